@@ -1,0 +1,57 @@
+/** One key's value at its last change. Revisions start at 1, grow by one per commit and are never used twice. */
+export interface StoredEntry {
+  readonly key: string
+  /** The object as JSON text, `metadata.resourceVersion` left out: the revision is the entry's. */
+  readonly value: string
+  readonly createRevision: number
+  readonly revision: number
+}
+
+/** One write of a commit. `expectedRevision` is the compare-and-swap: 0 means the key must not exist. */
+export type StoreWrite =
+  | { readonly kind: 'put'; readonly key: string; readonly value: string; readonly expectedRevision: number }
+  | { readonly kind: 'delete'; readonly key: string; readonly expectedRevision: number }
+
+export type CommitResult =
+  | { readonly kind: 'committed'; readonly revision: number }
+  /** The key whose revision was not the expected one, with what stands there now. Nothing was written. */
+  | { readonly kind: 'conflict'; readonly key: string; readonly current: StoredEntry | undefined }
+
+export type StoreEvent =
+  | { readonly kind: 'put'; readonly entry: StoredEntry; readonly previous: StoredEntry | undefined }
+  | { readonly kind: 'delete'; readonly key: string; readonly revision: number; readonly previous: StoredEntry }
+
+export interface Range {
+  readonly revision: number
+  /** In key order. */
+  readonly entries: readonly StoredEntry[]
+  readonly more: boolean
+}
+
+export interface StoreWatch {
+  close(): void
+}
+
+/**
+ * A revisioned key-value store, small enough that SQLite and etcd can both stand behind it. Keys are
+ * `/registry/<resource>/<namespace>/<name>` (cluster scope without the namespace).
+ */
+export interface Store {
+  /** The newest committed revision. */
+  readonly revision: number
+  /** Revisions below this one can no longer be watched or read. */
+  readonly compactRevision: number
+  get(key: string): Promise<StoredEntry | undefined>
+  /** Entries whose key starts with `prefix` and is greater than `after`; `atRevision` reads the past (StoreError `compacted`). */
+  range(prefix: string, options?: { atRevision?: number; after?: string; limit?: number }): Promise<Range>
+  /** All writes or none, at one new revision, resolved when durable. */
+  commit(writes: readonly StoreWrite[]): Promise<CommitResult>
+  /**
+   * Every event with a revision above `afterRevision` under the prefix, in order, each once; `onEvents` gets what one commit
+   * changed. Throws StoreError `compacted` when the history no longer reaches back that far.
+   */
+  watch(prefix: string, afterRevision: number, onEvents: (events: readonly StoreEvent[]) => void): StoreWatch
+  /** Forgets history up to and including the revision. */
+  compact(revision: number): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,20 @@
+export type HealthLevel = 'unknown' | 'ok' | 'degraded' | 'stopped'
+
+/** `sinceMs` is the wall-clock time (ms since 1970) at which the level was taken. */
+export interface Health {
+  readonly level: HealthLevel
+  readonly message: string
+  readonly sinceMs: number
+}
+
+/**
+ * A part of the program with a life: constructors only store their arguments, `start` resolves when the part is usable,
+ * `stop` is idempotent and safe after a failed start. The signal aborts at the deadline.
+ */
+export interface Component {
+  /** `[a-z0-9-]{1,30}`; also the key in health reports. */
+  readonly name: string
+  start(scope: { signal: AbortSignal }): Promise<void>
+  stop(scope: { signal: AbortSignal }): Promise<void>
+  health(): Health
+}

@@ -1,0 +1,33 @@
+/** Any JSON value, as it stands in a request or in the store. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [key: string]: Json | undefined
+}
+
+/** The metadata every API object carries, as it stands on the wire. */
+export interface ObjectMeta {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly generation?: number
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** An API object on the wire, its kind-specific part not parsed yet. */
+export interface ApiObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly [field: string]: unknown
+}
+
+/** `namespace/name`, the key of a namespaced object in tables and logs. */
+export type ObjectKey = string
+
+export function objectKey(namespace: string, name: string): ObjectKey {
+  return `${namespace}/${name}`
+}

@@ -1,0 +1,59 @@
+/** Which vocabulary an API server speaks: the platform's own, or Kubernetes'. */
+export type DialectName = 'platform' | 'kubernetes'
+
+/** Every identifier that differs between the two vocabularies. No other file spells these strings. */
+export interface Dialect {
+  readonly name: DialectName
+  /** What `--platform-domain` says; only the `platform` dialect shows it. */
+  readonly domain: string
+  readonly groups: {
+    readonly networking: string
+    readonly discovery: string
+    readonly apiextensions: string
+  }
+  readonly labels: {
+    /** On an EndpointSlice: the name of the Service it belongs to. */
+    readonly serviceName: string
+    readonly managedBy: string
+    readonly hostname: string
+    readonly namespaceName: string
+  }
+}
+
+export const defaultPlatformDomain = 'platform.internal'
+
+export function createDialect(name: DialectName, platformDomain: string = defaultPlatformDomain): Dialect {
+  return name === 'kubernetes' ? kubernetesDialect(platformDomain) : platformDialect(platformDomain)
+}
+
+function platformDialect(domain: string): Dialect {
+  return {
+    name: 'platform',
+    domain,
+    groups: {
+      networking: `networking.${domain}`,
+      discovery: `discovery.${domain}`,
+      apiextensions: `apiextensions.${domain}`,
+    },
+    labels: {
+      serviceName: `${domain}/service-name`,
+      managedBy: `endpointslice.${domain}/managed-by`,
+      hostname: `${domain}/hostname`,
+      namespaceName: `${domain}/metadata.name`,
+    },
+  }
+}
+
+function kubernetesDialect(domain: string): Dialect {
+  return {
+    name: 'kubernetes',
+    domain,
+    groups: { networking: 'networking.k8s.io', discovery: 'discovery.k8s.io', apiextensions: 'apiextensions.k8s.io' },
+    labels: {
+      serviceName: 'kubernetes.io/service-name',
+      managedBy: 'endpointslice.kubernetes.io/managed-by',
+      hostname: 'kubernetes.io/hostname',
+      namespaceName: 'kubernetes.io/metadata.name',
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import ipaddr from 'ipaddr.js'
+
+export type IpFamily = 'IPv4' | 'IPv6'
+
+declare const canonical: unique symbol
+
+/** An address in its canonical text (`10.0.0.1`, `fd00::1`): equal addresses are equal strings, safe in any rule text. */
+export type Ip = string & { readonly [canonical]: 'ip' }
+
+/** A network in its canonical text, host bits zero (`10.96.0.0/12`). */
+export type Cidr = string & { readonly [canonical]: 'cidr' }
+
+/** Accepts what Kubernetes accepts: dotted quads without leading zeros, RFC 4291 text without a zone. */
+export function parseIp(text: string): Ip | undefined {
+  if (text.includes('%')) return undefined
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return hasLeadingZero(text) ? undefined : (text as Ip)
+  if (!text.includes(':') || !ipaddr.IPv6.isValid(text)) return undefined
+  return ipaddr.IPv6.parse(text).toRFC5952String() as Ip
+}
+
+/** Host bits are cleared: `10.1.2.3/8` gives `10.0.0.0/8`. */
+export function parseCidr(text: string): Cidr | undefined {
+  const slash = text.indexOf('/')
+  const address = parseIp(text.slice(0, Math.max(slash, 0)))
+  const prefixText = text.slice(slash + 1)
+  if (address === undefined || !/^(0|[1-9]\d{0,2})$/.test(prefixText)) return undefined
+  const prefix = Number(prefixText)
+  if (prefix > addressBits(ipFamily(address))) return undefined
+  const mask = maskOf(ipFamily(address), prefix)
+  return `${bigIntToIp(ipToBigInt(address) & mask, ipFamily(address))}/${prefix}` as Cidr
+}
+
+export function ipFamily(address: Ip | Cidr): IpFamily {
+  return address.includes(':') ? 'IPv6' : 'IPv4'
+}
+
+export function addressBits(family: IpFamily): 32 | 128 {
+  return family === 'IPv4' ? 32 : 128
+}
+
+export function ipToBigInt(ip: Ip): bigint {
+  return ipaddr
+    .parse(ip)
+    .toByteArray()
+    .reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
+}
+
+export function bigIntToIp(value: bigint, family: IpFamily): Ip {
+  const bytes = Array.from({ length: addressBits(family) / 8 }, (_, index) =>
+    Number((value >> BigInt(addressBits(family) - 8 * (index + 1))) & 0xffn),
+  )
+  const address = ipaddr.fromByteArray(bytes)
+  return (address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()) as Ip
+}
+
+/** First and last address and size of a network, the arithmetic that allocation needs. */
+export function cidrRange(cidr: Cidr): { family: IpFamily; first: bigint; last: bigint } {
+  const slash = cidr.indexOf('/')
+  const base = cidr.slice(0, slash) as Ip
+  const family = ipFamily(base)
+  const hostBits = BigInt(addressBits(family) - Number(cidr.slice(slash + 1)))
+  const first = ipToBigInt(base)
+  return { family, first, last: first + (1n << hostBits) - 1n }
+}
+
+export function cidrContains(cidr: Cidr, ip: Ip): boolean {
+  const { family, first, last } = cidrRange(cidr)
+  const value = ipToBigInt(ip)
+  return family === ipFamily(ip) && value >= first && value <= last
+}
+
+function maskOf(family: IpFamily, prefix: number): bigint {
+  const bits = BigInt(addressBits(family))
+  return ((1n << BigInt(prefix)) - 1n) << (bits - BigInt(prefix))
+}
+
+function hasLeadingZero(quad: string): boolean {
+  return quad.split('.').some((octet) => octet.length > 1 && octet.startsWith('0'))
+}

@@ -1,0 +1,33 @@
+import type { ObjectKey } from './api-object.ts'
+import type { Ip } from './ip.ts'
+
+export type Protocol = 'TCP' | 'UDP' | 'SCTP'
+export type ServiceType = 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName'
+export type TrafficPolicy = 'Cluster' | 'Local'
+
+/** A Service as this node uses it: parsed once at the edge, defaults applied, addresses canonical (spec 2.5). */
+export interface Service {
+  readonly key: ObjectKey
+  readonly namespace: string
+  readonly name: string
+  readonly type: ServiceType
+  /** Empty for headless and ExternalName Services; at most one address of each family. */
+  readonly clusterIps: readonly Ip[]
+  readonly headless: boolean
+  readonly externalName?: string
+  readonly ports: readonly ServicePort[]
+  readonly externalIps: readonly Ip[]
+  readonly externalTrafficPolicy: TrafficPolicy
+  readonly internalTrafficPolicy: TrafficPolicy
+  /** Present when `sessionAffinity` is `ClientIP`. */
+  readonly affinity?: { readonly timeoutSeconds: number }
+  readonly publishNotReadyAddresses: boolean
+}
+
+export interface ServicePort {
+  /** `""` when the only port has no name. */
+  readonly name: string
+  readonly protocol: Protocol
+  readonly port: number
+  readonly nodePort?: number
+}

@@ -1,0 +1,61 @@
+import type { Cidr, Ip } from '../model/ip.ts'
+
+export type TableName = 'nat' | 'filter'
+
+/** One condition of a rule. A new kind that lacks a renderer or parser does not compile. */
+export type Match =
+  | { readonly kind: 'protocol'; readonly protocol: 'tcp' | 'udp' | 'sctp' }
+  | { readonly kind: 'source'; readonly cidr: Cidr; readonly negated?: boolean }
+  | { readonly kind: 'destination'; readonly cidr: Cidr; readonly negated?: boolean }
+  | { readonly kind: 'destination-port'; readonly protocol: 'tcp' | 'udp' | 'sctp'; readonly port: number }
+  | { readonly kind: 'address-type'; readonly side: 'source' | 'destination'; readonly type: 'LOCAL' }
+  | { readonly kind: 'connection-state'; readonly states: readonly ConnectionState[]; readonly negated?: boolean }
+  | { readonly kind: 'mark'; readonly value: number; readonly mask: number; readonly negated?: boolean }
+  | { readonly kind: 'statistic'; readonly probability: number }
+  | { readonly kind: 'recent-set'; readonly list: string }
+  | { readonly kind: 'recent-check'; readonly list: string; readonly seconds: number }
+
+export type ConnectionState = 'NEW' | 'ESTABLISHED' | 'RELATED' | 'INVALID' | 'DNAT'
+
+export type Target =
+  | { readonly kind: 'jump'; readonly chain: string }
+  | { readonly kind: 'goto'; readonly chain: string }
+  | { readonly kind: 'accept' }
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'return' }
+  | { readonly kind: 'reject' }
+  | { readonly kind: 'dnat'; readonly address: Ip; readonly port: number }
+  | { readonly kind: 'masquerade'; readonly randomFully: boolean }
+  | { readonly kind: 'mark-or'; readonly mask: number }
+  | { readonly kind: 'mark-xor'; readonly mask: number }
+
+/** A rule without a target only carries its comment (PLAT-STATE) or its side effect. */
+export interface Rule {
+  readonly matches: readonly Match[]
+  readonly target?: Target
+  /** At most 255 bytes after rendering; shown to whoever lists the rules. */
+  readonly comment?: string
+}
+
+/** Rules of one chain in their order. */
+export type Chain = readonly Rule[]
+
+/** What the tables of one IP family hold (or should): our own chains only, hook jumps apart. */
+export interface Ruleset {
+  readonly nat: ReadonlyMap<string, Chain>
+  readonly filter: ReadonlyMap<string, Chain>
+}
+
+/** A jump from a built-in chain into one of ours; kept at the top of the built-in chain, in listed order. */
+export interface Hook {
+  readonly table: TableName
+  readonly builtin: 'PREROUTING' | 'INPUT' | 'FORWARD' | 'OUTPUT' | 'POSTROUTING'
+  readonly rule: Rule
+}
+
+/** What changes in one table, in one commit: chains written whole, chains removed. */
+export interface TableChange {
+  readonly table: TableName
+  readonly set: ReadonlyMap<string, Chain>
+  readonly remove: readonly string[]
+}
