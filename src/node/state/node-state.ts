@@ -1,0 +1,26 @@
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { EndpointSlice } from '../../model/endpoint-slice.ts'
+import type { Service } from '../../model/service.ts'
+
+/** The API resources this node watches; the same words stand in API paths. */
+export type WatchedResource = 'services' | 'endpointslices' | 'endpoints'
+
+/** What one step of the change feed touched: the Services whose own object or endpoints differ from before. */
+export interface ChangeSet {
+  /** This node's own count of steps, 1 for the first. */
+  readonly revision: number
+  readonly services: ReadonlySet<ObjectKey>
+}
+
+/** What this node knows, as the planes read it. Reads are synchronous and always of the latest revision. */
+export interface NodeState {
+  readonly revision: number
+  /** True once every watched resource has been listed: before that no plane may write anything. */
+  readonly synced: boolean
+  service(key: ObjectKey): Service | undefined
+  serviceKeys(): Iterable<ObjectKey>
+  /** The slices of a Service; those made of its Endpoints object where it has no slice. Order is by `source`. */
+  slicesOf(service: ObjectKey): readonly EndpointSlice[]
+  /** The listener runs after the state took the change; the first call comes when `synced` turns true. */
+  subscribe(listener: (change: ChangeSet) => void): () => void
+}
