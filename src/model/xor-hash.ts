@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * An order-independent hash of a set of items (spec 2.12 rule 2): the XOR of every item's 64-bit hash, and their number.
+ * Key and content are hashed together, so equal contents under two keys do not cancel out; the count tells an empty set
+ * from one that happens to XOR to zero.
+ */
+export interface XorHash {
+  readonly value: bigint
+  readonly count: number
+}
+
+export const emptyXorHash: XorHash = { value: 0n, count: 0 }
+
+/** 64 bits of SHA-256 over the key's length, the key and the content. */
+export function hashItem(key: string, content: string): bigint {
+  const digest = createHash('sha256').update(`${key.length}:${key}${content}`).digest()
+  return digest.readBigUInt64BE(0)
+}
+
+/** Adding and removing are the same XOR; only the count differs. */
+export function addHash(hash: XorHash, item: bigint): XorHash {
+  return { value: hash.value ^ item, count: hash.count + 1 }
+}
+
+export function removeHash(hash: XorHash, item: bigint): XorHash {
+  return { value: hash.value ^ item, count: hash.count - 1 }
+}
+
+/** `0123456789abcdef/42`: 16 hex digits and the count. */
+export function formatXorHash(hash: XorHash): string {
+  return `${hash.value.toString(16).padStart(16, '0')}/${hash.count}`
+}
