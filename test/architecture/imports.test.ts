@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { readSourceTree, roomOf } from '../helpers/source-tree.ts'
+
+const leaves = ['model', 'loop', 'observe', 'config']
+const shells = [...leaves, 'host', 'client', 'serve', 'pki']
+
+/** Which rooms a room may import from, itself apart (DESIGN "The house"). A room that is not listed fails. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  netfilter: ['model'],
+  config: ['model'],
+  loop: ['model', 'observe'],
+  observe: ['model', 'config', 'loop'],
+  host: leaves,
+  pki: leaves,
+  client: leaves,
+  serve: leaves,
+  api: [...leaves, 'serve', 'pki'],
+  node: ['model', 'config'],
+  'node/state': [...leaves, 'client'],
+  'node/rules': [...leaves, 'host', 'netfilter'],
+  'node/proxy': [...leaves, 'netfilter', 'node/state', 'node/rules'],
+  'node/control': [...leaves, 'serve', 'node/state'],
+  app: [...shells, 'netfilter', 'api', 'node', 'node/state', 'node/rules', 'node/proxy', 'node/control'],
+  demo: [...leaves, 'host', 'client', 'serve'],
+  cli: [...shells, 'app', 'demo'],
+  'main.ts': ['cli'],
+}
+
+/** Packages that only their own room may use; what is not listed is free to all but the pure rooms. */
+const packageOwners: Readonly<Record<string, readonly string[]>> = {
+  execa: ['host', 'node/rules'],
+  'node:child_process': ['host'],
+  pino: ['observe'],
+  'pino-pretty': ['observe'],
+  'prom-client': ['observe'],
+  axios: ['client'],
+  commander: ['cli'],
+  'ipaddr.js': ['model'],
+  '@peculiar/x509': ['pki'],
+  'node:sqlite': ['api'],
+}
+
+const purePackages = ['node:crypto', 'node:net', 'ipaddr.js', 'zod']
+const impureCalls = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\.|\bsetTimeout\(|\bfetch\(|\bconsole\./
+
+const files = readSourceTree('src/**/*.ts')
+
+function isPure(file: string): boolean {
+  return ['model', 'netfilter'].includes(roomOf(file)) || /^src\/node\/[a-z-]+\/plan\.ts$/.test(file)
+}
+
+describe('the import rules of the house', () => {
+  for (const file of files) {
+    test(`${file.path} imports only from where its room may`, () => {
+      const room = roomOf(file.path)
+      const allowed = mayImport[room]
+      assert.ok(allowed, `the room ${room} is not in the map: add it here and to docs/architecture.md`)
+      for (const target of file.localImports) {
+        assert.ok(existsSync(target), `${target} does not exist`)
+        assert.ok(roomOf(target) === room || allowed.includes(roomOf(target)), `${room} may not import ${target}`)
+      }
+      for (const name of file.packageImports) {
+        const owners = packageOwners[name]
+        assert.ok(!owners || owners.includes(room), `only ${owners?.join(', ')} may import ${name}`)
+      }
+    })
+  }
+
+  for (const file of files.filter((candidate) => isPure(candidate.path))) {
+    test(`${file.path} is pure: no I/O, clock, environment or logger`, () => {
+      for (const name of file.packageImports)
+        assert.ok(purePackages.includes(name), `a pure file may not import ${name}`)
+      for (const target of file.localImports) assert.ok(!/^src\/(observe|host|client)\//.test(target), target)
+      assert.doesNotMatch(file.text, impureCalls)
+    })
+  }
+
+  test('the map has no way round: no two rooms may import each other', () => {
+    for (const [room, targets] of Object.entries(mayImport)) {
+      for (const target of targets) {
+        const back = mayImport[target]?.includes(room) ?? false
+        assert.ok(!back || isSharedLeafPair(room, target), `${room} and ${target} may import each other`)
+      }
+    }
+  })
+
+  test('the server side and the node side know nothing of each other', () => {
+    for (const file of files) {
+      const side = roomOf(file.path).split('/')[0]
+      const other = side === 'api' ? 'node' : side === 'node' ? 'api' : undefined
+      for (const target of file.localImports)
+        assert.notEqual(roomOf(target).split('/')[0], other, `${file.path} imports ${target}`)
+    }
+  })
+})
+
+/** `loop/component.ts` is the contract that health reports read, `observe/logger.ts` the one that loops write to. */
+function isSharedLeafPair(one: string, other: string): boolean {
+  return [one, other].sort().join() === 'loop,observe'
+}
+
+describe('the habits of the house', () => {
+  test('only main.ts ends the process', () => {
+    for (const file of files.filter(({ path }) => path !== 'src/main.ts' && !path.endsWith('.program.ts'))) {
+      assert.doesNotMatch(file.text, /process\.(exit\(|exitCode\s*=)/, file.path)
+    }
+  })
+
+  test('only model/dialect.ts spells the identifiers that differ between dialects', () => {
+    for (const file of files.filter(({ path }) => path !== 'src/model/dialect.ts')) {
+      assert.doesNotMatch(
+        file.text,
+        /'(networking|discovery|apiextensions)\.k8s\.io'|'kubernetes\.io\/service-name'/,
+        file.path,
+      )
+    }
+  })
+
+  test('every room tells in a README what it is', () => {
+    for (const room of new Set(files.map(({ path }) => roomOf(path)).filter((name) => name !== 'main.ts'))) {
+      assert.ok(existsSync(`src/${room}/README.md`), `src/${room}/README.md is missing`)
+    }
+  })
+})
