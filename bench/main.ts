@@ -1,0 +1,19 @@
+// `npm run bench -- NAME [--json]`: measures us and a peer in one run and prints ratios.
+import { parseArgs } from 'node:util'
+import { benchEndpointChange } from './endpoint-change.ts'
+import { type BenchReport, printTable } from './report.ts'
+
+const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
+  'endpoint-change': benchEndpointChange,
+}
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean', default: false } } })
+const name = positionals[0] ?? ''
+const bench = benches[name]
+if (!bench) {
+  console.error(`which bench? one of: ${Object.keys(benches).join(', ')}`)
+  process.exit(2)
+}
+const report = await bench()
+if (values.json) console.log(JSON.stringify(report))
+else printTable(report)

@@ -1,0 +1,40 @@
+/** One measured quantity beside the peer's in the same run; `ratio` is ours / peer. */
+export interface BenchRow {
+  readonly metric: string
+  readonly unit: string
+  readonly ours: number
+  readonly peer: number | null
+  readonly peerName: string | null
+  readonly ratio: number | null
+}
+
+export interface BenchReport {
+  readonly name: string
+  readonly rows: readonly BenchRow[]
+}
+
+export function compare(metric: string, unit: string, ours: number, peerName: string, peer: number): BenchRow {
+  return { metric, unit, ours: round(ours), peer: round(peer), peerName, ratio: round(ours / peer) }
+}
+
+export function measureAlone(metric: string, unit: string, ours: number): BenchRow {
+  return { metric, unit, ours: round(ours), peer: null, peerName: null, ratio: null }
+}
+
+export function printTable(report: BenchReport): void {
+  console.log(`| ${report.name} | unit | ours | peer | peer name | ratio |\n|---|---|---|---|---|---|`)
+  for (const row of report.rows) {
+    const cells = [row.metric, row.unit, row.ours, row.peer ?? '–', row.peerName ?? '–', row.ratio ?? '–']
+    console.log(`| ${cells.join(' | ')} |`)
+  }
+}
+
+/** The value below which the given share (0 to 1) of the sample lies. */
+export function percentile(sample: readonly number[], share: number): number {
+  const sorted = [...sample].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(4))
+}

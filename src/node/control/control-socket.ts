@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { Logger } from '../../observe/index.ts'
+import { createRouter, type Listener, type RoutedRequest, type TextAnswer, unixListener } from '../../serve/index.ts'
+import type { AppliedRevisions, WatchedResource } from '../state/index.ts'
+
+export interface ControlParts {
+  readonly path: string
+  readonly applied: AppliedRevisions
+  /** The document of `GET /status`. */
+  readonly status: () => unknown
+  readonly log: Logger
+}
+
+const watchedResources = ['services', 'endpointslices', 'endpoints'] as const satisfies readonly WatchedResource[]
+
+const appliedQuery = z.object({
+  resource: z.enum(watchedResources),
+  resourceVersion: z.string().regex(/^[1-9]\d*$/, 'expected a resourceVersion, a positive decimal number'),
+  timeoutMs: z.coerce.number().int().min(0).max(600_000).default(30_000),
+})
+
+/**
+ * The unix socket of the live agent, for this user alone. `GET /status` tells what the node serves; `GET
+ * /applied?resource=endpointslices&resourceVersion=N&timeoutMs=M` answers 200 once the kernel has that change, 504 if not in time.
+ */
+export function createControlSocket({ path, applied, status, log }: ControlParts): Listener {
+  const handler = createRouter(
+    {
+      '/status': () => jsonAnswer(200, status()),
+      '/applied': (request) => answerApplied(applied, request),
+    },
+    (error, route) => log.error('a control request failed', { route, error }),
+  )
+  return unixListener({ name: 'control', path, handler, log })
+}
+
+async function answerApplied(applied: AppliedRevisions, { query, message }: RoutedRequest): Promise<TextAnswer> {
+  const parsed = appliedQuery.safeParse(Object.fromEntries(query))
+  if (!parsed.success) return jsonAnswer(400, { error: z.prettifyError(parsed.error) })
+  const { resource, resourceVersion, timeoutMs } = parsed.data
+  const gone = new AbortController()
+  const abandon = () => gone.abort()
+  message.socket.once('close', abandon)
+  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutMs)])
+  try {
+    await applied.waitUntilApplied(resource, resourceVersion, { signal })
+    return jsonAnswer(200, { applied: true, ...parsed.data })
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return jsonAnswer(504, { applied: false, ...parsed.data, revisions: applied.report() })
+  } finally {
+    message.socket.off('close', abandon)
+  }
+}
+
+function jsonAnswer(status: number, body: unknown): TextAnswer {
+  return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` }
+}

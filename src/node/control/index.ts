@@ -1,0 +1,1 @@
+export { type ControlParts, createControlSocket } from './control-socket.ts'
