@@ -30,6 +30,11 @@ export function parseCidr(text: string): Cidr | undefined {
   return `${bigIntToIp(ipToBigInt(address) & mask, ipFamily(address))}/${prefix}` as Cidr
 }
 
+/** The network that holds this one address. */
+export function hostCidr(address: Ip): Cidr {
+  return `${address}/${addressBits(ipFamily(address))}` as Cidr
+}
+
 export function ipFamily(address: Ip | Cidr): IpFamily {
   return address.includes(':') ? 'IPv6' : 'IPv4'
 }

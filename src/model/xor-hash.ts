@@ -31,3 +31,9 @@ export function removeHash(hash: XorHash, item: bigint): XorHash {
 export function formatXorHash(hash: XorHash): string {
   return `${hash.value.toString(16).padStart(16, '0')}/${hash.count}`
 }
+
+/** The reverse of `formatXorHash`; undefined for any other text. */
+export function parseXorHash(text: string): XorHash | undefined {
+  const [, value, count] = /^([0-9a-f]{16})\/(0|[1-9]\d{0,14})$/.exec(text) ?? []
+  return value === undefined || count === undefined ? undefined : { value: BigInt(`0x${value}`), count: Number(count) }
+}

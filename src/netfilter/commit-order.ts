@@ -1,0 +1,52 @@
+import { chains } from './names.ts'
+import { equalRules } from './parse.ts'
+import type { Chain, Ruleset, TableChange } from './ruleset.ts'
+import { stateChain } from './state-chain.ts'
+
+/** The filter chains whose REJECT rules stand in for missing nat rules. Each rule decides on its own, so a union of two versions is safe. */
+const verdictChains: readonly string[] = [chains.services, chains.nodePorts]
+
+/**
+ * Splits one set of changes into commits of a single restore so that no packet leaves with a Service's address untranslated:
+ * filter first gains its new verdicts and keeps the old ones, then nat changes, then filter loses what it no longer needs
+ * (measured: with the last two swapped, packets to a Service that just got endpoints pass both tables untouched).
+ *
+ * @param applied what the kernel holds now
+ * @param changes at most one a table, as `diffRulesets` gives them
+ */
+export function orderCommits(applied: Ruleset, changes: readonly TableChange[]): readonly TableChange[] {
+  const filter = changes.find((change) => change.table === 'filter')
+  const nat = changes.find((change) => change.table === 'nat')
+  if (filter === undefined || nat === undefined) return changes
+  const gaining = gainFirst(applied, filter)
+  const losing = loseLast(filter, gaining)
+  return [gaining, nat, losing].filter((change) => change.set.size > 0 || change.remove.length > 0)
+}
+
+/** Every chain that only needs writing once, and the verdict chains with the rules of both versions where that adds any. */
+function gainFirst(applied: Ruleset, filter: TableChange): TableChange {
+  const set = new Map<string, Chain>()
+  for (const [name, next] of filter.set) {
+    const held = applied.filter.get(name) ?? []
+    if (name === stateChain) continue
+    if (!verdictChains.includes(name)) set.set(name, next)
+    else if (!includesAll(held, next)) set.set(name, includesAll(next, held) ? next : unite(next, held))
+  }
+  return { table: 'filter', set, remove: [] }
+}
+
+/** The rest. The stamp stands in the last commit of its table: it describes the final rules. */
+function loseLast(filter: TableChange, gaining: TableChange): TableChange {
+  const set = new Map([...filter.set].filter(([name, chain]) => gaining.set.get(name) !== chain))
+  return { table: 'filter', set, remove: filter.remove }
+}
+
+function unite(next: Chain, held: Chain): Chain {
+  const known = new Set(next)
+  return [...next, ...held.filter((rule) => !known.has(rule) && !next.some((other) => equalRules(other, rule)))]
+}
+
+function includesAll(outer: Chain, inner: Chain): boolean {
+  const known = new Set(outer)
+  return inner.every((rule) => known.has(rule) || outer.some((other) => equalRules(other, rule)))
+}

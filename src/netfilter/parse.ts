@@ -1,0 +1,242 @@
+import { parseCidr, parseIp } from '../model/ip.ts'
+import { renderRuleSpec } from './render.ts'
+import type { ConnectionState, Match, Rule, TableName, Target } from './ruleset.ts'
+
+/** A rule in one of our chains that we would never write: kept as text, equal to none of ours. */
+export interface UnparsedRule {
+  readonly unparsed: string
+}
+
+export type SavedRule = Rule | UnparsedRule
+
+/** A chain as the kernel holds it. Every `Chain` is one. */
+export type SavedChain = readonly SavedRule[]
+
+/** A rule outside our chains that leads into one of them. */
+export interface SavedHook {
+  /** The chain it stands in, usually a built-in one. */
+  readonly chain: string
+  /** Its number in that chain, 1 for the first, as `iptables -D CHAIN NUMBER` counts. */
+  readonly position: number
+  /** How many rules that are not ours stand before it. */
+  readonly foreignBefore: number
+  readonly rule: SavedRule
+}
+
+export interface SavedTable {
+  /** Our chains (`PLAT-*`) only. */
+  readonly chains: ReadonlyMap<string, SavedChain>
+  readonly hooks: readonly SavedHook[]
+}
+
+export type SavedTables = Readonly<Record<TableName, SavedTable>>
+
+/**
+ * Reads what `iptables-save` or `iptables -S` prints (1.8.9, nft and legacy, with or without counters); never throws.
+ * `-S` names no table, so the caller says which one was listed.
+ */
+export function parseSave(text: string, listedTable: TableName = 'filter'): SavedTables {
+  const tables = { nat: new TableReader(), filter: new TableReader() }
+  let reader: TableReader | undefined = tables[listedTable]
+  for (const line of text.split('\n')) {
+    if (line.startsWith('*')) reader = tableOf(tables, line.slice(1).trim())
+    else reader?.readLine(line)
+  }
+  return { nat: tables.nat.finish(), filter: tables.filter.finish() }
+}
+
+/** Whether the kernel would treat both alike, the comment included; a probability counts as the kernel rounds it. */
+export function equalRules(a: SavedRule, b: SavedRule): boolean {
+  if (a === b) return true
+  if ('unparsed' in a || 'unparsed' in b) return 'unparsed' in a && 'unparsed' in b && a.unparsed === b.unparsed
+  return renderRuleSpec(snapProbability(a)) === renderRuleSpec(snapProbability(b))
+}
+
+export function equalChains(a: SavedChain, b: SavedChain): boolean {
+  return a === b || (a.length === b.length && a.every((rule, index) => equalRules(rule, b[index] ?? { unparsed: '' })))
+}
+
+/** What stands after `-A CHAIN `; undefined where any part of it is not in the vocabulary of `Rule`. */
+export function parseRuleSpec(spec: string): Rule | undefined {
+  const parts: RulePart[] = []
+  for (let rest = spec.trim(); rest !== ''; ) {
+    const found = parseClause(rest)
+    if (found === undefined) return undefined
+    parts.push(found.part)
+    rest = rest.slice(found.length).trimStart()
+  }
+  return assembleRule(parts)
+}
+
+class TableReader {
+  readonly #chains = new Map<string, SavedRule[]>()
+  readonly #hooks: SavedHook[] = []
+  readonly #counts = new Map<string, { rules: number; foreign: number }>()
+
+  readLine(line: string): void {
+    const declared = /^(?::|-N )(PLAT-\S+)/.exec(line)?.[1]
+    if (declared !== undefined) this.#chainOf(declared)
+    const [, chain, spec] = /^(?:\[\d+:\d+\] )?-A (\S+) ?(.*)$/.exec(line) ?? []
+    if (chain === undefined || spec === undefined) return
+    if (chain.startsWith('PLAT-')) this.#chainOf(chain).push(readRule(spec))
+    else this.#readForeignChain(chain, spec)
+  }
+
+  finish(): SavedTable {
+    return { chains: this.#chains, hooks: this.#hooks }
+  }
+
+  #chainOf(name: string): SavedRule[] {
+    const rules = this.#chains.get(name) ?? []
+    this.#chains.set(name, rules)
+    return rules
+  }
+
+  #readForeignChain(chain: string, spec: string): void {
+    const { rules, foreign } = this.#counts.get(chain) ?? { rules: 0, foreign: 0 }
+    const isOurs = / -[jg] PLAT-\S+$/.test(` ${spec}`)
+    this.#counts.set(chain, { rules: rules + 1, foreign: foreign + (isOurs ? 0 : 1) })
+    if (isOurs) this.#hooks.push({ chain, position: rules + 1, foreignBefore: foreign, rule: readRule(spec) })
+  }
+}
+
+function tableOf(tables: Record<TableName, TableReader>, name: string): TableReader | undefined {
+  return name === 'nat' || name === 'filter' ? tables[name] : undefined
+}
+
+function readRule(spec: string): SavedRule {
+  return parseRuleSpec(spec) ?? { unparsed: spec }
+}
+
+type RulePart = { readonly match: Match } | { readonly target: Target } | { readonly comment: string }
+type Groups = readonly (string | undefined)[]
+type Clause = readonly [pattern: RegExp, build: (groups: Groups) => RulePart | undefined]
+
+/** The reverse of render.ts, clause by clause. */
+const clauses: readonly Clause[] = [
+  [/^(! )?-s (\S+)/, ([, negated, cidr]) => addressPart('source', cidr, negated)],
+  [/^(! )?-d (\S+)/, ([, negated, cidr]) => addressPart('destination', cidr, negated)],
+  [/^-p (tcp|udp|sctp)(?= |$)/, ([, name]) => protocolPart(name)],
+  [/^-m (tcp|udp|sctp) --dport (\d+)(?= |$)/, ([, name, port]) => portPart(name, port)],
+  [/^-m comment --comment ("(?:[^"\\]|\\.)*"|[^\s"]+)/, ([, text = '']) => ({ comment: unquote(text) })],
+  [/^-m statistic --mode random --probability ([\d.]+)/, ([, text]) => probabilityPart(text)],
+  [/^-m addrtype --(src|dst)-type LOCAL(?= |$)/, ([, side]) => addressTypePart(side)],
+  [/^-m conntrack (! )?--ctstate ([A-Z,]+)/, ([, negated, states = '']) => statesPart(states, negated)],
+  [/^-m mark (! )?--mark (0x[\da-f]+)(?:\/(0x[\da-f]+))?/, ([, not, value, mask]) => markPart(value, mask, not)],
+  [/^-m recent --set --name (\S+) --mask \S+ --rsource/, ([, list = '']) => ({ match: { kind: 'recent-set', list } })],
+  [
+    /^-m recent --rcheck --seconds (\d+) --reap --name (\S+) --mask \S+ --rsource/,
+    ([, seconds, list = '']) => ({ match: { kind: 'recent-check', list, seconds: Number(seconds) } }),
+  ],
+  [/^-j ACCEPT$/, () => ({ target: { kind: 'accept' } })],
+  [/^-j DROP$/, () => ({ target: { kind: 'drop' } })],
+  [/^-j RETURN$/, () => ({ target: { kind: 'return' } })],
+  [/^-j REJECT --reject-with icmp6?-port-unreachable$/, () => ({ target: { kind: 'reject' } })],
+  [/^-j DNAT --to-destination \[?([\da-f.:]+?)\]?:(\d+)$/, ([, address, port]) => dnatPart(address, port)],
+  [/^-j MASQUERADE( --random-fully)?$/, ([, fully]) => ({ target: { kind: 'masquerade', randomFully: !!fully } })],
+  [/^-j MARK --set-xmark 0x([\da-f]+)\/0x([\da-f]+)$/, ([, value, mask]) => setMarkPart(value, mask)],
+  [/^-j (PLAT-\S+)$/, ([, chain = '']) => ({ target: { kind: 'jump', chain } })],
+  [/^-g (PLAT-\S+)$/, ([, chain = '']) => ({ target: { kind: 'goto', chain } })],
+]
+
+function parseClause(text: string): { part: RulePart; length: number } | undefined {
+  for (const [pattern, build] of clauses) {
+    const groups = pattern.exec(text)
+    if (groups === null) continue
+    const part = build(groups)
+    return part === undefined ? undefined : { part, length: groups[0].length }
+  }
+  return undefined
+}
+
+function assembleRule(parts: readonly RulePart[]): Rule | undefined {
+  const matches = parts.flatMap((part) => ('match' in part ? [part.match] : []))
+  const comments = parts.flatMap((part) => ('comment' in part ? [part.comment] : []))
+  const targets = parts.flatMap((part) => ('target' in part ? [part.target] : []))
+  if (comments.length > 1 || targets.length > 1) return undefined
+  const [comment] = comments
+  const [target] = targets
+  return {
+    matches: withoutImpliedProtocol(matches),
+    ...(target === undefined ? {} : { target }),
+    ...(comment === undefined ? {} : { comment }),
+  }
+}
+
+/** `-p tcp` beside `--dport` says nothing that the port match does not. */
+function withoutImpliedProtocol(matches: readonly Match[]): readonly Match[] {
+  const hasPort = matches.some((match) => match.kind === 'destination-port')
+  return hasPort ? matches.filter((match) => match.kind !== 'protocol') : matches
+}
+
+function addressPart(kind: 'source' | 'destination', text = '', negated?: string): RulePart | undefined {
+  const cidr = parseCidr(text)
+  return cidr && { match: { kind, cidr, ...isNegated(negated) } }
+}
+
+function protocolPart(name: string | undefined): RulePart | undefined {
+  const protocol = protocolOf(name)
+  return protocol && { match: { kind: 'protocol', protocol } }
+}
+
+function portPart(name: string | undefined, port: string | undefined): RulePart | undefined {
+  const protocol = protocolOf(name)
+  return protocol && { match: { kind: 'destination-port', protocol, port: Number(port) } }
+}
+
+function protocolOf(name: string | undefined): 'tcp' | 'udp' | 'sctp' | undefined {
+  return name === 'tcp' || name === 'udp' || name === 'sctp' ? name : undefined
+}
+
+function probabilityPart(text: string | undefined): RulePart {
+  return { match: { kind: 'statistic', probability: Number(text) } }
+}
+
+function addressTypePart(side: string | undefined): RulePart {
+  return { match: { kind: 'address-type', side: side === 'src' ? 'source' : 'destination', type: 'LOCAL' } }
+}
+
+function statesPart(text: string, negated: string | undefined): RulePart | undefined {
+  const states = text.split(',')
+  return states.every(isConnectionState)
+    ? { match: { kind: 'connection-state', states, ...isNegated(negated) } }
+    : undefined
+}
+
+function isConnectionState(word: string): word is ConnectionState {
+  return ['NEW', 'ESTABLISHED', 'RELATED', 'INVALID', 'DNAT'].includes(word)
+}
+
+function markPart(value: string | undefined, mask = '0xffffffff', negated?: string): RulePart {
+  return { match: { kind: 'mark', value: Number(value), mask: Number(mask), ...isNegated(negated) } }
+}
+
+function setMarkPart(value = '', mask = ''): RulePart | undefined {
+  const bits = Number.parseInt(value, 16)
+  if (value === mask) return { target: { kind: 'mark-or', mask: bits } }
+  return mask === '0' ? { target: { kind: 'mark-xor', mask: bits } } : undefined
+}
+
+function dnatPart(text = '', port?: string): RulePart | undefined {
+  const address = parseIp(text)
+  return address && { target: { kind: 'dnat', address, port: Number(port) } }
+}
+
+function isNegated(text: string | undefined): { negated?: true } {
+  return text === undefined ? {} : { negated: true }
+}
+
+function unquote(text: string): string {
+  return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
+}
+
+/** The kernel keeps 31 bits; iptables read ten decimals of ours and prints eleven of its own. */
+function snapProbability(rule: Rule): Rule {
+  if (!rule.matches.some((match) => match.kind === 'statistic')) return rule
+  const matches = rule.matches.map((match) =>
+    match.kind === 'statistic'
+      ? { ...match, probability: Math.round(Number(match.probability.toFixed(10)) * 2 ** 31) / 2 ** 31 }
+      : match,
+  )
+  return { ...rule, matches }
+}

@@ -1,0 +1,155 @@
+import { type Ip, type IpFamily, ipFamily } from '../model/ip.ts'
+import { NetfilterError } from './errors.ts'
+import type { ConnectionState, Match, Rule, TableChange, Target } from './ruleset.ts'
+
+type Protocol = 'tcp' | 'udp' | 'sctp'
+type Prelude = Extract<Match, { kind: 'source' | 'destination' }>
+
+/**
+ * The input of one `iptables-restore --noflush`: every changed chain is emptied and written whole, removed ones are
+ * emptied and deleted. A table may stand more than once; each entry is a commit of its own, in the order given.
+ */
+export function renderRestore(changes: readonly TableChange[], family: IpFamily = 'IPv4'): string {
+  return changes.map((change) => renderTableChange(change, family)).join('')
+}
+
+/** `-A CHAIN …`, letter for letter as `iptables-save` 1.8.9 prints it (statistic's probability apart). */
+export function renderRule(chain: string, rule: Rule, family: IpFamily = 'IPv4'): string {
+  return ['-A', checkName(chain), ...ruleWords(rule, family)].join(' ')
+}
+
+/** What stands after `-A CHAIN `; for `-I`, `-D` and comparisons. */
+export function renderRuleSpec(rule: Rule, family: IpFamily = 'IPv4'): string {
+  return ruleWords(rule, family).join(' ')
+}
+
+function renderTableChange(change: TableChange, family: IpFamily): string {
+  const names = [...change.set.keys()].sort()
+  const lines = [`*${change.table}`]
+  for (const name of [...names, ...change.remove].sort()) lines.push(`:${checkName(name)} - [0:0]`)
+  for (const name of names) for (const rule of change.set.get(name) ?? []) lines.push(renderRule(name, rule, family))
+  for (const name of [...change.remove].sort()) lines.push(`-X ${name}`)
+  return `${lines.join('\n')}\nCOMMIT\n`
+}
+
+function ruleWords(rule: Rule, family: IpFamily): string[] {
+  const words: string[] = []
+  for (const match of rule.matches) if (match.kind === 'source') words.push(...addressWords('-s', match))
+  for (const match of rule.matches) if (match.kind === 'destination') words.push(...addressWords('-d', match))
+  const protocol = protocolOf(rule)
+  if (protocol !== undefined) words.push('-p', protocol)
+  for (const match of rule.matches) words.push(...extensionWords(match, family))
+  if (rule.comment !== undefined) words.push('-m comment --comment', quote(cleanComment(rule.comment)))
+  if (rule.target !== undefined) words.push(...targetWords(rule.target, family))
+  return words
+}
+
+/** The kernel knows no match on "every address", and does not print one. */
+function addressWords(option: '-s' | '-d', match: Prelude): string[] {
+  if (match.cidr.endsWith('/0') && match.negated !== true) return []
+  return [...not(match.negated), option, match.cidr]
+}
+
+/** A port match needs `-p` too, and a rule has one protocol at most. */
+function protocolOf(rule: Rule): Protocol | undefined {
+  const found = rule.matches.flatMap((match) =>
+    match.kind === 'protocol' || match.kind === 'destination-port' ? [match.protocol] : [],
+  )
+  const [protocol, ...others] = new Set(found)
+  if (others.length > 0) throw new NetfilterError('E_PROTOCOL_CONFLICT', `a rule cannot match ${found.join(' and ')}`)
+  return protocol
+}
+
+function extensionWords(match: Match, family: IpFamily): string[] {
+  switch (match.kind) {
+    case 'source':
+    case 'destination':
+    case 'protocol':
+      return []
+    case 'destination-port':
+      return [`-m ${match.protocol} --dport ${match.port}`]
+    case 'address-type':
+      return [`-m addrtype --${match.side === 'source' ? 'src' : 'dst'}-type ${match.type}`]
+    case 'connection-state':
+      return ['-m conntrack', ...not(match.negated), '--ctstate', renderStates(match.states)]
+    case 'mark':
+      return ['-m mark', ...not(match.negated), '--mark', renderMark(match.value, match.mask)]
+    case 'statistic':
+      return [`-m statistic --mode random --probability ${match.probability.toFixed(10)}`]
+    case 'recent-set':
+      return [`-m recent --set --name ${checkName(match.list)} --mask ${hostMask(family)} --rsource`]
+    case 'recent-check':
+      return [
+        `-m recent --rcheck --seconds ${match.seconds} --reap`,
+        `--name ${checkName(match.list)} --mask ${hostMask(family)} --rsource`,
+      ]
+  }
+}
+
+function targetWords(target: Target, family: IpFamily): string[] {
+  switch (target.kind) {
+    case 'jump':
+      return ['-j', checkName(target.chain)]
+    case 'goto':
+      return ['-g', checkName(target.chain)]
+    case 'accept':
+    case 'drop':
+    case 'return':
+      return ['-j', target.kind.toUpperCase()]
+    case 'reject':
+      return [`-j REJECT --reject-with ${family === 'IPv4' ? 'icmp' : 'icmp6'}-port-unreachable`]
+    case 'dnat':
+      return ['-j DNAT --to-destination', renderAddressPort(target.address, target.port)]
+    case 'masquerade':
+      return target.randomFully ? ['-j MASQUERADE --random-fully'] : ['-j MASQUERADE']
+    case 'mark-or':
+      return [`-j MARK --set-xmark ${hex(target.mask)}/${hex(target.mask)}`]
+    case 'mark-xor':
+      return [`-j MARK --set-xmark ${hex(target.mask)}/0x0`]
+  }
+}
+
+/** `10.0.0.1:80`, `[fd00::1]:80`. */
+export function renderAddressPort(address: Ip, port: number): string {
+  return ipFamily(address) === 'IPv4' ? `${address}:${port}` : `[${address}]:${port}`
+}
+
+function not(negated: boolean | undefined): string[] {
+  return negated === true ? ['!'] : []
+}
+
+const statesAsPrinted: readonly ConnectionState[] = ['INVALID', 'NEW', 'RELATED', 'ESTABLISHED', 'DNAT']
+
+function renderStates(states: readonly ConnectionState[]): string {
+  return statesAsPrinted.filter((state) => states.includes(state)).join(',')
+}
+
+function renderMark(value: number, mask: number): string {
+  return mask === 0xffffffff ? hex(value) : `${hex(value)}/${hex(mask)}`
+}
+
+function hex(value: number): string {
+  return `0x${value.toString(16)}`
+}
+
+function hostMask(family: IpFamily): string {
+  return family === 'IPv4' ? '255.255.255.255' : 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'
+}
+
+/** Names are ours by construction; this keeps a mistake from ever becoming another line. */
+function checkName(name: string): string {
+  if (/^[A-Z][A-Z0-9-]{0,27}$/.test(name)) return name
+  throw new NetfilterError('E_CHAIN_NAME', `${JSON.stringify(name)} is no name for a chain or list`, {
+    remedy: 'expected at most 28 characters of A-Z, 0-9 and -',
+  })
+}
+
+/** What the kernel can keep: 255 bytes (XT_MAX_COMMENT_LEN less its zero), printable ASCII; anything else is shown as `?`. */
+function cleanComment(comment: string): string {
+  return comment.replace(/[^\x20-\x7e]/g, '?').slice(0, 255)
+}
+
+/** Quotes as iptables-save does. */
+function quote(text: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(text) ? text : `"${text.replace(/["'\\]/g, '\\$&')}"`
+}
