@@ -35,6 +35,10 @@ export function hostCidr(address: Ip): Cidr {
   return `${address}/${addressBits(ipFamily(address))}` as Cidr
 }
 
+export function loopbackCidr(family: IpFamily): Cidr {
+  return (family === 'IPv4' ? '127.0.0.0/8' : '::1/128') as Cidr
+}
+
 export function ipFamily(address: Ip | Cidr): IpFamily {
   return address.includes(':') ? 'IPv6' : 'IPv4'
 }

@@ -1,5 +1,5 @@
 import { chains } from './names.ts'
-import { equalRules } from './parse.ts'
+import { renderRuleSpec } from './render.ts'
 import type { Chain, Ruleset, TableChange } from './ruleset.ts'
 import { stateChain } from './state-chain.ts'
 
@@ -41,12 +41,16 @@ function loseLast(filter: TableChange, gaining: TableChange): TableChange {
   return { table: 'filter', set, remove: filter.remove }
 }
 
+/** By text: these chains may hold a rule for every Service. */
 function unite(next: Chain, held: Chain): Chain {
-  const known = new Set(next)
-  return [...next, ...held.filter((rule) => !known.has(rule) && !next.some((other) => equalRules(other, rule)))]
+  const known = textsOf(next)
+  return [...next, ...held.filter((rule) => !known.has(renderRuleSpec(rule)))]
 }
 
 function includesAll(outer: Chain, inner: Chain): boolean {
-  const known = new Set(outer)
-  return inner.every((rule) => known.has(rule) || outer.some((other) => equalRules(other, rule)))
+  return textsOf(inner).isSubsetOf(textsOf(outer))
+}
+
+function textsOf(chain: Chain): ReadonlySet<string> {
+  return new Set(chain.map((rule) => renderRuleSpec(rule)))
 }

@@ -1,0 +1,5 @@
+/** Every bit of the packet mark that is ours, so that no two parts ever use one for two things. */
+export const markBits = {
+  /** Set by PLAT-MARK-MASQ, read and cleared by PLAT-POSTROUTING. */
+  masquerade: 0x4000,
+} as const
