@@ -18,26 +18,29 @@ export function orderCommits(applied: Ruleset, changes: readonly TableChange[]):
   const filter = changes.find((change) => change.table === 'filter')
   const nat = changes.find((change) => change.table === 'nat')
   if (filter === undefined || nat === undefined) return changes
-  const gaining = gainFirst(applied, filter)
-  const losing = loseLast(filter, gaining)
-  return [gaining, nat, losing].filter((change) => change.set.size > 0 || change.remove.length > 0)
+  const gained = gainFirst(applied, filter)
+  const lost = loseLast(filter, gained)
+  const isFinal = lost.remove.length === 0 && [...lost.set.keys()].every((name) => name === stateChain)
+  return isFinal
+    ? [filter, nat]
+    : [gained, nat, lost].filter((change) => change.set.size > 0 || change.remove.length > 0)
 }
 
 /** Every chain that only needs writing once, and the verdict chains with the rules of both versions where that adds any. */
 function gainFirst(applied: Ruleset, filter: TableChange): TableChange {
   const set = new Map<string, Chain>()
   for (const [name, next] of filter.set) {
-    const held = applied.filter.get(name) ?? []
+    const held = applied.filter.get(name)
     if (name === stateChain) continue
-    if (!verdictChains.includes(name)) set.set(name, next)
-    else if (!includesAll(held, next)) set.set(name, includesAll(next, held) ? next : unite(next, held))
+    if (held === undefined || !verdictChains.includes(name) || includesAll(next, held)) set.set(name, next)
+    else if (!includesAll(held, next)) set.set(name, unite(next, held))
   }
   return { table: 'filter', set, remove: [] }
 }
 
 /** The rest. The stamp stands in the last commit of its table: it describes the final rules. */
-function loseLast(filter: TableChange, gaining: TableChange): TableChange {
-  const set = new Map([...filter.set].filter(([name, chain]) => gaining.set.get(name) !== chain))
+function loseLast(filter: TableChange, gained: TableChange): TableChange {
+  const set = new Map([...filter.set].filter(([name, chain]) => gained.set.get(name) !== chain))
   return { table: 'filter', set, remove: filter.remove }
 }
 

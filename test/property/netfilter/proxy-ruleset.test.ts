@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
+import { proxyHooks } from '../../../src/netfilter/hooks.ts'
+import { lowerService, type ProxyRuleSettings, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
+import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
+import { renderRestore } from '../../../src/netfilter/render.ts'
+import type { Ruleset } from '../../../src/netfilter/ruleset.ts'
+import { planService } from '../../../src/node/proxy/plan.ts'
+import { anyEvents, anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
+import { findInconsistencies } from '../../helpers/rule-consistency.ts'
+import { cidr } from '../../helpers/services.ts'
+
+const settings: ProxyRuleSettings = { family: 'IPv4', clusterCidr: cidr('10.244.0.0/16') }
+const empty: Ruleset = { nat: new Map(), filter: new Map() }
+
+test('updates one by one give the same rules as all that is left at once', () => {
+  fc.assert(
+    fc.property(anyEvents, (events) => {
+      const stepwise = new ProxyRuleset(settings)
+      for (const event of events) stepwise.update(new Map([toChange(event)]))
+      const left = [...new Map(events.map(toChange))].filter(([, rules]) => rules !== undefined)
+      const fresh = new ProxyRuleset(settings)
+      fresh.update(new Map(left))
+      if (events.length > 0) assert.equal(textOf(stepwise.ruleset()), textOf(fresh.ruleset()))
+    }),
+  )
+})
+
+test('the Services in any order give the same rules', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(anyServiceState, { selector: ({ service }) => service.key }),
+      fc.infiniteStream(fc.nat()),
+      (states, dice) => {
+        const shuffled = states
+          .map((state) => ({ state, at: dice.next().value }))
+          .sort((a, b) => a.at - b.at)
+          .map(({ state }) => state)
+        const [a, b] = [states, shuffled].map((list) => {
+          const ruleset = new ProxyRuleset(settings)
+          return renderRestore(ruleset.update(new Map(list.map(toChange))))
+        })
+        assert.equal(a, b)
+      },
+    ),
+  )
+})
+
+test('the changes of each update are exactly the difference between the rules before and after it, which are sound', () => {
+  fc.assert(
+    fc.property(anyEvents, (events) => {
+      const ruleset = new ProxyRuleset(settings)
+      let held = empty
+      for (const event of events) {
+        const changes = ruleset.update(new Map([toChange(event)]))
+        assert.equal(renderRestore(changes), renderRestore(diffRulesets(held, ruleset.ruleset())))
+        held = applyChanges(held, changes)
+        assert.deepEqual(findInconsistencies(held, proxyHooks()), [])
+      }
+      assert.equal(textOf(held), events.length > 0 ? textOf(ruleset.ruleset()) : textOf(empty))
+    }),
+  )
+})
+
+test('of n endpoints each is reached with probability 1/n', () => {
+  fc.assert(
+    fc.property(anyServiceState, ({ service, slices }) => {
+      for (const frontend of planService(service, slices, { nodeName: 'node-a', family: 'IPv4' })) {
+        const { chains } = lowerService([frontend], settings)
+        let remaining = 1
+        for (const { matches } of [...chains]
+          .filter(([name]) => name.startsWith('PLAT-SVC-'))
+          .flatMap(([, chain]) => chain)) {
+          const statistic = matches.find((match) => match.kind === 'statistic')
+          if (statistic === undefined) continue
+          const share = remaining * statistic.probability
+          assert.ok(Math.abs(share - 1 / frontend.clusterEndpoints.length) < 1e-9)
+          remaining -= share
+        }
+        if (chains.size > 0) assert.ok(Math.abs(remaining) < 1e-9)
+      }
+    }),
+  )
+})
+
+function toChange(event: ServiceState | string): readonly [string, ServiceRules | undefined] {
+  if (typeof event === 'string') return [event, undefined]
+  const frontends = planService(event.service, event.slices, { nodeName: 'node-a', family: 'IPv4' })
+  return [event.service.key, lowerService(frontends, settings)]
+}
+
+function textOf(ruleset: Ruleset): string {
+  return renderRestore(diffRulesets(empty, ruleset))
+}
