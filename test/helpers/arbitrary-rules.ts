@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Chain, Match, Rule, Ruleset, Target } from '../../src/netfilter/ruleset.ts'
 import { cidr, ip } from './services.ts'
 
-export const anyAddress = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255)).map(([a, b, c]) => ip(`10.${a}.${b}.${c}`))
+const anyAddress = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255)).map(([a, b, c]) => ip(`10.${a}.${b}.${c}`))
 const anyCidr = fc.tuple(anyAddress, fc.nat(32)).map(([address, prefix]) => cidr(`${address}/${prefix}`))
 const anyPort = fc.integer({ min: 1, max: 65535 })
 const anyProtocol = fc.constantFrom('tcp' as const, 'udp' as const, 'sctp' as const)
