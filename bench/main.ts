@@ -7,7 +7,10 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   'endpoint-change': benchEndpointChange,
 }
 
-const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean', default: false } } })
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false } },
+})
 const name = positionals[0] ?? ''
 const bench = benches[name]
 if (!bench) {
