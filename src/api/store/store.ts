@@ -1,4 +1,8 @@
-/** One key's value at its last change. Revisions start at 1, grow by one per commit and are never used twice. */
+import type { StoreError } from './store-error.ts'
+
+/**
+ * One key's value at its last change. An empty store stands at revision 1; each commit adds one, and none is ever used twice.
+ */
 export interface StoredEntry {
   readonly key: string
   /** The object as JSON text, `metadata.resourceVersion` left out: the revision is the entry's. */
@@ -29,6 +33,8 @@ export interface Range {
 }
 
 export interface StoreWatch {
+  /** Every event up to this revision has been handed over: what a bookmark may say. Behind the store's while a replay is under way. */
+  readonly revision: number
   close(): void
 }
 
@@ -41,14 +47,19 @@ export interface Store {
   readonly revision: number
   /** Revisions below this one can no longer be watched or read. */
   readonly compactRevision: number
+  /** Why the store no longer writes, once it cannot; reads and watches go on. */
+  readonly failure: StoreError | undefined
   get(key: string): Promise<StoredEntry | undefined>
   /** Entries whose key starts with `prefix` and is greater than `after`; `atRevision` reads the past (StoreError `compacted`). */
   range(prefix: string, options?: { atRevision?: number; after?: string; limit?: number }): Promise<Range>
-  /** All writes or none, at one new revision, resolved when durable. */
+  /**
+   * All writes or none, at one new revision, resolved when durable. Rejects with StoreError `store-failed` when the disk refuses:
+   * the outcome is then unknown until the store is opened again, as with any write whose answer got lost.
+   */
   commit(writes: readonly StoreWrite[]): Promise<CommitResult>
   /**
    * Every event with a revision above `afterRevision` under the prefix, in order, each once; `onEvents` gets what one commit
-   * changed. Throws StoreError `compacted` when the history no longer reaches back that far.
+   * changed. The replay begins after this call has returned. Throws StoreError `compacted` when the history no longer reaches back that far.
    */
   watch(prefix: string, afterRevision: number, onEvents: (events: readonly StoreEvent[]) => void): StoreWatch
   /** Forgets history up to and including the revision. */

@@ -1,0 +1,80 @@
+import type { Journal } from './journal.ts'
+import type { CommitRecord } from './versioned-keys.ts'
+
+/** Commits written in one transaction at most; also what watchers get in one go. */
+const maxGroupSize = 256
+
+export interface CommitReport {
+  readonly writes: number
+  /** Commits that became durable in the same transaction. */
+  readonly groupSize: number
+  /** From acceptance to durability. */
+  readonly durationMs: number
+}
+
+export interface QueueObserver {
+  /** Called in order of revision, before the commit's promise resolves. */
+  onDurable(record: CommitRecord, report: CommitReport): void
+  /** Called once, before any promise rejects; nothing is written after it. Gives the error for them. */
+  onFailure(thrown: unknown): Error
+}
+
+interface QueuedCommit {
+  readonly record: CommitRecord
+  readonly acceptedAtMs: number
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** Writes commits in order, whatever waits at the moment as one group. */
+export class CommitQueue {
+  readonly #journal: Journal
+  readonly #observer: QueueObserver
+  #waiting: QueuedCommit[] = []
+  #drained: Promise<void> | undefined
+
+  constructor(journal: Journal, observer: QueueObserver) {
+    this.#journal = journal
+    this.#observer = observer
+  }
+
+  /** Resolves when the commit is durable and the observer has seen it. */
+  add(record: CommitRecord): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ record, acceptedAtMs: performance.now(), resolve, reject })
+      this.#drained ??= this.#drain()
+    })
+  }
+
+  /** Resolves when nothing waits any more. */
+  async drained(): Promise<void> {
+    await this.#drained
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, maxGroupSize)
+      try {
+        await this.#journal.append(group.map(({ record }) => record))
+      } catch (thrown) {
+        this.#rejectAll(group, this.#observer.onFailure(thrown))
+        break
+      }
+      for (const commit of group) this.#settle(commit, group.length)
+    }
+    this.#drained = undefined
+  }
+
+  #settle({ record, acceptedAtMs, resolve }: QueuedCommit, groupSize: number): void {
+    const durationMs = performance.now() - acceptedAtMs
+    this.#observer.onDurable(record, { writes: record.events.length, groupSize, durationMs })
+    resolve()
+  }
+
+  #rejectAll(group: readonly QueuedCommit[], error: Error): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { reject } of [...group, ...waiting]) reject(error)
+  }
+}

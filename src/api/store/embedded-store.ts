@@ -1,0 +1,167 @@
+import { describeError } from '../../model/errors.ts'
+import type { Logger } from '../../observe/logger.ts'
+import { CommitQueue, type CommitReport } from './commit-queue.ts'
+import type { Journal } from './journal.ts'
+import type { CommitResult, Range, Store, StoredEntry, StoreEvent, StoreWatch, StoreWrite } from './store.ts'
+import { StoreError } from './store-error.ts'
+import { keyOfEvent, type StoreState } from './store-state.ts'
+import { assertSensible, toStoreEvent } from './store-write.ts'
+import type { CommitRecord, RangeOptions } from './versioned-keys.ts'
+import { Watchers } from './watchers.ts'
+
+export interface EmbeddedStoreOptions {
+  readonly log: Logger
+  /** Told of every commit once it is durable; must not throw. */
+  readonly onCommit?: (report: CommitReport) => void
+}
+
+/** A key's newest accepted state while it is not durable yet. */
+interface AcceptedKey {
+  readonly revision: number
+  readonly entry: StoredEntry | undefined
+  readonly durable: Promise<void>
+}
+
+/**
+ * The store of one process: state in memory, a journal for durability. Reads and watchers see durable commits only;
+ * a commit is checked against the newest accepted state, so that two writers of one key need not wait for the disk to learn who lost.
+ */
+export class EmbeddedStore implements Store {
+  readonly #journal: Journal
+  readonly #state: StoreState
+  readonly #log: Logger
+  readonly #onCommit: (report: CommitReport) => void
+  readonly #watchers: Watchers
+  readonly #queue: CommitQueue
+  readonly #accepted = new Map<string, AcceptedKey>()
+  #acceptedRevision: number
+  #failure: StoreError | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(journal: Journal, state: StoreState, options: EmbeddedStoreOptions) {
+    this.#journal = journal
+    this.#state = state
+    this.#log = options.log
+    this.#onCommit = options.onCommit ?? (() => {})
+    this.#watchers = new Watchers(options.log)
+    this.#queue = new CommitQueue(journal, {
+      onDurable: (record, report) => this.#publish(record, report),
+      onFailure: (thrown) => this.#fail(thrown),
+    })
+    this.#acceptedRevision = state.revision
+  }
+
+  get revision(): number {
+    return this.#state.revision
+  }
+
+  get compactRevision(): number {
+    return this.#state.compactRevision
+  }
+
+  get failure(): StoreError | undefined {
+    return this.#failure
+  }
+
+  async get(key: string): Promise<StoredEntry | undefined> {
+    return this.#state.get(key)
+  }
+
+  async range(prefix: string, options: RangeOptions = {}): Promise<Range> {
+    return this.#state.range(prefix, options)
+  }
+
+  async commit(writes: readonly StoreWrite[]): Promise<CommitResult> {
+    this.#assertWritable()
+    assertSensible(writes)
+    const rival = writes.find((write) => (this.#newest(write.key)?.revision ?? 0) !== write.expectedRevision)
+    if (rival !== undefined) return this.#conflict(rival.key)
+    const { record, durable } = this.#accept(writes)
+    await durable
+    return { kind: 'committed', revision: record.revision }
+  }
+
+  watch(prefix: string, afterRevision: number, onEvents: (events: readonly StoreEvent[]) => void): StoreWatch {
+    return this.#watchers.add(prefix, afterRevision, this.#state.since(afterRevision), onEvents)
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#assertWritable()
+    if (revision <= this.#state.compactRevision) return
+    this.#state.assertReached(revision)
+    try {
+      await this.#journal.compact(revision)
+    } catch (thrown) {
+      throw new StoreError('compaction-failed', `history up to revision ${revision} could not be dropped`, {
+        cause: thrown,
+      })
+    }
+    await this.#state.compact(revision)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.drained()
+    this.#watchers.closeAll()
+    await this.#journal.close()
+  }
+
+  #newest(key: string): StoredEntry | undefined {
+    const accepted = this.#accepted.get(key)
+    return accepted === undefined ? this.#state.get(key) : accepted.entry
+  }
+
+  /** Told once what stands in the way is durable: a reader that comes after must find it. */
+  async #conflict(key: string): Promise<CommitResult> {
+    const current = this.#newest(key)
+    await this.#accepted.get(key)?.durable
+    return { kind: 'conflict', key, current }
+  }
+
+  #accept(writes: readonly StoreWrite[]): { record: CommitRecord; durable: Promise<void> } {
+    const revision = this.#acceptedRevision + 1
+    const events = writes.map((write) => toStoreEvent(write, revision, this.#newest(write.key)))
+    const record = { revision, events }
+    const durable = this.#queue.add(record)
+    this.#acceptedRevision = revision
+    for (const event of events) {
+      const entry = event.kind === 'put' ? event.entry : undefined
+      this.#accepted.set(keyOfEvent(event), { revision, entry, durable })
+    }
+    return { record, durable }
+  }
+
+  #publish(record: CommitRecord, report: CommitReport): void {
+    this.#state.apply(record)
+    for (const event of record.events) {
+      const key = keyOfEvent(event)
+      if (this.#accepted.get(key)?.revision === record.revision) this.#accepted.delete(key)
+    }
+    this.#watchers.announce(record)
+    this.#onCommit(report)
+  }
+
+  #assertWritable(): void {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#closing !== undefined) throw new StoreError('store-closed', 'the store is closed')
+  }
+
+  #fail(thrown: unknown): StoreError {
+    const failure = new StoreError(
+      'store-failed',
+      `the store could not write and only reads from now on: ${describeError(thrown)}`,
+      {
+        remedy: 'see to the disk of the data directory (space, permission, health), then restart the server',
+        cause: thrown,
+      },
+    )
+    this.#failure = failure
+    this.#accepted.clear()
+    this.#log.error(failure.message, { remedy: failure.remedy })
+    return failure
+  }
+}

@@ -1,0 +1,5 @@
+export type { CommitReport } from './commit-queue.ts'
+export type { EmbeddedStoreOptions } from './embedded-store.ts'
+export { openMemoryStore, openStore, type StoreOptions } from './open-store.ts'
+export type { CommitResult, Range, Store, StoredEntry, StoreEvent, StoreWatch, StoreWrite } from './store.ts'
+export { StoreError, type StoreErrorCode } from './store-error.ts'

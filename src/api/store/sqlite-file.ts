@@ -1,0 +1,140 @@
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { DialectName } from '../../model/dialect.ts'
+import type { JournalRow } from './journal.ts'
+import { toStoreError } from './sqlite-error.ts'
+import { type MetaName, prepareSchema, readMeta, writeMeta } from './sqlite-schema.ts'
+
+/** How long another process that is just ending may keep the lock. */
+const lockTimeoutMs = 500
+/** Rows read, and rows examined by a compaction, in one go. */
+const rowsPerStep = 500
+
+/** A step through the history by its sequence; without `nextSeq` it was the last. */
+export interface RowsStep {
+  readonly rows: readonly JournalRow[]
+  readonly nextSeq: number | undefined
+}
+
+export interface CompactStep {
+  readonly nextSeq: number | undefined
+}
+
+/** The database file. Everything here blocks: it belongs into a thread of its own. */
+export class SqliteFile {
+  readonly #database: DatabaseSync
+  readonly #insert: StatementSync
+  readonly #select: StatementSync
+  readonly #dropSuperseded: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#insert = database.prepare('INSERT INTO history (revision, key, value, create_revision) VALUES (?, ?, ?, ?)')
+    this.#select = database.prepare(
+      'SELECT seq, revision, key, value, create_revision FROM history WHERE seq >= ? ORDER BY seq LIMIT ?',
+    )
+    this.#dropSuperseded = database.prepare(dropSupersededSql)
+  }
+
+  get revision(): number {
+    return this.#readNumber('revision')
+  }
+
+  get compactRevision(): number {
+    return this.#readNumber('compact_revision')
+  }
+
+  /** All rows and the newest revision in one transaction; rows stand in order of revision. */
+  append(rows: readonly JournalRow[]): void {
+    const newest = rows.at(-1)
+    if (newest === undefined) return
+    this.#inTransaction(() => {
+      for (const { revision, key, value, createRevision } of rows)
+        this.#insert.run(revision, key, value, createRevision)
+      writeMeta(this.#database, 'revision', newest.revision)
+    })
+  }
+
+  read(fromSeq: number): RowsStep {
+    const found = this.#select.all(fromSeq, rowsPerStep)
+    const last = found.at(-1)
+    const nextSeq = found.length < rowsPerStep ? undefined : Number(last?.['seq']) + 1
+    return { rows: found.map(toJournalRow), nextSeq }
+  }
+
+  /**
+   * Drops, among the next rows of the history, those that no revision from `revision` on can show. Ascending order matters: a deletion goes
+   * after the versions it hides, so that an interruption cannot bring them back.
+   */
+  compact(revision: number, fromSeq: number): CompactStep {
+    const last = this.#select.all(fromSeq, rowsPerStep).at(-1)
+    const seen = last === undefined ? fromSeq : Number(last['seq'])
+    this.#inTransaction(() => {
+      writeMeta(this.#database, 'compact_revision', Math.max(revision, this.compactRevision))
+      this.#dropSuperseded.run({ from: fromSeq, to: seen, revision })
+    })
+    const isDone = last === undefined || Number(last['revision']) > revision
+    return { nextSeq: isDone ? undefined : seen + 1 }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #readNumber(name: MetaName): number {
+    return Number(readMeta(this.#database, name))
+  }
+
+  #inTransaction(work: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      work()
+      this.#database.exec('COMMIT')
+    } catch (thrown) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw thrown
+    }
+  }
+}
+
+const dropSupersededSql = `DELETE FROM history WHERE seq IN (
+  SELECT seq FROM history AS old
+  WHERE old.seq BETWEEN :from AND :to AND old.revision <= :revision AND (
+    old.value IS NULL
+    OR EXISTS (SELECT 1 FROM history WHERE key = old.key AND revision > old.revision AND revision <= :revision)
+  )
+)`
+
+function toJournalRow(row: Record<string, unknown>): JournalRow {
+  const value = row['value']
+  return {
+    revision: Number(row['revision']),
+    key: String(row['key']),
+    value: value === null ? null : String(value),
+    createRevision: Number(row['create_revision']),
+  }
+}
+
+/** Opens or makes the database and keeps it to this process. Throws StoreError. */
+export function openSqliteFile(path: string, dialect: DialectName): SqliteFile {
+  let database: DatabaseSync | undefined
+  try {
+    createPrivateFile(path)
+    database = new DatabaseSync(path, { timeout: lockTimeoutMs })
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    prepareSchema(database, path, dialect)
+    return new SqliteFile(database)
+  } catch (thrown) {
+    database?.close()
+    throw toStoreError(thrown, path)
+  }
+}
+
+/** Secrets stand in it. SQLite gives its other files the mode of the first. */
+function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown
+  }
+}

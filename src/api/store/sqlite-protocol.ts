@@ -1,0 +1,35 @@
+import type { DialectName } from '../../model/dialect.ts'
+import type { JournalRow } from './journal.ts'
+import type { CompactStep, RowsStep } from './sqlite-file.ts'
+import type { StoreErrorCode } from './store-error.ts'
+
+/** What the worker can be asked, and what it answers to each. */
+export interface SqliteCalls {
+  readonly open: {
+    readonly ask: { readonly path: string; readonly dialect: DialectName }
+    readonly answer: { readonly revision: number; readonly compactRevision: number }
+  }
+  readonly read: { readonly ask: { readonly fromSeq: number }; readonly answer: RowsStep }
+  readonly append: { readonly ask: { readonly rows: readonly JournalRow[] }; readonly answer: undefined }
+  readonly compact: {
+    readonly ask: { readonly revision: number; readonly fromSeq: number }
+    readonly answer: CompactStep
+  }
+  readonly close: { readonly ask: undefined; readonly answer: undefined }
+}
+
+export type SqliteCallName = keyof SqliteCalls
+
+/** One question to the worker; it answers all of them, in the order they were asked. */
+export type SqliteRequest = {
+  [Name in SqliteCallName]: { readonly call: Name; readonly ask: SqliteCalls[Name]['ask'] }
+}[SqliteCallName]
+
+export type SqliteReply = { readonly answer: unknown } | { readonly error: StoreErrorText }
+
+/** A StoreError as it crosses the thread boundary, which takes classes off. */
+export interface StoreErrorText {
+  readonly code: StoreErrorCode
+  readonly message: string
+  readonly remedy: string | undefined
+}

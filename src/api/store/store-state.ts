@@ -1,0 +1,124 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { countLeading } from './binary-search.ts'
+import type { JournalContent, JournalRow } from './journal.ts'
+import type { Range, StoredEntry, StoreEvent } from './store.ts'
+import { StoreError } from './store-error.ts'
+import { type CommitRecord, type RangeOptions, VersionedKeys } from './versioned-keys.ts'
+
+/** Commits forgotten before other work may run. */
+const compactSlice = 500
+
+/** All that is durable, in memory: every key's versions and every commit since the compact revision. */
+export class StoreState {
+  readonly #keys = new VersionedKeys()
+  /** In order of revision, every commit above the compact revision. */
+  readonly #history: CommitRecord[] = []
+  #revision: number
+  #compactRevision: number
+
+  constructor(revision: number, compactRevision: number) {
+    this.#revision = revision
+    this.#compactRevision = compactRevision
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  get compactRevision(): number {
+    return this.#compactRevision
+  }
+
+  get(key: string): StoredEntry | undefined {
+    return this.#keys.get(key)
+  }
+
+  range(prefix: string, options: RangeOptions): Range {
+    const revision = options.atRevision ?? this.#revision
+    this.#assertKept(revision)
+    this.assertReached(revision)
+    return this.#keys.range(prefix, revision, options)
+  }
+
+  /** Every commit above the revision, in order. */
+  since(revision: number): CommitRecord[] {
+    this.#assertKept(revision)
+    return this.#history.slice(countLeading(this.#history, (record) => record.revision <= revision))
+  }
+
+  apply(record: CommitRecord): void {
+    this.#keys.apply(record)
+    if (record.revision > this.#compactRevision) this.#history.push(record)
+    this.#revision = Math.max(this.#revision, record.revision)
+  }
+
+  /** Refuses older readers at once, then forgets in slices, so that no one waits long. */
+  async compact(revision: number): Promise<void> {
+    this.#compactRevision = Math.max(this.#compactRevision, revision)
+    let dropped = this.#dropHistory(revision)
+    while (dropped > 0) {
+      await nextTurn()
+      dropped = this.#dropHistory(revision)
+    }
+  }
+
+  assertReached(revision: number): void {
+    if (revision <= this.#revision) return
+    throw new StoreError('future-revision', `revision ${revision} does not exist yet: the newest is ${this.#revision}`)
+  }
+
+  #dropHistory(revision: number): number {
+    const count = Math.min(
+      countLeading(this.#history, (record) => record.revision <= revision),
+      compactSlice,
+    )
+    for (const record of this.#history.splice(0, count)) {
+      for (const event of record.events) this.#keys.compact(keyOfEvent(event), revision)
+    }
+    return count
+  }
+
+  #assertKept(revision: number): void {
+    if (revision >= this.#compactRevision) return
+    throw new StoreError(
+      'compacted',
+      `revision ${revision} is no longer kept: history begins at ${this.#compactRevision}`,
+      { remedy: 'list again and continue from the revision of that list' },
+    )
+  }
+}
+
+export function keyOfEvent(event: StoreEvent): string {
+  return event.kind === 'put' ? event.entry.key : event.key
+}
+
+/** The state that a journal describes. */
+export async function loadState(content: JournalContent): Promise<StoreState> {
+  const state = new StoreState(content.revision, content.compactRevision)
+  let commit: JournalRow[] = []
+  for await (const rows of content.rows) {
+    for (const row of rows) {
+      if (commit.length > 0 && commit[0]?.revision !== row.revision) {
+        applyRows(state, commit)
+        commit = []
+      }
+      commit.push(row)
+    }
+  }
+  applyRows(state, commit)
+  return state
+}
+
+function applyRows(state: StoreState, rows: readonly JournalRow[]): void {
+  const [first] = rows
+  if (first === undefined) return
+  const events = rows.map((row) => toEvent(row, state.get(row.key))).filter((event) => event !== undefined)
+  state.apply({ revision: first.revision, events })
+}
+
+/** A deletion of what is not there is the rest of an interrupted compaction, and says nothing. */
+function toEvent(row: JournalRow, previous: StoredEntry | undefined): StoreEvent | undefined {
+  const { key, value, createRevision, revision } = row
+  if (value !== null) return { kind: 'put', entry: { key, value, createRevision, revision }, previous }
+  return previous === undefined ? undefined : { kind: 'delete', key, revision, previous }
+}

@@ -1,0 +1,80 @@
+import { countLeading } from './binary-search.ts'
+import { SortedKeys } from './sorted-keys.ts'
+import type { Range, StoredEntry, StoreEvent } from './store.ts'
+
+/** What one commit changed. */
+export interface CommitRecord {
+  readonly revision: number
+  readonly events: readonly StoreEvent[]
+}
+
+/** One key at one revision; without an entry it is the key's deletion. */
+interface Version {
+  readonly revision: number
+  readonly entry: StoredEntry | undefined
+}
+
+export interface RangeOptions {
+  readonly atRevision?: number
+  readonly after?: string
+  readonly limit?: number
+}
+
+/** Every key with its versions since the compact revision: what the store says now, and what it said then. */
+export class VersionedKeys {
+  readonly #versions = new Map<string, Version[]>()
+  readonly #keys = new SortedKeys()
+
+  get(key: string): StoredEntry | undefined {
+    return this.#versions.get(key)?.at(-1)?.entry
+  }
+
+  apply(record: CommitRecord): void {
+    for (const event of record.events) {
+      if (event.kind === 'put') this.#append(event.entry.key, { revision: record.revision, entry: event.entry })
+      else this.#append(event.key, { revision: record.revision, entry: undefined })
+    }
+  }
+
+  /** What the range holds at `revision`, the newest one unless the past is asked for. */
+  range(prefix: string, revision: number, { after, limit = Number.POSITIVE_INFINITY }: RangeOptions): Range {
+    const entries: StoredEntry[] = []
+    for (const key of this.#keys.from(after !== undefined && after > prefix ? after : prefix)) {
+      if (!key.startsWith(prefix)) break
+      const entry = key === after ? undefined : this.#at(key, revision)
+      if (entry === undefined) continue
+      if (entries.length >= limit) return { revision, entries, more: true }
+      entries.push(entry)
+    }
+    return { revision, entries, more: false }
+  }
+
+  /** Forgets the key's versions that no revision from `revision` on can show. */
+  compact(key: string, revision: number): void {
+    const versions = this.#versions.get(key)
+    if (versions === undefined) return
+    const newest = countLeading(versions, (version) => version.revision <= revision) - 1
+    if (newest < 0) return
+    versions.splice(0, versions[newest]?.entry === undefined ? newest + 1 : newest)
+    if (versions.length > 0) return
+    this.#versions.delete(key)
+    this.#keys.delete(key)
+  }
+
+  #append(key: string, version: Version): void {
+    const versions = this.#versions.get(key)
+    if (versions !== undefined) {
+      versions.push(version)
+      return
+    }
+    this.#versions.set(key, [version])
+    this.#keys.add(key)
+  }
+
+  #at(key: string, revision: number): StoredEntry | undefined {
+    const versions = this.#versions.get(key) ?? []
+    const newest = versions.at(-1)
+    if (newest !== undefined && newest.revision <= revision) return newest.entry
+    return versions[countLeading(versions, (version) => version.revision <= revision) - 1]?.entry
+  }
+}
