@@ -1,5 +1,6 @@
 export type { CommitReport } from './commit-queue.ts'
 export type { EmbeddedStoreOptions } from './embedded-store.ts'
+export { defaultKeepPolicy, HistoryKeeper, type KeepPolicy } from './history-keeper.ts'
 export { openMemoryStore, openStore, type StoreOptions } from './open-store.ts'
 export type { CommitResult, Range, Store, StoredEntry, StoreEvent, StoreWatch, StoreWrite } from './store.ts'
 export { StoreError, type StoreErrorCode } from './store-error.ts'
