@@ -1,0 +1,15 @@
+import { PlatnetError } from '../model/errors.ts'
+
+export type PkiErrorCode =
+  | 'unreadable'
+  | 'unwritable'
+  /** The CA's certificate or key is not what it must be. */
+  | 'ca-invalid'
+  /** Certificate and key of the CA do not belong together. */
+  | 'ca-mismatch'
+  | 'ca-key-missing'
+  | 'ca-expired'
+  | 'invalid-request'
+  | 'token-invalid'
+
+export class PkiError extends PlatnetError<PkiErrorCode> {}
