@@ -6,7 +6,7 @@ import { PkiError } from './pki-error.ts'
 import { addDays, backdate } from './validity.ts'
 import { loadX509 } from './x509-library.ts'
 
-export type CertificateUsage = 'server' | 'client'
+type CertificateUsage = 'server' | 'client'
 
 export interface CertificateRequest {
   /** A client's user name; at most 64 characters (RFC 5280 ub-common-name). */

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 
-export interface KubeconfigContent {
+interface KubeconfigContent {
   /** `https://host:port` */
   readonly server: string
   readonly caPem: string

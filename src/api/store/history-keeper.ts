@@ -14,7 +14,7 @@ export interface RevisionMark {
   readonly atMs: number
 }
 
-export const defaultKeepPolicy: KeepPolicy = { minAgeMs: 5 * 60_000, minRevisions: 10_000 }
+const defaultKeepPolicy: KeepPolicy = { minAgeMs: 5 * 60_000, minRevisions: 10_000 }
 
 /** The newest revision that need not be kept, if there is one. Marks in order of time. */
 export function planCompaction(

@@ -5,7 +5,7 @@ import { startSqliteJournal } from './sqlite-journal.ts'
 import type { Store } from './store.ts'
 import { loadState, StoreState } from './store-state.ts'
 
-export interface StoreOptions extends EmbeddedStoreOptions {
+interface StoreOptions extends EmbeddedStoreOptions {
   /** The database file; made when it is not there, in a folder that is. */
   readonly path: string
   readonly dialect: DialectName

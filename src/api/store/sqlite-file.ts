@@ -25,6 +25,7 @@ export class SqliteFile {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
   readonly #select: StatementSync
+  readonly #findLast: StatementSync
   readonly #dropSuperseded: StatementSync
 
   constructor(database: DatabaseSync) {
@@ -32,6 +33,9 @@ export class SqliteFile {
     this.#insert = database.prepare('INSERT INTO history (revision, key, value, create_revision) VALUES (?, ?, ?, ?)')
     this.#select = database.prepare(
       'SELECT seq, revision, key, value, create_revision FROM history WHERE seq >= ? ORDER BY seq LIMIT ?',
+    )
+    this.#findLast = database.prepare(
+      'SELECT seq, revision FROM (SELECT seq, revision FROM history WHERE seq >= ? ORDER BY seq LIMIT ?) ORDER BY seq DESC LIMIT 1',
     )
     this.#dropSuperseded = database.prepare(dropSupersededSql)
   }
@@ -67,14 +71,14 @@ export class SqliteFile {
    * after the versions it hides, so that an interruption cannot bring them back.
    */
   compact(revision: number, fromSeq: number): CompactStep {
-    const last = this.#select.all(fromSeq, rowsPerStep).at(-1)
-    const seen = last === undefined ? fromSeq : Number(last['seq'])
+    const last = this.#findLast.get(fromSeq, rowsPerStep)
+    const lastSeq = last === undefined ? fromSeq : Number(last['seq'])
     this.#inTransaction(() => {
-      writeMeta(this.#database, 'compact_revision', Math.max(revision, this.compactRevision))
-      this.#dropSuperseded.run({ from: fromSeq, to: seen, revision })
+      if (revision > this.compactRevision) writeMeta(this.#database, 'compact_revision', revision)
+      this.#dropSuperseded.run({ from: fromSeq, to: lastSeq, revision })
     })
     const isDone = last === undefined || Number(last['revision']) > revision
-    return { nextSeq: isDone ? undefined : seen + 1 }
+    return { nextSeq: isDone ? undefined : lastSeq + 1 }
   }
 
   close(): void {

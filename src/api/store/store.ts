@@ -50,7 +50,10 @@ export interface Store {
   /** Why the store no longer writes, once it cannot; reads and watches go on. */
   readonly failure: StoreError | undefined
   get(key: string): Promise<StoredEntry | undefined>
-  /** Entries whose key starts with `prefix` and is greater than `after`; `atRevision` reads the past (StoreError `compacted`). */
+  /**
+   * Entries whose key starts with `prefix` and is greater than `after`, `limit` (at least 1) at most; `atRevision` reads the past.
+   * StoreError `compacted` or `future-revision` when that revision cannot be read.
+   */
   range(prefix: string, options?: { atRevision?: number; after?: string; limit?: number }): Promise<Range>
   /**
    * All writes or none, at one new revision, resolved when durable. Rejects with StoreError `store-failed` when the disk refuses:

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { openStore, type Store } from '../../../../src/api/store/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
@@ -49,6 +49,22 @@ async function assertNothingLost(store: Store, acknowledged: readonly Acknowledg
   }
 }
 
+/** A watcher that saw everything up to `revision` sees every later commit once, whole and in order, unless history was dropped. */
+async function assertResumes(store: Store, revision: number): Promise<void> {
+  const seen: number[] = []
+  const watch = store.watch('/w/', Math.max(revision, store.compactRevision), (events) => {
+    assert.equal(events.length, 2)
+    for (const event of events) if (event.kind === 'put') seen.push(event.entry.revision)
+  })
+  while (watch.revision < store.revision) await nextTurn()
+  watch.close()
+  const first = Math.max(revision, store.compactRevision) + 1
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 2 * (store.revision - first + 1) }, (_, index) => first + (index >> 1)),
+  )
+}
+
 const open = (path: string) => openStore({ path, dialect: 'platform', log: silentLogger })
 
 it('A writer killed at any moment loses nothing it acknowledged and uses no revision twice.', async (t) => {
@@ -64,6 +80,7 @@ it('A writer killed at any moment loses nothing it acknowledged and uses no revi
     }
     const store = await open(path)
     await assertNothingLost(store, acknowledged)
+    await assertResumes(store, newest)
     newest = store.revision
     await store.close()
   }

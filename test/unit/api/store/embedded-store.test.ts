@@ -104,6 +104,18 @@ for (const [name, open] of Object.entries(stores)) {
       assert.ok(results.every(({ readable }) => readable === '0'))
     })
 
+    it('checks a writer against a write that is still under way, after an older one of the key has become durable', async (t) => {
+      const store = await open(t)
+      const first = store.commit([put('/a', '1')])
+      for (let turn = 0; turn < 3; turn++) await Promise.resolve()
+      const second = store.commit([put('/a', '2', 2)])
+      await first
+      const third = await store.commit([put('/a', '3', 2)])
+      assert.equal(third.kind, 'conflict')
+      assert.deepEqual(await second, { kind: 'committed', revision: 3 })
+      assert.equal((await store.get('/a'))?.value, '2')
+    })
+
     it('lists a prefix in key order, in pages', async (t) => {
       const store = await open(t)
       for (const key of ['/p/b', '/p/a', '/q/a', '/p/c', '/o/z', '/p']) await store.commit([put(key, '1')])

@@ -14,6 +14,13 @@ function makePath(test: TestContext): string {
   return join(makeTemporaryFolder(test), 'store.db')
 }
 
+function countRows(path: string): unknown {
+  const database = new DatabaseSync(path)
+  const row = database.prepare('SELECT count(*) AS rows FROM history').get()
+  database.close()
+  return row?.['rows']
+}
+
 async function fill(path: string, count: number): Promise<void> {
   const store = await openStore({ ...options, path })
   await Promise.all(Array.from({ length: count }, (_, index) => store.commit(put(`/a/${index}`, 'x'.repeat(500)))))
@@ -58,6 +65,7 @@ it('A compacted store opened again keeps the revision, also when nothing else is
   await before.commit([{ kind: 'delete', key: '/a', expectedRevision: 2 }])
   await before.compact(3)
   await before.close()
+  assert.equal(countRows(path), 0)
   const after = await openStore({ ...options, path })
   t.after(() => after.close())
   assert.deepEqual([after.revision, after.compactRevision], [3, 3])
@@ -81,9 +89,7 @@ it('A compaction of many rows, in steps and beside writers, leaves on disk what 
   const atMiddle = await before.range('/', { atRevision: middle })
   const history = await replay(before, middle)
   await before.close()
-  const database = new DatabaseSync(path)
-  assert.deepEqual({ ...database.prepare('SELECT count(*) AS rows FROM history').get() }, { rows: 600 + 300 + 50 })
-  database.close()
+  assert.equal(countRows(path), 600 + 300 + 50)
   const after = await openStore({ ...options, path })
   t.after(() => after.close())
   assert.equal(after.compactRevision, middle)
