@@ -1,0 +1,85 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { Backoff } from './backoff.ts'
+import { orAborted } from './deadline.ts'
+
+/** The signal aborts when the deadline of `stop` passes while the job still runs. */
+export type Job = (scope: { signal: AbortSignal }) => Promise<void>
+
+export interface SingleFlightOptions {
+  readonly backoff: Backoff
+  /** At least this long between the start of one run and the start of the next. */
+  readonly minGapMs?: number
+  readonly onError: (error: unknown, retryInMs: number) => void
+}
+
+/**
+ * Runs a job at most once at a time. Requests made before a run starts are served by that run; one made during it
+ * brings one more run after it. A failed run is retried with backoff, and requests made meanwhile wait for the retry.
+ */
+export class SingleFlight {
+  readonly #job: Job
+  readonly #options: SingleFlightOptions
+  readonly #waiting = new AbortController()
+  readonly #running = new AbortController()
+  #requested = false
+  #loop: Promise<void> | undefined
+  #lastStartMs = Number.NEGATIVE_INFINITY
+
+  constructor(job: Job, options: SingleFlightOptions) {
+    this.#job = job
+    this.#options = options
+  }
+
+  /** Returns at once; the run begins after the current turn of the event loop, so a burst of requests is one run. */
+  request(): void {
+    if (this.#waiting.signal.aborted) return
+    this.#requested = true
+    this.#loop ??= this.#runWhileRequested()
+  }
+
+  /** Drops what has not begun and waits for the run that has; rejects with the signal's reason when that takes too long. */
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#waiting.abort()
+    if (this.#loop === undefined) return
+    const forward = () => this.#running.abort(scope.signal.reason)
+    scope.signal.addEventListener('abort', forward, { once: true })
+    if (scope.signal.aborted) forward()
+    await orAborted(this.#loop, scope.signal).finally(() => scope.signal.removeEventListener('abort', forward))
+  }
+
+  async #runWhileRequested(): Promise<void> {
+    let retryInMs = 0
+    while (this.#requested) {
+      await this.#wait(Math.max(retryInMs, this.#gapLeftMs()))
+      if (this.#waiting.signal.aborted) break
+      this.#requested = false
+      this.#lastStartMs = performance.now()
+      retryInMs = await this.#runOnce()
+    }
+    this.#loop = undefined
+  }
+
+  /** How long to wait before the next run because of this one. */
+  async #runOnce(): Promise<number> {
+    try {
+      await this.#job({ signal: this.#running.signal })
+      this.#options.backoff.reset()
+      return 0
+    } catch (error) {
+      this.#requested = true
+      const retryInMs = this.#options.backoff.nextDelayMs()
+      if (!this.#waiting.signal.aborted) this.#options.onError(error, retryInMs)
+      return retryInMs
+    }
+  }
+
+  #gapLeftMs(): number {
+    return (this.#options.minGapMs ?? 0) - (performance.now() - this.#lastStartMs)
+  }
+
+  async #wait(delayMs: number): Promise<void> {
+    const { signal } = this.#waiting
+    const timer = delayMs > 0 ? setTimeout(delayMs, undefined, { signal }) : setImmediate(undefined, { signal })
+    await timer.catch(() => {})
+  }
+}
