@@ -1,0 +1,52 @@
+import { fstatSync } from 'node:fs'
+import { prettyFactory } from 'pino-pretty'
+
+/** How records are written: JSON lines, readable text for a terminal, or JSON lines with journald's priority prefix. */
+export type LogFormat = 'json' | 'pretty' | 'journald'
+
+/** What of a process's standard output decides the format of `auto`. */
+export interface LogOutput {
+  readonly isTTY?: boolean
+  readonly fd: number
+}
+
+/** `auto` is pretty on a terminal, journald when the output is connected to the journal (systemd.exec(5), JOURNAL_STREAM), else JSON. */
+export function chooseFormat(
+  wanted: LogFormat | 'auto',
+  output: LogOutput,
+  env: Readonly<Record<string, string | undefined>>,
+): LogFormat {
+  if (wanted !== 'auto') return wanted
+  if (output.isTTY === true) return 'pretty'
+  return isJournal(output.fd, env['JOURNAL_STREAM']) ? 'journald' : 'json'
+}
+
+/** Turns one JSON line of pino into what is written. */
+export function lineFormatter(format: LogFormat, colorize: boolean): (line: string) => string {
+  if (format === 'json') return (line) => line
+  if (format === 'journald') return (line) => `<${journalPriority(line)}>${line}`
+  return prettyFactory({
+    colorize,
+    singleLine: true,
+    messageKey: 'message',
+    messageFormat: '{target}: {message}',
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'target',
+  })
+}
+
+/** sd-daemon(3) priorities; trace has no word of its own there. */
+function journalPriority(line: string): number {
+  const level = /"level":"(\w+)"/.exec(line)?.[1]
+  return { error: 3, warn: 4, info: 6 }[level ?? ''] ?? 7
+}
+
+function isJournal(fd: number, journalStream: string | undefined): boolean {
+  if (journalStream === undefined) return false
+  try {
+    const { dev, ino } = fstatSync(fd)
+    return journalStream === `${dev}:${ino}`
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,87 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+type Labels<L extends string> = Readonly<Record<L, string>>
+
+/** Names follow the Prometheus naming guide: base unit last, `_total` on counters; help is a sentence. */
+export interface MetricSpec<L extends string> {
+  readonly name: string
+  readonly help: string
+  readonly labels?: readonly L[]
+}
+
+export interface CounterMetric<L extends string> {
+  add(amount?: number, labels?: Labels<L>): void
+}
+
+export interface GaugeMetric<L extends string> {
+  set(value: number, labels?: Labels<L>): void
+}
+
+export interface HistogramMetric<L extends string> {
+  observe(value: number, labels?: Labels<L>): void
+}
+
+/** One value of a gauge that is read at scrape time. */
+export interface GaugeSample<L extends string> {
+  readonly value: number
+  readonly labels?: Labels<L>
+}
+
+/** The metrics of one process; every owner makes its own in its `metrics.ts`. Two of the same name are an error. */
+export interface Metrics {
+  counter<L extends string = never>(spec: MetricSpec<L>): CounterMetric<L>
+  gauge<L extends string = never>(spec: MetricSpec<L>): GaugeMetric<L>
+  /** Asked at each scrape; label values that are no longer returned disappear. */
+  collectedGauge<L extends string = never>(spec: MetricSpec<L>, collect: () => Iterable<GaugeSample<L>>): void
+  histogram<L extends string = never>(spec: MetricSpec<L> & { readonly buckets: readonly number[] }): HistogramMetric<L>
+  /** The text exposition format, with the content type to serve it under. */
+  text(): Promise<{ contentType: string; body: string }>
+}
+
+/** A registry of its own, with the metrics of the process (CPU, memory, file descriptors, event loop) already in it. */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return new PromMetrics(registry)
+}
+
+class PromMetrics implements Metrics {
+  readonly #registry: Registry
+
+  constructor(registry: Registry) {
+    this.#registry = registry
+  }
+
+  counter<L extends string>(spec: MetricSpec<L>): CounterMetric<L> {
+    const counter = new Counter(this.#configure(spec))
+    return { add: (amount = 1, labels) => (labels ? counter.inc({ ...labels }, amount) : counter.inc(amount)) }
+  }
+
+  gauge<L extends string>(spec: MetricSpec<L>): GaugeMetric<L> {
+    const gauge = new Gauge(this.#configure(spec))
+    return { set: (value, labels) => (labels ? gauge.set({ ...labels }, value) : gauge.set(value)) }
+  }
+
+  collectedGauge<L extends string>(spec: MetricSpec<L>, collect: () => Iterable<GaugeSample<L>>): void {
+    new Gauge({
+      ...this.#configure(spec),
+      collect() {
+        this.reset()
+        for (const { value, labels } of collect()) labels ? this.set({ ...labels }, value) : this.set(value)
+      },
+    })
+  }
+
+  histogram<L extends string>(spec: MetricSpec<L> & { readonly buckets: readonly number[] }): HistogramMetric<L> {
+    const histogram = new Histogram({ ...this.#configure(spec), buckets: [...spec.buckets] })
+    return { observe: (value, labels) => (labels ? histogram.observe({ ...labels }, value) : histogram.observe(value)) }
+  }
+
+  async text(): Promise<{ contentType: string; body: string }> {
+    return { contentType: this.#registry.contentType, body: await this.#registry.metrics() }
+  }
+
+  #configure<L extends string>(spec: MetricSpec<L>) {
+    return { name: spec.name, help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [this.#registry] }
+  }
+}

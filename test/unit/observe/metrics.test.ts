@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMetrics } from '../../../src/observe/index.ts'
+
+test('Counters, gauges and histograms appear in the exposition with their labels.', async () => {
+  const metrics = createMetrics()
+  const syncs = metrics.counter({ name: 'platnet_proxy_syncs_total', help: 'Syncs.', labels: ['result'] })
+  syncs.add(2, { result: 'ok' })
+  metrics.gauge({ name: 'platnet_proxy_services', help: 'Services.' }).set(7)
+  metrics.histogram({ name: 'platnet_proxy_sync_seconds', help: 'Time.', buckets: [0.1, 1] }).observe(0.5)
+  const { contentType, body } = await metrics.text()
+  assert.match(contentType, /^text\/plain; version=0\.0\.4/)
+  assert.match(body, /^platnet_proxy_syncs_total\{result="ok"\} 2$/m)
+  assert.match(body, /^platnet_proxy_services 7$/m)
+  assert.match(body, /^platnet_proxy_sync_seconds_bucket\{le="1"\} 1$/m)
+  assert.match(body, /^process_resident_memory_bytes \d+$/m)
+})
+
+test('A collected gauge is read at each scrape and forgets labels that are gone.', async () => {
+  const metrics = createMetrics()
+  let levels = [{ value: 1, labels: { component: 'proxy' } }]
+  metrics.collectedGauge<'component'>({ name: 'up', help: 'Up.', labels: ['component'] }, () => levels)
+  assert.match((await metrics.text()).body, /^up\{component="proxy"\} 1$/m)
+  levels = [{ value: 0, labels: { component: 'dns' } }]
+  const { body } = await metrics.text()
+  assert.match(body, /^up\{component="dns"\} 0$/m)
+  assert.doesNotMatch(body, /proxy/)
+})
+
+test('Two registries share nothing, and one refuses a name twice.', async () => {
+  const first = createMetrics()
+  const second = createMetrics()
+  first.counter({ name: 'a_total', help: 'A.' }).add()
+  second.counter({ name: 'a_total', help: 'A.' })
+  assert.match((await second.text()).body, /^a_total 0$/m)
+  assert.throws(() => first.counter({ name: 'a_total', help: 'A.' }), /a_total/)
+})
