@@ -1,0 +1,43 @@
+import type { RequestListener } from 'node:http'
+import type { Component } from '../loop/component.ts'
+import { answerHealth, type HealthEndpoint, type Logger, type Metrics } from '../observe/index.ts'
+import { type AccessRule, guard } from './access.ts'
+import { createRouter, type GetHandler } from './router.ts'
+
+export interface AgentEndpoints {
+  readonly metrics: Metrics
+  /** The `/configz` document, secrets already redacted. */
+  readonly configz: () => unknown
+  readonly components: () => readonly Component[]
+  /** For `/metrics` and `/configz`; health is open to all. */
+  readonly access: AccessRule
+  readonly log: Logger
+}
+
+/** `/metrics`, `/configz`, `/healthz`, `/livez`, `/readyz` (also `/readyz/<component>`) of a node agent. */
+export function createAgentEndpoints({ metrics, configz, components, access, log }: AgentEndpoints): RequestListener {
+  return createRouter(
+    {
+      '/metrics': guard(access, async () => ({ status: 200, ...(await metrics.text()) })),
+      '/configz': guard(access, () => ({
+        status: 200,
+        contentType: 'application/json',
+        body: `${JSON.stringify(configz(), undefined, 2)}\n`,
+      })),
+      ...healthRoutes('healthz', components),
+      ...healthRoutes('livez', components),
+      ...healthRoutes('readyz', components),
+    },
+    (error, path) => log.error('an endpoint failed', { path, error }),
+  )
+}
+
+function healthRoutes(endpoint: HealthEndpoint, components: () => readonly Component[]): Record<string, GetHandler> {
+  const handler: GetHandler = ({ query, below }) => {
+    const component = below === undefined || below === '' ? {} : { component: below }
+    const verbose = query.has('verbose')
+    const exclude = query.getAll('exclude').flatMap((names) => names.split(','))
+    return answerHealth({ endpoint, verbose, exclude, ...component }, components())
+  }
+  return { [`/${endpoint}`]: handler, [`/${endpoint}/*`]: handler }
+}

@@ -1,0 +1,172 @@
+import { once } from 'node:events'
+import http, { type RequestListener, type Server, type ServerOptions } from 'node:http'
+import https from 'node:https'
+import type { AddressInfo, ListenOptions } from 'node:net'
+import type { Component, Health } from '../loop/component.ts'
+import type { Ip } from '../model/ip.ts'
+import type { Logger } from '../observe/index.ts'
+import { OpenConnections } from './open-connections.ts'
+import { toServeError } from './serve-error.ts'
+import { claimSocketPath, listenPrivately } from './socket-path.ts'
+
+/** PEM texts. With `clientCa` clients are asked for a certificate; one that is missing or foreign still connects. */
+export interface TlsMaterial {
+  readonly certificate: string
+  readonly key: string
+  readonly clientCa?: string
+}
+
+export interface ListenerOptions {
+  /** The component's name. */
+  readonly name: string
+  readonly handler: RequestListener
+  readonly log: Logger
+}
+
+export interface TcpListenerOptions extends ListenerOptions {
+  readonly address: Ip
+  /** 0 lets the system choose; see `Listener.port`. */
+  readonly port: number
+}
+
+/** Slow or oversized requests end here; answers may take as long as they like, as watches do. */
+const requestLimits: ServerOptions = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 60_000,
+  maxHeaderSize: 32 * 1024,
+}
+
+const handshakeTimeoutMs = 10_000
+
+/** What differs between plain, TLS and unix listeners. */
+interface Binding {
+  readonly where: string
+  open(): Promise<{ server: Server; listen: () => void }>
+}
+
+/** An HTTP server with a life. `start` rejects with a ServeError; `stop` finishes what is in flight until its deadline. */
+export class Listener implements Component {
+  readonly name: string
+  readonly #options: ListenerOptions
+  readonly #binding: Binding
+  readonly #connections = new OpenConnections()
+  #server: Server | undefined
+  #health: Health = { level: 'unknown', message: 'not started', sinceMs: Date.now() }
+
+  constructor(options: ListenerOptions, binding: Binding) {
+    this.name = options.name
+    this.#options = options
+    this.#binding = binding
+  }
+
+  async start(): Promise<void> {
+    try {
+      const { server, listen } = await this.#binding.open()
+      server.on('request', this.#options.handler)
+      this.#connections.watch(server)
+      const listening = once(server, 'listening')
+      listen()
+      await listening
+      this.#server = server
+    } catch (error) {
+      throw toServeError(this.name, this.#binding.where, error)
+    }
+    this.#server.on('error', (error) => this.#options.log.error('the listener failed', { error }))
+    this.#setHealth('ok', `listening on ${this.#binding.where}`)
+    this.#options.log.info('listening', { name: this.name, on: this.#binding.where, port: this.port })
+  }
+
+  async stop({ signal }: { signal: AbortSignal }): Promise<void> {
+    const server = this.#server
+    if (server === undefined) return
+    this.#server = undefined
+    this.#setHealth('stopped', 'stopped')
+    const closed = once(server, 'close')
+    server.close()
+    const cutOff = () => this.#connections.destroy()
+    signal.addEventListener('abort', cutOff, { once: true })
+    if (signal.aborted) cutOff()
+    this.#connections.drain(server)
+    await closed
+    signal.removeEventListener('abort', cutOff)
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  /** The port that is listened on; undefined before `start`, after `stop` and for unix sockets. */
+  get port(): number | undefined {
+    const address: AddressInfo | string | null | undefined = this.#server?.address()
+    return typeof address === 'object' ? address?.port : undefined
+  }
+
+  #setHealth(level: Health['level'], message: string): void {
+    this.#health = { level, message, sinceMs: Date.now() }
+  }
+}
+
+export function httpListener(options: TcpListenerOptions): Listener {
+  return new Listener(options, {
+    where: describeAddress(options),
+    open: async () => {
+      const server = http.createServer(requestLimits)
+      return { server, listen: () => server.listen(listenOptions(options)) }
+    },
+  })
+}
+
+/** A listener with TLS 1.2 or newer; `replaceTls` serves another certificate to connections made from then on. */
+export function httpsListener(
+  options: TcpListenerOptions & { readonly tls: TlsMaterial },
+): Listener & { replaceTls(tls: TlsMaterial): void } {
+  let current = options.tls
+  let server: https.Server | undefined
+  const listener = new Listener(options, {
+    where: describeAddress(options),
+    open: async () => {
+      const opened = https.createServer({ ...requestLimits, ...tlsOptions(current) })
+      server = opened
+      return { server: opened, listen: () => opened.listen(listenOptions(options)) }
+    },
+  })
+  const replaceTls = (tls: TlsMaterial) => {
+    server?.setSecureContext(tlsOptions(tls))
+    current = tls
+  }
+  return Object.assign(listener, { replaceTls })
+}
+
+/** Only this user may connect (mode 0600). The socket of a dead owner is replaced, that of a live one is not. */
+export function unixListener(options: ListenerOptions & { readonly path: string }): Listener {
+  return new Listener(options, {
+    where: options.path,
+    open: async () => {
+      await claimSocketPath(options.name, options.path)
+      const server = http.createServer(requestLimits)
+      return { server, listen: () => listenPrivately(server, options.path) }
+    },
+  })
+}
+
+/** Client certificates are judged by the handlers (`socket.authorized`), so that a bearer token can stand in for one. */
+function tlsOptions({ certificate, key, clientCa }: TlsMaterial): https.ServerOptions {
+  return {
+    cert: certificate,
+    key,
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: handshakeTimeoutMs,
+    rejectUnauthorized: false,
+    requestCert: clientCa !== undefined,
+    ...(clientCa === undefined ? {} : { ca: clientCa }),
+  }
+}
+
+function listenOptions({ address, port }: TcpListenerOptions): ListenOptions {
+  return { host: address, port }
+}
+
+function describeAddress({ address, port }: TcpListenerOptions): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+}

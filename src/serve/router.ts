@@ -1,0 +1,79 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+
+/** A request with its URL taken apart; `below` is the path after a route that ends in `/*`. */
+export interface RoutedRequest {
+  readonly message: IncomingMessage
+  readonly query: URLSearchParams
+  readonly below?: string
+}
+
+export interface TextAnswer {
+  readonly status: number
+  readonly body: string
+  /** `text/plain; charset=utf-8` when absent. */
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type GetHandler = (request: RoutedRequest) => TextAnswer | Promise<TextAnswer>
+
+/**
+ * GET and HEAD by exact path; a route that ends in `/*` takes the paths below it. Everything else is answered in text
+ * (404, 405), and a handler that throws with 500 and a call of `onError`.
+ */
+export function createRouter(
+  routes: Readonly<Record<string, GetHandler>>,
+  onError: (error: unknown, path: string) => void,
+): RequestListener {
+  const table = new Map(Object.entries(routes))
+  return (message, response) => {
+    void answer(table, message, onError).then((result) => send(message, response, result))
+  }
+}
+
+async function answer(
+  table: ReadonlyMap<string, GetHandler>,
+  message: IncomingMessage,
+  onError: (error: unknown, path: string) => void,
+): Promise<TextAnswer> {
+  const url = URL.parse(message.url ?? '/', 'http://localhost')
+  if (url === null) return { status: 400, body: 'the request target is not a URL\n' }
+  const found = findRoute(table, url.pathname)
+  if (found === undefined) return { status: 404, body: `no such path; there are: ${[...table.keys()].join(' ')}\n` }
+  if (message.method !== 'GET' && message.method !== 'HEAD') {
+    return { status: 405, body: 'only GET and HEAD are possible here\n', headers: { allow: 'GET, HEAD' } }
+  }
+  try {
+    const below = found.below === undefined ? {} : { below: found.below }
+    return await found.handler({ message, query: url.searchParams, ...below })
+  } catch (error) {
+    onError(error, url.pathname)
+    return { status: 500, body: 'internal error; the log of this process has the reason\n' }
+  }
+}
+
+function findRoute(
+  table: ReadonlyMap<string, GetHandler>,
+  path: string,
+): { handler: GetHandler; below?: string } | undefined {
+  const exact = table.get(path)
+  if (exact !== undefined) return { handler: exact }
+  const slash = path.lastIndexOf('/')
+  const handler = table.get(`${path.slice(0, slash)}/*`)
+  return handler === undefined ? undefined : { handler, below: path.slice(slash + 1) }
+}
+
+function send(
+  message: IncomingMessage,
+  response: ServerResponse,
+  { status, body, contentType, headers }: TextAnswer,
+): void {
+  response.writeHead(status, {
+    'content-type': contentType ?? 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    ...headers,
+  })
+  response.end(message.method === 'HEAD' ? undefined : body)
+}

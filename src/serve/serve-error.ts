@@ -1,0 +1,25 @@
+import { PlatnetError } from '../model/errors.ts'
+
+/** `address-in-use`: somebody listens there, a live owner of a unix socket included. `not-a-socket`: the path holds something else. */
+export type ServeErrorCode =
+  | 'address-in-use'
+  | 'address-denied'
+  | 'address-unavailable'
+  | 'not-a-socket'
+  | 'listen-failed'
+
+export class ServeError extends PlatnetError<ServeErrorCode> {}
+
+const codes: Readonly<Record<string, readonly [code: ServeErrorCode, reason: string, remedy: string]>> = {
+  EADDRINUSE: ['address-in-use', 'another process listens there', 'stop that process or choose another port'],
+  EACCES: ['address-denied', 'this user may not listen there', 'run as root or choose a port above 1023'],
+  EADDRNOTAVAIL: ['address-unavailable', 'this machine has no such address', 'choose an address of this machine'],
+}
+
+/** `where` is what was to be listened on, such as `0.0.0.0:6443`. */
+export function toServeError(name: string, where: string, cause: unknown): ServeError {
+  if (cause instanceof ServeError) return cause
+  const systemCode = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const [code, reason, remedy] = codes[systemCode] ?? ['listen-failed', 'listening failed', 'see the cause']
+  return new ServeError(code, `${name} cannot listen on ${where}: ${reason}`, { object: where, remedy, cause })
+}

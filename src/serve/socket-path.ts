@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { lstat, mkdir, rm } from 'node:fs/promises'
+import { createConnection, type Server } from 'node:net'
+import { dirname } from 'node:path'
+import { ServeError } from './serve-error.ts'
+
+/** Makes the path free to listen on, or throws a ServeError: a live owner keeps its socket, other files are not touched. */
+export async function claimSocketPath(name: string, path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const existing = await lstat(path).catch(() => undefined)
+  if (existing === undefined) return
+  if (!existing.isSocket()) {
+    const remedy = 'move that file away or choose another path'
+    throw new ServeError('not-a-socket', `${name} cannot listen on ${path}: a file is there`, { object: path, remedy })
+  }
+  if (await isAnswered(path)) {
+    const remedy = 'stop the other process or choose another path'
+    throw new ServeError('address-in-use', `${name} cannot listen on ${path}: a live process does`, {
+      object: path,
+      remedy,
+    })
+  }
+  await rm(path, { force: true })
+}
+
+/** Between listening and chmod anybody could connect, so the socket is born with its mode; libuv binds within the call. */
+export function listenPrivately(server: Server, path: string): void {
+  const before = process.umask(0o177)
+  try {
+    server.listen(path)
+  } finally {
+    process.umask(before)
+  }
+}
+
+/** A refused connection is the mark of a socket file without an owner; any other answer may be a busy one. */
+async function isAnswered(path: string): Promise<boolean> {
+  const socket = createConnection(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && ['ECONNREFUSED', 'ENOENT'].includes(String(error.code)))
+  } finally {
+    socket.destroy()
+  }
+}

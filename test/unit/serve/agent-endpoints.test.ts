@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import https from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Component } from '../../../src/loop/component.ts'
+import { parseIp } from '../../../src/model/ip.ts'
+import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
+import { createAgentEndpoints, httpListener, unixListener } from '../../../src/serve/index.ts'
+import { makeThrowawayCa } from '../../helpers/certificates.ts'
+import { httpGet } from '../../helpers/http-get.ts'
+
+const proxy: Component = {
+  name: 'proxy',
+  start: async () => {},
+  stop: async () => {},
+  health: () => ({ level: 'unknown', message: 'waiting for the first list', sinceMs: 0 }),
+}
+
+function endpoints(changes: { isPublic?: () => boolean; tokens?: readonly string[]; configz?: () => unknown } = {}) {
+  return createAgentEndpoints({
+    metrics: createMetrics(),
+    configz: changes.configz ?? (() => ({ options: {} })),
+    components: () => [proxy],
+    access: { isPublic: changes.isPublic ?? (() => false), bearerTokens: () => changes.tokens ?? [] },
+    log: silentLogger,
+  })
+}
+
+/** Requests over a unix socket come from no address, so they are judged like those from another machine. */
+async function remotely(context: TestContext, handler = endpoints()) {
+  const folder = await mkdtemp(join(tmpdir(), 'platnet-agent-'))
+  const socketPath = join(folder, 'x.sock')
+  const listener = unixListener({ name: 'agent', path: socketPath, handler, log: silentLogger })
+  await listener.start()
+  context.after(async () => {
+    await listener.stop({ signal: AbortSignal.timeout(0) })
+    await rm(folder, { recursive: true })
+  })
+  return (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    httpGet({ socketPath, path, headers, method })
+}
+
+test('From loopback metrics and configuration are open.', async (context) => {
+  const host = parseIp('127.0.0.1') ?? assert.fail()
+  const listener = httpListener({ name: 'agent', address: host, port: 0, handler: endpoints(), log: silentLogger })
+  await listener.start()
+  context.after(() => listener.stop({ signal: AbortSignal.timeout(0) }))
+  const metrics = await httpGet({ host, port: listener.port, path: '/metrics' })
+  assert.equal(metrics.status, 200)
+  assert.match(metrics.headers['content-type'] ?? '', /^text\/plain; version=0\.0\.4/)
+  assert.match(metrics.body, /^process_cpu_seconds_total /m)
+  const configz = await httpGet({ host, port: listener.port, path: '/configz' })
+  assert.equal(configz.headers['content-type'], 'application/json')
+  assert.deepEqual(JSON.parse(configz.body), { options: {} })
+})
+
+test('From elsewhere metrics and configuration need a valid bearer token.', async (context) => {
+  const get = await remotely(context, endpoints({ tokens: ['', 'good-token'] }))
+  for (const path of ['/metrics', '/configz']) {
+    const nothing = await get(path)
+    assert.equal(nothing.status, 401)
+    assert.equal(nothing.headers['www-authenticate'], 'Bearer')
+    assert.match(nothing.body, /^unauthorized: show a bearer token or a client certificate/)
+    for (const authorization of ['Bearer bad-token', 'Bearer good-token-', 'Bearer good-toke']) {
+      assert.equal((await get(path, { authorization })).status, 401, authorization)
+    }
+    for (const authorization of ['Bearer ', 'Basic good-token', 'good-token']) {
+      assert.equal((await get(path, { authorization })).status, 401, authorization)
+    }
+    assert.equal((await get(path, { authorization: 'Bearer good-token' })).status, 200)
+  }
+})
+
+test('The operator can open them, and the choice is read at every request.', async (context) => {
+  let isPublic = false
+  const get = await remotely(context, endpoints({ isPublic: () => isPublic }))
+  assert.equal((await get('/metrics')).status, 401)
+  isPublic = true
+  assert.equal((await get('/metrics')).status, 200)
+})
+
+test("A client certificate of the cluster's CA lets in; one of another CA is forbidden.", async (context) => {
+  const ca = makeThrowawayCa('cluster')
+  const member = ca.issue('monitoring')
+  const foreign = makeThrowawayCa('stranger').issue('monitoring')
+  const folder = await mkdtemp(join(tmpdir(), 'platnet-agent-'))
+  const { certificate: cert, key } = ca.issue('agent')
+  const server = https.createServer(
+    { cert, key, ca: ca.certificate, requestCert: true, rejectUnauthorized: false },
+    endpoints(),
+  )
+  const socketPath = join(folder, 'x.sock')
+  server.listen(socketPath)
+  await once(server, 'listening')
+  context.after(async () => {
+    server.close()
+    await rm(folder, { recursive: true })
+  })
+  const target = { socketPath, ca: ca.certificate, servername: 'localhost', path: '/metrics' }
+  assert.equal((await httpGet(target)).status, 401)
+  assert.equal((await httpGet({ ...target, cert: member.certificate, key: member.key })).status, 200)
+  const forbidden = await httpGet({ ...target, cert: foreign.certificate, key: foreign.key })
+  assert.equal(forbidden.status, 403)
+  assert.match(forbidden.body, /^forbidden: the client certificate/)
+})
+
+test('Health is open to all, with verbose, exclude and one component alone.', async (context) => {
+  const get = await remotely(context)
+  assert.deepEqual([(await get('/livez')).status, (await get('/livez')).body], [200, 'ok'])
+  assert.equal((await get('/readyz')).status, 500)
+  assert.match((await get('/readyz?verbose')).body, /^\[-\]proxy failed: unknown: waiting for the first list\nreadyz/)
+  assert.equal((await get('/readyz?exclude=proxy')).body, 'ok')
+  assert.equal((await get('/readyz/proxy')).status, 500)
+  assert.equal((await get('/readyz/nothing')).status, 404)
+})
+
+test('Other paths and methods are refused in words, HEAD has no body, and a fault is not told to strangers.', async (context) => {
+  const get = await remotely(context, endpoints({ isPublic: () => true, configz: () => assert.fail('inner reason') }))
+  assert.match((await get('/nothing')).body, /^no such path; there are: \/metrics /)
+  const post = await get('/livez', {}, 'POST')
+  assert.deepEqual([post.status, post.headers.allow], [405, 'GET, HEAD'])
+  assert.equal((await get('//')).status, 400)
+  const head = await get('/livez', {}, 'HEAD')
+  assert.deepEqual([head.status, head.body, head.headers['content-length']], [200, '', '2'])
+  const fault = await get('/configz')
+  assert.equal(fault.status, 500)
+  assert.doesNotMatch(fault.body, /inner reason/)
+})

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { Agent, createServer, type RequestListener } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { parseIp } from '../../../src/model/ip.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
+import { httpListener, httpsListener, type Listener, unixListener } from '../../../src/serve/index.ts'
+import { makeThrowawayCa } from '../../helpers/certificates.ts'
+import { httpGet } from '../../helpers/http-get.ts'
+
+const address = parseIp('127.0.0.1') ?? assert.fail()
+const hello: RequestListener = (_request, response) => response.end('hello')
+const within = (ms: number) => ({ signal: AbortSignal.timeout(ms) })
+
+function plain(handler: RequestListener, port = 0): Listener {
+  return httpListener({ name: 'test', address, port, handler, log: silentLogger })
+}
+
+async function started(context: TestContext, listener: Listener): Promise<number> {
+  await listener.start()
+  context.after(() => listener.stop(within(0)))
+  return listener.port ?? 0
+}
+
+async function temporaryFolder(context: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'platnet-serve-'))
+  context.after(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+test('A listener answers from start to stop, and its health follows.', async () => {
+  const listener = plain(hello)
+  assert.equal(listener.health().level, 'unknown')
+  await listener.start()
+  const port = listener.port ?? 0
+  assert.equal(listener.health().level, 'ok')
+  assert.equal((await httpGet({ host: address, port })).body, 'hello')
+  await listener.stop(within(1000))
+  await listener.stop(within(1000))
+  assert.equal(listener.health().level, 'stopped')
+  await assert.rejects(httpGet({ host: address, port }), { code: 'ECONNREFUSED' })
+})
+
+test('A port in use is refused with what to do, and a stop after that is harmless.', async (context) => {
+  const port = await started(context, plain(hello))
+  const second = plain(hello, port)
+  await assert.rejects(second.start(), {
+    code: 'address-in-use',
+    object: `127.0.0.1:${port}`,
+    message: `test cannot listen on 127.0.0.1:${port}: another process listens there`,
+    remedy: 'stop that process or choose another port',
+  })
+  await second.stop(within(100))
+})
+
+test('Stop lets the answer in flight finish and ends idle connections at once.', async () => {
+  const listener = plain(async (_request, response) => {
+    await setTimeout(50)
+    response.end('done')
+  })
+  await listener.start()
+  const port = listener.port ?? 0
+  const agent = new Agent({ keepAlive: true })
+  const silent = connect(port, '127.0.0.1')
+  await once(silent, 'connect')
+  const answer = httpGet({ host: address, port, agent })
+  await setTimeout(20)
+  const startedMs = performance.now()
+  await listener.stop(within(5000))
+  assert.ok(performance.now() - startedMs < 1000)
+  assert.equal((await answer).body, 'done')
+  agent.destroy()
+})
+
+test('Stop cuts off what is still in flight at its deadline.', async () => {
+  const listener = plain((_request, response) => {
+    response.write('the first event of an endless watch')
+  })
+  await listener.start()
+  const cut = assert.rejects(httpGet({ host: address, port: listener.port }), { code: 'ECONNRESET' })
+  await setTimeout(30)
+  await listener.stop(within(50))
+  await cut
+})
+
+test('A request header beyond the limit is refused.', async (context) => {
+  const port = await started(context, plain(hello))
+  const { status } = await httpGet({ host: address, port, headers: { x: 'y'.repeat(40_000) } })
+  assert.equal(status, 431)
+})
+
+test('TLS serves with the given certificate, asks for one of the client, and lets the handler judge it.', async (context) => {
+  const ca = makeThrowawayCa('cluster')
+  const stranger = makeThrowawayCa('stranger')
+  const listener = httpsListener({
+    name: 'test',
+    address,
+    port: 0,
+    log: silentLogger,
+    tls: { ...ca.issue('server'), clientCa: ca.certificate },
+    handler: ({ socket }, response) => response.end(String('authorized' in socket && socket.authorized)),
+  })
+  const target = { host: address, port: await started(context, listener), ca: ca.certificate }
+  const member = ca.issue('client')
+  const foreign = stranger.issue('client')
+  assert.equal((await httpGet(target)).body, 'false')
+  assert.equal((await httpGet({ ...target, cert: member.certificate, key: member.key })).body, 'true')
+  assert.equal((await httpGet({ ...target, cert: foreign.certificate, key: foreign.key })).body, 'false')
+  await assert.rejects(httpGet({ ...target, maxVersion: 'TLSv1.1', minVersion: 'TLSv1' }))
+  await assert.rejects(httpGet({ ...target, ca: stranger.certificate }))
+})
+
+test('A replaced certificate is served to new connections while the listener runs.', async (context) => {
+  const first = makeThrowawayCa('first')
+  const second = makeThrowawayCa('second')
+  const tls = first.issue('server')
+  const listener = httpsListener({ name: 'test', address, port: 0, log: silentLogger, tls, handler: hello })
+  const port = await started(context, listener)
+  assert.equal((await httpGet({ host: address, port, ca: first.certificate })).body, 'hello')
+  listener.replaceTls(second.issue('server'))
+  assert.equal((await httpGet({ host: address, port, ca: second.certificate })).body, 'hello')
+  await assert.rejects(httpGet({ host: address, port, ca: first.certificate }))
+})
+
+test('TLS stops gracefully too, also while a client has not begun its handshake.', async () => {
+  const ca = makeThrowawayCa('cluster')
+  const body = 'x'.repeat(2_000_000)
+  const listener = httpsListener({
+    name: 'test',
+    address,
+    port: 0,
+    log: silentLogger,
+    tls: ca.issue('server'),
+    handler: async (_request, response) => {
+      await setTimeout(30)
+      response.end(body)
+    },
+  })
+  await listener.start()
+  const port = listener.port ?? 0
+  const silent = connect(port, '127.0.0.1')
+  await once(silent, 'connect')
+  const answer = httpGet({ host: address, port, ca: ca.certificate })
+  await setTimeout(20)
+  await listener.stop(within(5000))
+  assert.equal((await answer).body.length, body.length)
+})
+
+test('A unix socket is for its user only and is gone after the stop.', async (context) => {
+  const path = join(await temporaryFolder(context), 'new', 'agent.sock')
+  const listener = unixListener({ name: 'control', path, handler: hello, log: silentLogger })
+  await listener.start()
+  assert.equal((await stat(path)).mode & 0o777, 0o600)
+  assert.equal((await httpGet({ socketPath: path })).body, 'hello')
+  await listener.stop(within(1000))
+  await assert.rejects(stat(path), { code: 'ENOENT' })
+})
+
+test('The socket of a dead owner is replaced; that of a live one is refused and keeps working.', async (context) => {
+  const path = join(await temporaryFolder(context), 'agent.sock')
+  const options = { name: 'control', path, handler: hello, log: silentLogger }
+  const holder = createServer().listen(`${path}.born`)
+  await once(holder, 'listening')
+  await rename(`${path}.born`, path)
+  holder.close()
+  await once(holder, 'close')
+  assert.ok((await stat(path)).isSocket(), 'the file of the dead owner is still there')
+
+  await started(context, unixListener(options))
+  assert.equal((await httpGet({ socketPath: path })).body, 'hello')
+  await assert.rejects(unixListener(options).start(), { code: 'address-in-use', object: path })
+  assert.equal((await httpGet({ socketPath: path })).body, 'hello')
+})
+
+test('A file that is not a socket is never removed.', async (context) => {
+  const path = join(await temporaryFolder(context), 'agent.sock')
+  await writeFile(path, 'precious')
+  const listener = unixListener({ name: 'control', path, handler: hello, log: silentLogger })
+  await assert.rejects(listener.start(), { code: 'not-a-socket' })
+  assert.equal((await stat(path)).size, 8)
+})
