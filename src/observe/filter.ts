@@ -4,7 +4,7 @@ import type { LogLevel } from './logger.ts'
 export type FilterLevel = LogLevel | 'off'
 
 /** One rule of a filter. An empty target stands for every target; fields must all be on the record. */
-export interface LogDirective {
+interface LogDirective {
   readonly target: string
   readonly fields: readonly string[]
   readonly level: FilterLevel

@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 type Labels<L extends string> = Readonly<Record<L, string>>
 
 /** Names follow the Prometheus naming guide: base unit last, `_total` on counters; help is a sentence. */
-export interface MetricSpec<L extends string> {
+interface MetricSpec<L extends string> {
   readonly name: string
   readonly help: string
   readonly labels?: readonly L[]
@@ -22,7 +22,7 @@ export interface HistogramMetric<L extends string> {
 }
 
 /** One value of a gauge that is read at scrape time. */
-export interface GaugeSample<L extends string> {
+interface GaugeSample<L extends string> {
   readonly value: number
   readonly labels?: Labels<L>
 }

@@ -18,7 +18,7 @@ const maxDepth = 8
 const maxItems = 200
 const maxTextLength = 8192
 
-export function isSecretName(name: string): boolean {
+function isSecretName(name: string): boolean {
   return secretName.test(name.replaceAll(/[-_.]/g, ''))
 }
 
