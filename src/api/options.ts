@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { cidrBlock, declareOptions, dnsName, ipAddress, portNumber, portRange } from '../config/index.ts'
+
+const commands = ['run', 'server'] as const
+
+export const apiOptions = declareOptions({
+  dialect: {
+    schema: z.enum(['platform', 'kubernetes']),
+    flag: '--dialect <name>',
+    default: 'platform',
+    reload: 'restart',
+    commands,
+    description: 'Whose names API groups and labels carry: platform or kubernetes; fixed once a data directory exists',
+  },
+  platformDomain: {
+    schema: dnsName,
+    flag: '--platform-domain <domain>',
+    default: 'platform.internal',
+    reload: 'restart',
+    commands,
+    description: 'The domain of API groups and labels in the platform dialect',
+  },
+  bindAddress: {
+    schema: ipAddress,
+    flag: '--bind-address <ip>',
+    default: '0.0.0.0',
+    reload: 'restart',
+    commands,
+    description: 'The address on which the API server listens',
+  },
+  securePort: {
+    schema: portNumber,
+    flag: '--secure-port <port>',
+    default: 6443,
+    reload: 'restart',
+    commands,
+    description: 'The HTTPS port of the API server',
+  },
+  serviceClusterIpRange: {
+    schema: cidrBlock,
+    flag: '--service-cluster-ip-range <cidr>',
+    default: '10.96.0.0/12',
+    reload: 'restart',
+    commands,
+    description: 'The network from which Services get their ClusterIP',
+  },
+  nodePortRange: {
+    schema: portRange,
+    flag: '--node-port-range <first-last>',
+    default: '30000-32767',
+    reload: 'restart',
+    commands,
+    description: 'The ports from which Services get their NodePort',
+  },
+})

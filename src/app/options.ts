@@ -1,0 +1,29 @@
+import { declareOptions, filePath, wordList } from '../config/index.ts'
+
+/** `parts` are all that can be chosen from with `--components`, whatever the command. */
+export function declareAppOptions(parts: readonly string[]) {
+  return declareOptions({
+    config: {
+      schema: filePath.optional(),
+      flag: '--config <file>',
+      notInFile: true,
+      reload: 'restart',
+      description: 'The YAML file with options; flags and variables override it',
+      example: '/etc/platnet/config.yaml',
+    },
+    dataDir: {
+      schema: filePath,
+      flag: '--data-dir <folder>',
+      default: '/var/lib/platnet',
+      reload: 'restart',
+      description: 'Where the store, keys and certificates are kept',
+    },
+    components: {
+      schema: wordList(parts),
+      flag: '--components <list>',
+      default: [...parts],
+      reload: 'restart',
+      description: 'Which parts run, of those the command has',
+    },
+  })
+}

@@ -1,0 +1,22 @@
+import { PlatnetError } from '../model/errors.ts'
+
+/** Everything that is wrong with the options, one line each. */
+export class ConfigError extends PlatnetError<'config-invalid' | 'config-unreadable'> {
+  readonly problems: readonly string[]
+
+  constructor(
+    code: 'config-invalid' | 'config-unreadable',
+    problems: readonly string[],
+    details: { cause?: unknown } = {},
+  ) {
+    super(code, problems.join('\n'), details)
+    this.problems = problems
+  }
+}
+
+/** What was got, short, and without the value when that is a secret. */
+export function describeGot(value: unknown, isSecret: boolean): string {
+  if (isSecret) return '[redacted]'
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}

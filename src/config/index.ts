@@ -1,0 +1,19 @@
+export { ConfigError } from './config-error.ts'
+export { parseConfigFile, readConfigFile } from './config-file.ts'
+export { type CommandName, declareOptions, isTakenBy, type OptionGroups, type OptionValues } from './declare.ts'
+export { configYaml, configzDocument, fileSchema, optionHelp, optionsTable } from './documents.ts'
+export { flagName, type LoadedOptions, loadOptions, type OptionSources } from './load-options.ts'
+export {
+  cidrBlock,
+  dnsName,
+  dualStackCidrs,
+  filePath,
+  flagValue,
+  httpUrl,
+  ipAddress,
+  type PortRange,
+  plainText,
+  portNumber,
+  portRange,
+  wordList,
+} from './schemas.ts'

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { type Cidr, type Ip, ipFamily, parseCidr, parseIp } from '../model/ip.ts'
+
+/** Both ends belong to the range. */
+export interface PortRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** The shapes of option values. Each takes the text of a flag or variable as well as what YAML makes of the same text. */
+
+export const ipAddress = textCodec('an IP address such as 192.0.2.1', parseIp, (ip: Ip) => ip)
+
+export const cidrBlock = textCodec('a network such as 10.0.0.0/8', parseCidr, (cidr: Cidr) => cidr)
+
+/** One network, or one of each family. */
+export const dualStackCidrs = listCodec('a network such as 10.0.0.0/8, or one of each family', parseDualStack)
+
+export const portNumber = z.codec(textOrNumber('a port from 1 to 65535'), z.number(), {
+  decode: (input, context) => parsePort(String(input)) ?? refuse(context, 'a port from 1 to 65535'),
+  encode: (port) => port,
+})
+
+export const portRange = textCodec('a range of ports such as 30000-32767', parsePortRange, printPortRange)
+
+export const flagValue = z.codec(
+  z.union([z.boolean(), z.literal(['true', 'false'])], { error: 'expected true or false' }),
+  z.boolean(),
+  {
+    decode: (input) => input === true || input === 'true',
+    encode: (value) => value,
+  },
+)
+
+/** A DNS name in lower case (RFC 1123), as Kubernetes wants it of objects. */
+export const dnsName = z
+  .string('expected a DNS name')
+  .regex(/^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/, {
+    error: 'expected a DNS name in lower case such as node-1.example',
+  })
+
+export const filePath = z.string('expected a path').regex(/^[^\0]+$/, { error: 'expected a path' })
+
+/** Text that YAML may have read as a number. */
+export const plainText = z.codec(textOrNumber('a text'), z.string(), { decode: String, encode: (text) => text })
+
+export const httpUrl = textCodec('an http or https URL without credentials', parseHttpUrl, (url: string) => url)
+
+/** A list of at least one of the given words, as a YAML list or with commas; the order does not matter. */
+export function wordList(words: readonly string[]) {
+  const expected = `a list of: ${words.join(', ')}`
+  return listCodec(expected, (items) => {
+    const isKnown = items.length > 0 && items.every((item) => words.includes(item))
+    return isKnown ? [...new Set(items)] : undefined
+  })
+}
+
+function textCodec<T>(expected: string, parse: (text: string) => T | undefined, print: (value: T) => string) {
+  return z.codec(z.string(`expected ${expected}`), z.custom<T>(), {
+    decode: (text, context) => parse(text.trim()) ?? refuse(context, expected),
+    encode: print,
+  })
+}
+
+function listCodec<T extends string>(expected: string, parse: (items: readonly string[]) => readonly T[] | undefined) {
+  const input = z.union([z.string(), z.array(z.string())], { error: `expected ${expected}` })
+  return z.codec(input, z.custom<readonly T[]>(), {
+    decode: (value, context) => parse(splitList(value)) ?? refuse(context, expected),
+    encode: (items) => [...items],
+  })
+}
+
+function textOrNumber(expected: string) {
+  return z.union([z.string(), z.number()], { error: `expected ${expected}` })
+}
+
+function refuse(context: z.core.ParsePayload, expected: string): never {
+  context.issues.push({ code: 'custom', input: context.value, message: `expected ${expected}` })
+  return z.NEVER
+}
+
+function splitList(value: string | readonly string[]): string[] {
+  const items = typeof value === 'string' ? value.split(',') : value
+  return items.map((item) => item.trim()).filter((item) => item !== '')
+}
+
+function parseDualStack(items: readonly string[]): readonly Cidr[] | undefined {
+  const cidrs = items.map(parseCidr).filter((cidr) => cidr !== undefined)
+  const families = new Set(cidrs.map(ipFamily))
+  return cidrs.length > 0 && cidrs.length === items.length && families.size === cidrs.length ? cidrs : undefined
+}
+
+function parsePort(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : 0
+  return port >= 1 && port <= 65535 ? port : undefined
+}
+
+function parsePortRange(text: string): PortRange | undefined {
+  const [first, last, ...more] = text.split('-').map(parsePort)
+  return first !== undefined && last !== undefined && first <= last && more.length === 0 ? { first, last } : undefined
+}
+
+function printPortRange({ first, last }: PortRange): string {
+  return `${first}-${last}`
+}
+
+function parseHttpUrl(text: string): string | undefined {
+  const url = URL.parse(text)
+  const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  return isUsable ? url.href.replace(/\/$/, '') : undefined
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { optionGroups } from '../../../src/app/option-groups.ts'
+import { flagName, loadOptions } from '../../../src/config/index.ts'
+
+const options = Object.values(optionGroups).flatMap((group) => Object.entries(group))
+
+test('No two owners declare the same option, and no two options read the same variable.', () => {
+  const keys = options.map(([key]) => key)
+  assert.equal(new Set(keys).size, keys.length)
+  const variables = options
+    .map(([, spec]) => ('env' in spec ? spec.env : undefined))
+    .filter((name) => name !== undefined)
+  assert.equal(new Set(variables).size, variables.length)
+})
+
+for (const [key, spec] of options) {
+  test(`The flag of ${key} is its key in kebab-case, and its description is no sentence of its own.`, () => {
+    assert.equal(flagName(spec), `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`)
+    assert.match(spec.description, /^[A-Z].*[^.]$/)
+  })
+}
+
+test('Without any source the options are their defaults.', () => {
+  assert.deepEqual(loadOptions(optionGroups, {}).values, {
+    app: { config: undefined, dataDir: '/var/lib/platnet', components: ['api', 'proxy'] },
+    api: {
+      dialect: 'platform',
+      platformDomain: 'platform.internal',
+      bindAddress: '0.0.0.0',
+      securePort: 6443,
+      serviceClusterIpRange: '10.96.0.0/12',
+      nodePortRange: { first: 30000, last: 32767 },
+    },
+    node: {
+      kubeconfig: undefined,
+      server: undefined,
+      nodeName: undefined,
+      nodeIp: undefined,
+      port: 10250,
+      clusterCidr: ['10.244.0.0/16'],
+      publicMetrics: false,
+      controlSocket: '/run/platnet/agent.sock',
+    },
+    observe: { logLevel: 'info', logFormat: 'auto' },
+  })
+})
+
+test('The variables are those that the specification names.', () => {
+  const env = { NODEAGENT_PORT: '10251', RUST_LOG: 'warn,platform_dns=debug' }
+  const { values } = loadOptions(optionGroups, { env })
+  assert.equal(values.node.port, 10251)
+  assert.equal(values.observe.logLevel, 'warn,platform_dns=debug')
+})

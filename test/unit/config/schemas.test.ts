@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { z } from 'zod'
+import {
+  cidrBlock,
+  dnsName,
+  dualStackCidrs,
+  flagValue,
+  httpUrl,
+  ipAddress,
+  plainText,
+  portNumber,
+  portRange,
+} from '../../../src/config/index.ts'
+
+const accepted: readonly (readonly [name: string, schema: z.ZodType, input: unknown, value: unknown])[] = [
+  ['address', ipAddress, ' 192.0.2.1 ', '192.0.2.1'],
+  ['address', ipAddress, 'FD00:0::1', 'fd00::1'],
+  ['network', cidrBlock, '10.1.2.3/8', '10.0.0.0/8'],
+  ['network list', dualStackCidrs, 'fd00::/8, 10.0.0.0/8', ['fd00::/8', '10.0.0.0/8']],
+  ['network list', dualStackCidrs, ['10.0.0.0/8'], ['10.0.0.0/8']],
+  ['port', portNumber, '443', 443],
+  ['port', portNumber, 65535, 65535],
+  ['port range', portRange, '1-1', { first: 1, last: 1 }],
+  ['port range', portRange, '30000 - 32767', { first: 30000, last: 32767 }],
+  ['flag', flagValue, 'false', false],
+  ['flag', flagValue, true, true],
+  ['name', dnsName, 'node-1.example', 'node-1.example'],
+  ['URL', httpUrl, 'https://h:6443/', 'https://h:6443'],
+  ['text', plainText, 3, '3'],
+]
+
+for (const [name, schema, input, value] of accepted) {
+  test(`The ${name} ${JSON.stringify(input)} is understood, and printed so that it means the same.`, () => {
+    assert.deepEqual(schema.parse(input), value)
+    assert.deepEqual(schema.parse(schema.encode(value)), value)
+  })
+}
+
+const refused: readonly (readonly [name: string, schema: z.ZodType, input: unknown])[] = [
+  ['address', ipAddress, '10.0.0.0/8'],
+  ['address', ipAddress, '010.0.0.1'],
+  ['address', ipAddress, 1],
+  ['network', cidrBlock, '10.0.0.0'],
+  ['network', cidrBlock, '10.0.0.0/33'],
+  ['network list', dualStackCidrs, '10.0.0.0/8,10.1.0.0/16'],
+  ['network list', dualStackCidrs, ''],
+  ['network list', dualStackCidrs, [1]],
+  ['port', portNumber, '0'],
+  ['port', portNumber, 65536],
+  ['port', portNumber, '0x50'],
+  ['port', portNumber, 1e3 + 0.5],
+  ['port range', portRange, '2-1'],
+  ['port range', portRange, '1-2-3'],
+  ['port range', portRange, '1'],
+  ['flag', flagValue, 'yes'],
+  ['name', dnsName, 'Node_1'],
+  ['name', dnsName, `${'a'.repeat(64)}`],
+  ['name', dnsName, 'a..b'],
+  ['URL', httpUrl, 'https://user:pass@h'],
+  ['URL', httpUrl, 'ftp://h'],
+  ['URL', httpUrl, 'h:6443'],
+]
+
+for (const [name, schema, input] of refused) {
+  test(`The ${name} ${JSON.stringify(input)} is refused, and the message begins with what was expected.`, () => {
+    const { error } = schema.safeParse(input)
+    assert.equal(error?.issues.length, 1)
+    assert.match(error?.issues[0]?.message ?? '', /^expected /)
+  })
+}
