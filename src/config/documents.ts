@@ -37,10 +37,8 @@ export function optionsTable(groups: OptionGroups): string {
     spec.reload,
     `${spec.description}.${spec.example === undefined ? '' : ` Example: ${code(spec.example)}.`}`,
   ])
-  return markdownTable([
-    ['Flag', 'In the file', 'Variable', 'Default', 'Taken by', 'Change holds', 'What it does'],
-    ...rows,
-  ])
+  const head = ['Flag', 'In the file', 'Variable', 'Default', 'Taken by', 'Change holds', 'What it does']
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeBars).join(' | ')} |\n`).join('')
 }
 
 /** The JSON schema of the file, for editors. */
@@ -92,15 +90,8 @@ function describeSource(source: OptionSource, spec: OptionSpec): string {
   return source === 'flag' ? flagName(spec) : source
 }
 
-/** The head first; columns are padded to one width, as formatters of Markdown do. */
-function markdownTable(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
-  const ruler = widths.map((width) => '-'.repeat(width))
-  return cells
-    .toSpliced(1, 0, ruler)
-    .map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`)
-    .join('')
+function escapeBars(cell: string): string {
+  return cell.replaceAll('|', '\\|')
 }
 
 function code(text: string): string {

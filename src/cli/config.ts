@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { optionGroups } from '../app/option-groups.ts'
+import { configYaml, fileSchema, loadOptions, readConfigFile } from '../config/index.ts'
+import { addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+
+/** `platnet config print|validate|schema`. */
+export function addConfigCommand(program: Command, context: CliContext): void {
+  const config = program.command('config').description('show and check options')
+  addPrintCommand(config, context)
+  config
+    .command('validate')
+    .description('check a configuration file')
+    .argument('<file>')
+    .action(async (path: string) => {
+      loadOptions(optionGroups, { file: await readConfigFile(path) })
+      context.stdout.write(`${path}: ok\n`)
+    })
+  config
+    .command('schema')
+    .description('the JSON schema of the configuration file')
+    .action(() => {
+      context.stdout.write(`${JSON.stringify(fileSchema(optionGroups), undefined, 2)}\n`)
+    })
+}
+
+function addPrintCommand(config: Command, context: CliContext): void {
+  const print = config
+    .command('print')
+    .description('the effective options, each with its source, as a configuration file')
+    .action(async () => {
+      const { resolved } = await loadCommandOptions(print, optionGroups, context)
+      context.stdout.write(configYaml(resolved))
+    })
+  addOptionFlags(print, optionGroups)
+}

@@ -1,0 +1,34 @@
+import { ConfigError } from '../config/index.ts'
+import { describeError, PlatnetError } from '../model/errors.ts'
+import { redactText } from '../observe/index.ts'
+
+/** `unhealthy` is also drift between what should be and what is. */
+export const exitCodes = { ok: 0, failure: 1, usage: 2, unhealthy: 3, noPrivilege: 4 } as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof ConfigError) return exitCodes.usage
+  return isPrivilegeError(error) ? exitCodes.noPrivilege : exitCodes.failure
+}
+
+/** What failed, on which object, what to do; the stack only for those who ask for it. */
+export function renderError(error: unknown, options: { readonly debug: boolean }): string {
+  const lines = error instanceof ConfigError ? error.problems : [describeError(error)]
+  const { object, remedy } = error instanceof PlatnetError ? error : { object: undefined, remedy: undefined }
+  const stack = options.debug && error instanceof Error ? error.stack : undefined
+  const text = [
+    ...lines.map((line) => `error: ${line}`),
+    ...(object === undefined ? [] : [`  on: ${object}`]),
+    ...(remedy === undefined ? [] : [`  what to do: ${remedy}`]),
+    ...(stack === undefined ? [] : [stack]),
+  ].join('\n')
+  return `${redactText(text)}\n`
+}
+
+/** The system's refusal may stand anywhere in the row of causes. */
+function isPrivilegeError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const isRefusal = 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
+  return isRefusal || isPrivilegeError(error.cause)
+}

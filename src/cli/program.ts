@@ -1,0 +1,62 @@
+import { Command, Option } from 'commander'
+import packageJson from '../../package.json' with { type: 'json' }
+import {
+  type CommandName,
+  isTakenBy,
+  type LoadedOptions,
+  loadOptions,
+  type OptionGroups,
+  optionHelp,
+  readConfigFile,
+} from '../config/index.ts'
+import type { ExitCode } from './exit-code.ts'
+
+export interface CliContext {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Data. */
+  readonly stdout: { write(text: string): unknown }
+  /** Messages. */
+  readonly stderr: { write(text: string): unknown }
+  /** For a command that did its work and ends with another code than 0; failures are thrown. */
+  readonly finish: (code: ExitCode) => void
+}
+
+/** Each subcommand's file exports one of these. */
+export type AddCommand = (program: Command, context: CliContext) => void
+
+/** Throws CommanderError where commander would end the process. */
+export function buildProgram(context: CliContext, commands: readonly AddCommand[]): Command {
+  const program = new Command('platnet')
+    .description(packageJson.description)
+    .version(packageJson.version)
+    .option('--debug', 'show the stack of an error')
+    .showHelpAfterError('(--help shows what is possible)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+    })
+  for (const add of commands) add(program, context)
+  return program
+}
+
+/** Adds the flags of the options that the named command takes, or of all options. */
+export function addOptionFlags(command: Command, groups: OptionGroups, name?: CommandName): Command {
+  for (const spec of Object.values(groups).flatMap((group) => Object.values(group))) {
+    if (isTakenBy(name, spec)) command.addOption(new Option(spec.flag, optionHelp(spec)))
+  }
+  return command
+}
+
+/** The effective options of a command whose flags came from `addOptionFlags`. Throws ConfigError. */
+export async function loadCommandOptions<G extends OptionGroups>(
+  command: Command,
+  groups: G,
+  context: CliContext,
+  name?: CommandName,
+): Promise<LoadedOptions<G>> {
+  const flags: Readonly<Record<string, unknown>> = command.opts()
+  const path = flags['config']
+  const file = typeof path === 'string' ? { file: await readConfigFile(path) } : {}
+  return loadOptions(groups, { env: context.env, flags, ...file, ...(name && { command: name }) })
+}

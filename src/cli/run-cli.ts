@@ -1,0 +1,28 @@
+import { CommanderError } from 'commander'
+import { addConfigCommand } from './config.ts'
+import { type ExitCode, exitCodeOf, exitCodes, renderError } from './exit-code.ts'
+import { type AddCommand, buildProgram, type CliContext } from './program.ts'
+
+const commands: readonly AddCommand[] = [addConfigCommand]
+
+/** Runs one command to its end and gives the exit code of the process; never throws. `argv` as in `process.argv`. */
+export async function runCli(
+  argv: readonly string[],
+  streams: Pick<CliContext, 'env' | 'stdout' | 'stderr'>,
+): Promise<ExitCode> {
+  let code: ExitCode = exitCodes.ok
+  const { env, stdout, stderr } = streams
+  const finish = (chosen: ExitCode) => {
+    code = chosen
+  }
+  const program = buildProgram({ env, stdout, stderr, finish }, commands)
+  try {
+    await program.parseAsync(argv)
+    return code
+  } catch (error) {
+    // Commander has printed its message already, and ends with an "error" of code 0 after --help and --version.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    stderr.write(renderError(error, { debug: program.opts()['debug'] === true }))
+    return exitCodeOf(error)
+  }
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { exitCodeOf, renderError } from '../../../src/cli/exit-code.ts'
+import { ConfigError } from '../../../src/config/index.ts'
+import { PlatnetError } from '../../../src/model/errors.ts'
+
+const refused = Object.assign(new Error('bind EACCES 0.0.0.0:443'), { code: 'EACCES' })
+const failed = new PlatnetError('listen-failed', 'api cannot listen', {
+  object: '0.0.0.0:443',
+  remedy: 'run as root',
+  cause: refused,
+})
+
+test('The exit code follows from the error: usage, privilege anywhere among the causes, failure.', () => {
+  assert.equal(exitCodeOf(new ConfigError('config-invalid', ['x'])), 2)
+  assert.equal(exitCodeOf(failed), 4)
+  assert.equal(exitCodeOf(new PlatnetError('start-failed', 'no', { cause: failed })), 4)
+  assert.equal(exitCodeOf(new Error('no')), 1)
+  assert.equal(exitCodeOf('thrown text'), 1)
+})
+
+test('An error says what failed, on what and what to do, without secrets and without a stack.', () => {
+  assert.equal(
+    renderError(failed, { debug: false }),
+    'error: api cannot listen: bind EACCES 0.0.0.0:443\n  on: 0.0.0.0:443\n  what to do: run as root\n',
+  )
+  assert.equal(renderError(new Error('GET /?token=abcdef'), { debug: false }), 'error: GET /?token=[redacted]\n')
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runCli } from '../../../src/cli/run-cli.ts'
+
+async function platnet(args: readonly string[], env: Record<string, string> = {}) {
+  const out: string[] = []
+  const err: string[] = []
+  const streams = {
+    stdout: { write: (text: string) => out.push(text) },
+    stderr: { write: (text: string) => err.push(text) },
+  }
+  const code = await runCli(['node', 'platnet', ...args], { env, ...streams })
+  return { code, out: out.join(''), err: err.join('') }
+}
+
+async function fileWith(context: TestContext, text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'platnet-cli-'))
+  context.after(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'platnet.yaml'), text)
+  return join(folder, 'platnet.yaml')
+}
+
+test('The version and help are data on stdout and end with 0.', async () => {
+  assert.deepEqual(await platnet(['--version']), { code: 0, out: '0.1.0\n', err: '' })
+  for (const args of [['--help'], ['help'], ['config', 'print', '--help']]) {
+    const { code, out, err } = await platnet(args)
+    assert.deepEqual([code, err], [0, ''])
+    assert.match(out, /^Usage: platnet/)
+  }
+})
+
+test('A wrong command or flag ends with 2 and a suggestion on stderr.', async () => {
+  const wrongCommand = await platnet(['confg'])
+  assert.deepEqual([wrongCommand.code, wrongCommand.out], [2, ''])
+  assert.match(wrongCommand.err, /unknown command 'confg'\n\(Did you mean config\?\)/)
+  const wrongFlag = await platnet(['config', 'print', '--prot', '1'])
+  assert.equal(wrongFlag.code, 2)
+  assert.match(wrongFlag.err, /Did you mean --port\?/)
+  assert.equal((await platnet([])).code, 2)
+})
+
+test('config print shows the effective options of file, variable and flag.', async (context) => {
+  const path = await fileWith(context, 'securePort: 7443\nport: 1\nlogLevel: warn\n')
+  const args = ['config', 'print', '--config', path, '--log-level', 'debug', '--public-metrics']
+  const { code, out } = await platnet(args, { NODEAGENT_PORT: '2', RUST_LOG: 'error' })
+  assert.equal(code, 0)
+  assert.match(out, /^securePort: 7443 # file$/m)
+  assert.match(out, /^port: 2 # variable NODEAGENT_PORT$/m)
+  assert.match(out, /^logLevel: debug # --log-level$/m)
+  assert.match(out, /^publicMetrics: true # --public-metrics$/m)
+})
+
+test('config validate says ok, or every problem at once and 2.', async (context) => {
+  const good = await fileWith(context, 'clusterCidr: 10.0.0.0/8\n')
+  assert.deepEqual(await platnet(['config', 'validate', good]), { code: 0, out: `${good}: ok\n`, err: '' })
+  const bad = await fileWith(context, 'clusterCidr: 10.0.0.0\nclusterCdr: x\n')
+  assert.deepEqual(await platnet(['config', 'validate', bad]), {
+    code: 2,
+    out: '',
+    err:
+      `error: ${bad}:2: clusterCdr: no such option; did you mean clusterCidr?\n` +
+      `error: ${bad}:1: clusterCidr: expected a network such as 10.0.0.0/8, or one of each family, got "10.0.0.0"\n`,
+  })
+})
+
+test('A file that cannot be read ends with 2, and its stack is shown with --debug only.', async () => {
+  const plain = await platnet(['config', 'validate', '/nonexistent/platnet.yaml'])
+  assert.equal(plain.code, 2)
+  assert.match(plain.err, /^error: \/nonexistent\/platnet\.yaml: cannot be read: ENOENT.*\n$/)
+  const debug = await platnet(['config', 'validate', '/nonexistent/platnet.yaml', '--debug'])
+  assert.match(debug.err, /^ {4}at /m)
+})
+
+test('config schema is JSON.', async () => {
+  const { code, out } = await platnet(['config', 'schema'])
+  assert.equal(code, 0)
+  assert.equal(JSON.parse(out).type, 'object')
+})
