@@ -23,7 +23,7 @@ export function renderError(error: unknown, options: { readonly debug: boolean }
     ...(remedy === undefined ? [] : [`  what to do: ${remedy}`]),
     ...(stack === undefined ? [] : [stack]),
   ].join('\n')
-  return `${redactText(text)}\n`
+  return `${escapeControls(redactText(text))}\n`
 }
 
 /** The system's refusal may stand anywhere in the row of causes. */
@@ -31,4 +31,9 @@ function isPrivilegeError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isRefusal = 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
   return isRefusal || isPrivilegeError(error.cause)
+}
+
+/** Names from a file may hold what a terminal obeys. */
+function escapeControls(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import packageJson from '../../package.json' with { type: 'json' }
 import {
   type CommandName,
   isTakenBy,
@@ -10,6 +9,7 @@ import {
   readConfigFile,
 } from '../config/index.ts'
 import type { ExitCode } from './exit-code.ts'
+import { readPackageInfo } from './package-info.ts'
 
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -26,9 +26,10 @@ export type AddCommand = (program: Command, context: CliContext) => void
 
 /** Throws CommanderError where commander would end the process. */
 export function buildProgram(context: CliContext, commands: readonly AddCommand[]): Command {
+  const { version, description } = readPackageInfo()
   const program = new Command('platnet')
-    .description(packageJson.description)
-    .version(packageJson.version)
+    .description(description)
+    .version(version)
     .option('--debug', 'show the stack of an error')
     .showHelpAfterError('(--help shows what is possible)')
     .exitOverride()

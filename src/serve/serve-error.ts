@@ -12,7 +12,11 @@ export class ServeError extends PlatnetError<ServeErrorCode> {}
 
 const codes: Readonly<Record<string, readonly [code: ServeErrorCode, reason: string, remedy: string]>> = {
   EADDRINUSE: ['address-in-use', 'another process listens there', 'stop that process or choose another port'],
-  EACCES: ['address-denied', 'this user may not listen there', 'run as root or choose a port above 1023'],
+  EACCES: [
+    'address-denied',
+    'this user may not listen there',
+    'run as root, or choose a port above 1023 or a path this user may write',
+  ],
   EADDRNOTAVAIL: ['address-unavailable', 'this machine has no such address', 'choose an address of this machine'],
 }
 

@@ -26,3 +26,11 @@ test('An error says what failed, on what and what to do, without secrets and wit
   )
   assert.equal(renderError(new Error('GET /?token=abcdef'), { debug: false }), 'error: GET /?token=[redacted]\n')
 })
+
+test('What a terminal would obey is shown as text.', () => {
+  const error = new ConfigError('config-invalid', ['p.yaml:1: \u001b[2Jx\u009b: no such option', 'p.yaml:2: y'])
+  assert.equal(
+    renderError(error, { debug: false }),
+    'error: p.yaml:1: \\u001b[2Jx\\u009b: no such option\nerror: p.yaml:2: y\n',
+  )
+})
