@@ -1,135 +1,150 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { Backoff } from '../../../src/loop/backoff.ts'
-import { SingleFlight } from '../../../src/loop/single-flight.ts'
+import { type Job, SingleFlight, type SingleFlightOptions } from '../../../src/loop/single-flight.ts'
 
-const quick = () => new Backoff({ baseMs: 5, maxMs: 5, jitter: 0 })
-const never = () => assert.fail('no error expected')
-const soon = () => ({ signal: AbortSignal.timeout(1000) })
+const within = (ms: number) => ({ signal: AbortSignal.timeout(ms) })
 
-test('A burst of requests is one run, and a request during a run brings one more.', async () => {
-  let runs = 0
-  const flight = new SingleFlight(
-    async () => {
-      runs += 1
-      await setTimeout(10)
-    },
-    { backoff: quick(), onError: never },
-  )
+/** A job whose runs begin and end when the test says so. */
+class StepwiseJob {
+  runs = 0
+  #begun = Promise.withResolvers<void>()
+  #end = Promise.withResolvers<void>()
+
+  run: Job = async () => {
+    this.runs += 1
+    this.#begun.resolve()
+    await this.#end.promise
+  }
+
+  /** Resolves in the middle of the next run. */
+  async begun(): Promise<void> {
+    await this.#begun.promise
+    this.#begun = Promise.withResolvers()
+  }
+
+  /** Ends the run and lets all that follows from it happen, as far as it needs no timer. */
+  async end(error?: Error): Promise<void> {
+    const ended = this.#end
+    this.#end = Promise.withResolvers()
+    if (error === undefined) ended.resolve()
+    else ended.reject(error)
+    for (let turn = 0; turn < 3; turn += 1) await setImmediate()
+  }
+}
+
+function flightOf(job: Job, changes: Partial<SingleFlightOptions> = {}): SingleFlight {
+  return new SingleFlight(job, {
+    backoff: new Backoff({ baseMs: 5, maxMs: 5, jitter: 0 }),
+    onError: (error) => assert.fail(String(error)),
+    ...changes,
+  })
+}
+
+test('A burst of requests is one run, and requests during a run bring exactly one more.', async () => {
+  const job = new StepwiseJob()
+  const flight = flightOf(job.run)
   flight.request()
   flight.request()
-  await setTimeout(5)
-  assert.equal(runs, 1)
+  await job.begun()
   flight.request()
   flight.request()
-  await setTimeout(40)
-  assert.equal(runs, 2)
-  flight.request()
-  await setTimeout(20)
-  assert.equal(runs, 3)
+  assert.equal(job.runs, 1, 'runs do not overlap')
+  await job.end()
+  await job.begun()
+  await job.end()
+  assert.equal(job.runs, 2)
 })
 
-test('Runs never overlap, however many requests come.', async () => {
-  let current = 0
-  let most = 0
-  const flight = new SingleFlight(
-    async () => {
-      current += 1
-      most = Math.max(most, current)
-      await setTimeout(1)
-      current -= 1
-    },
-    { backoff: quick(), onError: never },
-  )
-  for (let count = 0; count < 20; count += 1) {
+test('An idle flight runs again when asked again.', async () => {
+  const job = new StepwiseJob()
+  const flight = flightOf(job.run)
+  for (const expected of [1, 2, 3]) {
     flight.request()
-    await setTimeout(1)
+    await job.begun()
+    await job.end()
+    assert.equal(job.runs, expected)
   }
-  await flight.stop(soon())
-  assert.equal(most, 1)
 })
 
 test('A failed run is retried until it succeeds, and each failure is reported with its delay.', async () => {
-  const delays: number[] = []
-  let runs = 0
-  const done = Promise.withResolvers<void>()
-  const flight = new SingleFlight(
-    async () => {
-      runs += 1
-      if (runs < 3) throw new Error('busy')
-      done.resolve()
-    },
-    { backoff: quick(), onError: (_error, retryInMs) => delays.push(retryInMs) },
-  )
+  const failures: (readonly [message: string, retryInMs: number])[] = []
+  const job = new StepwiseJob()
+  const flight = flightOf(job.run, {
+    onError: (error, retryInMs) => failures.push([(error as Error).message, retryInMs]),
+  })
   flight.request()
-  await done.promise
-  assert.equal(runs, 3)
-  assert.deepEqual(delays, [5, 5])
+  for (const reason of ['first', 'second']) {
+    await job.begun()
+    await job.end(new Error(reason))
+  }
+  await job.begun()
+  await job.end()
+  assert.equal(job.runs, 3)
+  assert.deepEqual(failures, [
+    ['first', 5],
+    ['second', 5],
+  ])
 })
 
 test('Two runs start at least the minimum gap apart.', async () => {
   const starts: number[] = []
-  const flight = new SingleFlight(
+  const second = Promise.withResolvers<void>()
+  const flight: SingleFlight = flightOf(
     async () => {
       starts.push(performance.now())
+      if (starts.length === 1) flight.request()
+      else second.resolve()
     },
-    { backoff: quick(), minGapMs: 40, onError: never },
+    { minGapMs: 40 },
   )
   flight.request()
-  await setTimeout(5)
-  flight.request()
-  await setTimeout(80)
-  const [first = 0, second = 0] = starts
-  assert.equal(starts.length, 2)
-  assert.ok(second - first >= 38, `${second - first} ms apart`)
+  await second.promise
+  const gapMs = (starts[1] ?? 0) - (starts[0] ?? 0)
+  assert.ok(gapMs >= 39, `${gapMs} ms apart`)
 })
 
 test('Stop waits for the running job, drops what is pending, and nothing runs after it.', async () => {
-  let runs = 0
-  let finished = false
-  const flight = new SingleFlight(
-    async () => {
-      runs += 1
-      await setTimeout(20)
-      finished = true
-    },
-    { backoff: quick(), onError: never },
-  )
+  const job = new StepwiseJob()
+  const flight = flightOf(job.run)
   flight.request()
-  await setTimeout(5)
+  await job.begun()
   flight.request()
-  await flight.stop(soon())
-  assert.ok(finished)
-  flight.request()
+  let isStopped = false
+  const stopped = flight.stop(within(5000)).then(() => {
+    isStopped = true
+  })
   await setTimeout(10)
-  assert.equal(runs, 1)
+  assert.equal(isStopped, false)
+  await job.end()
+  await stopped
+  flight.request()
+  await job.end()
+  assert.equal(job.runs, 1)
 })
 
 test('A stop that runs out of time aborts the job and says so.', async () => {
-  let reason: unknown
-  const flight = new SingleFlight(
-    ({ signal }) =>
-      new Promise((resolve) => {
-        signal.addEventListener('abort', () => {
-          reason = signal.reason
-          resolve()
-        })
-      }),
-    { backoff: quick(), onError: never },
-  )
-  flight.request()
-  await setTimeout(5)
-  await assert.rejects(flight.stop({ signal: AbortSignal.timeout(10) }), { name: 'TimeoutError' })
-  assert.equal((reason as Error).name, 'TimeoutError')
-})
-
-test('Stop during a backoff returns at once.', async () => {
-  const flight = new SingleFlight(() => Promise.reject(new Error('refused')), {
-    backoff: new Backoff({ baseMs: 60_000, maxMs: 60_000 }),
-    onError: () => {},
+  const begun = Promise.withResolvers<void>()
+  const aborted = Promise.withResolvers<unknown>()
+  const flight = flightOf(async ({ signal }) => {
+    signal.addEventListener('abort', () => aborted.resolve(signal.reason))
+    begun.resolve()
+    await aborted.promise
   })
   flight.request()
-  await setTimeout(5)
-  await flight.stop({ signal: AbortSignal.timeout(100) })
+  await begun.promise
+  await assert.rejects(flight.stop(within(10)), { name: 'TimeoutError' })
+  assert.equal(((await aborted.promise) as Error).name, 'TimeoutError')
+})
+
+test('Stop during a backoff does not wait for the retry.', async () => {
+  const failed = Promise.withResolvers<void>()
+  const flight = flightOf(() => Promise.reject(new Error('refused')), {
+    backoff: new Backoff({ baseMs: 60_000, maxMs: 60_000 }),
+    onError: () => failed.resolve(),
+  })
+  flight.request()
+  await failed.promise
+  await flight.stop(within(5000))
 })

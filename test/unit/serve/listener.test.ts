@@ -6,7 +6,6 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { parseIp } from '../../../src/model/ip.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
 import { httpListener, httpsListener, type Listener, unixListener } from '../../../src/serve/index.ts'
@@ -59,31 +58,38 @@ test('A port in use is refused with what to do, and a stop after that is harmles
 })
 
 test('Stop lets the answer in flight finish and ends idle connections at once.', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   const listener = plain(async (_request, response) => {
-    await setTimeout(50)
+    arrived.resolve()
+    await released.promise
     response.end('done')
   })
   await listener.start()
   const port = listener.port ?? 0
   const agent = new Agent({ keepAlive: true })
-  const silent = connect(port, '127.0.0.1')
+  const silent = connect(port, '127.0.0.1').resume()
   await once(silent, 'connect')
+  const silentClosed = once(silent, 'close')
   const answer = httpGet({ host: address, port, agent })
-  await setTimeout(20)
-  const startedMs = performance.now()
-  await listener.stop(within(5000))
-  assert.ok(performance.now() - startedMs < 1000)
+  await arrived.promise
+  const stopped = listener.stop(within(10_000))
+  released.resolve()
   assert.equal((await answer).body, 'done')
+  await stopped
+  await silentClosed
   agent.destroy()
 })
 
 test('Stop cuts off what is still in flight at its deadline.', async () => {
+  const arrived = Promise.withResolvers<void>()
   const listener = plain((_request, response) => {
     response.write('the first event of an endless watch')
+    arrived.resolve()
   })
   await listener.start()
   const cut = assert.rejects(httpGet({ host: address, port: listener.port }), { code: 'ECONNRESET' })
-  await setTimeout(30)
+  await arrived.promise
   await listener.stop(within(50))
   await cut
 })
@@ -130,6 +136,8 @@ test('A replaced certificate is served to new connections while the listener run
 test('TLS stops gracefully too, also while a client has not begun its handshake.', async () => {
   const ca = makeThrowawayCa('cluster')
   const body = 'x'.repeat(2_000_000)
+  const arrived = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   const listener = httpsListener({
     name: 'test',
     address,
@@ -137,18 +145,21 @@ test('TLS stops gracefully too, also while a client has not begun its handshake.
     log: silentLogger,
     tls: ca.issue('server'),
     handler: async (_request, response) => {
-      await setTimeout(30)
+      arrived.resolve()
+      await released.promise
       response.end(body)
     },
   })
   await listener.start()
   const port = listener.port ?? 0
-  const silent = connect(port, '127.0.0.1')
+  const silent = connect(port, '127.0.0.1').resume()
   await once(silent, 'connect')
   const answer = httpGet({ host: address, port, ca: ca.certificate })
-  await setTimeout(20)
-  await listener.stop(within(5000))
+  await arrived.promise
+  const stopped = listener.stop(within(10_000))
+  released.resolve()
   assert.equal((await answer).body.length, body.length)
+  await stopped
 })
 
 test('A unix socket is for its user only and is gone after the stop.', async (context) => {
