@@ -17,6 +17,15 @@ export class ConfigError extends PlatnetError<'config-invalid' | 'config-unreada
 /** What was got, short, and without the value when that is a secret. */
 export function describeGot(value: unknown, isSecret: boolean): string {
   if (isSecret) return '[redacted]'
-  const text = JSON.stringify(value) ?? 'nothing'
+  const text = toJson(value)
   return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}
+
+/** YAML can make values that contain themselves. */
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'nothing'
+  } catch {
+    return 'something that is not plain data'
+  }
 }

@@ -47,7 +47,7 @@ const yamlText = fc
 
 test('Whatever a file or a flag holds, the outcome is values or a ConfigError with a line for each problem.', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.string(), yamlText), fc.anything(), (text, flag) => {
+    fc.property(fc.oneof(fc.string(), yamlText), fc.anything({ withBigInt: true, withMap: true }), (text, flag) => {
       try {
         loadOptions(optionGroups, { file: parseConfigFile('p.yaml', text), flags: { nodeIp: flag, clusterCidr: flag } })
       } catch (error) {

@@ -96,6 +96,9 @@ const badFiles: readonly (readonly [yaml: string, problem: RegExp])[] = [
   ['port:', /^p\.yaml:1: port: expected a port from 1 to 65535, got null$/],
   ['port: 1.5', /^p\.yaml:1: port: expected a port/],
   ['port: {a: 1}', /^p\.yaml:1: port: expected a port from 1 to 65535, got \{"a":1\}$/],
+  ['port: &a {x: *a}', /^p\.yaml:1: port: expected a port from 1 to 65535, got something that is not plain data$/],
+  ['components: &a [*a]', /^p\.yaml:1: components: expected a list of: api, proxy, got something/],
+  ['port: !unknown x', /^p\.yaml:1: port: expected a port/],
   ['? {a: 1}\n: 2', /^p\.yaml:1: \(not a name\): no such option/],
 ]
 
