@@ -7,7 +7,7 @@ export type Job = (scope: { signal: AbortSignal }) => Promise<void>
 
 export interface SingleFlightOptions {
   readonly backoff: Backoff
-  /** At least this long between the start of one run and the start of the next. */
+  /** At least this long between the start of one run and the start of the next, give or take the millisecond of timers. */
   readonly minGapMs?: number
   readonly onError: (error: unknown, retryInMs: number) => void
 }
@@ -79,7 +79,8 @@ export class SingleFlight {
 
   async #wait(delayMs: number): Promise<void> {
     const { signal } = this.#waiting
-    const timer = delayMs > 0 ? setTimeout(delayMs, undefined, { signal }) : setImmediate(undefined, { signal })
+    const timer =
+      delayMs > 0 ? setTimeout(Math.ceil(delayMs), undefined, { signal }) : setImmediate(undefined, { signal })
     await timer.catch(() => {})
   }
 }
