@@ -15,6 +15,10 @@ export interface Dialect {
     /** On an EndpointSlice: the name of the Service it belongs to. */
     readonly serviceName: string
     readonly managedBy: string
+    /** On a Service or EndpointSlice: another proxy than ours serves it. */
+    readonly serviceProxyName: string
+    /** On an EndpointSlice: its Service has no cluster address. */
+    readonly headlessService: string
     readonly hostname: string
     readonly namespaceName: string
   }
@@ -38,6 +42,8 @@ function platformDialect(domain: string): Dialect {
     labels: {
       serviceName: `${domain}/service-name`,
       managedBy: `endpointslice.${domain}/managed-by`,
+      serviceProxyName: `service.${domain}/service-proxy-name`,
+      headlessService: `service.${domain}/headless`,
       hostname: `${domain}/hostname`,
       namespaceName: `${domain}/metadata.name`,
     },
@@ -52,6 +58,8 @@ function kubernetesDialect(domain: string): Dialect {
     labels: {
       serviceName: 'kubernetes.io/service-name',
       managedBy: 'endpointslice.kubernetes.io/managed-by',
+      serviceProxyName: 'service.kubernetes.io/service-proxy-name',
+      headlessService: 'service.kubernetes.io/headless',
       hostname: 'kubernetes.io/hostname',
       namespaceName: 'kubernetes.io/metadata.name',
     },

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import type { ApiObject } from '../model/api-object.ts'
+import { ApiError, errorFromStatus } from './errors.ts'
+import type { ClusterAccess } from './kubeconfig.ts'
+import { type Collection, collectionPath, type ObjectRef, objectPath } from './resource-path.ts'
+import { type HttpLimits, type HttpRequest, type HttpResponse, Transport } from './transport.ts'
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A JSON merge patch (RFC 7396) or JSON patch (RFC 6902). */
+export type Patch =
+  | { readonly kind: 'merge'; readonly patch: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'json'; readonly patch: readonly Readonly<Record<string, unknown>>[] }
+
+const patchContentTypes = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const
+
+const maxBodyBytes = 64 * 1024 * 1024
+const defaultTimeoutMs = 30_000
+
+const apiObjectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+})
+
+/** Typed requests to one API server. Every failure is an ApiError. */
+export class ApiClient {
+  readonly #transport: Transport
+  readonly #timeoutMs: number
+
+  constructor(access: ClusterAccess, options: { timeoutMs?: number } = {}) {
+    this.#transport = new Transport(access)
+    this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs
+  }
+
+  get(ref: ObjectRef, options?: RequestOptions): Promise<ApiObject> {
+    return this.#object({ method: 'GET', path: objectPath(ref) }, options)
+  }
+
+  create(collection: Collection, object: ApiObject, options?: RequestOptions): Promise<ApiObject> {
+    return this.#object({ method: 'POST', path: collectionPath(collection), body: JSON.stringify(object) }, options)
+  }
+
+  update(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<ApiObject> {
+    return this.#object({ method: 'PUT', path: objectPath(ref), body: JSON.stringify(object) }, options)
+  }
+
+  patch(ref: ObjectRef, { kind, patch }: Patch, options?: RequestOptions): Promise<ApiObject> {
+    const body = JSON.stringify(patch)
+    return this.#object({ method: 'PATCH', path: objectPath(ref), body, contentType: patchContentTypes[kind] }, options)
+  }
+
+  /** Resolves when the server has taken the request; an object with finalizers or a grace period goes later. */
+  async delete(ref: ObjectRef, options?: RequestOptions): Promise<void> {
+    await this.#json({ method: 'DELETE', path: objectPath(ref) }, options)
+  }
+
+  /** Any document of the server, such as `/apis`, not checked. */
+  getDocument(path: string, options?: RequestOptions): Promise<unknown> {
+    return this.#json({ method: 'GET', path }, options)
+  }
+
+  /** A GET whose body is consumed as it comes: lists and watches. A status other than 200 throws. */
+  stream<T>(
+    path: string,
+    query: Record<string, string>,
+    limits: HttpLimits,
+    consume: (chunks: AsyncIterable<Buffer>) => Promise<T>,
+  ) {
+    const request: HttpRequest = { method: 'GET', path, query }
+    return this.#transport.exchange(request, limits, async (response) => {
+      if (response.status !== 200) throw await readError(request, response)
+      return consume(response.chunks)
+    })
+  }
+
+  /** Closes the idle connections; the client stays usable. */
+  close(): void {
+    this.#transport.close()
+  }
+
+  async #object(request: HttpRequest, options: RequestOptions | undefined): Promise<ApiObject> {
+    const parsed = apiObjectSchema.safeParse(await this.#json(request, options))
+    if (parsed.success) return parsed.data as ApiObject
+    const issue = parsed.error.issues[0]
+    throw new ApiError('bad-response', `${request.method} ${request.path}: ${issue?.path.join('.')}: ${issue?.message}`)
+  }
+
+  #json(request: HttpRequest, options: RequestOptions = {}): Promise<unknown> {
+    const limits: HttpLimits = { signal: options.signal, timeoutMs: this.#timeoutMs, bounds: 'total' }
+    return this.#transport.exchange(request, limits, async (response) => {
+      if (response.status < 200 || response.status > 299) throw await readError(request, response)
+      return parseJson(await readBody(response.chunks), request)
+    })
+  }
+}
+
+async function readError(request: HttpRequest, response: HttpResponse): Promise<ApiError> {
+  const body = parseJsonOrNothing(await readBody(response.chunks))
+  return errorFromStatus(`${request.method} ${request.path}`, body, response)
+}
+
+async function readBody(chunks: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > maxBodyBytes) throw new ApiError('bad-response', `the body is larger than ${maxBodyBytes} bytes`)
+    parts.push(chunk)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function parseJson(body: string, request: HttpRequest): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    // V8's message quotes the body, and the body may be a Secret.
+    throw new ApiError('bad-response', `${request.method} ${request.path}: the body is not JSON`)
+  }
+}
+
+function parseJsonOrNothing(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,8 @@
+export { ApiClient, type Patch } from './api-client.ts'
+export { detectDialect } from './dialect-detection.ts'
+export { ApiError, type ApiErrorCode, type StatusCause } from './errors.ts'
+export { Informer, type InformerHandler, type InformerTiming } from './informer.ts'
+export { accessByServer, type ClusterAccess, KubeconfigError, loadKubeconfig } from './kubeconfig.ts'
+export { listPages } from './list-pages.ts'
+export type { ApiResource, Collection, ObjectRef } from './resource-path.ts'
+export type { WireObject } from './wire-object.ts'

@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Backoff } from '../loop/backoff.ts'
+import type { Component, Health, HealthLevel } from '../loop/component.ts'
+import { orAborted } from '../loop/deadline.ts'
+import { TimeSlice } from '../loop/time-slice.ts'
+import { describeError } from '../model/errors.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { ApiClient } from './api-client.ts'
+import { ApiError, errorFromStatus } from './errors.ts'
+import { listPages } from './list-pages.ts'
+import { type Collection, describeRef } from './resource-path.ts'
+import { bookmarkVersion, type WatchEvent, watchCollection } from './watch-stream.ts'
+import { parseWireObject, type WireObject } from './wire-object.ts'
+
+export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/** What an informer feeds. Calls come one after the other; the next waits for a promise that `onReplace` returns. */
+export interface InformerHandler {
+  /** Everything there is, at that resourceVersion: what is not among the items is gone. */
+  onReplace(items: readonly WireObject[], resourceVersion: string): void | Promise<void>
+  onEvent(type: ChangeType, object: WireObject, resourceVersion: string): void
+  /** Nothing of ours changed up to that resourceVersion. */
+  onProgress(resourceVersion: string): void
+}
+
+export interface InformerTiming {
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+  /**
+   * Silence that ends a watch. Servers send a bookmark about once a minute, so 90 s without a byte is a dead connection or a
+   * server with nothing to say; either way a new watch from the last resourceVersion costs one request and loses nothing.
+   */
+  readonly idleTimeoutMs: number
+  /** A watch shorter than this, without an event, counts as a failure. */
+  readonly quickWatchMs: number
+}
+
+const defaultTiming: InformerTiming = {
+  backoffBaseMs: 200,
+  backoffMaxMs: 10_000,
+  idleTimeoutMs: 90_000,
+  quickWatchMs: 1_000,
+}
+
+export interface InformerOptions {
+  readonly client: ApiClient
+  readonly collection: Collection
+  readonly handler: InformerHandler
+  readonly log: Logger
+  readonly timing?: Partial<InformerTiming>
+}
+
+/** Keeps a handler in step with one collection: lists, watches, resumes after a break, lists again when history is gone. */
+export class Informer implements Component {
+  readonly name: string
+  readonly #options: InformerOptions
+  readonly #timing: InformerTiming
+  readonly #backoff: Backoff
+  readonly #stopping = new AbortController()
+  readonly #synced = Promise.withResolvers<void>()
+  #running: Promise<void> | undefined
+  #health: Health = { level: 'unknown', message: 'not started', sinceMs: Date.now() }
+  /** Undefined when the next step must be a list. */
+  #resourceVersion: string | undefined
+
+  constructor(options: InformerOptions) {
+    this.name = `informer-${options.collection.resource.resource}`.slice(0, 30)
+    this.#options = options
+    this.#timing = { ...defaultTiming, ...options.timing }
+    this.#backoff = new Backoff({ baseMs: this.#timing.backoffBaseMs, maxMs: this.#timing.backoffMaxMs })
+  }
+
+  /** Resolves when the first list has been handed over; keeps trying until the signal aborts. */
+  async start({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#running ??= this.#run()
+    try {
+      await orAborted(this.#synced.promise, signal)
+    } catch (cause) {
+      await this.#end()
+      throw new ApiError('timeout', `${this.#what} could not be listed in time: ${this.#health.message}`, { cause })
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#end()
+    this.#setHealth('stopped', 'stopped')
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  get #what(): string {
+    return describeRef(this.#options.collection)
+  }
+
+  async #end(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      try {
+        await this.#step(signal)
+      } catch (error) {
+        if (!signal.aborted) await this.#recover(error, signal)
+      }
+    }
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    if (this.#resourceVersion === undefined) await this.#list(signal)
+    else await this.#watch(this.#resourceVersion, signal)
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, collection, handler } = this.#options
+    const list = await listPages(client, collection, { signal })
+    const items = await this.#checkItems(list.items)
+    signal.throwIfAborted()
+    await handler.onReplace(items, list.resourceVersion)
+    this.#resourceVersion = list.resourceVersion
+    this.#options.log.debug('listed', {
+      resource: this.#what,
+      items: items.length,
+      resourceVersion: list.resourceVersion,
+    })
+    this.#setHealth('ok', 'in step')
+    this.#synced.resolve()
+  }
+
+  async #checkItems(items: readonly unknown[]): Promise<WireObject[]> {
+    const sound: WireObject[] = []
+    const slice = new TimeSlice()
+    for (const item of items) {
+      const object = this.#checkObject(item)
+      if (object !== undefined) sound.push(object)
+      if (slice.spent) await slice.pause()
+    }
+    return sound
+  }
+
+  #checkObject(json: unknown): WireObject | undefined {
+    const parsed = parseWireObject(json)
+    if (parsed.kind === 'sound') return parsed.object
+    this.#options.log.warn('an object without a usable identity was skipped', {
+      resource: this.#what,
+      fault: parsed.fault,
+    })
+    return undefined
+  }
+
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { client, collection } = this.#options
+    const startedMs = performance.now()
+    let events = 0
+    const options = {
+      resourceVersion,
+      timeoutSeconds: randomTimeoutSeconds(),
+      idleTimeoutMs: this.#timing.idleTimeoutMs,
+      signal,
+    }
+    try {
+      await watchCollection(client, collection, options, (event) => {
+        events += 1
+        this.#take(event)
+      })
+    } catch (error) {
+      const idle = error instanceof ApiError && error.code === 'timeout' && error.status === undefined
+      if (!idle || !this.#lasted(startedMs)) throw error
+      this.#options.log.debug('the watch was silent for too long and is opened again', { resource: this.#what })
+    } finally {
+      if (this.#lasted(startedMs)) this.#backoff.reset()
+    }
+    if (events === 0 && !this.#lasted(startedMs))
+      throw new ApiError('unavailable', `the watch of ${this.#what} ended at once`)
+  }
+
+  #lasted(startedMs: number): boolean {
+    return performance.now() - startedMs >= this.#timing.quickWatchMs
+  }
+
+  #take(event: WatchEvent): void {
+    if (event.type === 'ERROR') throw errorFromStatus(`the watch of ${this.#what}`, event.object, { status: 500 })
+    if (event.type === 'BOOKMARK') this.#takeBookmark(event)
+    else this.#takeChange(event.type, event.object)
+    this.#backoff.reset()
+    this.#setHealth('ok', 'in step')
+  }
+
+  #takeBookmark(event: WatchEvent): void {
+    const resourceVersion = bookmarkVersion(event)
+    if (resourceVersion === undefined) return
+    this.#resourceVersion = resourceVersion
+    this.#options.handler.onProgress(resourceVersion)
+  }
+
+  #takeChange(type: ChangeType, json: unknown): void {
+    const object = this.#checkObject(json)
+    if (object === undefined) return
+    const { resourceVersion } = object.metadata
+    this.#options.handler.onEvent(type, object, resourceVersion)
+    this.#resourceVersion = resourceVersion
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    const historyIsGone = losesHistory(error)
+    if (historyIsGone) this.#resourceVersion = undefined
+    const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+    const delayMs = Math.max(this.#backoff.nextDelayMs(), Math.min(retryAfterMs, maxRetryAfterMs))
+    const fields = {
+      resource: this.#what,
+      error: describeError(error),
+      delayMs: Math.round(delayMs),
+      relist: historyIsGone,
+    }
+    if (error instanceof ApiError && error.code === 'expired')
+      this.#options.log.info('the history is gone: listing again', fields)
+    else {
+      this.#options.log.warn('the API server could not be followed; trying again', fields)
+      this.#setHealth('degraded', describeError(error))
+    }
+    await sleep(delayMs, undefined, { signal }).catch(() => {})
+  }
+
+  /** `sinceMs` stays while the level does. */
+  #setHealth(level: HealthLevel, message: string): void {
+    const sinceMs = this.#health.level === level ? this.#health.sinceMs : Date.now()
+    this.#health = { level, message, sinceMs }
+  }
+}
+
+const maxRetryAfterMs = 60_000
+
+/** 300 to 600 s, as clients do, so that the watches of many nodes do not end together. */
+function randomTimeoutSeconds(): number {
+  return 300 + Math.floor(Math.random() * 301)
+}
+
+/**
+ * Whether going on from the last resourceVersion would fail again: it is too old (410), too new (the server's data was
+ * restored), refused, or the stream after it cannot be read. A list is the way out of each.
+ */
+function losesHistory(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return true
+  if (error.causes.some((cause) => cause.reason === 'ResourceVersionTooLarge')) return true
+  return (
+    error.code === 'expired' ||
+    error.code === 'bad-request' ||
+    error.code === 'invalid' ||
+    error.code === 'bad-response'
+  )
+}

@@ -1,0 +1,153 @@
+import { ApiError } from './errors.ts'
+
+const quoteByte = 0x22
+const backslash = 0x5c
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const comma = 0x2c
+
+/** Objects open around the elements of `items`: the list and the array. */
+const itemsDepth = 2
+const maxPieceBytes = 8 * 1024 * 1024
+/** Room for `"items"`, the colon and some white space; an array under a longer spelling stays in the envelope. */
+const maxKeyBytes = 64
+
+/**
+ * Cuts the JSON text of a list into the texts of its items without parsing it: counts brackets outside strings, byte by
+ * byte. What is around the items, the envelope, stays valid JSON with an empty `items`. All bytes it looks for are ASCII,
+ * so a multi-byte character may be cut by a chunk's end.
+ */
+export class ItemSplitter {
+  readonly #envelope = new Piece('the list around its items')
+  readonly #item = new Piece('an item of the list')
+  #depth = 0
+  #inString = false
+  #escaped = false
+  #inItems = false
+
+  /** The envelope's text. Throws ApiError `bad-response` when the list has not ended. */
+  end(): string {
+    if (this.#depth !== 0) throw new ApiError('bad-response', 'the list ends before its last bracket')
+    return this.#envelope.take()
+  }
+
+  /** The texts of the items that end in this chunk. */
+  *push(chunk: Buffer): Generator<string> {
+    let start = 0
+    for (let at = 0; at < chunk.length; at += 1) {
+      if (this.#inString) at = this.#skipString(chunk, at)
+      else if (isClosing(chunk[at])) {
+        if (this.#close()) {
+          yield this.#item.take(chunk.subarray(start, at + 1))
+          start = at + 1
+        }
+      } else start = this.#step(chunk, start, at)
+    }
+    this.#current().keep(chunk.subarray(start))
+  }
+
+  /** The index of the last byte that belongs to the string: its closing quote or the end of the chunk. */
+  #skipString(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at]
+      if (this.#escaped) this.#escaped = false
+      else if (byte === backslash) this.#escaped = true
+      else if (byte === quoteByte) {
+        this.#inString = false
+        return at
+      }
+    }
+    return chunk.length
+  }
+
+  /** Takes any byte but a closing bracket; returns where the bytes not yet kept begin. */
+  #step(chunk: Buffer, start: number, at: number): number {
+    switch (chunk[at]) {
+      case quoteByte:
+        this.#inString = true
+        return start
+      case openBrace:
+      case openBracket:
+        return this.#open(chunk, start, at)
+      case comma:
+        return this.#betweenItems() ? this.#keepEnvelope(chunk, start, at) + 1 : start
+      default:
+        return start
+    }
+  }
+
+  #open(chunk: Buffer, start: number, at: number): number {
+    const opensItem = this.#betweenItems()
+    if (chunk[at] === openBracket && this.#depth === 1) {
+      this.#inItems = this.#envelope.endsInItemsKey(chunk.subarray(start, at))
+    }
+    this.#depth += 1
+    return opensItem ? this.#keepEnvelope(chunk, start, at) : start
+  }
+
+  /** Whether an item ends here. */
+  #close(): boolean {
+    const endsItem = this.#inItems && this.#depth === itemsDepth + 1
+    this.#depth -= 1
+    if (this.#depth < itemsDepth) this.#inItems = false
+    if (this.#depth < 0) throw new ApiError('bad-response', 'the list has a closing bracket too many')
+    return endsItem
+  }
+
+  #keepEnvelope(chunk: Buffer, start: number, end: number): number {
+    this.#envelope.keep(chunk.subarray(start, end))
+    return end
+  }
+
+  #betweenItems(): boolean {
+    return this.#inItems && this.#depth === itemsDepth
+  }
+
+  /** Inside an item its bytes are kept apart; everything else is the envelope's. */
+  #current(): Piece {
+    return this.#inItems && this.#depth > itemsDepth ? this.#item : this.#envelope
+  }
+}
+
+/** Bytes collected over chunks, joined once. */
+class Piece {
+  readonly #what: string
+  #parts: Buffer[] = []
+  #bytes = 0
+
+  constructor(what: string) {
+    this.#what = what
+  }
+
+  keep(part: Buffer): void {
+    if (part.length === 0) return
+    this.#bytes += part.length
+    if (this.#bytes > maxPieceBytes)
+      throw new ApiError('bad-response', `${this.#what} is larger than ${maxPieceBytes} bytes`)
+    this.#parts.push(part)
+  }
+
+  take(last: Buffer = Buffer.alloc(0)): string {
+    this.keep(last)
+    const text =
+      this.#parts.length === 1 ? this.#parts[0]?.toString('utf8') : Buffer.concat(this.#parts).toString('utf8')
+    this.#parts = []
+    this.#bytes = 0
+    return text ?? ''
+  }
+
+  /** Whether what was kept, followed by `before`, ends in `"items":`. */
+  endsInItemsKey(before: Buffer): boolean {
+    let tail = before
+    for (let index = this.#parts.length - 1; index >= 0 && tail.length < maxKeyBytes; index -= 1) {
+      tail = Buffer.concat([this.#parts[index] ?? Buffer.alloc(0), tail])
+    }
+    return /(?<!\\)"items"\s*:\s*$/.test(tail.subarray(-maxKeyBytes).toString('latin1'))
+  }
+}
+
+function isClosing(byte: number | undefined): boolean {
+  return byte === closeBrace || byte === closeBracket
+}

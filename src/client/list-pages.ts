@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { TimeSlice } from '../loop/time-slice.ts'
+import type { ApiClient } from './api-client.ts'
+import { ApiError } from './errors.ts'
+import { ItemSplitter } from './item-splitter.ts'
+import { type Collection, collectionPath } from './resource-path.ts'
+import { resourceVersionSchema } from './wire-object.ts'
+
+export interface ListOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Items a page; a server may ignore it. */
+  readonly limit?: number
+  /** Silence that long within a page is ApiError `timeout`. */
+  readonly idleTimeoutMs?: number
+}
+
+export interface ObjectList {
+  /** As parsed from JSON, not checked. */
+  readonly items: readonly unknown[]
+  readonly resourceVersion: string
+}
+
+const envelopeSchema = z.object({
+  metadata: z.object({ resourceVersion: resourceVersionSchema, continue: z.string().optional() }),
+  items: z.array(z.unknown()).nullish(),
+})
+
+const defaultLimit = 500
+const defaultIdleTimeoutMs = 30_000
+/** How often pages may expire under us before all is asked for at once, which cannot expire. */
+const maxRestarts = 2
+
+/**
+ * The whole collection at one resourceVersion, page by page, starting again when the pages expire (410). Work on the event
+ * loop comes in slices of a few milliseconds, also when the server answers with one large body.
+ */
+export async function listPages(
+  client: ApiClient,
+  collection: Collection,
+  options: ListOptions = {},
+): Promise<ObjectList> {
+  for (let restarts = 0; ; restarts += 1) {
+    try {
+      return await listOnce(client, collection, restarts < maxRestarts ? options : { ...options, limit: 0 })
+    } catch (error) {
+      const expired = error instanceof ApiError && error.code === 'expired'
+      if (!expired || restarts === maxRestarts) throw error
+    }
+  }
+}
+
+async function listOnce(client: ApiClient, collection: Collection, options: ListOptions): Promise<ObjectList> {
+  const items: unknown[] = []
+  const slice = new TimeSlice()
+  const limit = options.limit ?? defaultLimit
+  const query = limit === 0 ? {} : { limit: String(limit) }
+  let page = await listPage(client, collection, query, options, items, slice)
+  while (page.continue !== undefined && page.continue !== '') {
+    page = await listPage(client, collection, { ...query, continue: page.continue }, options, items, slice)
+  }
+  return { items, resourceVersion: page.resourceVersion }
+}
+
+function listPage(
+  client: ApiClient,
+  collection: Collection,
+  query: Record<string, string>,
+  options: ListOptions,
+  items: unknown[],
+  slice: TimeSlice,
+) {
+  const timeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs
+  const limits = { signal: options.signal, timeoutMs, bounds: 'silence' } as const
+  return client.stream(collectionPath(collection), query, limits, async (chunks) => {
+    const splitter = new ItemSplitter()
+    for await (const chunk of chunks) {
+      for (const text of splitter.push(chunk)) {
+        items.push(parseJson(text))
+        if (slice.spent) await slice.pause()
+      }
+      if (slice.spent) await slice.pause()
+    }
+    const envelope = parseEnvelope(splitter.end())
+    items.push(...(envelope.items ?? []))
+    return envelope.metadata
+  })
+}
+
+function parseEnvelope(text: string): z.infer<typeof envelopeSchema> {
+  const parsed = envelopeSchema.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new ApiError('bad-response', `the list: ${issue?.path.join('.')}: ${issue?.message}`)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ApiError('bad-response', `the list is not JSON near ${JSON.stringify(text.slice(0, 120))}`)
+  }
+}

@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { Readable } from 'node:stream'
+import axios, { isAxiosError, isCancel } from 'axios'
+import { Deadline } from './deadline.ts'
+import { ApiError } from './errors.ts'
+import type { ClusterAccess } from './kubeconfig.ts'
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Encoded already. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly contentType?: string
+}
+
+export interface HttpLimits {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs: number
+  /** `total` bounds the request from end to end, `silence` the time between two chunks. */
+  readonly bounds: 'total' | 'silence'
+}
+
+export interface HttpResponse {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  /** Ends or throws with the connection. */
+  readonly chunks: AsyncIterable<Buffer>
+}
+
+/** Requests to one API server over kept-alive connections. The only user of axios. */
+export class Transport {
+  readonly #access: ClusterAccess
+  readonly #agent: HttpAgent | HttpsAgent
+
+  constructor(access: ClusterAccess) {
+    this.#access = access
+    this.#agent = createAgent(access)
+  }
+
+  /**
+   * Sends, hands the response to `consume`, and lets the connection go when that is done, whatever the outcome. Failures of
+   * the way (not what `consume` itself throws) become ApiErrors `unavailable`, `untrusted`, `timeout` or `aborted`.
+   */
+  async exchange<T>(
+    request: HttpRequest,
+    limits: HttpLimits,
+    consume: (response: HttpResponse) => Promise<T>,
+  ): Promise<T> {
+    using deadline = new Deadline(limits.signal, limits.timeoutMs)
+    try {
+      const response = await this.#send(request, deadline.signal)
+      const retryAfter = response.headers['retry-after']
+      try {
+        const chunks = limits.bounds === 'silence' ? touching(response.data, deadline) : response.data
+        return await consume({ status: response.status, retryAfter: retryAfter && String(retryAfter), chunks })
+      } finally {
+        response.data.destroy()
+      }
+    } catch (error) {
+      throw describeFailure(error, request, deadline)
+    }
+  }
+
+  /** Closes the idle connections. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #send(request: HttpRequest, signal: AbortSignal) {
+    const query = request.query === undefined ? '' : `?${new URLSearchParams(request.query)}`
+    return axios.request<Readable>({
+      method: request.method,
+      url: `${this.#access.server}${request.path}${query}`,
+      headers: {
+        accept: 'application/json',
+        // Most servers are a hop away: packing a list costs both ends more than sending it.
+        'accept-encoding': 'identity',
+        'user-agent': 'platnet',
+        ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+        ...(await this.#authorization()),
+      },
+      ...(request.body !== undefined && { data: Buffer.from(request.body) }),
+      responseType: 'stream',
+      decompress: false,
+      // A redirect would carry our credentials elsewhere.
+      maxRedirects: 0,
+      proxy: false,
+      maxBodyLength: Number.POSITIVE_INFINITY,
+      validateStatus: () => true,
+      httpAgent: this.#agent,
+      httpsAgent: this.#agent,
+      signal,
+    })
+  }
+
+  async #authorization(): Promise<{ authorization?: string }> {
+    const { bearer } = this.#access
+    if (bearer === undefined) return {}
+    if (bearer.kind === 'token') return { authorization: `Bearer ${bearer.token}` }
+    try {
+      return { authorization: `Bearer ${(await readFile(bearer.path, 'utf8')).trim()}` }
+    } catch (cause) {
+      throw new ApiError('unauthorized', `the token file ${bearer.path} cannot be read`, { cause })
+    }
+  }
+}
+
+function createAgent(access: ClusterAccess): HttpAgent | HttpsAgent {
+  if (access.server.startsWith('http:')) return new HttpAgent({ keepAlive: true })
+  return new HttpsAgent({
+    keepAlive: true,
+    rejectUnauthorized: !access.skipTlsVerify,
+    ...(access.certificateAuthority !== undefined && { ca: access.certificateAuthority }),
+    ...(access.clientCertificate !== undefined && { cert: access.clientCertificate }),
+    ...(access.clientKey !== undefined && { key: access.clientKey }),
+    ...(access.tlsServerName !== undefined && { servername: access.tlsServerName }),
+  })
+}
+
+async function* touching(body: Readable, deadline: Deadline): AsyncGenerator<Buffer> {
+  deadline.touch()
+  for await (const chunk of body) {
+    deadline.touch()
+    yield chunk
+  }
+}
+
+function describeFailure(error: unknown, request: HttpRequest, deadline: Deadline): unknown {
+  if (error instanceof ApiError) return error
+  const what = `${request.method} ${request.path}`
+  if (deadline.expired) return new ApiError('timeout', `${what}: no answer in time`)
+  if (deadline.signal.aborted || isCancel(error)) return new ApiError('aborted', `${what}: given up by the caller`)
+  const root = rootCause(error)
+  const code = systemCode(root)
+  if (code === undefined) return error
+  const details = { cause: root, ...(isTrustCode(code) && { remedy: "check the kubeconfig's certificate-authority" }) }
+  return new ApiError(isTrustCode(code) ? 'untrusted' : 'unavailable', `${what}: ${code}`, details)
+}
+
+/** An AxiosError carries the request with its Authorization header and key: it must not reach a log as a cause. */
+function rootCause(error: unknown): unknown {
+  if (!isAxiosError(error)) return error
+  return error.cause ?? Object.assign(new Error(error.message), { code: error.code })
+}
+
+function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+function isTrustCode(code: string): boolean {
+  return /CERT|UNABLE_TO_|SELF_SIGNED|ALTNAME/.test(code)
+}
