@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { objectKey } from '../../model/api-object.ts'
+import { type Ip, parseIp } from '../../model/ip.ts'
+import type { Protocol } from '../../model/service.ts'
+import { type Field, FieldReader } from './problem.ts'
+
+export type JsonRecord = Readonly<Record<string, unknown>>
+
+/** RFC 1123 */
+const labelPattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const subdomainPattern = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+
+function matching(pattern: RegExp, expected: string): Field<string> {
+  return { schema: z.string().regex(pattern), expected }
+}
+
+export const dnsLabel = matching(labelPattern, 'a DNS label ([a-z0-9-], at most 63)')
+export const dnsSubdomain = matching(subdomainPattern, 'a DNS name ([a-z0-9.-], at most 253)')
+export const portName = matching(/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$/, 'a DNS label or "" (null is forbidden)')
+export const labelValue = matching(
+  /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/,
+  'a label value ([A-Za-z0-9_.-], at most 63)',
+)
+
+export const portNumber: Field<number> = { schema: z.int().min(1).max(65535), expected: 'a port from 1 to 65535' }
+const protocol: Field<Protocol> = { schema: z.enum(['TCP', 'UDP', 'SCTP']), expected: 'TCP, UDP or SCTP' }
+export const flag: Field<boolean> = { schema: z.boolean(), expected: 'true or false' }
+export const record: Field<JsonRecord> = { schema: z.custom<JsonRecord>(isRecord), expected: 'an object' }
+export const list: Field<readonly unknown[]> = {
+  schema: z.custom<readonly unknown[]>((json) => Array.isArray(json)),
+  expected: 'a list',
+}
+
+export const address: Field<Ip> = {
+  schema: z.string().transform((text, context) => {
+    const ip = parseIp(text)
+    if (ip !== undefined) return ip
+    context.addIssue({ code: 'custom', message: 'not an IP address' })
+    return z.NEVER
+  }),
+  expected: 'an IP address',
+}
+
+function isRecord(json: unknown): json is JsonRecord {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}
+
+/** An object's identity and labels, read and checked. */
+export interface Identity {
+  readonly key: string
+  readonly namespace: string
+  readonly name: string
+  readonly labels: JsonRecord
+}
+
+/** What an object is called in messages, whatever stands in it. */
+function describeObject(kind: string, object: unknown): string {
+  const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {}
+  const parts = [metadata['namespace'], metadata['name']].filter((part) => typeof part === 'string')
+  return `${kind} ${JSON.stringify(parts.join('/').slice(0, 320)).slice(1, -1)}`
+}
+
+function readIdentity(reader: FieldReader, object: JsonRecord): Identity | undefined {
+  const metadata = reader.required(record, object['metadata'], 'metadata')
+  if (metadata === undefined) return undefined
+  const name = reader.required(dnsSubdomain, metadata['name'], 'metadata.name')
+  const namespace = reader.required(dnsLabel, metadata['namespace'], 'metadata.namespace')
+  if (name === undefined || namespace === undefined) return undefined
+  const labels = reader.optional(record, metadata['labels'], 'metadata.labels') ?? {}
+  return { key: objectKey(namespace, name), namespace, name, labels }
+}
+
+/** Runs a reader over one object and puts its problems beside the value. */
+export function parseObject<Value>(
+  kind: string,
+  json: unknown,
+  read: (reader: FieldReader, object: JsonRecord, identity: Identity) => Value | undefined,
+) {
+  const reader = new FieldReader(describeObject(kind, json))
+  const object = reader.required(record, json, 'the object')
+  const identity = object === undefined ? undefined : readIdentity(reader, object)
+  const value = object === undefined || identity === undefined ? undefined : read(reader, object, identity)
+  return { value, problems: reader.problems }
+}
+
+/** Parses each element of a list; the elements that give nothing are left out (and have been reported). */
+export function readEach<Value>(
+  reader: FieldReader,
+  json: unknown,
+  path: string,
+  readOne: (element: JsonRecord, path: string) => Value | undefined,
+): Value[] {
+  const values: Value[] = []
+  const elements = reader.optional(list, json, path) ?? []
+  elements.forEach((json, index) => {
+    const elementPath = `${path}[${index}]`
+    const element = reader.required(record, json, elementPath)
+    const value = element === undefined ? undefined : readOne(element, elementPath)
+    if (value !== undefined) values.push(value)
+  })
+  return values
+}
+
+/** Absent is TCP; what is no protocol is not taken for one. */
+export function readProtocol(reader: FieldReader, element: JsonRecord, path: string): Protocol | undefined {
+  return reader.required(protocol, element['protocol'] ?? 'TCP', `${path}.protocol`)
+}

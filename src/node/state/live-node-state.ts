@@ -1,0 +1,188 @@
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { EndpointSlice } from '../../model/endpoint-slice.ts'
+import { describeError } from '../../model/errors.ts'
+import { compareResourceVersions } from '../../model/resource-version.ts'
+import type { Service } from '../../model/service.ts'
+import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
+import type { Logger } from '../../observe/logger.ts'
+import type { ChangeSet, NodeState, WatchedResource } from './node-state.ts'
+import type { Problem } from './problem.ts'
+import type { Hashed, StoredObject } from './stored-object.ts'
+import { sameSlices, Tables, type Touched } from './tables.ts'
+
+export const watchedResources: readonly WatchedResource[] = ['services', 'endpointslices', 'endpoints']
+
+/** A Service as the planes see it: the object, if there is one, and the slices that count. */
+interface View {
+  readonly service: Hashed<Service> | undefined
+  readonly slices: readonly Hashed<EndpointSlice>[]
+  /** The values of `slices`, made once. */
+  readonly sliceValues: readonly EndpointSlice[]
+}
+
+type ProgressListener = () => void
+
+/**
+ * What this node knows, in memory. It is a function of the newest version of each object: the same objects give the same
+ * state and hash, whatever the order in which they came. Writers are synchronous and whole: a reader never sees half a step.
+ */
+export class LiveNodeState implements NodeState {
+  readonly #log: Logger
+  readonly #tables = new Tables()
+  readonly #views = new Map<ObjectKey, View>()
+  readonly #seen = new Map<WatchedResource, string>()
+  readonly #listeners = new Set<(change: ChangeSet) => void>()
+  readonly #progressListeners = new Set<ProgressListener>()
+  #revision = 0
+  #hash: XorHash = emptyXorHash
+  #problemCount = 0
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  get synced(): boolean {
+    return this.#revision > 0
+  }
+
+  /** Over every Service and every slice that counts; changes exactly when a ChangeSet is made. */
+  get hash(): XorHash {
+    return this.#hash
+  }
+
+  /** How many problems were found since the start, for a counter. */
+  get problemCount(): number {
+    return this.#problemCount
+  }
+
+  service(key: ObjectKey): Service | undefined {
+    return this.#views.get(key)?.service?.value
+  }
+
+  *serviceKeys(): Iterable<ObjectKey> {
+    for (const [key, view] of this.#views) if (view.service !== undefined) yield key
+  }
+
+  slicesOf(service: ObjectKey): readonly EndpointSlice[] {
+    return this.#views.get(service)?.sliceValues ?? []
+  }
+
+  /** The problems of the objects as they are now. */
+  *problems(): Iterable<Problem> {
+    for (const resource of watchedResources) for (const object of this.#tables.all(resource)) yield* object.problems
+  }
+
+  /** The version of an object that was taken last. */
+  stored(resource: WatchedResource, key: ObjectKey): StoredObject | undefined {
+    return this.#tables.get(resource, key)
+  }
+
+  /** The newest resourceVersion up to which everything of this resource has been taken. */
+  seen(resource: WatchedResource): string | undefined {
+    return this.#seen.get(resource)
+  }
+
+  /** Whether the present revision holds everything of the resource up to that resourceVersion. */
+  contains(resource: WatchedResource, resourceVersion: string): boolean {
+    const seen = this.#seen.get(resource)
+    return this.synced && seen !== undefined && compareResourceVersions(seen, resourceVersion) >= 0
+  }
+
+  subscribe(listener: (change: ChangeSet) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The listener runs after each write, also when it changed nothing but a resourceVersion. */
+  onProgress(listener: ProgressListener): () => void {
+    this.#progressListeners.add(listener)
+    return () => this.#progressListeners.delete(listener)
+  }
+
+  /** Takes the whole content of a resource. Objects that are as before touch nothing. */
+  replace(resource: WatchedResource, objects: readonly StoredObject[], resourceVersion: string): void {
+    const touched: Touched = new Set()
+    const kept = new Set(objects.map((object) => object.key))
+    const gone = Array.from(this.#tables.all(resource), ({ key }) => key).filter((key) => !kept.has(key))
+    for (const key of gone) this.#tables.remove(resource, key, touched)
+    for (const object of objects) this.#put(resource, object, touched)
+    this.#commit(touched, resource, resourceVersion)
+  }
+
+  upsert(resource: WatchedResource, object: StoredObject): void {
+    const touched: Touched = new Set()
+    this.#put(resource, object, touched)
+    this.#commit(touched, resource, object.resourceVersion)
+  }
+
+  /** `resourceVersion` is that of the deletion. */
+  remove(resource: WatchedResource, key: ObjectKey, resourceVersion: string): void {
+    const touched: Touched = new Set()
+    this.#tables.remove(resource, key, touched)
+    this.#commit(touched, resource, resourceVersion)
+  }
+
+  /** Nothing of the resource changed up to this resourceVersion. */
+  progress(resource: WatchedResource, resourceVersion: string): void {
+    this.#commit(new Set(), resource, resourceVersion)
+  }
+
+  #put(resource: WatchedResource, object: StoredObject, touched: Touched): void {
+    if (this.#tables.get(resource, object.key) !== object) this.#problemCount += object.problems.length
+    this.#tables.put(resource, object, touched)
+  }
+
+  #commit(touched: Touched, resource: WatchedResource, resourceVersion: string): void {
+    const changed = new Set(Array.from(touched).filter((key) => this.#refresh(key)))
+    this.#seen.set(resource, resourceVersion)
+    if (!this.synced) this.#commitFirst()
+    else if (changed.size > 0) this.#publish(changed)
+    for (const listener of this.#progressListeners) this.#call(listener)
+  }
+
+  #commitFirst(): void {
+    if (watchedResources.every((resource) => this.#seen.has(resource))) this.#publish(new Set(this.#views.keys()))
+  }
+
+  #publish(services: ReadonlySet<ObjectKey>): void {
+    this.#revision += 1
+    const change = { revision: this.#revision, services }
+    for (const listener of this.#listeners) this.#call(() => listener(change))
+  }
+
+  /** One listener's fault must not keep the change from the others. */
+  #call(listener: () => void): void {
+    try {
+      listener()
+    } catch (error) {
+      this.#log.error('a listener of the node state failed', { error: describeError(error) })
+    }
+  }
+
+  /** Makes the view of a Service anew; whether it differs from before. */
+  #refresh(key: ObjectKey): boolean {
+    const before = this.#views.get(key)
+    const service = this.#tables.get('services', key)?.service
+    const slices = this.#tables.slicesOf(key)
+    if (before?.service?.content === service?.content && sameSlices(before?.slices ?? [], slices)) return false
+    for (const hash of hashesOf(before)) this.#hash = removeHash(this.#hash, hash)
+    if (service === undefined && slices.length === 0) {
+      this.#views.delete(key)
+      return true
+    }
+    const view = { service, slices, sliceValues: slices.map(({ value }) => value) }
+    this.#views.set(key, view)
+    for (const hash of hashesOf(view)) this.#hash = addHash(this.#hash, hash)
+    return true
+  }
+}
+
+function hashesOf(view: View | undefined): bigint[] {
+  if (view === undefined) return []
+  const hashes = view.slices.map(({ hash }) => hash)
+  return view.service === undefined ? hashes : [view.service.hash, ...hashes]
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { objectKey } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../model/endpoint-slice.ts'
+import { type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
+import * as fields from './fields.ts'
+import type { Field, FieldReader, Parsed } from './problem.ts'
+
+const addressType: Field<IpFamily | 'FQDN'> = {
+  schema: z.enum(['IPv4', 'IPv6', 'FQDN']),
+  expected: 'IPv4, IPv6 or FQDN',
+}
+
+/**
+ * An EndpointSlice of the API as this node uses it. Only the first address of an endpoint counts (the others name the same
+ * pod). Ports and endpoints that cannot be used are left out and reported. No value and no problem: a slice that belongs to
+ * no Service, to a headless one, to another proxy's, or that holds names instead of addresses.
+ */
+export function parseEndpointSlice(json: unknown, dialect: Dialect): Parsed<EndpointSlice> {
+  return fields.parseObject('EndpointSlice', json, (reader, object, identity) => {
+    const service = readServiceName(reader, identity, dialect)
+    const family = reader.required(addressType, object['addressType'], 'addressType')
+    if (service === undefined || family === undefined || family === 'FQDN') return undefined
+    return {
+      source: `endpointslices/${identity.key}`,
+      service: objectKey(identity.namespace, service),
+      family,
+      ports: fields.readEach(reader, object['ports'], 'ports', (element, path) =>
+        readPort(reader, element, element['name'], path),
+      ),
+      endpoints: sortEndpoints(
+        fields.readEach(reader, object['endpoints'], 'endpoints', (element, path) =>
+          readEndpoint(reader, element, path, family),
+        ),
+      ),
+    }
+  })
+}
+
+/** A port of a slice, or of a subset of an Endpoints object, which may leave the name out. */
+export function readPort(
+  reader: FieldReader,
+  element: fields.JsonRecord,
+  nameJson: unknown,
+  path: string,
+): EndpointPort | undefined {
+  const name = reader.required(fields.portName, nameJson, `${path}.name`)
+  const protocol = fields.readProtocol(reader, element, path)
+  const port = reader.required(fields.portNumber, element['port'], `${path}.port`)
+  return name === undefined || protocol === undefined || port === undefined ? undefined : { name, protocol, port }
+}
+
+/** What is known of an endpoint beside its address and conditions; what is wrong with it does not cost the endpoint. */
+export function readDetails(reader: FieldReader, element: fields.JsonRecord, path: string) {
+  const nodeName = reader.optional(fields.dnsSubdomain, element['nodeName'], `${path}.nodeName`)
+  const hostname = element['hostname'] === '' ? undefined : element['hostname']
+  const host = reader.optional(fields.dnsLabel, hostname, `${path}.hostname`)
+  const zone = reader.optional(fields.labelValue, element['zone'], `${path}.zone`)
+  const target = readTarget(reader.optional(fields.record, element['targetRef'], `${path}.targetRef`))
+  return {
+    ...(nodeName !== undefined && { nodeName }),
+    ...(host !== undefined && { hostname: host }),
+    ...(zone !== undefined && { zone }),
+    ...(target !== undefined && { target }),
+  }
+}
+
+/** In one order whatever the server's: a slice that was only shuffled has not changed. */
+export function sortEndpoints(endpoints: readonly Endpoint[]): Endpoint[] {
+  return endpoints.toSorted((a, b) => (a.address === b.address ? 0 : a.address < b.address ? -1 : 1))
+}
+
+function readServiceName(reader: FieldReader, { labels }: fields.Identity, dialect: Dialect): string | undefined {
+  const { serviceName, serviceProxyName, headlessService } = dialect.labels
+  if (Object.hasOwn(labels, serviceProxyName) || Object.hasOwn(labels, headlessService)) return undefined
+  if (!Object.hasOwn(labels, serviceName) || labels[serviceName] === '') return undefined
+  return reader.required(fields.dnsSubdomain, labels[serviceName], `metadata.labels[${serviceName}]`)
+}
+
+function readEndpoint(
+  reader: FieldReader,
+  element: fields.JsonRecord,
+  path: string,
+  family: IpFamily,
+): Endpoint | undefined {
+  const addresses = reader.required(fields.list, element['addresses'], `${path}.addresses`)
+  if (addresses === undefined) return undefined
+  const address = readAddress(reader, addresses[0], `${path}.addresses[0]`, family)
+  if (address === undefined) return undefined
+  const conditions = reader.optional(fields.record, element['conditions'], `${path}.conditions`) ?? {}
+  const condition = (name: string, absent: boolean) =>
+    reader.optional(fields.flag, conditions[name], `${path}.conditions.${name}`) ?? absent
+  return {
+    address,
+    ready: condition('ready', true),
+    serving: condition('serving', true),
+    terminating: condition('terminating', false),
+    ...readDetails(reader, element, path),
+  }
+}
+
+function readAddress(reader: FieldReader, json: unknown, path: string, family: IpFamily): Ip | undefined {
+  const address = reader.required(fields.address, json, path)
+  if (address === undefined || ipFamily(address) === family) return address
+  reader.report(path, `an ${family} address`, json)
+  return undefined
+}
+
+function readTarget(ref: fields.JsonRecord | undefined): string | undefined {
+  if (typeof ref?.['kind'] !== 'string' || typeof ref['name'] !== 'string') return undefined
+  const at = typeof ref['namespace'] === 'string' ? `${ref['namespace']}/${ref['name']}` : ref['name']
+  const target = `${ref['kind']} ${at}`
+  return /^[\w./ -]{1,400}$/.test(target) ? target : undefined
+}

@@ -1,0 +1,66 @@
+import type { Dialect } from '../../model/dialect.ts'
+import type { Endpoint, EndpointSlice } from '../../model/endpoint-slice.ts'
+import { type IpFamily, ipFamily } from '../../model/ip.ts'
+import * as fields from './fields.ts'
+import { readDetails, readPort, sortEndpoints } from './parse-endpoint-slice.ts'
+import type { FieldReader, Parsed } from './problem.ts'
+
+const families: readonly IpFamily[] = ['IPv4', 'IPv6']
+
+/**
+ * An Endpoints object as slices, one for each family of each subset. Its not-ready addresses become endpoints that are
+ * neither ready nor serving.
+ */
+export function parseEndpoints(json: unknown, dialect: Dialect): Parsed<readonly EndpointSlice[]> {
+  return fields.parseObject('Endpoints', json, (reader, object, identity) => {
+    const { serviceProxyName, headlessService } = dialect.labels
+    if (Object.hasOwn(identity.labels, serviceProxyName) || Object.hasOwn(identity.labels, headlessService))
+      return undefined
+    const subsets = fields.readEach(reader, object['subsets'], 'subsets', (subset, path) =>
+      readSubset(reader, subset, path),
+    )
+    return subsets.flatMap((subset, index) => sliceByFamily(subset, `endpoints/${identity.key}/${index}`, identity.key))
+  })
+}
+
+interface Subset {
+  readonly ports: EndpointSlice['ports']
+  readonly endpoints: readonly Endpoint[]
+}
+
+function readSubset(reader: FieldReader, subset: fields.JsonRecord, path: string): Subset {
+  const endpoints = (field: string, ready: boolean) =>
+    fields.readEach(reader, subset[field], `${path}.${field}`, (element, at) =>
+      readEndpoint(reader, element, at, ready),
+    )
+  return {
+    ports: fields.readEach(reader, subset['ports'], `${path}.ports`, (element, at) =>
+      readPort(reader, element, element['name'] ?? '', at),
+    ),
+    endpoints: [...endpoints('addresses', true), ...endpoints('notReadyAddresses', false)],
+  }
+}
+
+function readEndpoint(
+  reader: FieldReader,
+  element: fields.JsonRecord,
+  path: string,
+  ready: boolean,
+): Endpoint | undefined {
+  const address = reader.required(fields.address, element['ip'], `${path}.ip`)
+  if (address === undefined) return undefined
+  return { address, ready, serving: ready, terminating: false, ...readDetails(reader, element, path) }
+}
+
+function sliceByFamily({ ports, endpoints }: Subset, source: string, service: string): EndpointSlice[] {
+  return families
+    .map((family) => ({ family, members: endpoints.filter(({ address }) => ipFamily(address) === family) }))
+    .filter(({ members }) => members.length > 0)
+    .map(({ family, members }) => ({
+      source: `${source}/${family}`,
+      service,
+      family,
+      ports,
+      endpoints: sortEndpoints(members),
+    }))
+}

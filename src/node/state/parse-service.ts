@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import type { Dialect } from '../../model/dialect.ts'
+import { type Ip, ipFamily } from '../../model/ip.ts'
+import type { Service, ServicePort, ServiceType, TrafficPolicy } from '../../model/service.ts'
+import * as fields from './fields.ts'
+import type { Field, FieldReader, Parsed } from './problem.ts'
+
+const defaultAffinitySeconds = 10_800
+
+const serviceType: Field<ServiceType> = {
+  schema: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']),
+  expected: 'ClusterIP, NodePort, LoadBalancer or ExternalName',
+}
+const trafficPolicy: Field<TrafficPolicy> = { schema: z.enum(['Cluster', 'Local']), expected: 'Cluster or Local' }
+const affinity: Field<'None' | 'ClientIP'> = { schema: z.enum(['None', 'ClientIP']), expected: 'None or ClientIP' }
+const affinitySeconds: Field<number> = { schema: z.int().min(1).max(86_400), expected: 'seconds from 1 to 86400' }
+const externalName: Field<string> = {
+  schema: z
+    .string()
+    .toLowerCase()
+    .regex(/^(?=.{1,254}$)[a-z0-9_]([-a-z0-9_.]*[a-z0-9_])?\.?$/),
+  expected: 'a DNS name',
+}
+
+/**
+ * A Service of the API as this node uses it. A field that makes no sense takes its default, an element of a list that makes
+ * none is left out, and each is reported; only a Service without identity or spec gives no value. One that another proxy
+ * serves (label `service-proxy-name`) gives none either, and no problem.
+ */
+export function parseService(json: unknown, dialect: Dialect): Parsed<Service> {
+  return fields.parseObject('Service', json, (reader, object, identity) => {
+    if (Object.hasOwn(identity.labels, dialect.labels.serviceProxyName)) return undefined
+    const spec = reader.required(fields.record, object['spec'], 'spec')
+    return spec === undefined ? undefined : readService(reader, spec, identity)
+  })
+}
+
+function readService(reader: FieldReader, spec: fields.JsonRecord, { key, namespace, name }: fields.Identity): Service {
+  const type = reader.optional(serviceType, spec['type'], 'spec.type') ?? 'ClusterIP'
+  const isName = type === 'ExternalName'
+  const target = isName ? reader.required(externalName, spec['externalName'], 'spec.externalName') : undefined
+  const clientIp = readAffinity(reader, spec)
+  const policy = (field: string) => reader.optional(trafficPolicy, spec[field], `spec.${field}`) ?? 'Cluster'
+  return {
+    key,
+    namespace,
+    name,
+    type,
+    clusterIps: isName ? [] : readClusterIps(reader, spec),
+    headless: !isName && isHeadless(spec),
+    ...(target !== undefined && { externalName: target }),
+    ports: readPorts(reader, spec, type),
+    externalIps: readAddresses(reader, spec['externalIPs'], 'spec.externalIPs'),
+    externalTrafficPolicy: policy('externalTrafficPolicy'),
+    internalTrafficPolicy: policy('internalTrafficPolicy'),
+    ...(clientIp !== undefined && { affinity: clientIp }),
+    publishNotReadyAddresses:
+      reader.optional(fields.flag, spec['publishNotReadyAddresses'], 'spec.publishNotReadyAddresses') ?? false,
+  }
+}
+
+function isHeadless(spec: fields.JsonRecord): boolean {
+  return spec['clusterIP'] === 'None'
+}
+
+/** `clusterIPs` where there are any, else `clusterIP`; at most one of each family. */
+function readClusterIps(reader: FieldReader, spec: fields.JsonRecord): Ip[] {
+  if (isHeadless(spec)) return []
+  const all = reader.optional(fields.list, spec['clusterIPs'], 'spec.clusterIPs') ?? []
+  if (all.length === 0) return readSingleClusterIp(reader, spec['clusterIP'])
+  const ips = readAddresses(reader, all, 'spec.clusterIPs')
+  const kept = ips.filter((ip, index) => ips.findIndex((other) => ipFamily(other) === ipFamily(ip)) === index)
+  if (kept.length < ips.length) reader.report('spec.clusterIPs', 'at most one address of each family', all)
+  return kept
+}
+
+function readSingleClusterIp(reader: FieldReader, json: unknown): Ip[] {
+  const ip = json === '' ? undefined : reader.optional(fields.address, json, 'spec.clusterIP')
+  return ip === undefined ? [] : [ip]
+}
+
+function readAddresses(reader: FieldReader, json: unknown, path: string): Ip[] {
+  const all = reader.optional(fields.list, json, path) ?? []
+  const ips = all.map((element, index) => reader.required(fields.address, element, `${path}[${index}]`))
+  return [...new Set(ips.filter((ip) => ip !== undefined))]
+}
+
+function readAffinity(reader: FieldReader, spec: fields.JsonRecord): Service['affinity'] {
+  if (reader.optional(affinity, spec['sessionAffinity'], 'spec.sessionAffinity') !== 'ClientIP') return undefined
+  const path = 'spec.sessionAffinityConfig'
+  const config = reader.optional(fields.record, spec['sessionAffinityConfig'], path) ?? {}
+  const clientIp = reader.optional(fields.record, config['clientIP'], `${path}.clientIP`) ?? {}
+  const seconds = reader.optional(affinitySeconds, clientIp['timeoutSeconds'], `${path}.clientIP.timeoutSeconds`)
+  return { timeoutSeconds: seconds ?? defaultAffinitySeconds }
+}
+
+function readPorts(reader: FieldReader, spec: fields.JsonRecord, type: ServiceType): ServicePort[] {
+  const taken = new Set<string>()
+  return fields.readEach(reader, spec['ports'], 'spec.ports', (element, path) => {
+    const port = readPort(reader, element, path, type)
+    if (port === undefined) return undefined
+    const id = `${port.protocol} ${port.port}`
+    if (taken.has(id)) {
+      reader.report(path, 'a port and protocol that no other port of the Service has', id)
+      return undefined
+    }
+    taken.add(id)
+    return port
+  })
+}
+
+function readPort(
+  reader: FieldReader,
+  element: fields.JsonRecord,
+  path: string,
+  type: ServiceType,
+): ServicePort | undefined {
+  const name = reader.optional(fields.portName, element['name'], `${path}.name`) ?? ''
+  const protocol = fields.readProtocol(reader, element, path)
+  const port = reader.required(fields.portNumber, element['port'], `${path}.port`)
+  if (protocol === undefined || port === undefined) return undefined
+  const nodePort = opensNodePort(type) ? readNodePort(reader, element['nodePort'], `${path}.nodePort`) : undefined
+  return { name, protocol, port, ...(nodePort !== undefined && { nodePort }) }
+}
+
+function opensNodePort(type: ServiceType): boolean {
+  return type === 'NodePort' || type === 'LoadBalancer'
+}
+
+/** 0 means that none is allocated. */
+function readNodePort(reader: FieldReader, json: unknown, path: string): number | undefined {
+  return json === 0 ? undefined : reader.optional(fields.portNumber, json, path)
+}

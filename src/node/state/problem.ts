@@ -1,0 +1,65 @@
+import type { z } from 'zod'
+
+/** One thing in an API object that this node cannot use, for logs and status. */
+export interface Problem {
+  /** `Service default/web` */
+  readonly object: string
+  /** `spec.ports[1].port` */
+  readonly field: string
+  readonly expected: string
+  /** What stands there, as JSON, cut short. */
+  readonly found: string
+}
+
+/** What an object means here. No value and no problem: the object is none of ours. */
+export interface Parsed<Value> {
+  readonly value: Value | undefined
+  readonly problems: readonly Problem[]
+}
+
+export function formatProblem({ object, field, expected, found }: Problem): string {
+  return `${object}: ${field}: expected ${expected}, found ${found}`
+}
+
+/** A schema with the words that say what it accepts. */
+export interface Field<Value> {
+  readonly schema: z.ZodType<Value>
+  readonly expected: string
+}
+
+/** Reads the fields of one object and remembers what was wrong with them. */
+export class FieldReader {
+  readonly object: string
+  readonly problems: Problem[] = []
+
+  constructor(object: string) {
+    this.object = object
+  }
+
+  /** The value, or undefined and a problem. */
+  required<Value>(field: Field<Value>, json: unknown, path: string): Value | undefined {
+    const parsed = field.schema.safeParse(json)
+    if (parsed.success) return parsed.data
+    this.report(path, field.expected, json)
+    return undefined
+  }
+
+  /** Like `required`, but absent and null are no problem. */
+  optional<Value>(field: Field<Value>, json: unknown, path: string): Value | undefined {
+    return json === undefined || json === null ? undefined : this.required(field, json, path)
+  }
+
+  report(field: string, expected: string, json: unknown): void {
+    this.problems.push({ object: this.object, field, expected, found: quote(json) })
+  }
+}
+
+const maxQuoteLength = 60
+
+function quote(json: unknown): string {
+  if (json === undefined) return 'nothing'
+  if (Array.isArray(json)) return `a list of ${json.length}`
+  if (typeof json === 'object' && json !== null) return 'an object'
+  const text = JSON.stringify(typeof json === 'string' ? json.slice(0, maxQuoteLength + 1) : json)
+  return text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text
+}

@@ -1,0 +1,81 @@
+import type { ApiClient, Collection, InformerHandler, InformerTiming, WireObject } from '../../client/index.ts'
+import { Informer } from '../../client/index.ts'
+import type { Component } from '../../loop/component.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import type { Logger } from '../../observe/logger.ts'
+import { type LiveNodeState, watchedResources } from './live-node-state.ts'
+import type { WatchedResource } from './node-state.ts'
+import { formatProblem } from './problem.ts'
+import { keyOf, readObject, type StoredObject } from './stored-object.ts'
+
+export interface StateSourceOptions {
+  readonly client: ApiClient
+  readonly dialect: Dialect
+  readonly state: LiveNodeState
+  readonly log: Logger
+  readonly timing?: Partial<InformerTiming>
+}
+
+/** The informers that keep the state in step with the API server, one a resource. */
+export function createStateSources(options: StateSourceOptions): readonly Component[] {
+  const { client, dialect, log, timing } = options
+  return watchedResources.map((resource) => {
+    const handler = new ResourceFeed(resource, options)
+    const collection = collectionOf(resource, dialect)
+    return new Informer({
+      client,
+      collection,
+      handler,
+      log: log.child(resource),
+      ...(timing !== undefined && { timing }),
+    })
+  })
+}
+
+function collectionOf(resource: WatchedResource, dialect: Dialect): Collection {
+  const group = resource === 'endpointslices' ? dialect.groups.discovery : ''
+  return { resource: { group, version: 'v1', resource } }
+}
+
+/** Parses what one informer hands over and writes it to the state. */
+class ResourceFeed implements InformerHandler {
+  readonly #resource: WatchedResource
+  readonly #options: StateSourceOptions
+
+  constructor(resource: WatchedResource, options: StateSourceOptions) {
+    this.#resource = resource
+    this.#options = options
+  }
+
+  async onReplace(items: readonly WireObject[], resourceVersion: string): Promise<void> {
+    const objects: StoredObject[] = []
+    const slice = new TimeSlice()
+    for (const item of items) {
+      objects.push(this.#read(item))
+      if (slice.spent) await slice.pause()
+    }
+    this.#options.state.replace(this.#resource, objects, resourceVersion)
+  }
+
+  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject, resourceVersion: string): void {
+    const { state } = this.#options
+    if (type === 'DELETED') state.remove(this.#resource, keyOf(object), resourceVersion)
+    else state.upsert(this.#resource, this.#read(object))
+  }
+
+  onProgress(resourceVersion: string): void {
+    this.#options.state.progress(this.#resource, resourceVersion)
+  }
+
+  /** A version that stands in the state already is not parsed, and not complained about, again. */
+  #read(object: WireObject): StoredObject {
+    const { state, dialect, log } = this.#options
+    const { uid, resourceVersion } = object.metadata
+    const stored = state.stored(this.#resource, keyOf(object))
+    if (stored?.resourceVersion === resourceVersion && stored.uid === uid) return stored
+    const read = readObject(this.#resource, object, dialect)
+    for (const problem of read.problems) log.warn(formatProblem(problem), { resourceVersion, ...problem })
+    return read
+  }
+}

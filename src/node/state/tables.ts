@@ -1,0 +1,80 @@
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { EndpointSlice } from '../../model/endpoint-slice.ts'
+import type { WatchedResource } from './node-state.ts'
+import type { Hashed, StoredObject } from './stored-object.ts'
+
+/** Collects the Services that a write may have changed. */
+export type Touched = Set<ObjectKey>
+
+/** The parsed objects of every watched resource, with the slices indexed by Service. */
+export class Tables {
+  readonly #objects: Readonly<Record<WatchedResource, Map<ObjectKey, StoredObject>>> = {
+    services: new Map(),
+    endpointslices: new Map(),
+    endpoints: new Map(),
+  }
+  readonly #slicesByService = new Map<ObjectKey, Map<string, Hashed<EndpointSlice>>>()
+
+  get(resource: WatchedResource, key: ObjectKey): StoredObject | undefined {
+    return this.#objects[resource].get(key)
+  }
+
+  all(resource: WatchedResource): Iterable<StoredObject> {
+    return this.#objects[resource].values()
+  }
+
+  put(resource: WatchedResource, object: StoredObject, touched: Touched): void {
+    const before = this.get(resource, object.key)
+    this.#objects[resource].set(object.key, object)
+    if (before !== undefined && sameContent(before, object)) return
+    if (before !== undefined) this.#unindex(resource, before, touched)
+    this.#index(resource, object, touched)
+  }
+
+  remove(resource: WatchedResource, key: ObjectKey, touched: Touched): void {
+    const before = this.get(resource, key)
+    if (before === undefined) return
+    this.#objects[resource].delete(key)
+    this.#unindex(resource, before, touched)
+  }
+
+  /** The slices of a Service by `source`; those of its Endpoints object only where it has no slice. */
+  slicesOf(service: ObjectKey): readonly Hashed<EndpointSlice>[] {
+    const own = this.#slicesByService.get(service)
+    const slices = own === undefined ? (this.get('endpoints', service)?.slices ?? []) : [...own.values()]
+    return slices.toSorted((a, b) => (a.value.source < b.value.source ? -1 : 1))
+  }
+
+  #index(resource: WatchedResource, object: StoredObject, touched: Touched): void {
+    touchServices(object, touched)
+    if (resource !== 'endpointslices') return
+    for (const slice of object.slices) {
+      const { service, source } = slice.value
+      const slices = this.#slicesByService.get(service) ?? new Map<string, Hashed<EndpointSlice>>()
+      this.#slicesByService.set(service, slices.set(source, slice))
+    }
+  }
+
+  #unindex(resource: WatchedResource, object: StoredObject, touched: Touched): void {
+    touchServices(object, touched)
+    if (resource !== 'endpointslices') return
+    for (const { value } of object.slices) {
+      const slices = this.#slicesByService.get(value.service)
+      slices?.delete(value.source)
+      if (slices?.size === 0) this.#slicesByService.delete(value.service)
+    }
+  }
+}
+
+function touchServices({ service, slices }: StoredObject, touched: Touched): void {
+  if (service !== undefined) touched.add(service.value.key)
+  for (const slice of slices) touched.add(slice.value.service)
+}
+
+function sameContent(a: StoredObject, b: StoredObject): boolean {
+  return a.service?.content === b.service?.content && sameSlices(a.slices, b.slices)
+}
+
+export function sameSlices(a: readonly Hashed<EndpointSlice>[], b: readonly Hashed<EndpointSlice>[]): boolean {
+  return a.length === b.length && a.every((slice, index) => slice.content === b[index]?.content)
+}
