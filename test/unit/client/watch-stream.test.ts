@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { WatchDecoder } from '../../../src/client/watch-stream.ts'
+
+function push(decoder: WatchDecoder, text: string) {
+  return [...decoder.push(Buffer.from(text))]
+}
+
+describe('the watch decoder', () => {
+  it('joins a line that comes byte by byte, multi-byte characters included', () => {
+    const decoder = new WatchDecoder()
+    const line = Buffer.from('{"type":"ADDED","object":{"name":"grüße 😀"}}\n')
+    const events = Array.from(line).flatMap((byte) => [...decoder.push(Uint8Array.of(byte))])
+    assert.deepEqual(events, [{ type: 'ADDED', object: { name: 'grüße 😀' } }])
+  })
+
+  it('keeps back a line that has not ended', () => {
+    assert.deepEqual(push(new WatchDecoder(), '{"type":"ADDED","object":{}}'), [])
+  })
+
+  it('hands over the events before a bad line, then names the line, cut short', () => {
+    const events = new WatchDecoder().push(Buffer.from(`{"type":"ADDED","object":{}}\nno json \u001b${'x'.repeat(500)}\n`))
+    assert.equal(events.next().value?.type, 'ADDED')
+    assert.throws(
+      () => events.next(),
+      (error: Error) => /a line of the watch is not JSON: "no json \\u001bxxx/.test(error.message) && error.message.length < 200,
+    )
+  })
+
+  it('names what is wrong with a line that is JSON', () => {
+    assert.throws(() => push(new WatchDecoder(), '{"type":"NEWS","object":{}}\n'), /type: .*"\{\\"type\\":\\"NEWS/)
+    assert.throws(() => push(new WatchDecoder(), '{"type":"ADDED","object":[]}\n'), /object: /)
+    assert.throws(() => push(new WatchDecoder(), 'null\n'), /a line of the watch: /)
+  })
+
+  it('bounds the length of a line, whole or not', () => {
+    const decoder = new WatchDecoder({ maxLineBytes: 100 })
+    const filler = 'x'.repeat(60)
+    push(decoder, filler)
+    assert.throws(() => push(decoder, filler), /longer than 100 bytes/)
+  })
+
+  it('takes time in proportion to a line that comes in small pieces', () => {
+    const decoder = new WatchDecoder()
+    const piece = Buffer.from('x'.repeat(64))
+    const startedMs = performance.now()
+    push(decoder, '{"type":"ADDED","object":{"a":"')
+    for (let index = 0; index < 100_000; index += 1) for (const event of decoder.push(piece)) assert.fail(event.type)
+    assert.equal(push(decoder, '"}}\n').length, 1)
+    // 6.4 MB take 20 ms; joined anew for each piece they would take minutes.
+    assert.ok(performance.now() - startedMs < 2000)
+  })
+})
