@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Informer, type InformerHandler, type InformerTiming } from '../../../src/client/index.ts'
+import { silentLogger } from '../../../src/observe/logger.ts'
+import { type Answer, clientOf, type ScriptedServer, sendJson, startServer, statusBody } from '../../helpers/scripted-server.ts'
+import { until } from '../../helpers/until.ts'
+
+const collection = { resource: { group: '', version: 'v1', resource: 'services' } }
+const quick: InformerTiming = { backoffBaseMs: 10, backoffMaxMs: 40, idleTimeoutMs: 5000, quickWatchMs: 100 }
+const forever = { signal: new AbortController().signal }
+
+/** Writes down what it is told, one line a call. */
+class Notes implements InformerHandler {
+  readonly lines: string[] = []
+
+  onReplace(items: readonly { metadata: { name: string } }[], resourceVersion: string): void {
+    this.lines.push(`replace ${items.map((item) => item.metadata.name).join(',')} @${resourceVersion}`)
+  }
+  onEvent(type: string, object: { metadata: { name: string } }, resourceVersion: string): void {
+    this.lines.push(`${type} ${object.metadata.name} @${resourceVersion}`)
+  }
+  onProgress(resourceVersion: string): void {
+    this.lines.push(`progress @${resourceVersion}`)
+  }
+}
+
+function object(name: string, resourceVersion: string) {
+  return { metadata: { name, namespace: 'default', resourceVersion } }
+}
+
+function event(type: string, name: string, resourceVersion: string): string {
+  return `${JSON.stringify({ type, object: object(name, resourceVersion) })}\n`
+}
+
+function list(resourceVersion: string, ...names: string[]) {
+  return { metadata: { resourceVersion }, items: names.map((name) => object(name, '1')) }
+}
+
+/** Answers the lists and the watches by their count, from 0; the last answer of each repeats. */
+function script(lists: readonly Answer[], watches: readonly Answer[]): Answer {
+  const served = { list: 0, watch: 0 }
+  return (request, response) => {
+    const kind = request.url?.includes('watch=true') === true ? 'watch' : 'list'
+    const answers = kind === 'watch' ? watches : lists
+    const answer = answers[Math.min(served[kind], answers.length - 1)]
+    served[kind] += 1
+    return answer?.(request, response)
+  }
+}
+
+const giving =
+  (body: unknown, status = 200): Answer =>
+  (_, response) =>
+    sendJson(response, body, status)
+
+/** A watch that sends the lines and then stays open, or ends as told. */
+const watching =
+  (lines: readonly string[], end: (response: ServerResponse) => void = () => {}): Answer =>
+  (_, response) => {
+    response.writeHead(200)
+    response.flushHeaders()
+    for (const line of lines) response.write(line)
+    end(response)
+  }
+
+const ended = (response: ServerResponse) => void response.end()
+const endedLater = (response: ServerResponse) => void setTimeout(() => response.end(), 150)
+const broken = (response: ServerResponse) => void setTimeout(() => response.destroy(), 20)
+
+async function run(
+  answer: Answer,
+  body: (notes: Notes, server: ScriptedServer, informer: Informer) => Promise<void>,
+  timing: Partial<InformerTiming> = {},
+): Promise<void> {
+  await using server = await startServer(answer)
+  const notes = new Notes()
+  const client = clientOf(server)
+  const informer = new Informer({ client, collection, handler: notes, log: silentLogger, timing: { ...quick, ...timing } })
+  try {
+    await informer.start(forever)
+    await body(notes, server, informer)
+  } finally {
+    await informer.stop()
+    client.close()
+  }
+}
+
+const watchVersions = (server: ScriptedServer) =>
+  server.requests.filter((url) => url.includes('watch')).map((url) => /resourceVersion=(\d+)/.exec(url)?.[1])
+
+describe('an informer', () => {
+  it('lists, then watches from the resourceVersion of the list with bookmarks and a time limit', async () => {
+    const lines = [event('ADDED', 'b', '6'), event('MODIFIED', 'a', '7'), event('DELETED', 'a', '8')]
+    await run(script([giving(list('5', 'a'))], [watching(lines)]), async (notes, server, informer) => {
+      await until('all events are there', () => notes.lines.length === 4)
+      assert.deepEqual(notes.lines, ['replace a @5', 'ADDED b @6', 'MODIFIED a @7', 'DELETED a @8'])
+      const watch = server.requests[1] ?? ''
+      assert.match(watch, /watch=true&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=(\d+)$/)
+      const seconds = Number(/\d+$/.exec(watch)?.[0])
+      assert.ok(seconds >= 300 && seconds <= 600)
+      assert.equal(informer.health().level, 'ok')
+    })
+  })
+
+  it('goes on after the last event or bookmark when the connection breaks', async () => {
+    const answer = script(
+      [giving(list('5', 'a'))],
+      [
+        watching([event('ADDED', 'b', '6')], broken),
+        watching([event('BOOKMARK', '', '60')], broken),
+        watching([event('ADDED', 'c', '61').slice(0, 20)], broken),
+        watching([event('ADDED', 'c', '61')]),
+      ],
+    )
+    await run(answer, async (notes, server) => {
+      await until('the last event is there', () => notes.lines.includes('ADDED c @61'))
+      assert.deepEqual(notes.lines, ['replace a @5', 'ADDED b @6', 'progress @60', 'ADDED c @61'])
+      assert.deepEqual(watchVersions(server), ['5', '6', '60', '60'])
+    })
+  })
+
+  it('goes on at once when the server ends a watch in its own time', async () => {
+    const answer = script([giving(list('5'))], [watching([], endedLater), watching([event('ADDED', 'b', '6')])])
+    const slow = { backoffBaseMs: 60_000, backoffMaxMs: 60_000 }
+    await run(answer, (notes) => until('the event is there', () => notes.lines.includes('ADDED b @6')), slow)
+  })
+
+  it('lists again when the history is gone, as an HTTP status or as an event', async () => {
+    const gone = statusBody(410, 'Expired', 'too old resource version')
+    const error = `${JSON.stringify({ type: 'ERROR', object: gone })}\n`
+    const answer = script(
+      [giving(list('5', 'a')), giving(list('20', 'b')), giving(list('30', 'c'))],
+      [giving(gone, 410), watching([error], ended), watching([event('ADDED', 'd', '31')])],
+    )
+    await run(answer, async (notes, server) => {
+      await until('the event is there', () => notes.lines.length === 4)
+      assert.deepEqual(notes.lines, ['replace a @5', 'replace b @20', 'replace c @30', 'ADDED d @31'])
+      assert.deepEqual(watchVersions(server), ['5', '20', '30'])
+    })
+  })
+
+  it('lists again after a line it cannot read, and after a resourceVersion from the future', async () => {
+    const future = statusBody(504, 'Timeout', 'Too large resource version', { causes: [{ reason: 'ResourceVersionTooLarge' }] })
+    const answer = script(
+      [giving(list('5')), giving(list('6')), giving(list('2'))],
+      [watching(['garbage\n']), giving(future, 504), watching([event('ADDED', 'd', '3')])],
+    )
+    await run(answer, async (notes) => {
+      await until('the event is there', () => notes.lines.length === 4)
+      assert.deepEqual(notes.lines, ['replace  @5', 'replace  @6', 'replace  @2', 'ADDED d @3'])
+    })
+  })
+
+  it('skips an object without identity and keeps the others', async () => {
+    const items = [{ metadata: {} }, null, object('a', '1'), { metadata: { name: 'x', resourceVersion: 'abc' } }]
+    const lines = [`${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 3 } } })}\n`, event('ADDED', 'b', '6')]
+    const answer = script([giving({ metadata: { resourceVersion: '5' }, items })], [watching(lines)])
+    await run(answer, async (notes) => {
+      await until('the event is there', () => notes.lines.length === 2)
+      assert.deepEqual(notes.lines, ['replace a @5', 'ADDED b @6'])
+    })
+  })
+
+  it('waits longer and longer while watches end at once, and says that it is not well', async () => {
+    const answer = script([giving(list('5'))], [watching([], ended)])
+    const timing = { backoffBaseMs: 20, backoffMaxMs: 10_000 }
+    await run(
+      answer,
+      async (_, server, informer) => {
+        await sleep(400)
+        // Delays of at least 10, 20, 40, 80, 160 and 320 ms leave room for six watches, not for hundreds.
+        assert.ok(watchVersions(server).length <= 6, `${watchVersions(server).length} watches`)
+        assert.ok(watchVersions(server).length >= 2)
+        assert.equal(informer.health().level, 'degraded')
+        assert.match(informer.health().message, /ended at once/)
+      },
+      timing,
+    )
+  })
+
+  it('stays away as long as a 429 asks', async () => {
+    const busy: Answer = (_, response) =>
+      sendJson(response, statusBody(429, 'TooManyRequests', 'busy'), 429, { 'retry-after': '1' })
+    const answer = script([giving(list('5'))], [busy, watching([event('ADDED', 'b', '6')])])
+    const startedMs = performance.now()
+    await run(answer, (notes) => until('the event is there', () => notes.lines.length === 2))
+    assert.ok(performance.now() - startedMs >= 1000)
+  })
+
+  it('opens the watch again when the connection is half-dead, without being unwell', async () => {
+    const answer = script([giving(list('5'))], [watching([]), watching([event('ADDED', 'b', '6')])])
+    const timing = { idleTimeoutMs: 200 }
+    await run(
+      answer,
+      async (notes, server, informer) => {
+        await until('the event is there', () => notes.lines.includes('ADDED b @6'))
+        assert.deepEqual(watchVersions(server), ['5', '5'])
+        assert.equal(informer.health().level, 'ok')
+      },
+      timing,
+    )
+  })
+
+  it('survives the restart of the server', async () => {
+    const answer = script([giving(list('5', 'a'))], [watching([]), watching([event('ADDED', 'b', '6')])])
+    await run(answer, async (notes, server, informer) => {
+      await until('the watch is open', () => server.requests.length === 2)
+      await server.down()
+      await until('the informer notices', () => informer.health().level === 'degraded')
+      assert.match(informer.health().message, /services/)
+      await server.up()
+      await until('the event is there', () => notes.lines.includes('ADDED b @6'))
+      assert.deepEqual(notes.lines, ['replace a @5', 'ADDED b @6'])
+      assert.equal(informer.health().level, 'ok')
+    })
+  })
+
+  it('starts before its server does', async () => {
+    await using server = await startServer(script([giving(list('5', 'a'))], [watching([])]))
+    const client = clientOf(server)
+    await server.down()
+    const notes = new Notes()
+    const informer = new Informer({ client, collection, handler: notes, log: silentLogger, timing: quick })
+    const started = informer.start(forever)
+    await until('the informer has tried', () => informer.health().level === 'degraded')
+    await server.up()
+    await started
+    assert.deepEqual(notes.lines, ['replace a @5'])
+    await informer.stop()
+  })
+
+  it('gives up its start at the deadline, saying why', async () => {
+    await using server = await startServer(giving(statusBody(403, 'Forbidden', 'not you'), 403))
+    const informer = new Informer({ client: clientOf(server), collection, handler: new Notes(), log: silentLogger, timing: quick })
+    const started = informer.start({ signal: AbortSignal.timeout(100) })
+    await assert.rejects(started, /services could not be listed in time: .*403 Forbidden: not you/)
+    await informer.stop()
+    assert.equal(informer.health().level, 'stopped')
+  })
+
+  it('stops at once in the middle of a watch, a list or a wait, and is silent after', async () => {
+    for (const answer of [
+      script([giving(list('5'))], [watching([])]),
+      script([giving(list('5')), () => {}], [giving(statusBody(410, 'Expired', 'gone'), 410)]),
+      script([giving(list('5'))], [giving(statusBody(503, 'ServiceUnavailable', 'away'), 503)]),
+    ]) {
+      await run(answer, async (notes, server, informer) => {
+        await until('the watch was asked for', () => watchVersions(server).length > 0)
+        await sleep(30)
+        const startedMs = performance.now()
+        await informer.stop()
+        await informer.stop()
+        assert.ok(performance.now() - startedMs < 200)
+        const said = notes.lines.length
+        const asked = server.requests.length
+        await sleep(60)
+        assert.deepEqual([notes.lines.length, server.requests.length], [said, asked])
+      })
+    }
+  })
+
+  it('gives its handler time: the watch begins when the list has been taken', async () => {
+    await using server = await startServer(script([giving(list('5'))], [watching([event('ADDED', 'b', '6')])]))
+    const order: string[] = []
+    const handler: InformerHandler = {
+      onReplace: async () => {
+        await sleep(50)
+        order.push('replaced')
+      },
+      onEvent: () => void order.push('event'),
+      onProgress: () => {},
+    }
+    const informer = new Informer({ client: clientOf(server), collection, handler, log: silentLogger, timing: quick })
+    await informer.start(forever)
+    await until('the event is there', () => order.length === 2)
+    assert.deepEqual(order, ['replaced', 'event'])
+    await informer.stop()
+  })
+})
