@@ -61,7 +61,12 @@ export function clientOf(server: ScriptedServer, options: { timeoutMs?: number }
   return new ApiClient(accessByServer(server.url), options)
 }
 
-export function sendJson(response: ServerResponse, body: unknown, status = 200, headers: Record<string, string> = {}): void {
+export function sendJson(
+  response: ServerResponse,
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 

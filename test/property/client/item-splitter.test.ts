@@ -18,7 +18,10 @@ describe('the item splitter', () => {
         const text = textOf(list, indent)
         const splitter = new ItemSplitter()
         const items = cutAt(Buffer.from(text), places).flatMap((chunk) => [...splitter.push(chunk)])
-        assert.deepEqual(items.map((item) => JSON.parse(item)), JSON.parse(text).items)
+        assert.deepEqual(
+          items.map((item) => JSON.parse(item)),
+          JSON.parse(text).items,
+        )
         assert.deepEqual(JSON.parse(splitter.end()), { ...JSON.parse(text), items: [] })
       }),
     )

@@ -17,7 +17,10 @@ describe('the watch decoder', () => {
         const bytes = Buffer.from(lines.map((line) => line + end).join(''))
         const decoder = new WatchDecoder()
         const received = cutAt(bytes, places).flatMap((chunk) => [...decoder.push(chunk)])
-        assert.deepEqual(received.map((event) => JSON.stringify(event)), lines)
+        assert.deepEqual(
+          received.map((event) => JSON.stringify(event)),
+          lines,
+        )
       }),
     )
   })

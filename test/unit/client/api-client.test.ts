@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { ApiClient, ApiError, type ClusterAccess } from '../../../src/client/index.ts'
-import { clientOf, readRequest, ScriptedServer, sendJson, startServer, statusBody } from '../../helpers/scripted-server.ts'
+import {
+  clientOf,
+  readRequest,
+  ScriptedServer,
+  sendJson,
+  startServer,
+  statusBody,
+} from '../../helpers/scripted-server.ts'
 import { createSelfSigned } from '../../helpers/self-signed.ts'
 
 const services = { group: '', version: 'v1', resource: 'services' }
@@ -26,7 +33,9 @@ describe('the API client', () => {
   it('builds paths from group, version, resource, namespace and name', async () => {
     const seen: string[] = []
     await using server = await startServer(async (request, response) => {
-      seen.push(`${request.method} ${request.url} ${request.headers['content-type'] ?? ''} ${await readRequest(request)}`)
+      seen.push(
+        `${request.method} ${request.url} ${request.headers['content-type'] ?? ''} ${await readRequest(request)}`,
+      )
       sendJson(response, object)
     })
     const client = clientOf(server)

@@ -4,7 +4,14 @@ import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Informer, type InformerHandler, type InformerTiming } from '../../../src/client/index.ts'
 import { silentLogger } from '../../../src/observe/logger.ts'
-import { type Answer, clientOf, type ScriptedServer, sendJson, startServer, statusBody } from '../../helpers/scripted-server.ts'
+import {
+  type Answer,
+  clientOf,
+  type ScriptedServer,
+  sendJson,
+  startServer,
+  statusBody,
+} from '../../helpers/scripted-server.ts'
 import { until } from '../../helpers/until.ts'
 
 const collection = { resource: { group: '', version: 'v1', resource: 'services' } }
@@ -77,7 +84,13 @@ async function run(
   await using server = await startServer(answer)
   const notes = new Notes()
   const client = clientOf(server)
-  const informer = new Informer({ client, collection, handler: notes, log: silentLogger, timing: { ...quick, ...timing } })
+  const informer = new Informer({
+    client,
+    collection,
+    handler: notes,
+    log: silentLogger,
+    timing: { ...quick, ...timing },
+  })
   try {
     await informer.start(forever)
     await body(notes, server, informer)
@@ -142,7 +155,9 @@ describe('an informer', () => {
   })
 
   it('lists again after a line it cannot read, and after a resourceVersion from the future', async () => {
-    const future = statusBody(504, 'Timeout', 'Too large resource version', { causes: [{ reason: 'ResourceVersionTooLarge' }] })
+    const future = statusBody(504, 'Timeout', 'Too large resource version', {
+      causes: [{ reason: 'ResourceVersionTooLarge' }],
+    })
     const answer = script(
       [giving(list('5')), giving(list('6')), giving(list('2'))],
       [watching(['garbage\n']), giving(future, 504), watching([event('ADDED', 'd', '3')])],
@@ -155,7 +170,10 @@ describe('an informer', () => {
 
   it('skips an object without identity and keeps the others', async () => {
     const items = [{ metadata: {} }, null, object('a', '1'), { metadata: { name: 'x', resourceVersion: 'abc' } }]
-    const lines = [`${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 3 } } })}\n`, event('ADDED', 'b', '6')]
+    const lines = [
+      `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 3 } } })}\n`,
+      event('ADDED', 'b', '6'),
+    ]
     const answer = script([giving({ metadata: { resourceVersion: '5' }, items })], [watching(lines)])
     await run(answer, async (notes) => {
       await until('the event is there', () => notes.lines.length === 2)
@@ -233,7 +251,13 @@ describe('an informer', () => {
 
   it('gives up its start at the deadline, saying why', async () => {
     await using server = await startServer(giving(statusBody(403, 'Forbidden', 'not you'), 403))
-    const informer = new Informer({ client: clientOf(server), collection, handler: new Notes(), log: silentLogger, timing: quick })
+    const informer = new Informer({
+      client: clientOf(server),
+      collection,
+      handler: new Notes(),
+      log: silentLogger,
+      timing: quick,
+    })
     const started = informer.start({ signal: AbortSignal.timeout(100) })
     await assert.rejects(started, /services could not be listed in time: .*403 Forbidden: not you/)
     await informer.stop()

@@ -79,21 +79,53 @@ describe('a kubeconfig', () => {
     ['that is not YAML', () => `users:\n  - token: "${secret}\n  x: [`, /line \d+ is not YAML/],
     ['that is a list', () => [secret], /the file: /],
     ['without a current context', () => ({ ...config(), 'current-context': '' }), /current-context: expected a text/],
-    ['whose context is missing', () => ({ ...config(), 'current-context': 'x' }), /contexts: expected an entry with the name "x"/],
+    [
+      'whose context is missing',
+      () => ({ ...config(), 'current-context': 'x' }),
+      /contexts: expected an entry with the name "x"/,
+    ],
     ['whose server is no address', () => config({ server: secret }), /clusters\.c\.server: expected an https/],
-    ['with credentials in the address', () => config({ server: `https://u:${secret}@h` }), /clusters\.c\.server: expected/],
-    ['whose data is not base64', () => config({ 'certificate-authority-data': '%%' }), /certificate-authority-data: expected base64/],
-    ['whose authority is no PEM', () => config({ 'certificate-authority-data': 'AAAA' }), /certificate-authority: expected a PEM/],
-    ['with a certificate and no key', () => config({}, { 'client-certificate-data': 'AAAA' }), /expected client-certificate and client-key/],
+    [
+      'with credentials in the address',
+      () => config({ server: `https://u:${secret}@h` }),
+      /clusters\.c\.server: expected/,
+    ],
+    [
+      'whose data is not base64',
+      () => config({ 'certificate-authority-data': '%%' }),
+      /certificate-authority-data: expected base64/,
+    ],
+    [
+      'whose authority is no PEM',
+      () => config({ 'certificate-authority-data': 'AAAA' }),
+      /certificate-authority: expected a PEM/,
+    ],
+    [
+      'with a certificate and no key',
+      () => config({}, { 'client-certificate-data': 'AAAA' }),
+      /expected client-certificate and client-key/,
+    ],
     [
       'whose key is no key',
       () => config({}, { 'client-certificate-data': btoa(pem.cert), 'client-key-data': btoa(secret) }),
       /client-certificate or client-key: expected PEM/,
     ],
-    ['with a token of two lines', () => config({}, { token: `${secret}\nx` }), /users\.0\.user\.token: expected printable/],
+    [
+      'with a token of two lines',
+      () => config({}, { token: `${secret}\nx` }),
+      /users\.0\.user\.token: expected printable/,
+    ],
     ['with an exec plugin', () => config({}, { exec: { command: secret } }), /users\.u\.exec is not supported/],
-    ['with a file that is not there', () => config({ 'certificate-authority': 'none.pem' }), /certificate-authority: .*none\.pem cannot be read \(ENOENT\)/],
-    ['with a token for plain http', () => config({ server: 'http://h' }, { token: secret }), /credentials are not sent over http/],
+    [
+      'with a file that is not there',
+      () => config({ 'certificate-authority': 'none.pem' }),
+      /certificate-authority: .*none\.pem cannot be read \(ENOENT\)/,
+    ],
+    [
+      'with a token for plain http',
+      () => config({ server: 'http://h' }, { token: secret }),
+      /credentials are not sent over http/,
+    ],
   ]
   for (const [title, content, expected] of cases) {
     it(`${title} is refused with its file and field and without its secrets`, async () => {

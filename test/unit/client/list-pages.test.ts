@@ -16,7 +16,10 @@ describe('a list', () => {
   it('follows the pages and has the resourceVersion of the last', async () => {
     await using server = await startServer((request, response) => {
       const first = request.url?.includes('continue') !== true
-      sendJson(response, first ? page(['a', 'b'], { resourceVersion: '7', continue: 'x&y' }) : page(['c'], { resourceVersion: '7' }))
+      sendJson(
+        response,
+        first ? page(['a', 'b'], { resourceVersion: '7', continue: 'x&y' }) : page(['c'], { resourceVersion: '7' }),
+      )
     })
     const list = await listPages(clientOf(server), collection)
     assert.deepEqual(list, { items: ['a', 'b', 'c'].map((name) => ({ metadata: { name } })), resourceVersion: '7' })
@@ -26,7 +29,8 @@ describe('a list', () => {
   it('starts again when its pages expire, at last without pages', async () => {
     await using server = await startServer((request, response) => {
       if (request.url?.includes('continue') === true) sendJson(response, expired, 410)
-      else if (request.url?.includes('limit') === true) sendJson(response, page(['old'], { resourceVersion: '7', continue: 'x' }))
+      else if (request.url?.includes('limit') === true)
+        sendJson(response, page(['old'], { resourceVersion: '7', continue: 'x' }))
       else sendJson(response, page(['a', 'b'], { resourceVersion: '9' }))
     })
     const list = await listPages(clientOf(server), collection)
@@ -35,7 +39,9 @@ describe('a list', () => {
   })
 
   it('accepts null for no items', async () => {
-    await using server = await startServer((_, response) => sendJson(response, { metadata: { resourceVersion: '1' }, items: null }))
+    await using server = await startServer((_, response) =>
+      sendJson(response, { metadata: { resourceVersion: '1' }, items: null }),
+    )
     assert.deepEqual(await listPages(clientOf(server), collection), { items: [], resourceVersion: '1' })
   })
 
@@ -44,7 +50,11 @@ describe('a list', () => {
     ['that is no JSON', 'sorry', /not JSON near "sorry"/],
     ['with a broken item', '{"metadata":{"resourceVersion":"1"},"items":[{x}]}', /not JSON near "\{x\}"/],
     ['without a resourceVersion', '{"items":[]}', /metadata/],
-    ['with a resourceVersion that is no number', '{"metadata":{"resourceVersion":"01"},"items":[]}', /decimal resourceVersion/],
+    [
+      'with a resourceVersion that is no number',
+      '{"metadata":{"resourceVersion":"01"},"items":[]}',
+      /decimal resourceVersion/,
+    ],
   ]
   for (const [title, body, expected] of bad) {
     it(`${title} is a bad response that says so`, async () => {
@@ -85,7 +95,13 @@ describe('a list', () => {
 function bigService(index: number) {
   const name = `service-${index}`
   return {
-    metadata: { name, namespace: 'default', uid: crypto.randomUUID(), resourceVersion: `${index + 1}`, labels: { app: name } },
+    metadata: {
+      name,
+      namespace: 'default',
+      uid: crypto.randomUUID(),
+      resourceVersion: `${index + 1}`,
+      labels: { app: name },
+    },
     spec: {
       clusterIP: '10.96.0.1',
       clusterIPs: ['10.96.0.1'],

@@ -19,11 +19,14 @@ describe('the watch decoder', () => {
   })
 
   it('hands over the events before a bad line, then names the line, cut short', () => {
-    const events = new WatchDecoder().push(Buffer.from(`{"type":"ADDED","object":{}}\nno json \u001b${'x'.repeat(500)}\n`))
+    const events = new WatchDecoder().push(
+      Buffer.from(`{"type":"ADDED","object":{}}\nno json \u001b${'x'.repeat(500)}\n`),
+    )
     assert.equal(events.next().value?.type, 'ADDED')
     assert.throws(
       () => events.next(),
-      (error: Error) => /a line of the watch is not JSON: "no json \\u001bxxx/.test(error.message) && error.message.length < 200,
+      (error: Error) =>
+        /a line of the watch is not JSON: "no json \\u001bxxx/.test(error.message) && error.message.length < 200,
     )
   })
 

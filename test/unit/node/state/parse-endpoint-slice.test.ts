@@ -5,7 +5,8 @@ import { parseEndpoints } from '../../../../src/node/state/parse-endpoints.ts'
 import { formatProblem } from '../../../../src/node/state/problem.ts'
 import { dialect, wireEndpoints, wireSlice } from '../../../helpers/wire-objects.ts'
 
-const parse = (body: object, labels?: object) => parseEndpointSlice(wireSlice('web-1', 'web', '1', body, labels), dialect)
+const parse = (body: object, labels?: object) =>
+  parseEndpointSlice(wireSlice('web-1', 'web', '1', body, labels), dialect)
 
 describe('an EndpointSlice', () => {
   it('belongs to the Service that its label names', () => {
@@ -85,7 +86,12 @@ describe('an EndpointSlice', () => {
       { ports: [{ name: '', protocol: 'TCP', port: 82 }] },
     ],
     [
-      { ports: [{ name: '', port: null }, { name: 'b', port: 1 }] },
+      {
+        ports: [
+          { name: '', port: null },
+          { name: 'b', port: 1 },
+        ],
+      },
       'EndpointSlice default/web-1: ports[0].port: expected a port from 1 to 65535, found null',
       { ports: [{ name: 'b', protocol: 'TCP', port: 1 }] },
     ],
@@ -121,24 +127,34 @@ describe('an EndpointSlice', () => {
   it('of an unknown address type gives no value and says so', () => {
     const { value, problems } = parse({ addressType: 'IPX' })
     assert.equal(value, undefined)
-    assert.deepEqual(problems.map(formatProblem), ['EndpointSlice default/web-1: addressType: expected IPv4, IPv6 or FQDN, found "IPX"'])
+    assert.deepEqual(problems.map(formatProblem), [
+      'EndpointSlice default/web-1: addressType: expected IPv4, IPv6 or FQDN, found "IPX"',
+    ])
   })
 })
 
 describe('an Endpoints object', () => {
-  const parseSubsets = (subsets: unknown, labels?: object) => parseEndpoints(wireEndpoints('web', '1', subsets, labels), dialect)
+  const parseSubsets = (subsets: unknown, labels?: object) =>
+    parseEndpoints(wireEndpoints('web', '1', subsets, labels), dialect)
 
   it('becomes one slice for each family of each subset', () => {
     const { value, problems } = parseSubsets([
-      { addresses: [{ ip: '10.0.0.1', nodeName: 'n1' }, { ip: 'fd00::1' }], notReadyAddresses: [{ ip: '10.0.0.2' }], ports: [{ port: 80 }] },
+      {
+        addresses: [{ ip: '10.0.0.1', nodeName: 'n1' }, { ip: 'fd00::1' }],
+        notReadyAddresses: [{ ip: '10.0.0.2' }],
+        ports: [{ port: 80 }],
+      },
       { addresses: [{ ip: '10.0.0.3' }], ports: [{ name: 'b', port: 81, protocol: 'UDP' }] },
     ])
     assert.deepEqual(problems, [])
-    assert.deepEqual(value?.map(({ source, family }) => [source, family]), [
-      ['endpoints/default/web/0/IPv4', 'IPv4'],
-      ['endpoints/default/web/0/IPv6', 'IPv6'],
-      ['endpoints/default/web/1/IPv4', 'IPv4'],
-    ])
+    assert.deepEqual(
+      value?.map(({ source, family }) => [source, family]),
+      [
+        ['endpoints/default/web/0/IPv4', 'IPv4'],
+        ['endpoints/default/web/0/IPv6', 'IPv6'],
+        ['endpoints/default/web/1/IPv4', 'IPv4'],
+      ],
+    )
     assert.deepEqual(value?.[0]?.endpoints, [
       { address: '10.0.0.1', ready: true, serving: true, terminating: false, nodeName: 'n1' },
       { address: '10.0.0.2', ready: false, serving: false, terminating: false },
@@ -153,13 +169,19 @@ describe('an Endpoints object', () => {
   })
 
   it('leaves out what it cannot use and says so', () => {
-    const { value, problems } = parseSubsets([{ addresses: [{ ip: 'x' }, { ip: '10.0.0.1' }], ports: [{ port: 0 }, { port: 1 }] }, 7])
+    const { value, problems } = parseSubsets([
+      { addresses: [{ ip: 'x' }, { ip: '10.0.0.1' }], ports: [{ port: 0 }, { port: 1 }] },
+      7,
+    ])
     assert.deepEqual(problems.map(formatProblem), [
       'Endpoints default/web: subsets[0].ports[0].port: expected a port from 1 to 65535, found 0',
       'Endpoints default/web: subsets[0].addresses[0].ip: expected an IP address, found "x"',
       'Endpoints default/web: subsets[1]: expected an object, found 7',
     ])
-    assert.deepEqual(value?.map((slice) => [slice.ports.length, slice.endpoints.length]), [[1, 1]])
+    assert.deepEqual(
+      value?.map((slice) => [slice.ports.length, slice.endpoints.length]),
+      [[1, 1]],
+    )
   })
 
   it('of another proxy is none of ours', () => {

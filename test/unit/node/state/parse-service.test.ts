@@ -31,7 +31,10 @@ describe('a Service', () => {
     const { value, problems } = parse({
       type: 'NodePort',
       clusterIPs: ['10.96.0.10', 'FD00:0::A'],
-      ports: [{ port: 53, protocol: 'UDP', nodePort: 30053 }, { name: 'dns-tcp', port: 53, nodePort: 0 }],
+      ports: [
+        { port: 53, protocol: 'UDP', nodePort: 30053 },
+        { name: 'dns-tcp', port: 53, nodePort: 0 },
+      ],
       externalIPs: ['192.0.2.1', '192.0.2.1'],
       externalTrafficPolicy: 'Local',
       internalTrafficPolicy: 'Local',
@@ -85,7 +88,12 @@ describe('a Service', () => {
       { ports: [] },
     ],
     [
-      { ports: [{ port: 80, name: 'a' }, { port: 80, name: 'b' }] },
+      {
+        ports: [
+          { port: 80, name: 'a' },
+          { port: 80, name: 'b' },
+        ],
+      },
       'Service default/web: spec.ports[1]: expected a port and protocol that no other port of the Service has, found "TCP 80"',
       { ports: [{ name: 'a', protocol: 'TCP', port: 80 }] },
     ],
@@ -99,14 +107,26 @@ describe('a Service', () => {
       'Service default/web: spec.clusterIPs: expected at most one address of each family, found a list of 2',
       { clusterIps: ['10.96.0.1'] },
     ],
-    [{ type: 'Magic' }, 'Service default/web: spec.type: expected ClusterIP, NodePort, LoadBalancer or ExternalName, found "Magic"', { type: 'ClusterIP' }],
-    [{ externalTrafficPolicy: 1 }, 'Service default/web: spec.externalTrafficPolicy: expected Cluster or Local, found 1', { externalTrafficPolicy: 'Cluster' }],
+    [
+      { type: 'Magic' },
+      'Service default/web: spec.type: expected ClusterIP, NodePort, LoadBalancer or ExternalName, found "Magic"',
+      { type: 'ClusterIP' },
+    ],
+    [
+      { externalTrafficPolicy: 1 },
+      'Service default/web: spec.externalTrafficPolicy: expected Cluster or Local, found 1',
+      { externalTrafficPolicy: 'Cluster' },
+    ],
     [
       { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: -1 } } },
       'Service default/web: spec.sessionAffinityConfig.clientIP.timeoutSeconds: expected seconds from 1 to 86400, found -1',
       { affinity: { timeoutSeconds: 10_800 } },
     ],
-    [{ externalIPs: 'x'.repeat(100) }, `Service default/web: spec.externalIPs: expected a list, found "${'x'.repeat(59)}…`, { externalIps: [] }],
+    [
+      { externalIPs: 'x'.repeat(100) },
+      `Service default/web: spec.externalIPs: expected a list, found "${'x'.repeat(59)}…`,
+      { externalIps: [] },
+    ],
   ]
   for (const [spec, message, kept] of partly) {
     it(`keeps the rest and says: ${message}`, () => {
@@ -119,10 +139,22 @@ describe('a Service', () => {
   const hostile: readonly [title: string, json: unknown, message: RegExp][] = [
     ['null', null, /^Service : the object: expected an object, found null$/],
     ['without metadata', { spec: {} }, /metadata: expected an object, found nothing/],
-    ['with a name of two lines', { metadata: { name: 'a\nb', namespace: 'default' } }, /^Service default\/a\\nb: metadata\.name: /],
+    [
+      'with a name of two lines',
+      { metadata: { name: 'a\nb', namespace: 'default' } },
+      /^Service default\/a\\nb: metadata\.name: /,
+    ],
     ['without a namespace', { metadata: { name: 'a' } }, /metadata\.namespace: expected a DNS label/],
-    ['without a spec', { metadata: { name: 'a', namespace: 'b' } }, /^Service b\/a: spec: expected an object, found nothing$/],
-    ['with a spec that is a list', { metadata: { name: 'a', namespace: 'b' }, spec: [] }, /spec: expected an object, found a list of 0/],
+    [
+      'without a spec',
+      { metadata: { name: 'a', namespace: 'b' } },
+      /^Service b\/a: spec: expected an object, found nothing$/,
+    ],
+    [
+      'with a spec that is a list',
+      { metadata: { name: 'a', namespace: 'b' }, spec: [] },
+      /spec: expected an object, found a list of 0/,
+    ],
   ]
   for (const [title, json, message] of hostile) {
     it(`${title} gives no value and one problem`, () => {
@@ -133,7 +165,9 @@ describe('a Service', () => {
   }
 
   it('with keys that JavaScript knows is read like any other', () => {
-    const json = JSON.parse('{"metadata":{"name":"a","namespace":"b","labels":{"__proto__":{"x":1}}},"spec":{"__proto__":{"type":"NodePort"}}}')
+    const json = JSON.parse(
+      '{"metadata":{"name":"a","namespace":"b","labels":{"__proto__":{"x":1}}},"spec":{"__proto__":{"type":"NodePort"}}}',
+    )
     assert.equal(parseService(json, dialect).value?.type, 'ClusterIP')
   })
 })
