@@ -13,7 +13,7 @@ export async function detectDialect(client: ApiClient, options: { signal?: Abort
 }
 
 /** `kubernetes` when its own discovery group is served, else `platform` with the domain that the one served has. */
-export function dialectOfGroups(groups: readonly string[]): Dialect {
+function dialectOfGroups(groups: readonly string[]): Dialect {
   const kubernetes = createDialect('kubernetes')
   if (groups.includes(kubernetes.groups.discovery)) return kubernetes
   const candidates = groups.map(platformOfGroup).filter((dialect) => dialect !== undefined)

@@ -18,12 +18,12 @@ export interface ClusterAccess {
   readonly tlsServerName?: string
 }
 
-export type BearerToken =
+type BearerToken =
   | { readonly kind: 'token'; readonly token: string }
   /** Read again as it is used: the file is rotated under us. */
   | { readonly kind: 'file'; readonly path: string }
 
-export type KubeconfigErrorCode = 'unreadable' | 'malformed' | 'unsupported'
+type KubeconfigErrorCode = 'unreadable' | 'malformed' | 'unsupported'
 
 /** A kubeconfig we cannot use. The message names file and field and never quotes the file: it is full of secrets. */
 export class KubeconfigError extends PlatnetError<KubeconfigErrorCode> {}

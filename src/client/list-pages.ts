@@ -81,7 +81,7 @@ function listPage(
       if (slice.spent) await slice.pause()
     }
     const envelope = parseEnvelope(splitter.end())
-    items.push(...(envelope.items ?? []))
+    for (const item of envelope.items ?? []) items.push(item)
     return envelope.metadata
   })
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isResourceVersion } from '../model/resource-version.ts'
 
-export interface WireMeta {
+interface WireMeta {
   readonly name: string
   readonly namespace?: string | undefined
   readonly uid?: string | undefined

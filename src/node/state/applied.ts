@@ -3,7 +3,7 @@ import { PlatnetError } from '../../model/errors.ts'
 import { isResourceVersion } from '../../model/resource-version.ts'
 import type { WatchedResource } from './node-state.ts'
 
-export type AppliedErrorCode = 'bad-resource-version' | 'unknown-plane' | 'plane-exists'
+type AppliedErrorCode = 'bad-resource-version' | 'unknown-plane' | 'plane-exists'
 
 export class AppliedError extends PlatnetError<AppliedErrorCode> {}
 
@@ -15,7 +15,7 @@ export interface ProgressSource {
   onProgress(listener: () => void): () => void
 }
 
-export interface AppliedReport {
+interface AppliedReport {
   /** The state's own revision: a plane that shows the same has nothing left to do. */
   readonly revision: number
   readonly planes: Readonly<Record<string, number>>

@@ -1,5 +1,4 @@
-export { type AppliedReport, AppliedRevisions } from './applied.ts'
-export { contentOf } from './content.ts'
+export { AppliedError, AppliedRevisions } from './applied.ts'
 export { LiveNodeState } from './live-node-state.ts'
 export type { ChangeSet, NodeState, WatchedResource } from './node-state.ts'
 export { formatProblem, type Problem } from './problem.ts'

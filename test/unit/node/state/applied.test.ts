@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
+import { AppliedError, AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { dialect, wireService } from '../../../helpers/wire-objects.ts'
@@ -104,6 +104,7 @@ describe('applied revisions', () => {
     )
     assert.throws(() => applied.publish('dns', 1), /the plane dns is not registered/)
     assert.throws(() => applied.register('proxy'), /registered twice/)
+    assert.throws(() => applied.register('proxy'), AppliedError)
   })
 
   it('report what was seen and what each plane has applied', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { formatProblem } from '../../../../src/node/state/index.ts'
 import { parseEndpointSlice } from '../../../../src/node/state/parse-endpoint-slice.ts'
 import { parseEndpoints } from '../../../../src/node/state/parse-endpoints.ts'
-import { formatProblem } from '../../../../src/node/state/problem.ts'
 import { dialect, wireEndpoints, wireSlice } from '../../../helpers/wire-objects.ts'
 
 const parse = (body: object, labels?: object) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { formatProblem } from '../../../../src/node/state/index.ts'
 import { parseService } from '../../../../src/node/state/parse-service.ts'
-import { formatProblem } from '../../../../src/node/state/problem.ts'
 import { dialect, wireService } from '../../../helpers/wire-objects.ts'
 
 const parse = (spec: object, labels?: object) => parseService(wireService('web', '1', spec, labels), dialect)
