@@ -30,6 +30,12 @@ class World {
     })
   }
 
+  /** Ends the history of the resource: the informer lists again and opens another watch. */
+  expire(resource: WatchedResource): void {
+    this.send(resource, 'ERROR', statusBody(410, 'Expired', 'too old'))
+    this.watches.delete(resource)
+  }
+
   send(resource: WatchedResource, type: string, object: unknown): void {
     this.watches.get(resource)?.write(`${JSON.stringify({ type, object })}\n`)
   }
@@ -83,8 +89,9 @@ describe('the state sources', () => {
       'Service default/web: spec.type: expected ClusterIP, NodePort, LoadBalancer or ExternalName, found "Magic"'
     await run(world, log, async (state) => {
       world.version = 20
-      world.send('services', 'ERROR', statusBody(410, 'Expired', 'too old'))
-      await until('the list has come', () => state.seen('services') === '20')
+      world.expire('services')
+      await until('the list has come and the watch is open again', () => world.watches.size === 3)
+      assert.equal(state.seen('services'), '20')
       assert.deepEqual([state.revision, warnings], [1, [complaint]])
       world.send('services', 'MODIFIED', wireService('web', '21', { type: 'Magic' }))
       await until('the event has come', () => state.seen('services') === '21')
@@ -109,7 +116,7 @@ describe('the state sources', () => {
       }))
       delay.enable()
       const startedMs = performance.now()
-      world.send('services', 'ERROR', statusBody(410, 'Expired', 'too old'))
+      world.expire('services')
       await until('the list has come', () => state.seen('services') === '20', 20_000)
       delay.disable()
       process.stdout.write(
