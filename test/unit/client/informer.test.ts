@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Informer, type InformerHandler, type InformerTiming } from '../../../src/client/index.ts'
-import { silentLogger } from '../../../src/observe/logger.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
 import {
   type Answer,
   clientOf,

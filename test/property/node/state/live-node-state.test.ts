@@ -5,7 +5,7 @@ import { formatXorHash } from '../../../../src/model/xor-hash.ts'
 import type { WatchedResource } from '../../../../src/node/state/index.ts'
 import { LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject, type StoredObject } from '../../../../src/node/state/stored-object.ts'
-import { silentLogger } from '../../../../src/observe/logger.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
 import { dialect, type WireFixture, wireEndpoints, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
 
 interface Step {

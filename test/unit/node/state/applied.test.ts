@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { AppliedError, AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
-import { silentLogger } from '../../../../src/observe/logger.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
 import { dialect, wireService } from '../../../helpers/wire-objects.ts'
 
 const resources = ['services', 'endpointslices', 'endpoints'] as const
