@@ -1,0 +1,67 @@
+import { PlatnetError } from '../model/errors.ts'
+import {
+  type ProgramResult,
+  type RunningProgram,
+  type RunOptions,
+  runProgram,
+  type StartOptions,
+  startProgram,
+} from './exec.ts'
+
+/** The name of a namespace under /run/netns, or of a network interface, is not one the kernel or iproute2 can hold. */
+export class NetworkNameError extends PlatnetError<'invalid-name'> {}
+
+const commandTimeoutMs = 10_000
+
+/** Makes a namespace under /run/netns with its loopback up. Throws ExecError where the name is taken. */
+export async function createNetns(name: string): Promise<void> {
+  checkNetnsName(name)
+  await runProgram('ip', ['netns', 'add', name], { timeoutMs: commandTimeoutMs })
+  await runProgram('ip', ['-n', name, 'link', 'set', 'lo', 'up'], { timeoutMs: commandTimeoutMs })
+}
+
+/** Removes the name; the kernel frees the namespace and its links when the last process in it ends. Gone already is fine. */
+export async function deleteNetns(name: string): Promise<void> {
+  checkNetnsName(name)
+  if (!(await listNetns()).includes(name)) return
+  await runProgram('ip', ['netns', 'delete', name], { timeoutMs: commandTimeoutMs })
+}
+
+/** The names under /run/netns. */
+export async function listNetns(): Promise<string[]> {
+  const { stdout } = await runProgram('ip', ['netns', 'list'], { timeoutMs: commandTimeoutMs })
+  return stdout
+    .split('\n')
+    .map((line) => line.split(' ', 1)[0] ?? '')
+    .filter((name) => name !== '')
+}
+
+/** `runProgram` inside a namespace. */
+export async function runInNetns(
+  netns: string,
+  file: string,
+  args: readonly string[],
+  options: RunOptions,
+): Promise<ProgramResult> {
+  checkNetnsName(netns)
+  return runProgram('ip', ['netns', 'exec', netns, file, ...args], options)
+}
+
+/** `startProgram` inside a namespace: `ip netns exec` becomes the program, so the pid is the program's own. */
+export async function startInNetns(
+  netns: string,
+  file: string,
+  args: readonly string[],
+  options: StartOptions = {},
+): Promise<RunningProgram> {
+  checkNetnsName(netns)
+  return startProgram('ip', ['netns', 'exec', netns, file, ...args], options)
+}
+
+/** A file name that needs no quoting anywhere and cannot be read as an option. */
+export function checkNetnsName(name: string): void {
+  if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/.test(name)) return
+  throw new NetworkNameError('invalid-name', `network namespace name ${JSON.stringify(name)} is not usable`, {
+    remedy: 'use 1 to 63 letters, digits, "_", "." and "-", not starting with "." or "-"',
+  })
+}

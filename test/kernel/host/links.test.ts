@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import {
+  addAddress,
+  addRoute,
+  attachToBridge,
+  createBridge,
+  createVethPair,
+  deleteLink,
+  type Link,
+  type LinkAddress,
+  moveLink,
+  setLinkUp,
+} from '../../../src/host/links.ts'
+import { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from '../../../src/host/netns.ts'
+import { parseIp } from '../../../src/model/ip.ts'
+
+const router = `plt-router-${process.pid}`
+const leaf = `plt-leaf-${process.pid}`
+const timeoutMs = 5000
+
+describe('links in namespaces', () => {
+  before(async () => {
+    await createNetns(router)
+    await createNetns(leaf)
+  })
+  after(async () => {
+    await deleteNetns(leaf)
+    await deleteNetns(router)
+  })
+
+  it('carries packets of both families over a veth pair, a bridge and a default route', async () => {
+    const bridge: Link = { name: 'plt0', netns: router }
+    const port: Link = { name: 'port1', netns: router }
+    const eth0: Link = { name: 'eth0', netns: leaf }
+    await createBridge(bridge)
+    await createVethPair(port, eth0)
+    await attachToBridge(port, bridge.name)
+    await addAddress(bridge, address('10.244.0.1', 24))
+    await addAddress(bridge, address('fd00:10::1', 64))
+    await addAddress(bridge, address('192.0.2.1', 32))
+    await addAddress(eth0, address('10.244.0.2', 24))
+    await addAddress(eth0, address('fd00:10::2', 64))
+    await addRoute({ destination: 'default', via: address('10.244.0.1', 24).ip, netns: leaf })
+    await addRoute({ destination: 'default', via: address('fd00:10::1', 64).ip, netns: leaf })
+    for (const target of ['10.244.0.1', 'fd00:10::1', '192.0.2.1']) {
+      assert.equal(await canConnect(target), 'ECONNREFUSED', target)
+    }
+  })
+
+  it('moves a link to another namespace and deletes it there', async () => {
+    await createVethPair({ name: 'stay', netns: router }, { name: 'walk', netns: router })
+    const moved = await moveLink({ name: 'walk', netns: router }, leaf)
+    await setLinkUp(moved)
+    await deleteLink(moved)
+    await assert.rejects(deleteLink({ name: 'stay', netns: router }), { code: 'failed' })
+  })
+
+  it('starts a program whose pid is its own', async () => {
+    const program = await startInNetns(leaf, 'sleep', ['30'])
+    const { stdout } = await runInNetns(leaf, 'ip', ['netns', 'pids', leaf], { timeoutMs })
+    program.kill('SIGKILL')
+    assert.match(stdout, new RegExp(`^${program.pid}$`, 'm'))
+    assert.equal((await program.exited).signal, 'SIGKILL')
+  })
+
+  it('deletes a namespace once and accepts that it is gone', async () => {
+    const name = `plt-gone-${process.pid}`
+    await createNetns(name)
+    assert.ok((await listNetns()).includes(name))
+    await deleteNetns(name)
+    await deleteNetns(name)
+    assert.ok(!(await listNetns()).includes(name))
+  })
+})
+
+/** Nothing listens there: an answer that refuses proves the way there and back. */
+async function canConnect(host: string): Promise<string> {
+  const script = `require('node:net').connect(9, '${host}').on('error', (error) => console.log(error.code))`
+  const { stdout } = await runInNetns(leaf, process.execPath, ['-e', script], { timeoutMs })
+  return stdout.trim()
+}
+
+function address(text: string, prefixLength: number): LinkAddress {
+  const ip = parseIp(text)
+  assert.ok(ip !== undefined)
+  return { ip, prefixLength }
+}
