@@ -1,0 +1,118 @@
+import { runProgram } from '../../host/exec.ts'
+import { describeError } from '../../model/errors.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import { stateChain } from '../../netfilter/state-chain.ts'
+import type { Logger } from '../../observe/logger.ts'
+import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
+import { findPrograms, readLegacyTableNames } from './flavour.ts'
+import type { Flavour, Run } from './iptables.ts'
+
+/** What was removed from one table. */
+export interface TableCleanup {
+  readonly family: IpFamily
+  readonly flavour: Flavour
+  readonly table: string
+  readonly chains: number
+  readonly hooks: number
+}
+
+export interface CleanupReport {
+  readonly removed: readonly TableCleanup[]
+  /** Tables that could not be cleaned; the others were, all the same. */
+  readonly failures: readonly unknown[]
+}
+
+const tables = ['raw', 'mangle', 'nat', 'filter']
+const chainsPerCommit = 1000
+const timeoutMs = 120_000
+
+/**
+ * Removes every PLAT chain and every jump into one, in both flavours and both families, whatever program version wrote them.
+ * Other rules and policies stay. Needs no state; with nothing to remove it writes nothing.
+ */
+export async function cleanupRules(log: Logger, run: Run = runProgram): Promise<CleanupReport> {
+  const removed: TableCleanup[] = []
+  const failures: unknown[] = []
+  for (const { program, ...place } of await findTables(run)) {
+    try {
+      const counts = await cleanTable(run, program, place.table)
+      if (counts.chains + counts.hooks > 0) removed.push({ ...place, ...counts })
+    } catch (error) {
+      log.warn('a table could not be cleaned', { ...place, error: describeError(error) })
+      failures.push(error)
+    }
+  }
+  for (const table of removed) log.info('our rules were removed', { ...table })
+  return { removed, failures }
+}
+
+interface TablePlace {
+  readonly family: IpFamily
+  readonly flavour: Flavour
+  readonly program: string
+  readonly table: string
+}
+
+/** Of legacy only those in use: reading another would load it. */
+async function findTables(run: Run): Promise<readonly TablePlace[]> {
+  const places: TablePlace[] = []
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    const inUse = await readLegacyTableNames(run, family)
+    for (const { flavour, program } of await findPrograms(run, family)) {
+      const names = tables.filter((table) => flavour === 'nft' || inUse.includes(table))
+      places.push(...names.map((table) => ({ family, flavour, program, table })))
+    }
+  }
+  return places
+}
+
+async function cleanTable(run: Run, program: string, table: string): Promise<{ chains: number; hooks: number }> {
+  const found = findOurs(await saveTable(run, program, table))
+  if (found.chains.length + found.hooks.length > 0) {
+    const input = renderRemoval(table, found)
+    await run(`${program}-restore`, ['--noflush', '--wait', '5'], { input, timeoutMs }).catch((thrown: unknown) => {
+      throw explainRestoreFailure(thrown, input)
+    })
+  }
+  return { chains: found.chains.length, hooks: found.hooks.length }
+}
+
+async function saveTable(run: Run, program: string, table: string): Promise<string> {
+  try {
+    return (await run(`${program}-save`, ['-t', table], { timeoutMs })).stdout
+  } catch (thrown) {
+    throw explainSaveFailure(thrown)
+  }
+}
+
+interface OurRules {
+  readonly chains: readonly string[]
+  /** `CHAIN SPEC` of each rule outside our chains that leads into one, as the kernel prints it. */
+  readonly hooks: readonly string[]
+}
+
+function findOurs(saved: string): OurRules {
+  const chains: string[] = []
+  const hooks: string[] = []
+  for (const line of saved.split('\n')) {
+    const chain = /^:(PLAT-\S+) /.exec(line)?.[1]
+    if (chain !== undefined) chains.push(chain)
+    const hook = /^-A ((?!PLAT-).* -[jg] PLAT-\S+)$/.exec(line)?.[1]
+    if (hook !== undefined) hooks.push(hook)
+  }
+  return { chains, hooks }
+}
+
+/** First the jumps and the stamp, in one commit: after it no packet meets our rules, and no program takes them for whole. */
+function renderRemoval(table: string, { chains, hooks }: OurRules): string {
+  const unhook = [
+    ...(chains.includes(stateChain) ? [`:${stateChain} - [0:0]`] : []),
+    ...hooks.map((hook) => `-D ${hook}`),
+  ]
+  const groups = Array.from({ length: Math.ceil(chains.length / chainsPerCommit) }, (_, index) =>
+    chains.slice(index * chainsPerCommit, (index + 1) * chainsPerCommit),
+  )
+  const empty = groups.map((group) => group.map((chain) => `:${chain} - [0:0]`))
+  const remove = groups.map((group) => group.map((chain) => `-X ${chain}`))
+  return [unhook, ...empty, ...remove].map((lines) => `*${table}\n${lines.join('\n')}\nCOMMIT\n`).join('')
+}

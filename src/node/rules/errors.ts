@@ -1,0 +1,101 @@
+import { ExecError } from '../../host/exec.ts'
+import { PlatnetError } from '../../model/errors.ts'
+
+export type RulesErrorCode =
+  | 'restore-failed'
+  | 'save-failed'
+  | 'lock-busy'
+  | 'not-found'
+  | 'permission'
+  | 'killed'
+  | 'timeout'
+  | 'not-synced'
+
+/** Where in the input of `iptables-restore` it failed, as far as the program told. */
+export interface FailedLine {
+  /** 1 for the first. */
+  readonly number: number
+  readonly text: string
+  readonly table: string
+  readonly chain?: string
+}
+
+/** Reading or writing the kernel's rules failed. Nothing of what was to be written is lost: the writer tries again. */
+export class RulesError extends PlatnetError<RulesErrorCode> {
+  readonly line: FailedLine | undefined
+
+  constructor(
+    code: RulesErrorCode,
+    message: string,
+    details: { line?: FailedLine; object?: string; remedy?: string; cause?: unknown } = {},
+  ) {
+    super(code, message, details)
+    this.line = details.line
+  }
+}
+
+/** Turns what `runProgram` threw into a RulesError; `input` is the restore's text. Anything else is returned as it came. */
+export function explainRestoreFailure(thrown: unknown, input: string): unknown {
+  if (!(thrown instanceof ExecError)) return thrown
+  const { code, remedy } = classify(thrown, 'restore-failed')
+  const line = code === 'restore-failed' ? findFailedLine(thrown.stderr, input) : undefined
+  const where = line === undefined ? '' : ` at line ${line.number} of table ${line.table}, ${JSON.stringify(line.text)}`
+  return new RulesError(code, `writing rules failed${where}`, {
+    ...(line === undefined ? {} : { line }),
+    ...(line?.chain === undefined ? {} : { object: `chain ${line.chain}` }),
+    ...(remedy === undefined ? {} : { remedy }),
+    cause: thrown,
+  })
+}
+
+export function explainSaveFailure(thrown: unknown): unknown {
+  if (!(thrown instanceof ExecError)) return thrown
+  const { code, remedy } = classify(thrown, 'save-failed')
+  return new RulesError(code, 'reading rules failed', { ...(remedy === undefined ? {} : { remedy }), cause: thrown })
+}
+
+interface Classified {
+  readonly code: RulesErrorCode
+  readonly remedy?: string | undefined
+}
+
+function classify(error: ExecError, otherwise: RulesErrorCode): Classified {
+  if (error.code !== 'failed') return { code: error.code, remedy: error.remedy }
+  if (/xtables lock|xtables\.lock: Resource temporarily/.test(error.stderr)) {
+    return { code: 'lock-busy', remedy: 'another program holds /run/xtables.lock; the write is repeated by itself' }
+  }
+  if (/Permission denied|Operation not permitted/.test(error.stderr)) {
+    return { code: 'permission', remedy: 'run as root or with CAP_NET_ADMIN' }
+  }
+  return { code: otherwise }
+}
+
+/** The programs say `line 5: RULE_APPEND failed`, `line 5 failed`, or `Error occurred at line: 5`. */
+function findFailedLine(stderr: string, input: string): FailedLine | undefined {
+  const lines = input.split('\n')
+  const told = Number(/\bline:? (\d+)/.exec(stderr)?.[1] ?? Number.NaN)
+  const text = lines[told - 1]
+  if (text === undefined) return undefined
+  const number = text === 'COMMIT' ? (lineThatNames(missingChain(stderr), lines) ?? told) : told
+  const chain = /^(?::|-[A-Z] )(\S+)/.exec(lines[number - 1] ?? '')?.[1]
+  return {
+    number,
+    text: lines[number - 1] ?? '',
+    table:
+      lines
+        .slice(0, number)
+        .findLast((line) => line.startsWith('*'))
+        ?.slice(1) ?? '',
+    ...(chain === undefined ? {} : { chain }),
+  }
+}
+
+/** iptables-nft notices a jump to nowhere only at COMMIT, and then names the target. */
+function missingChain(stderr: string): string | undefined {
+  return /Chain '(\S+)' does not exist/.exec(stderr)?.[1]
+}
+
+function lineThatNames(chain: string | undefined, lines: readonly string[]): number | undefined {
+  const index = lines.findIndex((line) => chain !== undefined && / -[jg] (\S+)/.exec(line)?.[1] === chain)
+  return index < 0 ? undefined : index + 1
+}

@@ -1,0 +1,75 @@
+import type { ProgramResult, RunOptions } from '../../host/exec.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import type { TableName } from '../../netfilter/ruleset.ts'
+import { explainRestoreFailure, explainSaveFailure, RulesError } from './errors.ts'
+
+/** Runs a program where the rules are: `runProgram` here, or wrapped to enter another network namespace. Throws ExecError. */
+export type Run = (file: string, args: readonly string[], options: RunOptions) => Promise<ProgramResult>
+
+/** Which kernel interface the programs speak: rules of one are invisible to the other, and a packet passes both. */
+export type Flavour = 'nft' | 'legacy'
+
+/** Found by `detectIptables`. */
+export interface IptablesChoice {
+  readonly family: IpFamily
+  readonly flavour: Flavour
+  /** As the program prints it: `1.8.9`. */
+  readonly version: string
+  /** Name of the program; its companions add `-restore` and `-save`: `iptables-nft`. */
+  readonly program: string
+  /** Why this flavour, in a sentence. */
+  readonly reason: string
+}
+
+const lockWaitSeconds = '5'
+const restoreTimeoutMs = 60_000
+const readTimeoutMs = 60_000
+
+/** The tables of one IP family, through the programs of one flavour. All methods throw RulesError. */
+export class Iptables {
+  readonly choice: IptablesChoice
+  readonly #run: Run
+
+  constructor(choice: IptablesChoice, run: Run) {
+    this.choice = choice
+    this.#run = run
+  }
+
+  /** Each `COMMIT` of the text is applied as a whole or not at all; what the text does not name stays as it is. */
+  async restore(text: string): Promise<void> {
+    const args = ['--noflush', '--wait', lockWaitSeconds]
+    try {
+      await this.#run(`${this.choice.program}-restore`, args, { input: text, timeoutMs: restoreTimeoutMs })
+    } catch (thrown) {
+      throw explainRestoreFailure(thrown, text)
+    }
+  }
+
+  /** What `iptables-save -t TABLE` prints. At 50,000 chains this takes seconds with iptables-nft. */
+  async save(table: TableName): Promise<string> {
+    const text = await this.#read(`${this.choice.program}-save`, ['-t', table])
+    // It exits 0 all the same.
+    if (!/^# Table `\S+' is incompatible/m.test(text)) return text
+    throw new RulesError('save-failed', `table ${table} holds rules that ${this.choice.program} cannot read`, {
+      remedy: `look at it with \`nft list table ip ${table}\` and move foreign nft rules to a table of their own`,
+    })
+  }
+
+  /** What `iptables -S CHAIN` prints; undefined where there is no such chain. Takes milliseconds whatever else there is. */
+  async listChain(table: TableName, chain: string): Promise<string | undefined> {
+    try {
+      return await this.#read(this.choice.program, ['--wait', lockWaitSeconds, '-t', table, '-S', chain])
+    } catch (thrown) {
+      if (thrown instanceof RulesError && thrown.code === 'save-failed') return undefined
+      throw thrown
+    }
+  }
+
+  async #read(file: string, args: readonly string[]): Promise<string> {
+    try {
+      return (await this.#run(file, args, { timeoutMs: readTimeoutMs })).stdout
+    } catch (thrown) {
+      throw explainSaveFailure(thrown)
+    }
+  }
+}

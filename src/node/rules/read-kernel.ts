@@ -1,0 +1,31 @@
+import { parseSave, type SavedHook, type SavedTable } from '../../netfilter/parse.ts'
+import type { Hook, TableName } from '../../netfilter/ruleset.ts'
+import { parseStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
+import type { Iptables } from './iptables.ts'
+
+/** PLAT-STATE of one table; undefined where there is none or it is not one of this version. */
+export async function readStamp(iptables: Iptables, table: TableName): Promise<Stamp | undefined> {
+  const text = await iptables.listChain(table, stateChain)
+  const chain = text === undefined ? undefined : parseSave(text, table)[table].chains.get(stateChain)
+  return chain && parseStamp(chain.map((rule) => ('unparsed' in rule ? {} : rule)))
+}
+
+/** Everything of ours; dear where there is much (`Iptables.save`). */
+export async function readTables(iptables: Iptables): Promise<Readonly<Record<TableName, SavedTable>>> {
+  const nat = parseSave(await iptables.save('nat'), 'nat').nat
+  return { nat, filter: parseSave(await iptables.save('filter'), 'filter').filter }
+}
+
+/** Only the built-in chains that are to carry hooks, one by one: cheap whatever else there is. */
+export async function readHooks(
+  iptables: Iptables,
+  hooks: readonly Hook[],
+): Promise<Readonly<Record<TableName, readonly SavedHook[]>>> {
+  const held: Record<TableName, SavedHook[]> = { nat: [], filter: [] }
+  const places = new Map(hooks.map(({ table, builtin }) => [`${table} ${builtin}`, { table, builtin }]))
+  for (const { table, builtin } of places.values()) {
+    const text = (await iptables.listChain(table, builtin)) ?? ''
+    held[table].push(...parseSave(text, table)[table].hooks)
+  }
+  return held
+}

@@ -1,0 +1,58 @@
+import type { TableChange } from '../../netfilter/ruleset.ts'
+import { stateChain } from '../../netfilter/state-chain.ts'
+import type { HookDrift } from './hook-plan.ts'
+import type { Drift } from './wanted-table.ts'
+
+export interface WriteReport {
+  readonly kind: 'unchanged' | 'written'
+  /** Input of all restores together. */
+  readonly bytes: number
+  /** Reading included, where that was needed. */
+  readonly durationMs: number
+  /** PLAT-STATE not counted. */
+  readonly chainsSet: number
+  readonly chainsRemoved: number
+  readonly restores: number
+}
+
+export interface VerifyReport {
+  /** What others changed, and has been put right; empty if all was as it should be. */
+  readonly drift: readonly (Drift | HookDrift)[]
+  readonly readMs: number
+  readonly write: WriteReport
+}
+
+export const unchanged: WriteReport = {
+  kind: 'unchanged',
+  bytes: 0,
+  durationMs: 0,
+  chainsSet: 0,
+  chainsRemoved: 0,
+  restores: 0,
+}
+
+/** One restore that succeeded. */
+export function reportRestore(text: string, changes: readonly TableChange[], durationMs: number): WriteReport {
+  const set = new Set(changes.flatMap(({ table, set }) => [...set.keys()].map((name) => `${table} ${name}`)))
+  for (const { table } of changes) set.delete(`${table} ${stateChain}`)
+  const chainsRemoved = changes.reduce((sum, change) => sum + change.remove.length, 0)
+  return {
+    kind: 'written',
+    bytes: Buffer.byteLength(text),
+    durationMs,
+    chainsSet: set.size,
+    chainsRemoved,
+    restores: 1,
+  }
+}
+
+export function addReports(a: WriteReport, b: WriteReport): WriteReport {
+  return {
+    kind: a.kind === 'written' ? a.kind : b.kind,
+    bytes: a.bytes + b.bytes,
+    durationMs: a.durationMs + b.durationMs,
+    chainsSet: a.chainsSet + b.chainsSet,
+    chainsRemoved: a.chainsRemoved + b.chainsRemoved,
+    restores: a.restores + b.restores,
+  }
+}

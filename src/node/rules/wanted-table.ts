@@ -1,0 +1,146 @@
+import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
+import { equalChains, type SavedChain } from '../../netfilter/parse.ts'
+import type { Chain, Rule, TableChange, TableName } from '../../netfilter/ruleset.ts'
+import { hashChain, parseStamp, renderStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
+
+/** How one of our chains in the kernel differs from what we want. */
+export interface Drift {
+  readonly table: TableName
+  readonly chain: string
+  readonly problem: 'missing' | 'different' | 'unwanted'
+}
+
+/**
+ * What one table should hold, and which chains the kernel may hold otherwise. A chain leaves that set only when a restore
+ * that wrote it has succeeded, so nothing is lost by a failure. All work is proportional to what changes.
+ */
+export class WantedTable {
+  readonly name: TableName
+  readonly #chains = new Map<string, Chain>()
+  #rules: XorHash = emptyXorHash
+  /** Chains to write, with what the kernel held of them when last known; undefined for nothing. */
+  readonly #unwritten = new Map<string, SavedChain | undefined>()
+  /** Undefined while the kernel's is unknown or says nothing. */
+  #stampWritten: Stamp | undefined
+  #writtenSinceRead = new Set<string>()
+
+  constructor(name: TableName) {
+    this.name = name
+  }
+
+  get rules(): XorHash {
+    return this.#rules
+  }
+
+  /** Undefined asks for the chain's removal. A chain that is wanted already costs nothing. */
+  want(name: string, chain: Chain | undefined): void {
+    const before = this.#chains.get(name)
+    if (before === chain || (before && chain && equalChains(before, chain))) return
+    if (!this.#unwritten.has(name)) this.#unwritten.set(name, before)
+    if (before !== undefined) this.#rules = removeHash(this.#rules, hashChain(name, before))
+    if (chain === undefined) this.#chains.delete(name)
+    else {
+      this.#chains.set(name, chain)
+      this.#rules = addHash(this.#rules, hashChain(name, chain))
+    }
+  }
+
+  /** Wants exactly these chains. */
+  wantAll(chains: ReadonlyMap<string, Chain>): void {
+    for (const name of [...this.#chains.keys()]) if (!chains.has(name)) this.want(name, undefined)
+    for (const [name, chain] of chains) this.want(name, chain)
+  }
+
+  /** The kernel is known, by its stamp, to hold all of what is wanted. */
+  adopt(): void {
+    this.#unwritten.clear()
+  }
+
+  /** From here to `compare`, chains that are written are remembered: what was read of them may be older. */
+  beginRead(): void {
+    this.#writtenSinceRead = new Set()
+  }
+
+  /** Compares with what the kernel was read to hold; whatever differs is to be written. Chains awaiting a write are no drift. */
+  compare(held: ReadonlyMap<string, SavedChain>): readonly Drift[] {
+    const drift: Drift[] = []
+    const names = new Set([...this.#chains.keys(), ...held.keys()])
+    names.delete(stateChain)
+    for (const name of this.#writtenSinceRead) names.delete(name)
+    for (const chain of names) {
+      const problem = describeProblem(held.get(chain), this.#chains.get(chain))
+      if (problem !== undefined && !this.#unwritten.has(chain)) drift.push({ table: this.name, chain, problem })
+      if (problem !== undefined) this.#unwritten.set(chain, held.get(chain))
+      else this.#unwritten.delete(chain)
+    }
+    return [...drift, ...this.#compareStamp(held.get(stateChain))]
+  }
+
+  /**
+   * Everything unwritten, and the stamp where the kernel's is another; undefined where there is nothing to write. A table
+   * that need not carry the newest hash of the objects gets it only along with other changes.
+   */
+  change(objects: XorHash, carriesObjects: boolean): TableChange | undefined {
+    const set = new Map<string, Chain>()
+    const remove: string[] = []
+    for (const name of this.#unwritten.keys()) {
+      const chain = this.#chains.get(name)
+      if (chain === undefined) remove.push(name)
+      else set.set(name, chain)
+    }
+    const known = carriesObjects || this.#unwritten.size > 0 ? objects : this.#stampWritten?.objects
+    const stamp = renderStamp({ version: 1, objects: known ?? objects, rules: this.#rules })
+    const written = this.#stampWritten && renderStamp(this.#stampWritten)
+    if (written === undefined || !equalChains(stamp, written)) set.set(stateChain, stamp)
+    return set.size === 0 && remove.length === 0 ? undefined : { table: this.name, set, remove }
+  }
+
+  /** What the kernel held of a chain before the writes still to be made; undefined for nothing. */
+  heldBefore(name: string): SavedChain | undefined {
+    return this.#unwritten.get(name)
+  }
+
+  /** The rules of `heldBefore` that we know how to write. */
+  knownBefore(name: string): Chain {
+    return (this.heldBefore(name) ?? []).filter((rule): rule is Rule => !('unparsed' in rule))
+  }
+
+  /** The kernel took this change. */
+  confirm(change: TableChange): void {
+    for (const name of namesOf(change)) {
+      this.#unwritten.delete(name)
+      this.#writtenSinceRead.add(name)
+    }
+    const stamp = change.set.get(stateChain)
+    if (stamp !== undefined) this.setStamp(parseStamp(stamp))
+  }
+
+  /** The kernel may or may not have taken this change; it stays unwritten. */
+  doubt(change: TableChange): void {
+    for (const name of namesOf(change)) this.#writtenSinceRead.add(name)
+    this.setStamp(undefined)
+  }
+
+  /** The stamp that the kernel is known to hold. */
+  setStamp(stamp: Stamp | undefined): void {
+    this.#stampWritten = stamp
+  }
+
+  #compareStamp(held: SavedChain | undefined): readonly Drift[] {
+    if (this.#stampWritten === undefined || this.#writtenSinceRead.has(stateChain)) return []
+    const problem = describeProblem(held, renderStamp(this.#stampWritten))
+    if (problem === undefined) return []
+    this.#stampWritten = undefined
+    return [{ table: this.name, chain: stateChain, problem }]
+  }
+}
+
+function namesOf(change: TableChange): readonly string[] {
+  return [...change.set.keys(), ...change.remove]
+}
+
+function describeProblem(held: SavedChain | undefined, wanted: Chain | undefined): Drift['problem'] | undefined {
+  if (held === undefined) return wanted === undefined ? undefined : 'missing'
+  if (wanted === undefined) return 'unwanted'
+  return equalChains(held, wanted) ? undefined : 'different'
+}

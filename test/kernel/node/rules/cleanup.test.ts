@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cleanupRules } from '../../../../src/node/rules/index.ts'
+import { silentLogger } from '../../../../src/observe/logger.ts'
+import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { hashOf, makeWriter, rulesetOf, savedTable } from './rules-fixture.ts'
+
+const skip = skipReason('iptables-nft', 'iptables-legacy')
+
+async function addForeignRules(netns: TestNetns, flavour: string): Promise<void> {
+  const iptables = `iptables-${flavour}`
+  await netns.exec(iptables, '-P', 'FORWARD', 'DROP')
+  await netns.exec(iptables, '-N', 'OTHER')
+  await netns.exec(iptables, '-A', 'OTHER', '-m', 'comment', '--comment', 'see -j PLAT-X', '-j', 'DROP')
+  await netns.exec(iptables, '-A', 'INPUT', '-s', '192.0.2.1', '-j', 'OTHER')
+  await netns.exec(iptables, '-t', 'nat', '-A', 'POSTROUTING', '-s', '192.0.2.0/24', '-j', 'MASQUERADE')
+}
+
+async function saveAll(netns: TestNetns, flavour: string): Promise<string> {
+  const tables = ['nat', 'filter'].map((table) => savedTable(netns, flavour === 'nft' ? 'nft' : 'legacy', table))
+  return (await Promise.all(tables)).join('')
+}
+
+for (const flavour of ['nft', 'legacy'] as const) {
+  test(`cleanup leaves exactly what stood before (${flavour})`, { skip, timeout: 60_000 }, () =>
+    withNetns(async (lab) => {
+      const netns = await lab.create()
+      await addForeignRules(netns, flavour)
+      const before = await saveAll(netns, flavour)
+      await (await makeWriter(netns, flavour)).sync(rulesetOf(400), hashOf('a'))
+      await netns.exec(`iptables-${flavour}`, '-A', 'OTHER', '-s', '192.0.2.7', '-g', 'PLAT-FORWARD')
+      await netns.exec(`iptables-${flavour}`, '-t', 'mangle', '-N', 'PLAT-OLD')
+      const { removed, failures } = await cleanupRules(silentLogger, netns.run)
+      assert.deepEqual(failures, [])
+      const counts = removed.map((each) => [each.flavour, each.table, each.chains, each.hooks])
+      assert.deepEqual(counts, [
+        [flavour, 'mangle', 1, 0],
+        [flavour, 'nat', 1204, 3],
+        [flavour, 'filter', 4, 6],
+      ])
+      assert.equal(await saveAll(netns, flavour), before)
+      assert.deepEqual(await cleanupRules(silentLogger, netns.run), { removed: [], failures: [] })
+    }),
+  )
+}
+
+test('cleanup of both flavours at once loads no legacy table that is not in use', { skip, timeout: 60_000 }, () =>
+  withNetns(async (lab) => {
+    const netns = await lab.create()
+    await (await makeWriter(netns, 'nft')).sync(rulesetOf(1), hashOf('a'))
+    await cleanupRules(silentLogger, netns.run)
+    assert.equal(await netns.exec('cat', '/proc/net/ip_tables_names'), '')
+    await (await makeWriter(netns, 'nft')).sync(rulesetOf(1), hashOf('a'))
+    await (await makeWriter(netns, 'legacy')).sync(rulesetOf(1), hashOf('a'))
+    const { removed } = await cleanupRules(silentLogger, netns.run)
+    assert.deepEqual(
+      removed.map((each) => `${each.flavour} ${each.table}`),
+      ['nft nat', 'nft filter', 'legacy nat', 'legacy filter'],
+    )
+  }),
+)
