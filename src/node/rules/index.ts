@@ -2,5 +2,6 @@ export { type CleanupReport, cleanupRules, type TableCleanup } from './cleanup.t
 export { RulesError, type RulesErrorCode } from './errors.ts'
 export { detectIptables } from './flavour.ts'
 export { type Flavour, Iptables, type IptablesChoice, type Run } from './iptables.ts'
+export { probeIptables } from './probes.ts'
 export type { VerifyReport, WriteReport } from './reports.ts'
 export { type RulesObserver, RulesWriter, type RulesWriterOptions } from './writer.ts'

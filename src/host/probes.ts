@@ -1,0 +1,120 @@
+import { createSocket } from 'node:dgram'
+import { createServer } from 'node:net'
+import { describeError } from '../model/errors.ts'
+import { ExecError, runProgram } from './exec.ts'
+import { hasNetAdmin } from './privilege.ts'
+import { isAsWished, nodeSysctls, readSysctl } from './sysctl.ts'
+
+/** One answer of `platnet check`. */
+export interface Finding {
+  readonly level: 'ok' | 'warn' | 'fail'
+  /** What was looked at and what was seen, in one sentence. */
+  readonly what: string
+  /** How to mend it; only where the level is not `ok`. */
+  readonly remedy?: string
+}
+
+export async function probePrivilege(statusPath?: string): Promise<readonly Finding[]> {
+  if (await hasNetAdmin(statusPath)) return [{ level: 'ok', what: 'this process may change network settings' }]
+  const remedy = 'run as root, or give the unit AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW CAP_SYS_ADMIN'
+  return [{ level: 'fail', what: 'this process lacks CAP_NET_ADMIN', remedy }]
+}
+
+/** A program that is needed, and the Debian package that holds it. */
+export interface NeededProgram {
+  readonly file: string
+  readonly package: string
+  /** What does not work without it. */
+  readonly usedFor: string
+  readonly isOptional?: boolean
+}
+
+export const nodePrograms: readonly NeededProgram[] = [
+  { file: 'iptables', package: 'iptables', usedFor: 'Services' },
+  { file: 'iptables-restore', package: 'iptables', usedFor: 'Services' },
+  { file: 'ip', package: 'iproute2', usedFor: 'pod networks' },
+  {
+    file: 'conntrack',
+    package: 'conntrack',
+    usedFor: 'moving UDP clients off endpoints that are gone',
+    isOptional: true,
+  },
+]
+
+/** All programs asked for know `--version`. */
+export function probePrograms(programs: readonly NeededProgram[]): Promise<readonly Finding[]> {
+  return Promise.all(programs.map(probeProgram))
+}
+
+async function probeProgram(program: NeededProgram): Promise<Finding> {
+  try {
+    await runProgram(program.file, ['--version'], { timeoutMs: 5000 })
+    return { level: 'ok', what: `${program.file} is installed` }
+  } catch (error) {
+    // Some print their version and exit other than 0; what matters is that they are there.
+    if (!(error instanceof ExecError) || error.code !== 'not-found') {
+      return { level: 'warn', what: `${program.file} does not tell its version: ${describeError(error)}` }
+    }
+    const level = program.isOptional ? 'warn' : 'fail'
+    const what = `${program.file} is missing, which ${program.usedFor} need${program.isOptional ? 's' : ''}`
+    return { level, what, remedy: `apt-get install ${program.package}` }
+  }
+}
+
+/** Reads only; `applySysctls` sets them at start. */
+export async function probeSysctls(root?: string): Promise<readonly Finding[]> {
+  return Promise.all(
+    nodeSysctls.map(async (wish) => {
+      const value = await readSysctl(wish.name, root)
+      if (isAsWished(wish, value)) return { level: 'ok', what: `${wish.name} is ${value}` }
+      const remedy = `platnet sets it at start where it may; by hand: sysctl -w ${wish.name.replaceAll('/', '.')}=${wish.value}`
+      return { level: 'warn', what: `${wish.name} is ${value ?? 'missing'}: ${wish.why}`, remedy }
+    }),
+  )
+}
+
+export interface Listener {
+  readonly protocol: 'tcp' | 'udp'
+  readonly address: string
+  readonly port: number
+  /** The option that chooses the port, with its dashes. */
+  readonly option: string
+}
+
+/** Tries each listener and lets it go again at once. */
+export function probePorts(listeners: readonly Listener[]): Promise<readonly Finding[]> {
+  return Promise.all(listeners.map(probePort))
+}
+
+async function probePort({ protocol, address, port, option }: Listener): Promise<Finding> {
+  const where = `${protocol} port ${port} on ${address}`
+  try {
+    await (protocol === 'tcp' ? tryTcp(address, port) : tryUdp(address, port))
+    return { level: 'ok', what: `${where} is free` }
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    const what = isTaken ? `${where} is in use` : `${where} cannot be opened: ${describeError(error)}`
+    const who = `ss -lnp${protocol === 'tcp' ? 't' : 'u'} 'sport = :${port}'`
+    return {
+      level: 'fail',
+      what,
+      remedy: `choose another with ${option}${isTaken ? `, or stop what \`${who}\` shows` : ''}`,
+    }
+  }
+}
+
+function tryTcp(address: string, port: number): Promise<void> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve()))
+  })
+}
+
+function tryUdp(address: string, port: number): Promise<void> {
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4')
+  return new Promise((resolve, reject) => {
+    socket.once('error', (error) => socket.close(() => reject(error)))
+    socket.bind({ address, port, exclusive: true }, () => socket.close(() => resolve()))
+  })
+}
