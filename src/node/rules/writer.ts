@@ -64,7 +64,7 @@ export class RulesWriter implements Component {
     this.#options = options
   }
 
-  async start(): Promise<void> {
+  async start(_scope: { signal: AbortSignal }): Promise<void> {
     const { choice } = this.#options.iptables
     this.#options.log.info('writing rules', { ...choice })
     this.#isRunning = true
@@ -72,10 +72,10 @@ export class RulesWriter implements Component {
   }
 
   /** Rules stay in the kernel: only `cleanupRules` removes them. */
-  async stop(): Promise<void> {
+  async stop(_scope: { signal: AbortSignal }): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
-    await this.#queue
+    await Promise.allSettled([this.#verifying, this.#queue])
   }
 
   health(): Health {
@@ -268,9 +268,12 @@ export class RulesWriter implements Component {
   }
 
   #reportDrift(report: VerifyReport): void {
-    for (const drift of report.drift.slice(0, 10))
-      this.#options.log.warn('rules changed by others were put right', { ...drift })
-    this.#options.observer?.verified(report)
+    const { log, observer } = this.#options
+    const named = report.drift.slice(0, 10)
+    for (const drift of named) log.warn('rules changed by others were put right', { ...drift })
+    const unnamed = report.drift.length - named.length
+    if (unnamed > 0) log.warn('more rules changed by others were put right', { chains: unnamed })
+    observer?.verified(report)
   }
 }
 

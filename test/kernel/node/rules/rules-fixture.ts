@@ -86,6 +86,7 @@ export interface WriterSetup {
   readonly run?: Run
   readonly observer?: RulesObserver
   readonly chainsPerSlice?: number
+  readonly verifyIntervalMs?: number
 }
 
 export async function makeWriter(netns: TestNetns, flavour: Flavour, setup: WriterSetup = {}): Promise<RulesWriter> {

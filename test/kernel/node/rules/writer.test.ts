@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import type { Chain } from '../../../../src/netfilter/ruleset.ts'
-import { type Flavour, RulesError, type Run } from '../../../../src/node/rules/index.ts'
+import {
+  type Flavour,
+  RulesError,
+  type RulesObserver,
+  type Run,
+  type VerifyReport,
+} from '../../../../src/node/rules/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable, serviceChains } from './rules-fixture.ts'
 
@@ -275,6 +281,36 @@ describe('what others change', () => {
     const restarted = await makeWriter(netns, flavour)
     assert.equal((await restarted.sync(rulesetOf(2), hashOf('a'))).kind, 'unchanged')
   })
+
+  onEachFlavour(
+    'a started writer looks by itself, also while it writes, and tells its observer',
+    async (netns, flavour) => {
+      const reports: VerifyReport[] = []
+      const observer: RulesObserver = {
+        wrote: () => {},
+        failed: (error) => assert.fail(String(error)),
+        verified: (report) => void reports.push(report),
+      }
+      const writer = await makeWriter(netns, flavour, { observer, verifyIntervalMs: 10 })
+      const scope = { signal: AbortSignal.timeout(30_000) }
+      await writer.start(scope)
+      await writer.sync(rulesetOf(2), hashOf('a'))
+      for (let port = 9000; port < 9010; port++)
+        await writer.write(change(serviceChains(0, port)), hashOf(String(port)))
+      await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F', 'PLAT-SVC-1')
+      while (!reports.some((report) => report.drift.length > 0)) await new Promise((resolve) => setTimeout(resolve, 20))
+      await writer.stop(scope)
+      const drift = reports.flatMap((report) => report.drift)
+      assert.deepEqual(
+        drift,
+        [{ table: 'nat', chain: 'PLAT-SVC-1', problem: 'different' }],
+        'its own writes are no drift',
+      )
+      const seen = reports.length
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      assert.equal(reports.length, seen, 'after stop it looks no more')
+    },
+  )
 
   onEachFlavour('hooks stand first, once and in order, and foreign rules stay', async (netns, flavour) => {
     const iptables = `iptables-${flavour}`

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SavedChain } from '../../../../src/netfilter/parse.ts'
+import type { Chain, TableChange } from '../../../../src/netfilter/ruleset.ts'
+import { sliceChange } from '../../../../src/node/rules/slices.ts'
+
+function jumps(...targets: readonly string[]): Chain {
+  return targets.map((chain) => ({ matches: [], target: { kind: 'jump', chain } }))
+}
+
+function namesOf(change: TableChange): string[] {
+  return [...change.set.keys(), ...change.remove.map((name) => `-${name}`)]
+}
+
+const nothing = () => undefined
+
+test('a small change stays one restore', () => {
+  const change: TableChange = { table: 'nat', set: new Map([['PLAT-A', []]]), remove: ['PLAT-B'] }
+  assert.deepEqual(sliceChange(change, nothing, 2), { before: [], main: change, after: [] })
+})
+
+test('new chains go ahead, each after those it jumps to; what packets meet already and the stamp go last', () => {
+  const set = new Map([
+    ['PLAT-SERVICES', jumps('PLAT-SVC')],
+    ['PLAT-SVC', jumps('PLAT-SEP1', 'PLAT-SEP2')],
+    ['PLAT-SEP1', jumps('PLAT-MARK')],
+    ['PLAT-SEP2', jumps('PLAT-MARK')],
+    ['PLAT-STATE', jumps()],
+  ])
+  const held = (name: string) => (name === 'PLAT-SERVICES' ? [] : undefined)
+  const { before, main, after } = sliceChange({ table: 'nat', set, remove: [] }, held, 2)
+  assert.deepEqual(before.map(namesOf), [
+    ['PLAT-STATE', 'PLAT-SEP1', 'PLAT-SEP2'],
+    ['PLAT-STATE', 'PLAT-SVC'],
+  ])
+  assert.deepEqual(before[0]?.set.get('PLAT-STATE'), [], 'no stamp vouches for a table that is being filled')
+  assert.deepEqual(namesOf(main), ['PLAT-SERVICES', 'PLAT-STATE'])
+  assert.deepEqual(after, [])
+})
+
+test('chains that are no longer wanted go afterwards, each before those it jumps to, whatever rules they hold', () => {
+  const held = new Map<string, SavedChain>([
+    ['PLAT-SEP', []],
+    ['PLAT-SVC', [{ unparsed: '-m strange -j PLAT-SEP' }]],
+    ['PLAT-EXT', jumps('PLAT-SVC')],
+  ])
+  const change: TableChange = { table: 'nat', set: new Map(), remove: [...held.keys()] }
+  const { before, main, after } = sliceChange(change, (name) => held.get(name), 1)
+  assert.deepEqual([before, namesOf(main)], [[], []])
+  assert.deepEqual(after.map(namesOf), [['-PLAT-EXT'], ['-PLAT-SVC'], ['-PLAT-SEP']])
+})
