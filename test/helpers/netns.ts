@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import type { ProgramResult, RunningProgram, StartOptions } from '../../src/host/exec.ts'
-import { createNetns, deleteNetns, runInNetns, startInNetns } from '../../src/host/netns.ts'
+import {
+  createNetns,
+  deleteNetns,
+  type ProgramResult,
+  type RunningProgram,
+  runInNetns,
+  type StartOptions,
+  startInNetns,
+} from '../../src/host/index.ts'
 import type { Run } from '../../src/node/rules/iptables.ts'
 
 /** A network namespace of one test. */

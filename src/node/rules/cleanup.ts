@@ -1,4 +1,4 @@
-import { runProgram } from '../../host/exec.ts'
+import { runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'

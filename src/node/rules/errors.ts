@@ -1,4 +1,4 @@
-import { ExecError } from '../../host/exec.ts'
+import { ExecError } from '../../host/index.ts'
 import { PlatnetError } from '../../model/errors.ts'
 
 export type RulesErrorCode =

@@ -1,4 +1,4 @@
-import { ExecError } from '../../host/exec.ts'
+import { ExecError } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import { RulesError } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { ProgramResult, RunOptions } from '../../host/exec.ts'
+import type { ProgramResult, RunOptions } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import type { TableName } from '../../netfilter/ruleset.ts'
 import { explainRestoreFailure, explainSaveFailure, RulesError } from './errors.ts'

@@ -1,5 +1,5 @@
-import { runProgram } from '../../host/exec.ts'
-import type { Finding } from '../../host/probes.ts'
+import type { Finding } from '../../host/index.ts'
+import { runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { TableName } from '../../netfilter/ruleset.ts'
 import { RulesError } from './errors.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runProgram } from '../../../../src/host/exec.ts'
+import { runProgram } from '../../../../src/host/index.ts'
 import { detectIptables } from '../../../../src/node/rules/index.ts'
 import { skipReason, withNetns } from '../../../helpers/netns.ts'
 import { hashOf, makeWriter, rulesetOf } from './rules-fixture.ts'

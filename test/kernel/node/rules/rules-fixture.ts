@@ -102,7 +102,7 @@ export async function savedTable(netns: TestNetns, flavour: Flavour, table: stri
   return lines.map((line) => line.replace(/ ?\[\d+:\d+\]/, '')).join('\n')
 }
 
-export function cidr(text: string): Cidr {
+function cidr(text: string): Cidr {
   return parseCidr(text) ?? fail(text)
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ExecError } from '../../../../src/host/exec.ts'
+import { ExecError } from '../../../../src/host/index.ts'
 import { explainRestoreFailure, explainSaveFailure, RulesError } from '../../../../src/node/rules/errors.ts'
 
 const input = '*nat\n:PLAT-A - [0:0]\n-A PLAT-A -j PLAT-NOWHERE\n-X PLAT-B\nCOMMIT\n*filter\n:PLAT-C - [0:0]\nCOMMIT\n'
