@@ -1,0 +1,20 @@
+import { spawnSync } from 'node:child_process'
+
+export type Step = readonly [name: string, command: string, args: readonly string[]]
+
+/** What is checked without running any of our code. */
+export const staticChecks: readonly Step[] = [
+  ['types', 'tsc', ['-p', '.']],
+  ['lint', 'biome', ['check', '--error-on-warnings']],
+  ['unused code', 'knip', ['--no-progress']],
+]
+
+/** Runs the steps in order with their output shown and ends the process at the first that fails. */
+export function runSteps(steps: readonly Step[]): void {
+  for (const [name, command, args] of steps) {
+    const startedMs = performance.now()
+    const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+    console.log(`${name}: ${status === 0 ? 'ok' : 'failed'}, ${((performance.now() - startedMs) / 1000).toFixed(1)} s`)
+    if (status !== 0) process.exit(1)
+  }
+}
