@@ -1,0 +1,168 @@
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { RunningProgram } from '../host/exec.ts'
+import {
+  addAddress,
+  addRoute,
+  attachToBridge,
+  createBridge,
+  createVethPair,
+  type Link,
+  type LinkAddress,
+} from '../host/links.ts'
+import { createNetns, runInNetns, startInNetns } from '../host/netns.ts'
+import { PlatnetError } from '../model/errors.ts'
+import { type Ip, parseIp } from '../model/ip.ts'
+import { type LoadReport, loadReportSchema } from './load-report.ts'
+
+export class LabError extends PlatnetError<'program-failed'> {}
+
+/** A namespace with a web server in it. */
+export interface Pod {
+  readonly name: string
+  readonly address: Ip
+  readonly port: number
+  /** SIGTERM: resolves when the server has drained and is gone. */
+  stop(): Promise<void>
+  /** SIGKILL: resolves when the server is gone, its connections cut. */
+  kill(): Promise<void>
+}
+
+/** What the load generator is asked to do; defaults: half keep-alive, no limit of requests. */
+export interface LoadRequest {
+  readonly host: Ip
+  readonly port: number
+  readonly rate: number
+  readonly maxSeconds: number
+  readonly maxRequests?: number
+  readonly keepAliveShare?: number
+  readonly sources?: readonly Ip[]
+}
+
+export interface RunningLoad {
+  /** Ends the load if it still runs, and tells what it saw. */
+  finish(): Promise<LoadReport>
+  /** Waits for the limit that was asked for. */
+  report(): Promise<LoadReport>
+}
+
+const bridge: Link = { name: 'plt0' }
+const client: Link = { name: 'eth0', netns: 'plt-client' }
+const uplink: Link = { name: 'plt-uplink' }
+const podPort = 8080
+
+export const nodeAddress = addressOf('192.0.2.1')
+const clientAddress = addressOf('192.0.2.2')
+const podGateway = addressOf('10.244.0.1')
+
+/** Further addresses of the client, for what depends on the source. */
+export const clientSources: readonly Ip[] = Array.from({ length: 16 }, (_, index) => addressOf(`192.0.2.${16 + index}`))
+
+/**
+ * A small cluster of one node, made in the namespace this process runs in, which must be empty and its own: pods behind the
+ * bridge plt0 (10.244.0.0/24) and a client outside the cluster (192.0.2.0/24). Nothing leads out of it, and it goes with its namespace.
+ */
+export class Lab {
+  readonly #programs: RunningProgram[] = []
+  #podCount = 0
+
+  /** Links, addresses and routes. Forwarding is the business of whoever makes this a node. */
+  async build(): Promise<void> {
+    await createBridge(bridge)
+    await addAddress(bridge, { ip: podGateway, prefixLength: 24 })
+    await createNetns('plt-client')
+    await createVethPair(uplink, client)
+    await addAddress(uplink, { ip: nodeAddress, prefixLength: 24 })
+    for (const ip of [clientAddress, ...clientSources]) await addAddress(client, { ip, prefixLength: 24 })
+    await addRoute({ destination: 'default', via: nodeAddress, netns: 'plt-client' })
+    // Like any node's: a Service address has no route of its own, and only a packet that has one reaches the filter's REJECT.
+    await addRoute({ destination: 'default', via: clientAddress })
+    const manyPorts = ['-qw', 'net.ipv4.ip_local_port_range=1024 65535']
+    await runInNetns('plt-client', 'sysctl', manyPorts, { timeoutMs: 5000 })
+  }
+
+  /** Resolves once its server listens. */
+  async startPod(): Promise<Pod> {
+    this.#podCount += 1
+    const name = `web-${this.#podCount}`
+    const address = addressOf(`10.244.0.${9 + this.#podCount}`)
+    await this.#connectPod(`plt-pod-${this.#podCount}`, `plt-veth-${this.#podCount}`, { ip: address, prefixLength: 24 })
+    const args = [programPath('web-server'), '--name', name, '--port', String(podPort)]
+    const server = await startInNetns(`plt-pod-${this.#podCount}`, process.execPath, args, {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    this.#programs.push(server)
+    await firstLine(server, `the web server of ${name}`)
+    const end = async (signal: NodeJS.Signals): Promise<void> => {
+      server.kill(signal)
+      await server.exited
+    }
+    return { name, address, port: podPort, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') }
+  }
+
+  /** Starts the load generator in the client's namespace. */
+  async startLoad(request: LoadRequest): Promise<RunningLoad> {
+    const args = [programPath('load'), ...loadArguments(request)]
+    const generator = await startInNetns('plt-client', process.execPath, args, { stdout: 'pipe', stderr: 'inherit' })
+    this.#programs.push(generator)
+    const line = firstLine(generator, 'the load generator')
+    // Whoever waits for the report sees the failure; until somebody does, it must not end the process.
+    line.catch(() => {})
+    const report = async (): Promise<LoadReport> => loadReportSchema.parse(JSON.parse(await line))
+    return {
+      report,
+      finish: () => {
+        generator.kill('SIGTERM')
+        return report()
+      },
+    }
+  }
+
+  /** Ends every program started here; the links stay. */
+  async stop(): Promise<void> {
+    for (const program of this.#programs) program.kill('SIGKILL')
+    await Promise.all(this.#programs.map((program) => program.exited))
+  }
+
+  async #connectPod(netns: string, port: string, address: LinkAddress): Promise<void> {
+    const eth0: Link = { name: 'eth0', netns }
+    await createNetns(netns)
+    await createVethPair({ name: port }, eth0)
+    await attachToBridge({ name: port }, bridge.name)
+    await addAddress(eth0, address)
+    await addRoute({ destination: 'default', via: podGateway, netns })
+  }
+}
+
+function loadArguments(request: LoadRequest): string[] {
+  const options: Record<string, string | number | undefined> = {
+    host: request.host,
+    port: request.port,
+    rate: request.rate,
+    seconds: request.maxSeconds,
+    requests: request.maxRequests,
+    'keep-alive-share': request.keepAliveShare,
+    sources: request.sources?.join(','),
+  }
+  return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]))
+}
+
+function programPath(name: 'web-server' | 'load'): string {
+  return resolve(import.meta.dirname, `${name}.program.ts`)
+}
+
+/** The programs here say one line each. */
+async function firstLine(program: RunningProgram, what: string): Promise<string> {
+  if (program.stdout !== null) {
+    for await (const line of createInterface({ input: program.stdout })) return line
+  }
+  const { exitCode, signal } = await program.exited
+  throw new LabError('program-failed', `${what} ended with ${signal ?? exitCode} before it said anything`)
+}
+
+function addressOf(text: string): Ip {
+  const ip = parseIp(text)
+  if (ip === undefined) throw new TypeError(`${text} is not an IP address`)
+  return ip
+}
