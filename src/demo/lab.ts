@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { RunningProgram } from '../host/exec.ts'
+import { type RunningProgram, runProgram } from '../host/exec.ts'
 import {
   addAddress,
   addRoute,
@@ -77,6 +77,9 @@ export class Lab {
     await addRoute({ destination: 'default', via: nodeAddress, netns: 'plt-client' })
     // Like any node's: a Service address has no route of its own, and only a packet that has one reaches the filter's REJECT.
     await addRoute({ destination: 'default', via: clientAddress })
+    // That route leads back to the client. Redirects saying so would use up the few ICMP messages a second that one host gets.
+    const redirects = ['all', uplink.name].map((link) => `net.ipv4.conf.${link}.send_redirects=0`)
+    await runProgram('sysctl', ['-qw', ...redirects], { timeoutMs: 5000 })
     const manyPorts = ['-qw', 'net.ipv4.ip_local_port_range=1024 65535']
     await runInNetns('plt-client', 'sysctl', manyPorts, { timeoutMs: 5000 })
   }

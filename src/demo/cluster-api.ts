@@ -1,0 +1,12 @@
+import type { ApiObject } from '../model/api-object.ts'
+
+/** The resources whose arrival in the kernel the demo waits for. */
+export type AppliedResource = 'services' | 'endpointslices'
+
+/** What the demo asks of a cluster. */
+export interface ClusterApi {
+  /** Creates the object, or replaces the one of that name; the answer is what the API server stored. */
+  apply(object: ApiObject): Promise<ApiObject>
+  /** Resolves when this node's kernel has everything of that resource up to the resourceVersion. */
+  waitApplied(resource: AppliedResource, resourceVersion: string): Promise<void>
+}

@@ -1,0 +1,46 @@
+import type { ApiObject } from '../model/api-object.ts'
+import type { Dialect } from '../model/dialect.ts'
+import type { Ip } from '../model/ip.ts'
+
+const namespace = 'default'
+const portName = 'http'
+
+export interface ServiceDescription {
+  readonly name: string
+  readonly type: 'ClusterIP' | 'NodePort'
+  readonly sessionAffinity: 'None' | 'ClientIP'
+}
+
+/** A terminating endpoint still serves what it has, but gets nothing new. */
+export interface PodEndpoint {
+  readonly name: string
+  readonly address: Ip
+  readonly port: number
+  readonly phase: 'ready' | 'terminating'
+}
+
+/** Without a selector: the demo writes the EndpointSlice itself. */
+export function describeService(service: ServiceDescription): ApiObject {
+  const { name, type, sessionAffinity } = service
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace },
+    spec: { type, sessionAffinity, ports: [{ name: portName, protocol: 'TCP', port: 80, targetPort: 8080 }] },
+  }
+}
+
+export function describeSlice(dialect: Dialect, service: string, endpoints: readonly PodEndpoint[]): ApiObject {
+  return {
+    apiVersion: `${dialect.groups.discovery}/v1`,
+    kind: 'EndpointSlice',
+    metadata: { name: `${service}-demo`, namespace, labels: { [dialect.labels.serviceName]: service } },
+    addressType: 'IPv4',
+    ports: [{ name: portName, protocol: 'TCP', port: endpoints[0]?.port ?? 8080 }],
+    endpoints: endpoints.map(({ name, address, phase }) => ({
+      addresses: [address],
+      conditions: { ready: phase === 'ready', serving: true, terminating: phase === 'terminating' },
+      targetRef: { kind: 'Pod', namespace, name },
+    })),
+  }
+}

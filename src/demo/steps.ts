@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Dialect } from '../model/dialect.ts'
+import type { ClusterApi } from './cluster-api.ts'
+import type { Daemon } from './daemon.ts'
+import { chiSquareOfEqualShares, describeCounts, describeLoad, type Finding, isUndisturbed } from './findings.ts'
+import { clientSources, type Lab, nodeAddress, type RunningLoad } from './lab.ts'
+import type { LoadReport } from './load-report.ts'
+import { asReady, type Rollout } from './rollout.ts'
+import { RuleMonitor, readRules } from './rule-monitor.ts'
+import { createWebService, type WebService } from './web-service.ts'
+
+/** Everything the steps work with. Each leaves it as the next one may expect it: three pods behind `web`, the daemon alive. */
+export interface Scene {
+  readonly lab: Lab
+  readonly api: ClusterApi
+  readonly dialect: Dialect
+  readonly daemon: Daemon
+  readonly web: WebService
+  readonly rollout: Rollout
+  /** How long traffic runs at least in a step that needs it. */
+  readonly trafficSeconds: number
+}
+
+export interface Step {
+  readonly title: string
+  run(scene: Scene): Promise<Finding>
+}
+
+/** A little above the 1,000 a second that are promised. */
+const trafficRate = 1200
+/** No step takes this long; a load that nobody ends does so itself. */
+const maxTrafficSeconds = 120
+/** Where chi-square with 2 degrees of freedom stays in all but one of a million runs of an even balancer. */
+const chiSquareBound = 27.63
+const refusedWithinMs = 100
+
+const balanced: Step = {
+  title: 'ClusterIP balanced over 3 endpoints',
+  async run({ lab, web, rollout }) {
+    const request = { host: web.clusterIp, port: web.port, rate: 500, maxSeconds: 10, maxRequests: 300 }
+    const report = await (await lab.startLoad({ ...request, keepAliveShare: 0 })).report()
+    const counts = rollout.pods.map((pod) => report.byPod[pod.name] ?? 0)
+    const chiSquare = chiSquareOfEqualShares(counts)
+    return {
+      tried: `300 connections to ${web.clusterIp}:${web.port} from a client outside the cluster`,
+      seen: `${describeCounts(report.byPod)}, ${report.failed} failed; chi-square ${chiSquare.toFixed(2)}, bound ${chiSquareBound} (p = 1e-6)`,
+      held: report.failed === 0 && counts.length === 3 && chiSquare <= chiSquareBound,
+    }
+  },
+}
+
+const nodePort: Step = {
+  title: 'NodePort from outside',
+  async run({ lab, web, rollout }) {
+    if (web.nodePort === undefined) return { tried: 'the Service', seen: 'no nodePort was allocated', held: false }
+    const request = { host: nodeAddress, port: web.nodePort, rate: 500, maxSeconds: 10, maxRequests: 100 }
+    const report = await (await lab.startLoad({ ...request, keepAliveShare: 0 })).report()
+    return {
+      tried: `100 connections to the node at ${nodeAddress}:${web.nodePort}`,
+      seen: `${describeCounts(report.byPod)}, ${report.failed} failed`,
+      held: report.failed === 0 && rollout.pods.every((pod) => (report.byPod[pod.name] ?? 0) > 0),
+    }
+  },
+}
+
+const affinity: Step = {
+  title: 'ClientIP affinity',
+  async run({ lab, api, dialect, rollout }) {
+    const sticky = await createWebService(api, dialect, {
+      name: 'sticky',
+      type: 'ClusterIP',
+      sessionAffinity: 'ClientIP',
+    })
+    await sticky.publish(rollout.pods.map(asReady))
+    const maxRequests = 8 * clientSources.length
+    const request = { host: sticky.clusterIp, port: sticky.port, rate: 500, maxSeconds: 10, maxRequests }
+    const report = await (await lab.startLoad({ ...request, keepAliveShare: 0, sources: clientSources })).report()
+    await sticky.publish([])
+    const podsOfEach = Object.values(report.bySource).map((pods) => Object.keys(pods).length)
+    return {
+      tried: `8 connections from each of ${clientSources.length} addresses to ${sticky.clusterIp}:${sticky.port}`,
+      seen: `pods met by an address: ${Math.min(...podsOfEach)} to ${Math.max(...podsOfEach)}; by all: ${describeCounts(report.byPod)}; ${report.failed} failed`,
+      // All of them on one pod by chance: 3 * (1/3)^16, once in 14 million runs.
+      held: report.failed === 0 && podsOfEach.every((count) => count === 1) && Object.keys(report.byPod).length > 1,
+    }
+  },
+}
+
+const refused: Step = {
+  title: 'a Service without endpoints refused at once',
+  async run({ lab, api, dialect }) {
+    const empty = await createWebService(api, dialect, { name: 'empty', type: 'ClusterIP', sessionAffinity: 'None' })
+    const request = { host: empty.clusterIp, port: empty.port, rate: 50, maxSeconds: 10, maxRequests: 10 }
+    // One host gets six ICMP answers at once and then one a second (net.ipv4.icmp_ratelimit), so each asks once.
+    const report = await (await lab.startLoad({ ...request, keepAliveShare: 0, sources: clientSources })).report()
+    return {
+      tried: `a connection from each of 10 addresses to ${empty.clusterIp}:${empty.port}`,
+      seen: `${describeCounts(report.failures)}, the slowest after ${report.latencyMs.max} ms (bound ${refusedWithinMs} ms)`,
+      held: report.failures['ECONNREFUSED'] === 10 && report.latencyMs.max <= refusedWithinMs,
+    }
+  },
+}
+
+const rolling: Step = {
+  title: 'rolling replacement of all endpoints under load',
+  async run(scene) {
+    const report = await underTraffic(scene, () => scene.rollout.replaceAll())
+    const replaced = scene.rollout.pods.every((pod) => (report.byPod[pod.name] ?? 0) > 0)
+    return {
+      tried: `${trafficRate} requests/s for ${Math.round(report.seconds)} s; each of 3 pods: new one ready, applied, old one terminating, applied, drained`,
+      seen: `${describeLoad(report)}; by pod ${describeCounts(report.byPod)}`,
+      held: isUndisturbed(report) && replaced,
+    }
+  },
+}
+
+const stoppedFirst: Step = {
+  title: 'the control: pods stopped before they leave the rules',
+  async run(scene) {
+    const report = await underTraffic(scene, () => scene.rollout.replaceAllStoppingFirst())
+    return {
+      tried: `${trafficRate} requests/s; each of 3 pods killed, out of the rules 0.3 s later; must lose requests`,
+      seen: describeLoad(report),
+      held: report.failed > 0,
+    }
+  },
+}
+
+const killed: Step = {
+  title: 'the daemon killed under traffic',
+  async run(scene) {
+    let processes = 0
+    const report = await underTraffic(scene, async () => {
+      processes = await scene.daemon.kill()
+    })
+    return {
+      tried: `SIGKILL to its ${processes} processes, then ${trafficRate} requests/s without it`,
+      seen: describeLoad(report),
+      held: processes > 0 && isUndisturbed(report),
+    }
+  },
+}
+
+const restarted: Step = {
+  title: 'the daemon restarted without a rule rewritten',
+  async run(scene) {
+    const monitor = new RuleMonitor()
+    await monitor.start()
+    const rulesBefore = await readRules()
+    let appliedMs = 0
+    const report = await underTraffic(scene, async () => {
+      const startedMs = performance.now()
+      await scene.daemon.start()
+      await scene.web.waitApplied()
+      appliedMs = performance.now() - startedMs
+      await sleep(1000)
+    })
+    const isSame = (await readRules()) === rulesBefore
+    const events = await monitor.stop()
+    const first = events[0] === undefined ? '' : ` (first: ${events[0]})`
+    return {
+      tried: `nft monitor from before the start to ${scene.trafficSeconds} s of traffic after it; iptables-save compared`,
+      seen: `applied after ${Math.round(appliedMs)} ms; ${events.length} rule events${first}, rules ${isSame ? 'equal' : 'changed'}; ${describeLoad(report)}`,
+      held: events.length === 0 && isSame && rulesBefore.includes('PLAT-SERVICES') && isUndisturbed(report),
+    }
+  },
+}
+
+export const steps: readonly Step[] = [balanced, nodePort, affinity, refused, rolling, stoppedFirst, killed, restarted]
+
+/** Load on the ClusterIP from before the work to after it, for `trafficSeconds` at least. */
+async function underTraffic({ lab, web, trafficSeconds }: Scene, work: () => Promise<void>): Promise<LoadReport> {
+  const request = { host: web.clusterIp, port: web.port, rate: trafficRate, maxSeconds: maxTrafficSeconds }
+  const load: RunningLoad = await lab.startLoad(request)
+  const enough = sleep(trafficSeconds * 1000)
+  try {
+    await sleep(500)
+    await work()
+    await enough
+  } catch (thrown) {
+    await load.finish()
+    throw thrown
+  }
+  return load.finish()
+}

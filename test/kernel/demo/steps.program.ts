@@ -1,0 +1,37 @@
+// Run by steps.test.ts in namespaces of its own: the steps of the demo over rules written by hand, a sleeping program as
+// the daemon. Prints each finding's line.
+import { writeFileSync } from 'node:fs'
+import { Lab } from '../../../src/demo/lab.ts'
+import { Rollout } from '../../../src/demo/rollout.ts'
+import { runSteps } from '../../../src/demo/run-steps.ts'
+import { type Scene, steps } from '../../../src/demo/steps.ts'
+import { createWebService } from '../../../src/demo/web-service.ts'
+import { type RunningProgram, startProgram } from '../../../src/host/exec.ts'
+import { createDialect } from '../../../src/model/dialect.ts'
+import { HandWrittenCluster } from './hand-written-cluster.ts'
+
+let sleeper: RunningProgram | undefined
+const daemon = {
+  start: async () => {
+    sleeper = await startProgram('sleep', ['600'])
+  },
+  kill: async () => {
+    sleeper?.kill('SIGKILL')
+    await sleeper?.exited
+    return 1
+  },
+}
+
+writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
+const lab = new Lab()
+await lab.build()
+await daemon.start()
+const api = new HandWrittenCluster()
+const dialect = createDialect('platform')
+const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None' })
+const rollout = new Rollout(lab, web)
+await rollout.start(3)
+const scene: Scene = { lab, api, dialect, daemon, web, rollout, trafficSeconds: 2 }
+await runSteps(steps, scene, (line) => process.stdout.write(`${line}\n`))
+await daemon.kill()
+await lab.stop()
