@@ -15,6 +15,8 @@ export interface Daemon {
 
 /** Under the private /run, so nothing of it outlives the demo. */
 export const dataDirectory = '/run/platnet-demo'
+export const controlSocket = `${dataDirectory}/control.sock`
+export const adminKubeconfig = `${dataDirectory}/admin.kubeconfig`
 
 /** `platnet run` with everything it writes in `dataDirectory`, its log beside it. */
 export class PlatnetDaemon implements Daemon {
@@ -29,7 +31,8 @@ export class PlatnetDaemon implements Daemon {
   async start(): Promise<void> {
     await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
     const main = resolve(import.meta.dirname, '../main.ts')
-    const options = ['--data-dir', dataDirectory, '--node-name', 'demo', '--node-ip', this.#nodeAddress]
+    const places = ['--data-dir', dataDirectory, '--control-socket', controlSocket]
+    const options = [...places, '--node-name', 'demo', '--node-ip', this.#nodeAddress]
     const log = await open(this.#logFile, 'a', 0o600)
     try {
       const output = { stdout: log.fd, stderr: log.fd }

@@ -1,0 +1,80 @@
+// The inner part of `platnet demo`, run by demo.ts in namespaces of its own: node demo.program.ts --seconds 6 [--keep]
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { createDialect } from '../model/dialect.ts'
+import { describeError } from '../model/errors.ts'
+import { adminKubeconfig, controlSocket, PlatnetDaemon } from './daemon.ts'
+import { HttpClusterApi } from './http-cluster-api.ts'
+import { hostPidVariable } from './isolate.ts'
+import { Lab, nodeAddress } from './lab.ts'
+import { Rollout } from './rollout.ts'
+import { runSteps } from './run-steps.ts'
+import { type Scene, steps } from './steps.ts'
+import { createWebService } from './web-service.ts'
+
+const { values } = parseArgs({
+  strict: true,
+  options: { seconds: { type: 'string', default: '6' }, keep: { type: 'boolean', default: false } },
+})
+const logTailLines = 30
+const startedMs = performance.now()
+const lab = new Lab()
+const daemon = new PlatnetDaemon(nodeAddress)
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function secondsGone(): string {
+  return ((performance.now() - startedMs) / 1000).toFixed(1)
+}
+
+async function prepare(): Promise<Scene> {
+  await lab.build()
+  print(`node ${nodeAddress}, its pods behind the bridge plt0, a client outside the cluster: links and namespaces made`)
+  await daemon.start()
+  const api = await HttpClusterApi.connect(adminKubeconfig, controlSocket)
+  print(`platnet run started, its API server answers after ${secondsGone()} s`)
+  const dialect = createDialect('platform')
+  const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None' })
+  const rollout = new Rollout(lab, web)
+  await rollout.start(3)
+  print(
+    `Service web created through the API at ${web.clusterIp}:${web.port}, 3 pods with HTTP servers ready, in the kernel`,
+  )
+  return { lab, api, dialect, daemon, web, rollout, trafficSeconds: Number(values.seconds) }
+}
+
+function printHowToLookAround({ web }: Scene): void {
+  const pid = process.env[hostPidVariable]
+  const inside = `nsenter --target ${pid} --net --mount --pid`
+  print('')
+  print('It stays until you press Ctrl-C. From another terminal, as root:')
+  print(`  ${inside}                        # a shell on the node: ip addr, ip netns`)
+  print(`  ${inside} iptables-save -t nat   # its rules`)
+  print(`  ${inside} ip netns exec plt-client curl -s http://${web.clusterIp}:${web.port}/`)
+  print(
+    `  nsenter --target ${pid} --net kubectl --kubeconfig /proc/${pid}/root${adminKubeconfig} get services,endpointslices -A`,
+  )
+}
+
+async function showEverything(): Promise<boolean> {
+  const scene = await prepare()
+  const { held, failed } = await runSteps(steps, scene, print)
+  print(`${held} of ${steps.length} held, in ${secondsGone()} s`)
+  if (values.keep) {
+    printHowToLookAround(scene)
+    await sleep(2 ** 31 - 1)
+  }
+  return failed === 0
+}
+
+let success = false
+try {
+  success = await showEverything()
+} catch (thrown) {
+  print(`✖ the demo could not go on: ${describeError(thrown)}`)
+}
+if (!success) print(`the end of the daemon's log:\n${await daemon.readLogTail(logTailLines)}`)
+// The first process of a process namespace: everything else in it ends with this one.
+process.exit(success ? 0 : 1)

@@ -1,0 +1,1 @@
+export { DemoError, type DemoOptions, runDemo } from './demo.ts'
