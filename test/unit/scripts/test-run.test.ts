@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { ExecError, runProgram } from '../../../src/host/exec.ts'
+
+const script = resolve(import.meta.dirname, '../../../scripts/test.ts')
+const passing = "import { test } from 'node:test'\ntest('holds', () => {})\n"
+const failing = "import { test } from 'node:test'\ntest('does not hold', () => { throw new Error('no') })\n"
+
+describe('npm test', () => {
+  let project: string
+
+  const addTest = (file: string, text: string) => {
+    const path = join(project, 'test', file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  /** The script as a process that does not know it is run by a test. */
+  const run = async (...args: string[]): Promise<{ exitCode: number | undefined; lines: string[] }> => {
+    const command = ['-u', 'NODE_TEST_CONTEXT', process.execPath, 'scripts/test.ts', ...args]
+    try {
+      const { stdout } = await runProgram('env', command, { timeoutMs: 60_000, cwd: project })
+      return { exitCode: 0, lines: stdout.trimEnd().split('\n') }
+    } catch (thrown) {
+      if (!(thrown instanceof ExecError)) throw thrown
+      return { exitCode: thrown.exitCode, lines: [] }
+    }
+  }
+
+  beforeEach(() => {
+    project = mkdtempSync(join(tmpdir(), 'platnet-test-run-'))
+    mkdirSync(join(project, 'scripts'))
+    writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+    cpSync(script, join(project, 'scripts/test.ts'))
+    writeFileSync(
+      join(project, 'scripts/static-checks.ts'),
+      'export const staticChecks = []\nexport const runSteps = () => {}\n',
+    )
+  })
+  afterEach(() => rmSync(project, { recursive: true }))
+
+  it('ends with the summary of node:test and tells the tests of each level, the slow ones last', async () => {
+    addTest('kernel/a.test.ts', passing)
+    addTest('unit/b.test.ts', passing)
+    addTest('unit/deep/c.test.ts', passing)
+    addTest('long/d.test.ts', failing)
+    const { exitCode, lines } = await run()
+    assert.equal(exitCode, 0)
+    assert.deepEqual(
+      lines.slice(-8).map((line) => line.replace(/[\d.]+$/, '#')),
+      ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo', 'duration_ms'].map((name) => `ℹ ${name} #`),
+    )
+    const levels = readFileSync(join(project, '.cache/test-levels.txt'), 'utf8')
+    assert.match(levels, /^unit: 2 tests in 2 files, [\d.]+ s\nkernel: 1 tests in 1 files, [\d.]+ s\n$/)
+  })
+
+  it('fails when a test fails, with --long also for a long one', async () => {
+    addTest('unit/a.test.ts', passing)
+    addTest('long/b.test.ts', failing)
+    assert.equal((await run()).exitCode, 0)
+    assert.equal((await run('--long')).exitCode, 1)
+  })
+
+  it('fails when a test file cannot be loaded, and when there is no test at all', async () => {
+    assert.equal((await run()).exitCode, 1)
+    addTest('unit/a.test.ts', "import './nowhere.ts'\n")
+    assert.equal((await run()).exitCode, 1)
+  })
+})
