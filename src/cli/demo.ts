@@ -1,10 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { runDemo } from '../demo/index.ts'
 
-const exitFailure = 1
-
-/** Adds `platnet demo`; `setExitCode` is told how it went. */
-export function addDemoCommand(program: Command, setExitCode: (code: number) => void): void {
+/** `platnet demo`. */
+export function addDemoCommand(program: Command, { finish }: { readonly finish: (code: 1) => void }): void {
   program
     .command('demo')
     .description(
@@ -16,7 +14,7 @@ export function addDemoCommand(program: Command, setExitCode: (code: number) => 
       const stop = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
       const held = await runDemo({ keep, seconds, signal: stop.signal })
-      if (!held) setExitCode(exitFailure)
+      if (!held) finish(1)
     })
 }
 
