@@ -2,9 +2,10 @@ import { resolve } from 'node:path'
 import { PlatnetError } from '../model/errors.ts'
 import { runIsolated } from './isolate.ts'
 
-export class DemoError extends PlatnetError<'no-privilege'> {}
+/** EPERM, as the system would say. */
+class DemoError extends PlatnetError<'EPERM'> {}
 
-export interface DemoOptions {
+interface DemoOptions {
   /** Leaves everything running until the signal aborts, and prints how to look around. */
   readonly keep: boolean
   /** How long traffic runs at least in each step that needs it. */
@@ -18,7 +19,7 @@ export interface DemoOptions {
  */
 export async function runDemo({ keep, seconds, signal }: DemoOptions): Promise<boolean> {
   if (process.geteuid?.() !== 0) {
-    throw new DemoError('no-privilege', 'the demo makes network namespaces of its own, which needs root', {
+    throw new DemoError('EPERM', 'the demo makes network namespaces of its own, which needs root', {
       remedy: 'run it as root: sudo npm run demo',
     })
   }

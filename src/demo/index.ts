@@ -1,1 +1,1 @@
-export { DemoError, type DemoOptions, runDemo } from './demo.ts'
+export { runDemo } from './demo.ts'
