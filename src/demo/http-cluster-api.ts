@@ -4,7 +4,8 @@ import { ApiClient, ApiError, loadKubeconfig, type ObjectRef } from '../client/i
 import type { ApiObject } from '../model/api-object.ts'
 import { describeError, PlatnetError } from '../model/errors.ts'
 import type { AppliedResource, ClusterApi } from './cluster-api.ts'
-export class ClusterApiError extends PlatnetError<'not-ready' | 'not-applied'> {}
+
+class ClusterApiError extends PlatnetError<'not-ready' | 'not-applied'> {}
 
 const deadlineMs = 20_000
 const retryMs = 20

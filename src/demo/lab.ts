@@ -15,7 +15,7 @@ import { PlatnetError } from '../model/errors.ts'
 import { type Ip, parseIp } from '../model/ip.ts'
 import { type LoadReport, loadReportSchema } from './load-report.ts'
 
-export class LabError extends PlatnetError<'program-failed'> {}
+class LabError extends PlatnetError<'program-failed'> {}
 
 /** A namespace with a web server in it. */
 export interface Pod {

@@ -9,7 +9,7 @@ export interface LoadOptions {
   readonly rate: number
   /** Share of the requests that go over kept connections, 0 to 1; each other one makes a connection of its own. */
   readonly keepAliveShare: number
-  /** Source addresses, used in turn; none: the system's choice. */
+  /** Source addresses, used in turn by the connections that serve one request; none: the system's choice. */
   readonly sources: readonly string[]
   /** Whichever is reached first. */
   readonly maxSeconds: number
@@ -50,8 +50,8 @@ export class LoadGenerator {
 
   #sendOne(): void {
     const { keepAliveShare, sources } = this.#options
-    const source = sources[this.#sent % Math.max(1, sources.length)]
     const keepAlive = Math.floor((this.#sent + 1) * keepAliveShare) > Math.floor(this.#sent * keepAliveShare)
+    const source = keepAlive ? undefined : sources[this.#sent % Math.max(1, sources.length)]
     const target = { host: this.#options.host, port: this.#options.port, source }
     const connection = keepAlive ? this.#takeKept(target) : new HttpConnection(target, false, requestTimeoutMs)
     const sentMs = performance.now()

@@ -6,7 +6,7 @@ import type { ClusterApi } from './cluster-api.ts'
 import { describeService, describeSlice, type PodEndpoint, type ServiceDescription } from './manifests.ts'
 
 /** The API server's answer to something the demo stored lacks what a Service must have. */
-export class UnexpectedAnswerError extends PlatnetError<'unexpected-answer'> {}
+class UnexpectedAnswerError extends PlatnetError<'unexpected-answer'> {}
 
 const storedSchema = z.object({ metadata: z.object({ resourceVersion: z.string() }) })
 const storedServiceSchema = storedSchema.extend({

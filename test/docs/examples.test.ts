@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { createDialect } from '../../src/model/dialect.ts'
+
+test('the example speaks the default dialect and its slice belongs to its Service', () => {
+  const file = resolve(import.meta.dirname, '../../examples/web.yaml')
+  const [service, slice] = parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS())
+  const { groups, labels } = createDialect('platform')
+  assert.deepEqual([service.kind, slice.kind], ['Service', 'EndpointSlice'])
+  assert.equal(slice.apiVersion, `${groups.discovery}/v1`)
+  assert.equal(slice.metadata.labels[labels.serviceName], service.metadata.name)
+  assert.equal(slice.metadata.namespace, service.metadata.namespace)
+  assert.deepEqual(
+    slice.ports.map(({ name }: { name: string }) => name),
+    service.spec.ports.map(({ name }: { name: string }) => name),
+  )
+})
