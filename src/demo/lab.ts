@@ -122,6 +122,14 @@ export class Lab {
     }
   }
 
+  /**
+   * Ends the tracking of all connections to an address, for when pods behind it were killed: the kernel remembers a refused
+   * connection for 10 s and would send the next one from the same port to the same dead pod.
+   */
+  async forgetConnections(host: Ip): Promise<void> {
+    await runProgram('conntrack', ['-D', '-p', 'tcp', '--orig-dst', host], { timeoutMs: 10_000 })
+  }
+
   /** Ends every program started here; the links stay. */
   async stop(): Promise<void> {
     for (const program of this.#programs) program.kill('SIGKILL')

@@ -118,6 +118,7 @@ const stoppedFirst: Step = {
   title: 'the control: pods stopped before they leave the rules',
   async run(scene) {
     const report = await underTraffic(scene, () => scene.rollout.replaceAllStoppingFirst())
+    await scene.lab.forgetConnections(scene.web.clusterIp)
     return {
       tried: `${trafficRate} requests/s; each of 3 pods killed, out of the rules 0.3 s later; must lose requests`,
       seen: describeLoad(report),
