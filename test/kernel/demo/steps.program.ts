@@ -31,7 +31,7 @@ const dialect = createDialect('platform')
 const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None' })
 const rollout = new Rollout(lab, web)
 await rollout.start(3)
-const scene: Scene = { lab, api, dialect, daemon, web, rollout, trafficSeconds: 2 }
+const scene: Scene = { lab, api, dialect, daemon, web, rollout, trafficSeconds: 1 }
 await runSteps(steps, scene, (line) => process.stdout.write(`${line}\n`))
 await daemon.kill()
 await lab.stop()

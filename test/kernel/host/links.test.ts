@@ -13,7 +13,7 @@ import {
   setLinkUp,
 } from '../../../src/host/links.ts'
 import { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from '../../../src/host/netns.ts'
-import { parseIp } from '../../../src/model/ip.ts'
+import { ipOf } from '../../helpers/addresses.ts'
 
 const router = `plt-router-${process.pid}`
 const leaf = `plt-leaf-${process.pid}`
@@ -82,7 +82,5 @@ async function canConnect(host: string): Promise<string> {
 }
 
 function address(text: string, prefixLength: number): LinkAddress {
-  const ip = parseIp(text)
-  assert.ok(ip !== undefined)
-  return { ip, prefixLength }
+  return { ip: ipOf(text), prefixLength }
 }
