@@ -1,0 +1,71 @@
+import type { Json, JsonObject } from '../model/api-object.ts'
+
+/** The metadata of a document once its types have been checked. */
+export interface Metadata {
+  readonly name?: string
+  readonly generateName?: string
+  readonly namespace?: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly generation?: number
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly deletionGracePeriodSeconds?: number
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly finalizers?: readonly string[]
+  readonly [field: string]: Json | undefined
+}
+
+/** An object of the API inside the server: types checked, immutable, changed by making another one. */
+export interface ApiDocument {
+  readonly kind: string
+  readonly apiVersion: string
+  readonly metadata: Metadata
+  readonly [field: string]: Json | undefined
+}
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function jsonTypeName(value: Json): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return Number.isInteger(value) ? 'integer' : typeof value
+}
+
+/** The object at a path of field names, `{}` where there is none. */
+export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
+  const found = valueAt(value, ...path)
+  return isJsonObject(found) ? found : {}
+}
+
+export function listAt(value: Json | undefined, ...path: readonly string[]): readonly Json[] {
+  const found = valueAt(value, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+/** The text at a path, `""` where there is none; numbers and booleans as JSON writes them. */
+export function textAt(value: Json | undefined, ...path: readonly string[]): string {
+  const found = valueAt(value, ...path)
+  return found === undefined || found === null || typeof found === 'object' ? '' : String(found)
+}
+
+export function valueAt(value: Json | undefined, ...path: readonly string[]): Json | undefined {
+  let current = value
+  for (const field of path) {
+    if (!isJsonObject(current) || !Object.hasOwn(current, field)) return undefined
+    current = current[field]
+  }
+  return current
+}
+
+export function withMetadata(document: ApiDocument, changes: Metadata): ApiDocument {
+  return { ...document, metadata: { ...document.metadata, ...changes } }
+}
+
+export function without<T extends JsonObject>(value: T, ...fields: readonly string[]): T {
+  const kept = Object.entries(value).filter(([key]) => !fields.includes(key))
+  return Object.fromEntries(kept) as T
+}

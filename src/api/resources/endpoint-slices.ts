@@ -1,0 +1,169 @@
+import type { Json } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { ipFamily, parseIp } from '../../model/ip.ts'
+import { isDnsSubdomain } from '../../model/selector.ts'
+import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../document.ts'
+import {
+  duplicateField,
+  type FieldError,
+  invalidField,
+  requiredField,
+  tooManyField,
+  unsupportedField,
+} from '../schema/field-error.ts'
+import {
+  documentSchema,
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  object,
+  objectReference,
+  openObject,
+  type Schema,
+  text,
+  withDefault,
+} from '../schema/schema.ts'
+import { checkDnsLabel, checkPortNumber } from './names.ts'
+import { protocols } from './protocols.ts'
+import { column, type Resource } from './resource.ts'
+
+/** A slice holds at most 100 endpoints (spec 2.7). */
+const maxEndpoints = 100
+const maxPorts = 100
+const maxAddresses = 100
+const addressTypes = ['FQDN', 'IPv4', 'IPv6']
+
+const endpoint = object({
+  addresses: listOf(text),
+  conditions: withDefault(object({ ready: flag, serving: flag, terminating: flag }), {}),
+  hostname: text,
+  nodeName: text,
+  zone: text,
+  targetRef: objectReference,
+  deprecatedTopology: mapOf(text),
+  hints: openObject,
+})
+
+/** A null name must reach the validation, which refuses it: clients crash on it (spec 2.7). */
+const portName: Schema = { ...text, default: '', nullable: true }
+const port = object({ name: portName, protocol: withDefault(text, 'TCP'), port: integer, appProtocol: text })
+
+export function endpointSlices(dialect: Dialect): Resource {
+  return {
+    group: dialect.groups.discovery,
+    version: 'v1',
+    kind: 'EndpointSlice',
+    plural: 'endpointslices',
+    singular: 'endpointslice',
+    shortNames: [],
+    categories: [],
+    namespaced: true,
+    subresources: [],
+    schema: documentSchema({
+      addressType: text,
+      endpoints: withDefault(listOf(endpoint), []),
+      ports: withDefault(listOf(port), []),
+    }),
+    countsGeneration: true,
+    selectableFields: {},
+    columns: [
+      column('AddressType', (slice) => textAt(slice, 'addressType')),
+      column('Ports', (slice) => shorten(listAt(slice, 'ports').map((item) => textAt(item, 'port') || '*'))),
+      column('Endpoints', (slice) => shorten(listAt(slice, 'endpoints').map((item) => textAt(listAt(item, 'addresses')[0])))),
+    ],
+    strategy: {
+      validate: validateSlice,
+      validateUpdate: (slice, old) =>
+        slice['addressType'] === old['addressType']
+          ? []
+          : [invalidField('addressType', slice['addressType'], 'field is immutable')],
+    },
+  }
+}
+
+function shorten(items: readonly string[]): string {
+  if (items.length === 0) return '<unset>'
+  return items.length <= 3 ? items.join(',') : `${items.slice(0, 3).join(',')} + ${items.length - 3} more...`
+}
+
+function validateSlice(slice: ApiDocument): readonly FieldError[] {
+  const addressType = textAt(slice, 'addressType')
+  const endpoints = listAt(slice, 'endpoints')
+  return [
+    ...validateAddressType(addressType),
+    ...(endpoints.length > maxEndpoints ? [tooManyField('endpoints', endpoints.length, maxEndpoints)] : []),
+    ...endpoints.flatMap((item, index) => validateEndpoint(item, addressType, `endpoints[${index}]`)),
+    ...validatePorts(listAt(slice, 'ports')),
+  ]
+}
+
+function validateAddressType(addressType: string): readonly FieldError[] {
+  if (addressType === '') return [requiredField('addressType')]
+  return addressTypes.includes(addressType) ? [] : [unsupportedField('addressType', addressType, addressTypes)]
+}
+
+function validateEndpoint(item: Json, addressType: string, path: string): readonly FieldError[] {
+  const addresses = listAt(item, 'addresses').map((address) => textAt(address))
+  const hostname = textAt(item, 'hostname')
+  const hostnameProblem = hostname === '' ? undefined : checkDnsLabel(hostname)
+  return [
+    ...(addresses.length === 0 ? [requiredField(`${path}.addresses`, 'must contain at least 1 address')] : []),
+    ...(addresses.length > maxAddresses ? [tooManyField(`${path}.addresses`, addresses.length, maxAddresses)] : []),
+    ...addresses.flatMap((address, index) => validateAddress(address, addressType, `${path}.addresses[${index}]`)),
+    ...(hostnameProblem === undefined ? [] : [invalidField(`${path}.hostname`, hostname, hostnameProblem)]),
+  ]
+}
+
+function validateAddress(address: string, addressType: string, path: string): readonly FieldError[] {
+  if (addressType === 'FQDN') {
+    const isGood = isDnsSubdomain(address) && address.includes('.')
+    return isGood ? [] : [invalidField(path, address, 'must be a fully qualified domain name')]
+  }
+  if (addressType !== 'IPv4' && addressType !== 'IPv6') return []
+  const ip = parseIp(address)
+  if (ip !== undefined && ipFamily(ip) === addressType) return validateSpecialAddress(address, path)
+  return [invalidField(path, address, `must be a valid ${addressType} address`)]
+}
+
+/** Addresses that would turn cluster traffic against the node itself or everyone on its link. */
+function validateSpecialAddress(address: string, path: string): readonly FieldError[] {
+  const ip = address.toLowerCase()
+  if (ip === '0.0.0.0' || ip === '::') return [invalidField(path, address, `may not be unspecified (${ip})`)]
+  if (ip.startsWith('127.') || ip === '::1') {
+    return [invalidField(path, address, 'may not be in the loopback range (127.0.0.0/8, ::1/128)')]
+  }
+  if (ip.startsWith('169.254.') || /^fe[89ab]/.test(ip)) {
+    return [invalidField(path, address, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)')]
+  }
+  return /^2(2[4-9]|3\d)\.|^ff/.test(ip) ? [invalidField(path, address, 'may not be a multicast address')] : []
+}
+
+function validatePorts(ports: readonly Json[]): readonly FieldError[] {
+  const errors: FieldError[] = []
+  const names = new Set<string>()
+  if (ports.length > maxPorts) errors.push(tooManyField('ports', ports.length, maxPorts))
+  for (const [index, item] of ports.entries()) {
+    const name = textAt(item, 'name')
+    if (names.has(name)) errors.push(duplicateField(`ports[${index}].name`, name))
+    names.add(name)
+    errors.push(...validatePort(item, `ports[${index}]`))
+  }
+  return errors
+}
+
+function validatePort(item: Json, path: string): readonly FieldError[] {
+  if (isJsonObject(item) && item['name'] === null) {
+    return [invalidField(`${path}.name`, null, 'must not be null, the empty string is valid')]
+  }
+  const name = textAt(item, 'name')
+  const nameProblem = name === '' ? undefined : checkDnsLabel(name)
+  const protocol = textAt(item, 'protocol')
+  const number = valueAt(item, 'port')
+  const numberProblem = typeof number === 'number' ? checkPortNumber(number) : undefined
+  return [
+    ...(nameProblem === undefined ? [] : [invalidField(`${path}.name`, name, nameProblem)]),
+    ...(protocols.includes(protocol) ? [] : [unsupportedField(`${path}.protocol`, protocol, protocols)]),
+    ...(numberProblem === undefined ? [] : [invalidField(`${path}.port`, number, numberProblem)]),
+  ]
+}

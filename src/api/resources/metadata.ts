@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
+import type { ApiDocument, Metadata } from '../document.ts'
+import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
+import { checkDnsSubdomain } from './names.ts'
+import type { Resource } from './resource.ts'
+
+const maxAnnotationBytes = 256 * 1024
+
+const qualifiedNameRule =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+const labelValueRule =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+
+/** The rules every kind shares: name, labels, annotations, finalizers. */
+export function validateMetadata(resource: Resource, { metadata }: ApiDocument): readonly FieldError[] {
+  return [
+    ...validateName(resource, metadata.name),
+    ...validateLabels(metadata.labels),
+    ...validateAnnotations(metadata.annotations),
+    ...validateFinalizers(metadata.finalizers),
+  ]
+}
+
+/** What an update may not touch. */
+export function validateMetadataUpdate({ metadata }: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const errors: FieldError[] = []
+  if (metadata.name !== old.metadata.name) {
+    errors.push(invalidField('metadata.name', metadata.name, 'field is immutable'))
+  }
+  const before = old.metadata.finalizers ?? []
+  const added = (metadata.finalizers ?? []).filter((finalizer) => !before.includes(finalizer))
+  if (old.metadata.deletionTimestamp !== undefined && added.length > 0) {
+    const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
+    errors.push(forbiddenField('metadata.finalizers', why))
+  }
+  return errors
+}
+
+/** Whether anything beside metadata and, where it is a subresource, status differs: what `metadata.generation` counts. */
+export function isSpecChanged(resource: Resource, next: ApiDocument, old: ApiDocument): boolean {
+  return !isDeepStrictEqual(specParts(resource, next), specParts(resource, old))
+}
+
+function specParts(resource: Resource, document: ApiDocument): unknown {
+  const { metadata: _, status, ...spec } = document
+  return resource.subresources.includes('status') ? spec : { ...spec, status }
+}
+
+function validateName(resource: Resource, name: string | undefined): readonly FieldError[] {
+  if (name === undefined || name === '') {
+    return [requiredField('metadata.name', 'name or generateName is required')]
+  }
+  const problem = (resource.strategy.validateName ?? checkDnsSubdomain)(name)
+  return problem === undefined ? [] : [invalidField('metadata.name', name, problem)]
+}
+
+function validateLabels(labels: Metadata['labels']): readonly FieldError[] {
+  return Object.entries(labels ?? {}).flatMap(([key, value]) => [
+    ...(isQualifiedName(key) ? [] : [invalidField('metadata.labels', key, qualifiedNameRule)]),
+    ...(isLabelValue(value) ? [] : [invalidField('metadata.labels', value, labelValueRule)]),
+  ])
+}
+
+function validateAnnotations(annotations: Metadata['annotations']): readonly FieldError[] {
+  const entries = Object.entries(annotations ?? {})
+  const bytes = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
+  return [
+    ...entries
+      .filter(([key]) => !isQualifiedName(key.toLowerCase()))
+      .map(([key]) => invalidField('metadata.annotations', key, qualifiedNameRule)),
+    ...(bytes > maxAnnotationBytes ? [tooLongField('metadata.annotations', maxAnnotationBytes)] : []),
+  ]
+}
+
+function validateFinalizers(finalizers: readonly string[] = []): readonly FieldError[] {
+  return finalizers
+    .filter((finalizer) => !isQualifiedName(finalizer))
+    .map((finalizer) => invalidField('metadata.finalizers', finalizer, qualifiedNameRule))
+}

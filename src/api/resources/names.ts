@@ -1,0 +1,35 @@
+import { isDnsSubdomain } from '../../model/selector.ts'
+
+/** RFC 1123 label: at most 63 characters. Answers what is wrong, undefined when nothing is. */
+export function checkDnsLabel(name: string): string | undefined {
+  if (name.length > 63) return 'must be no more than 63 characters'
+  if (/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)) return undefined
+  return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+}
+
+/** RFC 1035 label: as above, and it starts with a letter; the rule for Services. */
+export function checkDns1035Label(name: string): string | undefined {
+  if (name.length > 63) return 'must be no more than 63 characters'
+  if (/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return undefined
+  return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+}
+
+/** RFC 1123 subdomain: at most 253 characters; the rule for most names. */
+export function checkDnsSubdomain(name: string): string | undefined {
+  if (name.length > 253) return 'must be no more than 253 characters'
+  if (isDnsSubdomain(name)) return undefined
+  return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+}
+
+/** IANA service name: at most 15 characters, a letter among them, no double dash; the rule for named target ports. */
+export function checkPortName(name: string): string | undefined {
+  if (name.length > 15) return 'must be no more than 15 characters'
+  if (!/^[-a-z0-9]+$/.test(name)) return 'must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)'
+  if (!/[a-z]/.test(name)) return 'must contain at least one letter (a-z)'
+  if (name.includes('--')) return 'must not contain consecutive hyphens'
+  return name.startsWith('-') || name.endsWith('-') ? 'must not begin or end with a hyphen' : undefined
+}
+
+export function checkPortNumber(port: number): string | undefined {
+  return port >= 1 && port <= 65535 ? undefined : 'must be between 1 and 65535, inclusive'
+}

@@ -1,0 +1,57 @@
+import type { Dialect } from '../../model/dialect.ts'
+import { type ApiDocument, textAt, withMetadata } from '../document.ts'
+import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
+import type { Store, StoreWrite } from '../store/store.ts'
+import { collectionPrefix } from './keys.ts'
+import { checkDnsLabel } from './names.ts'
+import { column, type Companions, type Resource, type Transition } from './resource.ts'
+
+/** `contents` are the namespaced resources: what is in a namespace goes in the commit that deletes it. */
+export function namespaces(dialect: Dialect, store: Store, contents: readonly Resource[]): Resource {
+  return {
+    group: '',
+    version: 'v1',
+    kind: 'Namespace',
+    plural: 'namespaces',
+    singular: 'namespace',
+    shortNames: ['ns'],
+    categories: [],
+    namespaced: false,
+    subresources: ['status'],
+    schema: documentSchema({ spec: withDefault(openObject, {}), status: withDefault(openObject, {}) }),
+    countsGeneration: false,
+    selectableFields: { 'status.phase': (namespace) => textAt(namespace['status'], 'phase') },
+    columns: [column('Status', (namespace) => textAt(namespace['status'], 'phase'))],
+    strategy: {
+      validateName: checkDnsLabel,
+      prepareForCreate: (namespace) => ({ ...withNameLabel(namespace, dialect), status: { phase: 'Active' } }),
+      prepareForUpdate: (namespace) => withNameLabel(namespace, dialect),
+      companions: (transition) => deleteContents(transition, store, contents),
+    },
+  }
+}
+
+/** The label by which selectors find a namespace by its name. */
+function withNameLabel(namespace: ApiDocument, dialect: Dialect): ApiDocument {
+  const { name, labels } = namespace.metadata
+  if (name === undefined) return namespace
+  return withMetadata(namespace, { labels: { ...labels, [dialect.labels.namespaceName]: name } })
+}
+
+async function deleteContents(
+  { old, next }: Transition,
+  store: Store,
+  contents: readonly Resource[],
+): Promise<Companions> {
+  const name = next === undefined ? old?.metadata.name : undefined
+  if (name === undefined) return { writes: [], errors: [] }
+  const writes: StoreWrite[] = []
+  for (const resource of contents) {
+    for (const entry of (await store.range(collectionPrefix(resource, name))).entries) {
+      const document = JSON.parse(entry.value) as ApiDocument
+      const companions = await resource.strategy.companions?.({ old: document, next: undefined })
+      writes.push({ kind: 'delete', key: entry.key, expectedRevision: entry.revision }, ...(companions?.writes ?? []))
+    }
+  }
+  return { writes, errors: [] }
+}

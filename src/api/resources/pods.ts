@@ -1,0 +1,87 @@
+import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
+import { type FieldError, requiredField } from '../schema/field-error.ts'
+import {
+  documentSchema,
+  flag,
+  integer,
+  listOf,
+  openObject,
+  type Schema,
+  text,
+  withDefault,
+} from '../schema/schema.ts'
+import { column, type Resource } from './resource.ts'
+
+const podSpec: Schema = {
+  type: 'object',
+  preserveUnknownFields: true,
+  properties: {
+    nodeName: text,
+    hostNetwork: flag,
+    restartPolicy: withDefault(text, 'Always'),
+    dnsPolicy: withDefault(text, 'ClusterFirst'),
+    schedulerName: withDefault(text, 'default-scheduler'),
+    terminationGracePeriodSeconds: withDefault(integer, 30),
+    containers: listOf(openObject),
+  },
+}
+
+/** Node and controllers read only some fields of a Pod; the others are kept as they came. */
+export function pods(): Resource {
+  return {
+    group: '',
+    version: 'v1',
+    kind: 'Pod',
+    plural: 'pods',
+    singular: 'pod',
+    shortNames: ['po'],
+    categories: ['all'],
+    namespaced: true,
+    subresources: ['status'],
+    schema: documentSchema({ spec: withDefault(podSpec, {}), status: withDefault(openObject, {}) }),
+    countsGeneration: true,
+    selectableFields: {
+      'spec.nodeName': (pod) => textAt(pod['spec'], 'nodeName'),
+      'spec.restartPolicy': (pod) => textAt(pod['spec'], 'restartPolicy'),
+      'spec.schedulerName': (pod) => textAt(pod['spec'], 'schedulerName'),
+      'spec.serviceAccountName': (pod) => textAt(pod['spec'], 'serviceAccountName'),
+      'spec.hostNetwork': (pod) => textAt(pod['spec'], 'hostNetwork') || 'false',
+      'status.phase': (pod) => textAt(pod['status'], 'phase'),
+      'status.podIP': (pod) => textAt(pod['status'], 'podIP'),
+      'status.nominatedNodeName': (pod) => textAt(pod['status'], 'nominatedNodeName'),
+    },
+    columns: [
+      column('Ready', readyCell),
+      column('Status', (pod) => (pod.metadata.deletionTimestamp === undefined ? phaseOf(pod) : 'Terminating')),
+      column('Restarts', restartsCell),
+      column('IP', (pod) => textAt(pod['status'], 'podIP') || '<none>', { wide: true }),
+      column('Node', (pod) => textAt(pod['spec'], 'nodeName') || '<none>', { wide: true }),
+    ],
+    strategy: {
+      prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending' } }),
+      validate: validatePod,
+    },
+  }
+}
+
+function validatePod(pod: ApiDocument): readonly FieldError[] {
+  const containers = listAt(pod['spec'], 'containers')
+  if (containers.length === 0) return [requiredField('spec.containers')]
+  return containers.flatMap((container, index) =>
+    textAt(container, 'name') === '' ? [requiredField(`spec.containers[${index}].name`)] : [],
+  )
+}
+
+function phaseOf(pod: ApiDocument): string {
+  return textAt(objectAt(pod['status']), 'reason') || textAt(pod['status'], 'phase')
+}
+
+function readyCell(pod: ApiDocument): string {
+  const ready = listAt(pod['status'], 'containerStatuses').filter((status) => textAt(status, 'ready') === 'true')
+  return `${ready.length}/${listAt(pod['spec'], 'containers').length}`
+}
+
+function restartsCell(pod: ApiDocument): string {
+  const counts = listAt(pod['status'], 'containerStatuses').map((status) => Number(textAt(status, 'restartCount')))
+  return String(counts.reduce((sum, count) => sum + count, 0))
+}

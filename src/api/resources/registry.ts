@@ -1,0 +1,51 @@
+import type { Dialect } from '../../model/dialect.ts'
+import { type AllocationRanges, createServiceAllocator } from '../allocation/service-allocator.ts'
+import type { Store } from '../store/store.ts'
+import { configMaps } from './config-maps.ts'
+import { endpointSlices } from './endpoint-slices.ts'
+import { endpoints } from './endpoints.ts'
+import { namespaces } from './namespaces.ts'
+import { nodes } from './nodes.ts'
+import { pods } from './pods.ts'
+import type { Resource } from './resource.ts'
+import { services } from './services.ts'
+
+/** Every resource that is served now. Custom resources come and go through `add`. */
+export class Registry {
+  readonly #resources = new Map<string, Resource>()
+
+  add(resource: Resource): void {
+    this.#resources.set(registryKey(resource.group, resource.version, resource.plural), resource)
+  }
+
+  find(group: string, version: string, plural: string): Resource | undefined {
+    return this.#resources.get(registryKey(group, version, plural))
+  }
+
+  all(): readonly Resource[] {
+    return [...this.#resources.values()]
+  }
+}
+
+function registryKey(group: string, version: string, plural: string): string {
+  return `${group}/${version}/${plural}`
+}
+
+export interface BuiltInOptions {
+  readonly store: Store
+  readonly dialect: Dialect
+  readonly ranges: AllocationRanges
+}
+
+export function createRegistry({ store, dialect, ranges }: BuiltInOptions): Registry {
+  const registry = new Registry()
+  const namespaced = [
+    pods(),
+    services(createServiceAllocator(store, ranges), ranges.serviceCidr),
+    endpoints(),
+    endpointSlices(dialect),
+    configMaps(),
+  ]
+  for (const resource of [namespaces(dialect, store, namespaced), nodes(), ...namespaced]) registry.add(resource)
+  return registry
+}

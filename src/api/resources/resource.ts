@@ -1,0 +1,72 @@
+import type { ApiDocument } from '../document.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import type { Schema } from '../schema/schema.ts'
+import type { StoreWrite } from '../store/store.ts'
+import type { Json } from '../../model/api-object.ts'
+
+export type Subresource = 'status'
+
+/** One kind that the server serves, in one version. Adding a kind is adding one of these to the registry. */
+export interface Resource {
+  /** `""` is the core group. */
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly singular: string
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly namespaced: boolean
+  readonly subresources: readonly Subresource[]
+  readonly schema: Schema
+  /** Whether `metadata.generation` counts the changes outside metadata and status. */
+  readonly countsGeneration: boolean
+  /** Beside `metadata.name` and `metadata.namespace`, which every kind has: the field's text in a document. */
+  readonly selectableFields: Readonly<Record<string, (document: ApiDocument) => string>>
+  /** Between NAME and AGE in a Table. */
+  readonly columns: readonly Column[]
+  readonly strategy: Strategy
+}
+
+export interface Column {
+  readonly name: string
+  readonly type: 'string' | 'integer'
+  /** 0 is always shown, above 0 only by `-o wide`. */
+  readonly priority: number
+  readonly cell: (document: ApiDocument) => Json
+}
+
+/** What a kind adds to the verbs. All members are pure, except that `companions` reads the store. */
+export interface Strategy {
+  /** The rule for `metadata.name`; absent means a DNS subdomain. */
+  readonly validateName?: (name: string) => string | undefined
+  readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
+  readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
+  readonly validate?: (document: ApiDocument) => readonly FieldError[]
+  readonly validateUpdate?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
+  /** Further writes that must land in the same commit: allocations with the Service, contents with the Namespace. */
+  readonly companions?: (transition: Transition) => Promise<Companions>
+}
+
+/** A create has no `old`, a delete no `next`. */
+export interface Transition {
+  readonly old: ApiDocument | undefined
+  readonly next: ApiDocument | undefined
+}
+
+export interface Companions {
+  /** `next` with what was allocated filled in; absent where it stays as it was. */
+  readonly next?: ApiDocument
+  readonly writes: readonly StoreWrite[]
+  /** Why the change cannot be: becomes a 422. */
+  readonly errors: readonly FieldError[]
+}
+
+/** `v1`, `discovery.k8s.io/v1` */
+export function apiVersionOf(resource: { readonly group: string; readonly version: string }): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
+}
+
+export function column(name: string, cell: (document: ApiDocument) => Json, options: { wide?: true } = {}): Column {
+  return { name, type: 'string', priority: options.wide === true ? 1 : 0, cell }
+}

@@ -1,0 +1,82 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isJsonObject, jsonTypeName } from '../document.ts'
+import type { Schema } from './schema.ts'
+
+/** A value whose JSON type is not the declared one. */
+export interface TypeProblem {
+  readonly path: string
+  readonly expected: string
+  readonly found: string
+}
+
+/**
+ * Brings a value into the shape its schema declares: undeclared fields are pruned, nulls that mean "absent" dropped, defaults filled
+ * in. Values of another type than declared are reported and left as they are.
+ */
+export function coerce(schema: Schema, value: Json, path = ''): { value: Json; problems: readonly TypeProblem[] } {
+  const problems: TypeProblem[] = []
+  return { value: coerceValue(schema, value, path, problems), problems }
+}
+
+function coerceValue(schema: Schema, value: Json, path: string, problems: TypeProblem[]): Json {
+  if (value === null && schema.nullable === true) return value
+  if (!hasDeclaredType(schema, value)) {
+    problems.push({ path, expected: schema.type ?? 'integer or string', found: jsonTypeName(value) })
+    return value
+  }
+  if (Array.isArray(value)) return coerceItems(schema, value, path, problems)
+  return isJsonObject(value) ? coerceObject(schema, value, path, problems) : value
+}
+
+function coerceItems(schema: Schema, items: readonly Json[], path: string, problems: TypeProblem[]): Json {
+  const itemSchema = schema.items
+  if (itemSchema === undefined) return items
+  return items.map((item, index) => coerceValue(itemSchema, item, `${path}[${index}]`, problems))
+}
+
+function coerceObject(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): JsonObject {
+  const entries: [string, Json][] = []
+  for (const [key, field] of Object.entries(value)) {
+    const fieldSchema = schemaOf(schema, key)
+    if (field === undefined || (fieldSchema === undefined && schema.preserveUnknownFields !== true)) continue
+    if (fieldSchema === undefined) entries.push([key, field])
+    else if (field !== null || fieldSchema.nullable === true)
+      entries.push([key, coerceValue(fieldSchema, field, joinPath(path, key), problems)])
+  }
+  return Object.fromEntries([...entries, ...missingDefaults(schema, value, path, problems)])
+}
+
+function missingDefaults(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): [string, Json][] {
+  const defaults: [string, Json][] = []
+  for (const [key, fieldSchema] of Object.entries(schema.properties ?? {})) {
+    const present = Object.hasOwn(value, key) && (value[key] !== null || fieldSchema.nullable === true)
+    if (fieldSchema.default === undefined || present) continue
+    defaults.push([key, coerceValue(fieldSchema, fieldSchema.default, joinPath(path, key), problems)])
+  }
+  return defaults
+}
+
+function schemaOf(schema: Schema, key: string): Schema | undefined {
+  const { properties } = schema
+  return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : schema.additionalProperties
+}
+
+function hasDeclaredType(schema: Schema, value: Json): boolean {
+  if (schema.intOrString === true) return typeof value === 'string' || Number.isSafeInteger(value)
+  switch (schema.type) {
+    case undefined:
+      return true
+    case 'object':
+      return isJsonObject(value)
+    case 'array':
+      return Array.isArray(value)
+    case 'integer':
+      return Number.isSafeInteger(value)
+    default:
+      return typeof value === schema.type
+  }
+}
+
+function joinPath(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`
+}

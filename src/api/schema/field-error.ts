@@ -1,0 +1,58 @@
+import type { Json } from '../../model/api-object.ts'
+
+/** One thing wrong with one field, in the words Kubernetes clients know; becomes a cause of a 422. */
+export interface FieldError {
+  readonly reason:
+    | 'FieldValueInvalid'
+    | 'FieldValueRequired'
+    | 'FieldValueNotSupported'
+    | 'FieldValueDuplicate'
+    | 'FieldValueForbidden'
+    | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
+  /** `spec.ports[0].port` */
+  readonly field: string
+  /** Without the field: `Required value: why`. */
+  readonly message: string
+}
+
+export function requiredField(field: string, detail = ''): FieldError {
+  return { reason: 'FieldValueRequired', field, message: join('Required value', detail) }
+}
+
+export function invalidField(field: string, value: Json | undefined, detail: string): FieldError {
+  return { reason: 'FieldValueInvalid', field, message: join(`Invalid value: ${render(value)}`, detail) }
+}
+
+export function unsupportedField(field: string, value: Json | undefined, supported: readonly string[]): FieldError {
+  const list = supported.map((text) => JSON.stringify(text)).join(', ')
+  return {
+    reason: 'FieldValueNotSupported',
+    field,
+    message: `Unsupported value: ${render(value)}: supported values: ${list}`,
+  }
+}
+
+export function duplicateField(field: string, value: Json): FieldError {
+  return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${render(value)}` }
+}
+
+export function forbiddenField(field: string, detail: string): FieldError {
+  return { reason: 'FieldValueForbidden', field, message: `Forbidden: ${detail}` }
+}
+
+export function tooLongField(field: string, limitBytes: number): FieldError {
+  return { reason: 'FieldValueTooLong', field, message: `Too long: may not be more than ${limitBytes} bytes` }
+}
+
+export function tooManyField(field: string, count: number, limit: number): FieldError {
+  return { reason: 'FieldValueTooMany', field, message: `Too many: ${count}: must have at most ${limit} items` }
+}
+
+function join(text: string, detail: string): string {
+  return detail === '' ? text : `${text}: ${detail}`
+}
+
+function render(value: Json | undefined): string {
+  return value === undefined ? 'null' : JSON.stringify(value)
+}

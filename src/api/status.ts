@@ -1,0 +1,228 @@
+import { PlatnetError } from '../model/errors.ts'
+import type { FieldError } from './schema/field-error.ts'
+
+export type StatusReason =
+  | 'BadRequest'
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'NotFound'
+  | 'MethodNotAllowed'
+  | 'NotAcceptable'
+  | 'UnsupportedMediaType'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Expired'
+  | 'RequestEntityTooLarge'
+  | 'TooManyRequests'
+  | 'Invalid'
+  | 'InternalError'
+  | 'ServiceUnavailable'
+  | 'Timeout'
+
+interface StatusCause {
+  readonly reason: string
+  readonly message: string
+  readonly field?: string
+}
+
+/** `kind` is the plural resource for most reasons and the Kind for Invalid. Absent and empty members are left out. */
+export interface StatusDetails {
+  readonly name?: string
+  readonly group?: string
+  readonly kind?: string
+  readonly uid?: string
+  readonly causes?: readonly StatusCause[]
+  readonly retryAfterSeconds?: number
+}
+
+/** What names an object in a message: its group, its plural resource and its Kind. */
+export interface ResourceNames {
+  readonly group: string
+  readonly plural: string
+  readonly kind: string
+}
+
+const httpCodes: Readonly<Record<StatusReason, number>> = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
+  InternalError: 500,
+  ServiceUnavailable: 503,
+  Timeout: 504,
+}
+
+/** An answer that is not the object asked for; becomes a Status body. */
+export class StatusError extends PlatnetError<StatusReason> {
+  readonly details: StatusDetails | undefined
+  /** A fresh continue token, given with Expired. */
+  readonly continueToken: string | undefined
+
+  constructor(
+    reason: StatusReason,
+    message: string,
+    context: { details?: StatusDetails; continueToken?: string; cause?: unknown } = {},
+  ) {
+    super(reason, message, context.cause === undefined ? {} : { cause: context.cause })
+    this.details = context.details
+    this.continueToken = context.continueToken
+  }
+
+  get httpCode(): number {
+    return httpCodes[this.code]
+  }
+}
+
+/** The Status object of a failure, as JSON text. */
+export function renderFailure(error: StatusError): string {
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: error.continueToken === undefined ? {} : { continue: error.continueToken },
+    status: 'Failure',
+    message: error.message,
+    reason: error.code,
+    ...(error.details === undefined ? {} : { details: withoutEmpty(error.details) }),
+    code: error.httpCode,
+  })
+}
+
+/** The Status object that answers a delete which removed the object at once. */
+export function renderSuccess(details: StatusDetails): string {
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: withoutEmpty(details),
+  })
+}
+
+export function badRequest(message: string, cause?: unknown): StatusError {
+  return new StatusError('BadRequest', message, { cause })
+}
+
+export function unauthorized(): StatusError {
+  return new StatusError('Unauthorized', 'Unauthorized')
+}
+
+export function forbidden(resource: ResourceNames, name: string, why: string, causes?: StatusCause[]): StatusError {
+  return new StatusError('Forbidden', `${qualifiedResource(resource)} ${quote(name)} is forbidden: ${why}`, {
+    details: { ...objectDetails(resource, name), ...(causes === undefined ? {} : { causes }) },
+  })
+}
+
+export function notFound(resource: ResourceNames, name: string): StatusError {
+  return new StatusError('NotFound', `${qualifiedResource(resource)} ${quote(name)} not found`, {
+    details: objectDetails(resource, name),
+  })
+}
+
+export function unknownPath(): StatusError {
+  return new StatusError('NotFound', 'the server could not find the requested resource', { details: {} })
+}
+
+export function methodNotAllowed(verb: string, resource: ResourceNames): StatusError {
+  return new StatusError('MethodNotAllowed', `${verb} is not supported on resources of kind ${quote(resource.plural)}`, {
+    details: { group: resource.group, kind: resource.plural },
+  })
+}
+
+export function notAcceptable(accepted: readonly string[]): StatusError {
+  return new StatusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`)
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
+  const list = accepted.join(', ')
+  const message = `the body of the request was in an unknown format - accepted media types include: ${list}`
+  return new StatusError('UnsupportedMediaType', message)
+}
+
+export function alreadyExists(resource: ResourceNames, name: string): StatusError {
+  return new StatusError('AlreadyExists', `${qualifiedResource(resource)} ${quote(name)} already exists`, {
+    details: objectDetails(resource, name),
+  })
+}
+
+const modified = 'the object has been modified; please apply your changes to the latest version and try again'
+
+export function conflict(resource: ResourceNames, name: string, why: string = modified): StatusError {
+  const object = `${qualifiedResource(resource)} ${quote(name)}`
+  return new StatusError('Conflict', `Operation cannot be fulfilled on ${object}: ${why}`, {
+    details: objectDetails(resource, name),
+  })
+}
+
+/** A revision the store no longer has, or has not had yet. */
+export function expired(requested: number, oldest: number): StatusError {
+  return new StatusError('Expired', `too old resource version: ${requested} (${oldest})`)
+}
+
+export function tooLarge(limitBytes: number): StatusError {
+  return new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limitBytes}`)
+}
+
+export function tooManyRequests(): StatusError {
+  return new StatusError('TooManyRequests', 'Too many requests, please try again later.', {
+    details: { retryAfterSeconds: 1 },
+  })
+}
+
+export function revisionTimeout(requested: number, current: number): StatusError {
+  return new StatusError('Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  })
+}
+
+export function internalError(message: string, cause?: unknown): StatusError {
+  return new StatusError('InternalError', `Internal error occurred: ${message}`, {
+    cause,
+    details: { causes: [{ reason: 'InternalError', message }] },
+  })
+}
+
+/** 422 with one cause for each field; several errors stand in brackets in the message. */
+export function invalid(resource: ResourceNames, name: string, errors: readonly FieldError[]): StatusError {
+  const texts = errors.map(({ field, message }) => `${field}: ${message}`)
+  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`
+  return new StatusError('Invalid', `${qualifiedKind(resource)} ${quote(name)} is invalid: ${list}`, {
+    details: {
+      name,
+      group: resource.group,
+      kind: resource.kind,
+      causes: errors.map(({ reason, message, field }) => ({ reason, message, field })),
+    },
+  })
+}
+
+function objectDetails(resource: ResourceNames, name: string): StatusDetails {
+  return { name, group: resource.group, kind: resource.plural }
+}
+
+function qualifiedResource(resource: ResourceNames): string {
+  return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`
+}
+
+function qualifiedKind(resource: ResourceNames): string {
+  return resource.group === '' ? resource.kind : `${resource.kind}.${resource.group}`
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text)
+}
+
+function withoutEmpty(details: StatusDetails): StatusDetails {
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== ''))
+}
