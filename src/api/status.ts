@@ -132,9 +132,13 @@ export function unknownPath(): StatusError {
 }
 
 export function methodNotAllowed(verb: string, resource: ResourceNames): StatusError {
-  return new StatusError('MethodNotAllowed', `${verb} is not supported on resources of kind ${quote(resource.plural)}`, {
-    details: { group: resource.group, kind: resource.plural },
-  })
+  return new StatusError(
+    'MethodNotAllowed',
+    `${verb} is not supported on resources of kind ${quote(resource.plural)}`,
+    {
+      details: { group: resource.group, kind: resource.plural },
+    },
+  )
 }
 
 export function notAcceptable(accepted: readonly string[]): StatusError {

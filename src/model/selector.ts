@@ -48,9 +48,9 @@ export function parseFieldSelector(text: string): FieldSelector {
     .map(parseFieldTerm)
 }
 
-/** `valueOf` gives the field's text, `""` where the object has none. */
-export function matchesFields(selector: FieldSelector, valueOf: (field: string) => string): boolean {
-  return selector.every(({ field, operator, value }) => (valueOf(field) === value) === (operator === '='))
+/** `readField` gives the field's text, `""` where the object has none. */
+export function matchesFields(selector: FieldSelector, readField: (field: string) => string): boolean {
+  return selector.every(({ field, operator, value }) => (readField(field) === value) === (operator === '='))
 }
 
 function labelValue(labels: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
@@ -198,7 +198,8 @@ function parseFieldTerm(term: string): FieldRequirement {
 }
 
 function unescapeValue(value: string, term: string): string {
-  if (/(^|[^\\])(\\\\)*=/.test(value)) throw new SelectorError(`invalid selector: '${term}'; unescaped '=' in the value`)
+  if (/(^|[^\\])(\\\\)*=/.test(value))
+    throw new SelectorError(`invalid selector: '${term}'; unescaped '=' in the value`)
   if (/(^|[^\\])(\\\\)*\\([^\\,=]|$)/.test(value)) throw new SelectorError(`invalid selector: '${term}'; bad escape`)
   return value.replaceAll(/\\([\\,=])/g, '$1')
 }

@@ -40,17 +40,17 @@ function applyOperation(state: PatchState, operation: JsonObject, index: number)
   const path = pointerOf(operation, 'path', index)
   switch (operation['op']) {
     case 'add':
-      return addAt(state.root, path, valueOf(operation, index))
+      return addAt(state.root, path, operandOf(operation, index))
     case 'remove':
       return removeAt(state.root, path)
     case 'replace':
-      return replaceAt(state.root, path, valueOf(operation, index))
+      return replaceAt(state.root, path, operandOf(operation, index))
     case 'copy':
       return copy(state, pointerOf(operation, 'from', index), path)
     case 'move':
       return move(state.root, pointerOf(operation, 'from', index), path)
     case 'test':
-      return test(state.root, path, valueOf(operation, index), index)
+      return test(state.root, path, operandOf(operation, index), index)
     default:
       throw new PatchError('malformed', `operation ${index}: unknown op ${JSON.stringify(operation['op'])}`)
   }
@@ -85,7 +85,7 @@ function pointerOf(operation: JsonObject, member: 'path' | 'from', index: number
   throw new PatchError('malformed', `operation ${index}: ${member} must be a JSON pointer`)
 }
 
-function valueOf(operation: JsonObject, index: number): MutableJson {
+function operandOf(operation: JsonObject, index: number): MutableJson {
   const value = Object.hasOwn(operation, 'value') ? operation['value'] : undefined
   if (value === undefined) throw new PatchError('malformed', `operation ${index}: value is missing`)
   return copyJson(value)

@@ -33,7 +33,8 @@ export function addAt(root: MutableJson, path: readonly string[], value: Mutable
   const token = path.at(-1)
   if (token === undefined) return value
   const parent = readAt(root, path.slice(0, -1))
-  if (Array.isArray(parent)) parent.splice(token === '-' ? parent.length : indexIn(parent.length, token, path), 0, value)
+  if (Array.isArray(parent))
+    parent.splice(token === '-' ? parent.length : indexIn(parent.length, token, path), 0, value)
   else setMember(objectIn(parent, path), token, value)
   return root
 }

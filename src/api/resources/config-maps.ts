@@ -1,8 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type ApiDocument, objectAt } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField } from '../schema/field-error.ts'
 import { documentSchema, flag, mapOf, text } from '../schema/schema.ts'
 import { column, type Resource } from './resource.ts'
-import { isDeepStrictEqual } from 'node:util'
 
 export function configMaps(): Resource {
   return {

@@ -70,7 +70,9 @@ export function endpointSlices(dialect: Dialect): Resource {
     columns: [
       column('AddressType', (slice) => textAt(slice, 'addressType')),
       column('Ports', (slice) => shorten(listAt(slice, 'ports').map((item) => textAt(item, 'port') || '*'))),
-      column('Endpoints', (slice) => shorten(listAt(slice, 'endpoints').map((item) => textAt(listAt(item, 'addresses')[0])))),
+      column('Endpoints', (slice) =>
+        shorten(listAt(slice, 'endpoints').map((item) => textAt(listAt(item, 'addresses')[0]))),
+      ),
     ],
     strategy: {
       validate: validateSlice,

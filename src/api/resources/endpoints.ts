@@ -1,16 +1,8 @@
-import { type ApiDocument, listAt, textAt } from '../document.ts'
-import {
-  documentSchema,
-  integer,
-  listOf,
-  object,
-  objectReference,
-  text,
-  withDefault,
-} from '../schema/schema.ts'
-import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
-import { parseIp } from '../../model/ip.ts'
 import type { Json } from '../../model/api-object.ts'
+import { parseIp } from '../../model/ip.ts'
+import { type ApiDocument, listAt, textAt } from '../document.ts'
+import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
+import { documentSchema, integer, listOf, object, objectReference, text, withDefault } from '../schema/schema.ts'
 import { checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
@@ -54,7 +46,9 @@ function validateAddresses(item: Json, list: string, path: string): readonly Fie
   return listAt(item, list).flatMap((entry, index) => {
     const ip = textAt(entry, 'ip')
     if (parseIp(ip) !== undefined) return []
-    return [invalidField(`${path}.${list}[${index}].ip`, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]
+    return [
+      invalidField(`${path}.${list}[${index}].ip`, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'),
+    ]
   })
 }
 

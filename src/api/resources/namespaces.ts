@@ -4,7 +4,7 @@ import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
 import type { Store, StoreWrite } from '../store/store.ts'
 import { collectionPrefix } from './keys.ts'
 import { checkDnsLabel } from './names.ts'
-import { column, type Companions, type Resource, type Transition } from './resource.ts'
+import { type Companions, column, type Resource, type Transition } from './resource.ts'
 
 /** `contents` are the namespaced resources: what is in a namespace goes in the commit that deletes it. */
 export function namespaces(dialect: Dialect, store: Store, contents: readonly Resource[]): Resource {

@@ -35,5 +35,10 @@ function nodeStatus(node: ApiDocument): string {
 
 function internalIp(node: ApiDocument): string {
   const addresses = listAt(node['status'], 'addresses')
-  return textAt(addresses.find((address) => textAt(address, 'type') === 'InternalIP'), 'address') || '<none>'
+  return (
+    textAt(
+      addresses.find((address) => textAt(address, 'type') === 'InternalIP'),
+      'address',
+    ) || '<none>'
+  )
 }

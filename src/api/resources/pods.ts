@@ -1,15 +1,6 @@
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { type FieldError, requiredField } from '../schema/field-error.ts'
-import {
-  documentSchema,
-  flag,
-  integer,
-  listOf,
-  openObject,
-  type Schema,
-  text,
-  withDefault,
-} from '../schema/schema.ts'
+import { documentSchema, flag, integer, listOf, openObject, type Schema, text, withDefault } from '../schema/schema.ts'
 import { column, type Resource } from './resource.ts'
 
 const podSpec: Schema = {

@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { IpFamily } from '../../model/ip.ts'
+import { without } from '../document.ts'
+import { type ServicePortSpec, type ServiceSpec, usesClusterIp, usesNodePorts } from './service-spec.ts'
+
+const defaultAffinitySeconds = 10_800
+
+/** The defaults that depend on other fields; the unconditional ones stand in the schema. */
+export function defaultService(spec: ServiceSpec, family: IpFamily): ServiceSpec {
+  const ports = spec.ports?.map(defaultTargetPort)
+  return {
+    ...defaultAffinity(spec),
+    ...(ports === undefined ? {} : { ports }),
+    ...defaultTrafficPolicies(spec),
+    ...defaultFamilies(spec, family),
+    ...mirrorClusterIp(spec),
+  }
+}
+
+/**
+ * An update that leaves out what the server once chose keeps it, and what only the old type needed goes: so a manifest without
+ * addresses can be put again and again, and a NodePort Service can become a ClusterIP one.
+ */
+export function carryAllocations(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  return carryNodePorts(dropOldTypeFields(carryClusterIp(spec, old), old), old)
+}
+
+function defaultTargetPort(port: ServicePortSpec): ServicePortSpec {
+  const isGiven = port.targetPort !== undefined && port.targetPort !== '' && port.targetPort !== 0
+  return isGiven || port.port === undefined ? port : { ...port, targetPort: port.port }
+}
+
+function defaultAffinity(spec: ServiceSpec): ServiceSpec {
+  if (spec.sessionAffinity !== 'ClientIP') return without(spec, 'sessionAffinityConfig')
+  const timeoutSeconds = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? defaultAffinitySeconds
+  return { ...spec, sessionAffinityConfig: { clientIP: { timeoutSeconds } } }
+}
+
+function defaultTrafficPolicies(spec: ServiceSpec): Partial<ServiceSpec> {
+  if (spec.type === 'ExternalName') return {}
+  const isExternal = usesNodePorts(spec) || (spec.externalIPs ?? []).length > 0
+  return {
+    internalTrafficPolicy: spec.internalTrafficPolicy ?? 'Cluster',
+    ...(isExternal ? { externalTrafficPolicy: spec.externalTrafficPolicy ?? 'Cluster' } : {}),
+    ...(spec.type === 'LoadBalancer'
+      ? { allocateLoadBalancerNodePorts: spec.allocateLoadBalancerNodePorts ?? true }
+      : {}),
+  }
+}
+
+/** The cluster has one address family, so a Service that prefers two gets one. */
+function defaultFamilies(spec: ServiceSpec, family: IpFamily): Partial<ServiceSpec> {
+  if (spec.type === 'ExternalName') return {}
+  return { ipFamilies: spec.ipFamilies ?? [family], ipFamilyPolicy: spec.ipFamilyPolicy ?? 'SingleStack' }
+}
+
+function mirrorClusterIp(spec: ServiceSpec): Partial<ServiceSpec> {
+  const first = spec.clusterIP || spec.clusterIPs?.[0]
+  if (first === undefined || first === '' || spec.type === 'ExternalName') return {}
+  return { clusterIP: spec.clusterIP || first, clusterIPs: spec.clusterIPs ?? [first] }
+}
+
+function carryClusterIp(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  if (spec.type === 'ExternalName') {
+    return isDeepStrictEqual(spec.clusterIP ?? '', old.clusterIP ?? '')
+      ? without(spec, 'clusterIP', 'clusterIPs')
+      : spec
+  }
+  const isOnlyMirrorOld = spec.clusterIP !== old.clusterIP && isDeepStrictEqual(spec.clusterIPs, old.clusterIPs)
+  const current = isOnlyMirrorOld ? without(spec, 'clusterIPs') : spec
+  const isUnset = !current.clusterIP && (current.clusterIPs ?? []).length === 0
+  if (!isUnset || old.clusterIP === undefined || old.type === 'ExternalName') return current
+  return { ...current, clusterIP: old.clusterIP, clusterIPs: old.clusterIPs ?? [old.clusterIP] }
+}
+
+function dropOldTypeFields(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  if (usesNodePorts(spec) || !usesNodePorts(old)) return spec
+  const oldNodePorts = (old.ports ?? []).map(({ nodePort }) => nodePort)
+  const ports = (spec.ports ?? []).map((port) =>
+    oldNodePorts.includes(port.nodePort) ? without(port, 'nodePort') : port,
+  )
+  const isPolicyOld = spec.externalTrafficPolicy === old.externalTrafficPolicy
+  const keepsPolicy = !isPolicyOld || (spec.externalIPs ?? []).length > 0
+  const typeFields = keepsPolicy ? [] : ['externalTrafficPolicy']
+  return { ...without(spec, 'allocateLoadBalancerNodePorts', ...typeFields), ports }
+}
+
+function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  if (!usesNodePorts(spec) || spec.ports === undefined) return spec
+  const asked = new Set(spec.ports.map(({ nodePort }) => nodePort))
+  const ports = spec.ports.map((port) => {
+    if (port.nodePort !== undefined && port.nodePort !== 0) return port
+    const before = old.ports?.find((other) => other.port === port.port && other.protocol === port.protocol)
+    const kept = before?.nodePort
+    return kept === undefined || asked.has(kept) ? port : { ...port, nodePort: kept }
+  })
+  return { ...spec, ports }
+}
+
+/** Whether the virtual address may not change any more: it was given and is still needed. */
+export function isClusterIpFixed(spec: ServiceSpec, old: ServiceSpec): boolean {
+  return old.type !== 'ExternalName' && spec.type !== 'ExternalName' && (usesClusterIp(old) || old.clusterIP === 'None')
+}

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type IpFamily, parseIp } from '../../model/ip.ts'
+import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
+import {
+  duplicateField,
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+  unsupportedField,
+} from '../schema/field-error.ts'
+import { checkDnsLabel, checkDnsSubdomain, checkPortName, checkPortNumber } from './names.ts'
+import { protocols } from './protocols.ts'
+import { isClusterIpFixed } from './service-defaults.ts'
+import { isHeadless, type ServicePortSpec, type ServiceSpec, usesNodePorts } from './service-spec.ts'
+
+const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
+const policies = ['Cluster', 'Local']
+const badIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
+
+export function validateService(spec: ServiceSpec, family: IpFamily): readonly FieldError[] {
+  return [
+    ...oneOf('spec.type', spec.type, types),
+    ...validateTypeFields(spec),
+    ...validatePorts(spec),
+    ...validateSelector(spec),
+    ...validateAffinity(spec),
+    ...validateClusterIps(spec),
+    ...validateExternalIps(spec),
+    ...validatePolicies(spec),
+    ...validateFamilies(spec, family),
+  ]
+}
+
+export function validateServiceUpdate(spec: ServiceSpec, old: ServiceSpec): readonly FieldError[] {
+  if (!isClusterIpFixed(spec, old) || isDeepStrictEqual(spec.clusterIPs, old.clusterIPs)) return []
+  return [invalidField('spec.clusterIPs[0]', [...(spec.clusterIPs ?? [])], 'may not change once set')]
+}
+
+function oneOf(field: string, value: string | undefined, supported: readonly string[]): readonly FieldError[] {
+  return value === undefined || supported.includes(value) ? [] : [unsupportedField(field, value, supported)]
+}
+
+function problem(field: string, value: string | number, why: string | undefined): readonly FieldError[] {
+  return why === undefined ? [] : [invalidField(field, value, why)]
+}
+
+function validateTypeFields(spec: ServiceSpec): readonly FieldError[] {
+  if (spec.type === 'ExternalName') {
+    const name = (spec.externalName ?? '').replace(/\.$/, '')
+    return [
+      ...(name === ''
+        ? [requiredField('spec.externalName')]
+        : problem('spec.externalName', name, checkDnsSubdomain(name))),
+      ...(spec.clusterIP ? [forbiddenField('spec.clusterIPs', "may not be set when `type` is 'ExternalName'")] : []),
+    ]
+  }
+  if (!isHeadless(spec) || !usesNodePorts(spec)) return []
+  return [invalidField('spec.clusterIPs[0]', ['None'], `may not be set to 'None' for ${spec.type} services`)]
+}
+
+function validatePorts(spec: ServiceSpec): readonly FieldError[] {
+  const ports = spec.ports ?? []
+  const mayBeEmpty = isHeadless(spec) || spec.type === 'ExternalName'
+  if (ports.length === 0) return mayBeEmpty ? [] : [requiredField('spec.ports')]
+  return [...ports.flatMap((port, index) => validatePort(port, spec, `spec.ports[${index}]`)), ...findDuplicates(ports)]
+}
+
+function validatePort(port: ServicePortSpec, spec: ServiceSpec, path: string): readonly FieldError[] {
+  const { name = '', port: number = 0, targetPort, nodePort = 0 } = port
+  const isNameMissing = name === '' && (spec.ports ?? []).length > 1
+  const nodePortRule = `may not be used when \`type\` is '${spec.type}'`
+  return [
+    ...(isNameMissing ? [requiredField(`${path}.name`)] : []),
+    ...(name === '' ? [] : problem(`${path}.name`, name, checkDnsLabel(name))),
+    ...problem(`${path}.port`, number, checkPortNumber(number)),
+    ...oneOf(`${path}.protocol`, port.protocol, protocols),
+    ...validateTargetPort(targetPort, `${path}.targetPort`),
+    ...(nodePort !== 0 && !usesNodePorts(spec) ? [forbiddenField(`${path}.nodePort`, nodePortRule)] : []),
+  ]
+}
+
+function validateTargetPort(target: number | string | undefined, path: string): readonly FieldError[] {
+  if (target === undefined) return []
+  return problem(path, target, typeof target === 'number' ? checkPortNumber(target) : checkPortName(target))
+}
+
+function findDuplicates(ports: readonly ServicePortSpec[]): readonly FieldError[] {
+  const seen = new Set<string>()
+  const isRepeated = (key: string) => seen.has(key) || !seen.add(key)
+  return ports.flatMap(({ name = '', port = 0, protocol, nodePort = 0 }, index) => [
+    ...(name !== '' && isRepeated(`name ${name}`) ? [duplicateField(`spec.ports[${index}].name`, name)] : []),
+    ...(isRepeated(`port ${protocol} ${port}`) ? [duplicateField(`spec.ports[${index}]`, { port, protocol })] : []),
+    ...(nodePort !== 0 && isRepeated(`node port ${protocol} ${nodePort}`)
+      ? [duplicateField(`spec.ports[${index}].nodePort`, nodePort)]
+      : []),
+  ])
+}
+
+function validateSelector(spec: ServiceSpec): readonly FieldError[] {
+  return Object.entries(spec.selector ?? {}).flatMap(([key, value]) => [
+    ...(isQualifiedName(key) ? [] : [invalidField('spec.selector', key, 'must be a qualified name')]),
+    ...(isLabelValue(value) ? [] : [invalidField('spec.selector', value, 'must be a valid label value')]),
+  ])
+}
+
+function validateAffinity(spec: ServiceSpec): readonly FieldError[] {
+  const errors = oneOf('spec.sessionAffinity', spec.sessionAffinity, ['ClientIP', 'None'])
+  const seconds = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds
+  if (seconds === undefined || (seconds > 0 && seconds <= 86_400)) return errors
+  const field = 'spec.sessionAffinityConfig.clientIP.timeoutSeconds'
+  return [...errors, invalidField(field, seconds, 'must be greater than 0 and less than 86400')]
+}
+
+function validateClusterIps(spec: ServiceSpec): readonly FieldError[] {
+  const addresses = spec.clusterIPs ?? []
+  if (spec.type === 'ExternalName' || addresses.length === 0) return []
+  const isFirstMirrored = addresses[0] === spec.clusterIP
+  return [
+    ...(isFirstMirrored ? [] : [invalidField('spec.clusterIPs', [...addresses], 'first value must match `clusterIP`')]),
+    ...(addresses.length > 1
+      ? [
+          invalidField(
+            'spec.clusterIPs',
+            [...addresses],
+            'may only hold one value: this cluster has one address family',
+          ),
+        ]
+      : []),
+    ...addresses
+      .filter((address) => address !== 'None' && parseIp(address) === undefined)
+      .map((_, index) => invalidField(`spec.clusterIPs[${index}]`, [...addresses], badIp)),
+  ]
+}
+
+function validateExternalIps(spec: ServiceSpec): readonly FieldError[] {
+  return (spec.externalIPs ?? []).flatMap((address, index) =>
+    parseIp(address) === undefined ? [invalidField(`spec.externalIPs[${index}]`, address, badIp)] : [],
+  )
+}
+
+function validatePolicies(spec: ServiceSpec): readonly FieldError[] {
+  const { externalTrafficPolicy, internalTrafficPolicy } = spec
+  const isExternal = usesNodePorts(spec) || (spec.externalIPs ?? []).length > 0
+  const why = 'may only be set for externally-accessible services'
+  return [
+    ...oneOf('spec.internalTrafficPolicy', internalTrafficPolicy, policies),
+    ...oneOf('spec.externalTrafficPolicy', externalTrafficPolicy, policies),
+    ...(externalTrafficPolicy !== undefined && !isExternal
+      ? [invalidField('spec.externalTrafficPolicy', externalTrafficPolicy, why)]
+      : []),
+  ]
+}
+
+function validateFamilies(spec: ServiceSpec, family: IpFamily): readonly FieldError[] {
+  if (spec.type === 'ExternalName') return []
+  const policyNames = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
+  return [
+    ...oneOf('spec.ipFamilyPolicy', spec.ipFamilyPolicy, policyNames),
+    ...(spec.ipFamilyPolicy === 'RequireDualStack'
+      ? [
+          invalidField(
+            'spec.ipFamilyPolicy',
+            spec.ipFamilyPolicy,
+            'this cluster is not configured for dual-stack services',
+          ),
+        ]
+      : []),
+    ...(spec.ipFamilies ?? []).flatMap((asked, index) =>
+      asked === family ? [] : [invalidField(`spec.ipFamilies[${index}]`, asked, 'not configured on this cluster')],
+    ),
+  ]
+}

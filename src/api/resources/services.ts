@@ -1,0 +1,79 @@
+import { type Cidr, type IpFamily, ipFamily } from '../../model/ip.ts'
+import type { ApiDocument } from '../document.ts'
+import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
+import { checkDns1035Label } from './names.ts'
+import { column, type Resource, type Strategy } from './resource.ts'
+import { carryAllocations, defaultService } from './service-defaults.ts'
+import { serviceSpec, serviceSpecSchema } from './service-spec.ts'
+import { validateService, validateServiceUpdate } from './service-validation.ts'
+
+/** `allocate` fills in addresses and ports and answers the writes that hold them. */
+export function services(allocate: NonNullable<Strategy['companions']>, serviceCidr: Cidr): Resource {
+  return {
+    group: '',
+    version: 'v1',
+    kind: 'Service',
+    plural: 'services',
+    singular: 'service',
+    shortNames: ['svc'],
+    categories: ['all'],
+    namespaced: true,
+    subresources: ['status'],
+    schema: documentSchema({
+      spec: withDefault(serviceSpecSchema, {}),
+      status: withDefault(openObject, { loadBalancer: {} }),
+    }),
+    countsGeneration: false,
+    selectableFields: {
+      'spec.clusterIP': (service) => serviceSpec(service).clusterIP ?? '',
+      'spec.type': (service) => serviceSpec(service).type,
+    },
+    columns: [
+      column('Type', (service) => serviceSpec(service).type),
+      column('Cluster-IP', (service) => serviceSpec(service).clusterIP ?? '<none>'),
+      column('External-IP', externalIpCell),
+      column('Port(s)', portsCell),
+      column('Selector', selectorCell, { wide: true }),
+    ],
+    strategy: serviceStrategy(allocate, ipFamily(serviceCidr)),
+  }
+}
+
+function serviceStrategy(allocate: NonNullable<Strategy['companions']>, family: IpFamily): Strategy {
+  return {
+    validateName: checkDns1035Label,
+    prepareForCreate: (service) => ({
+      ...service,
+      spec: defaultService(serviceSpec(service), family),
+      status: { loadBalancer: {} },
+    }),
+    prepareForUpdate: (service, old) => ({
+      ...service,
+      spec: defaultService(carryAllocations(serviceSpec(service), serviceSpec(old)), family),
+    }),
+    validate: (service) => validateService(serviceSpec(service), family),
+    validateUpdate: (service, old) => validateServiceUpdate(serviceSpec(service), serviceSpec(old)),
+    companions: allocate,
+  }
+}
+
+function externalIpCell(service: ApiDocument): string {
+  const spec = serviceSpec(service)
+  if (spec.type === 'ExternalName') return spec.externalName ?? ''
+  const external = (spec.externalIPs ?? []).join(',')
+  return external || (spec.type === 'LoadBalancer' ? '<pending>' : '<none>')
+}
+
+function portsCell(service: ApiDocument): string {
+  const ports = serviceSpec(service).ports ?? []
+  if (ports.length === 0) return '<none>'
+  return ports
+    .map(({ port, nodePort, protocol }) => (nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`))
+    .join(',')
+}
+
+function selectorCell(service: ApiDocument): string {
+  const selector = serviceSpec(service).selector ?? {}
+  const terms = Object.entries(selector).map(([key, value]) => `${key}=${value}`)
+  return terms.length === 0 ? '<none>' : terms.join(',')
+}
