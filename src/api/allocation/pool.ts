@@ -1,4 +1,4 @@
-import type { Store, StoreWrite } from '../store/store.ts'
+import type { Store, StoreWrite } from '../store/index.ts'
 import { type Band, findFree } from './band.ts'
 
 /** A band of numbers, each taken while its key is in the store. The value is the key of the object that holds it. */

@@ -12,7 +12,7 @@ import {
 } from '../resources/service-spec.ts'
 import { type FieldError, invalidField } from '../schema/field-error.ts'
 import { internalError } from '../status.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../store/index.ts'
 import { type Pool, PoolTransaction } from './pool.ts'
 import { clusterIpPool, nodePortPool, type PortRange } from './pools.ts'
 

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt, withMetadata } from '../document.ts'
 import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
-import type { Store, StoreWrite } from '../store/store.ts'
+import type { Store, StoreWrite } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
 import { checkDnsLabel } from './names.ts'
 import { type Companions, column, type Resource, type Transition } from './resource.ts'

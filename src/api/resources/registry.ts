@@ -1,6 +1,6 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type AllocationRanges, createServiceAllocator } from '../allocation/service-allocator.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../store/index.ts'
 import { configMaps } from './config-maps.ts'
 import { endpointSlices } from './endpoint-slices.ts'
 import { endpoints } from './endpoints.ts'

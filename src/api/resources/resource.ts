@@ -2,7 +2,7 @@ import type { Json } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
-import type { StoreWrite } from '../store/store.ts'
+import type { StoreWrite } from '../store/index.ts'
 
 export type Subresource = 'status'
 

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import type { Json } from '../../model/api-object.ts'
+import { badRequest, tooLarge, unsupportedMediaType } from '../status.ts'
+import type { Patch } from '../verbs/patch.ts'
+import { parseJsonBody, parseYamlBody } from './json-text.ts'
+
+/** 3 MiB, as Kubernetes. */
+const maxBodyBytes = 3 * 1024 * 1024
+
+type Decoder = (bytes: Uint8Array) => Json
+
+/** The object formats by media type; a protobuf decoder would be one more line. */
+const decoders: Readonly<Record<string, Decoder>> = {
+  'application/json': parseJsonBody,
+  'application/yaml': parseYamlBody,
+}
+
+const patchTypes: Readonly<Record<string, Patch['type']>> = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+}
+
+/** Collects the body. Throws a 413 as soon as it is known to be too large. */
+async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    if (bytes > maxBodyBytes) throw tooLarge(maxBodyBytes)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** An object in the format that Content-Type names (JSON where it is absent); otherwise a 415. */
+export async function readObject(request: IncomingMessage): Promise<Json> {
+  const decode = decoderOf(request)
+  const bytes = await readBody(request)
+  if (bytes.length === 0) throw badRequest('the body of the request is empty, expected an object')
+  return decode(bytes)
+}
+
+/** Undefined for an empty body. */
+export async function readOptionalObject(request: IncomingMessage): Promise<Json | undefined> {
+  const bytes = await readBody(request)
+  return bytes.length === 0 ? undefined : decoderOf(request)(bytes)
+}
+
+export async function readPatch(request: IncomingMessage): Promise<Patch> {
+  const type = patchTypes[mediaTypeOf(request)]
+  if (type === undefined) throw unsupportedMediaType(Object.keys(patchTypes))
+  return { type, body: parseJsonBody(await readBody(request)) }
+}
+
+function decoderOf(request: IncomingMessage): Decoder {
+  const decode = decoders[mediaTypeOf(request) || 'application/json']
+  if (decode === undefined) throw unsupportedMediaType(Object.keys(decoders))
+  return decode
+}
+
+function mediaTypeOf(request: IncomingMessage): string {
+  return (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}

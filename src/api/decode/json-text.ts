@@ -1,0 +1,47 @@
+import { parse as parseYamlText } from 'yaml'
+import type { Json } from '../../model/api-object.ts'
+import { badRequest } from '../status.ts'
+
+/** Deeper than any object of ours, shallow enough that recursion over a body never overflows the stack. */
+const maxDepth = 1_000
+
+/** Throws a 400 for text that is not UTF-8, not JSON, or nested too deeply. */
+export function parseJsonBody(bytes: Uint8Array): Json {
+  const text = decodeUtf8(bytes)
+  assertDepth(text)
+  try {
+    return JSON.parse(text) as Json
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    throw badRequest(`the body of the request is not valid JSON: ${why}`, thrown)
+  }
+}
+
+/** YAML of one document; what JSON cannot say (dates, NaN) becomes what JSON.stringify makes of it. */
+export function parseYamlBody(bytes: Uint8Array): Json {
+  const text = decodeUtf8(bytes)
+  try {
+    return JSON.parse(JSON.stringify(parseYamlText(text, { maxAliasCount: 100, logLevel: 'error' }) ?? null)) as Json
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    throw badRequest(`the body of the request is not valid YAML: ${why}`, thrown)
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (thrown) {
+    throw badRequest('the body of the request is not valid UTF-8', thrown)
+  }
+}
+
+/** Counts brackets outside of strings; text that is not JSON is left to the parser. */
+function assertDepth(text: string): void {
+  let depth = 0
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (token === '{' || token === '[') depth++
+    else if (token === '}' || token === ']') depth--
+    if (depth > maxDepth) throw badRequest(`the body of the request is nested more than ${maxDepth} levels deep`)
+  }
+}

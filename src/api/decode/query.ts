@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { badRequest } from '../status.ts'
+
+const flag = z.enum(['true', 'false', '1', '0', '']).transform((text) => text === 'true' || text === '1')
+const count = z.string().regex(/^\d{1,15}$/, 'expected a whole number')
+const number = count.transform(Number)
+
+const listShape = z.object({
+  labelSelector: z.string().optional(),
+  fieldSelector: z.string().optional(),
+  limit: number.transform((limit) => limit || undefined).optional(),
+  continue: z
+    .string()
+    .transform((token) => token || undefined)
+    .optional(),
+  resourceVersion: z.union([z.literal('').transform(() => undefined), number]).optional(),
+  resourceVersionMatch: z.enum(['Exact', 'NotOlderThan']).optional(),
+  watch: flag.default(false),
+  timeoutSeconds: number.optional(),
+  allowWatchBookmarks: flag.default(false),
+  sendInitialEvents: flag.default(false),
+})
+
+/** What a list or watch asks for; absent members were not given. */
+export type ListOptions = z.infer<typeof listShape>
+
+/** Unknown parameters are ignored, as Kubernetes does; a known one of the wrong form is a 400. */
+export function parseListOptions(query: URLSearchParams): ListOptions {
+  return parseQuery(listShape, query)
+}
+
+const writeShape = z.object({ dryRun: z.enum(['All', '']).optional() })
+
+export function parseDryRun(query: URLSearchParams): boolean {
+  return parseQuery(writeShape, query).dryRun === 'All'
+}
+
+function parseQuery<T>(shape: z.ZodType<T>, query: URLSearchParams): T {
+  const parsed = shape.safeParse(Object.fromEntries(query))
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `query parameter ${issue.path.join('.')}: ${issue.message}`)
+  throw badRequest(problems.join(', '), parsed.error)
+}

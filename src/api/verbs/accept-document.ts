@@ -1,0 +1,40 @@
+import type { Json } from '../../model/api-object.ts'
+import { type ApiDocument, isJsonObject, jsonTypeName } from '../document.ts'
+import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import { coerce, type TypeProblem } from '../schema/coerce.ts'
+import { badRequest, type StatusError } from '../status.ts'
+import type { Target } from './verb-context.ts'
+
+/** Makes a decoded body a document of the target's kind: types checked, unknown fields pruned, defaults filled in. */
+export function acceptDocument(target: Target, body: Json): ApiDocument {
+  if (!isJsonObject(body)) throw badRequest(`expected an object in the body, found ${jsonTypeName(body)}`)
+  const { resource } = target
+  const apiVersion = apiVersionOf(resource)
+  assertSame('API version', body['apiVersion'], apiVersion)
+  assertSame('kind', body['kind'], resource.kind)
+  const { value, problems } = coerce(resource.schema, { ...body, kind: resource.kind, apiVersion })
+  if (problems.length > 0) throw typeError(resource, problems)
+  return placeInNamespace(target, value as ApiDocument)
+}
+
+function assertSame(what: string, found: Json | undefined, expected: string): void {
+  if (found === undefined || found === '' || found === expected) return
+  const shown = typeof found === 'string' ? found : JSON.stringify(found)
+  throw badRequest(`the ${what} in the data (${shown}) does not match the expected ${what} (${expected})`)
+}
+
+function typeError(resource: Resource, problems: readonly TypeProblem[]): StatusError {
+  const list = problems.map(({ path, expected, found }) => `${path}: expected ${expected}, found ${found}`).join(', ')
+  const { kind, version } = resource
+  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${list}`)
+}
+
+function placeInNamespace(target: Target, document: ApiDocument): ApiDocument {
+  const { namespace: _, ...metadata } = document.metadata
+  const given = document.metadata.namespace ?? ''
+  if (given !== '' && given !== (target.namespace ?? '')) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+  const placed = target.namespace === undefined ? metadata : { ...metadata, namespace: target.namespace }
+  return { ...document, metadata: placed }
+}

@@ -1,0 +1,50 @@
+import type { ApiDocument } from '../document.ts'
+import { toStoredText } from '../encode/stored-text.ts'
+import { storeKey } from '../resources/keys.ts'
+import type { Companions, Transition } from '../resources/resource.ts'
+import { internalError, invalid } from '../status.ts'
+import type { StoreWrite } from '../store/index.ts'
+import type { Target, VerbContext, WriteOptions } from './verb-context.ts'
+
+/** One object's change: from `old`, stored at `revision` (0: not stored), to `next` (absent: deleted). */
+export interface Change extends Transition {
+  readonly target: Target
+  readonly name: string
+  readonly revision: number
+}
+
+export type ChangeResult =
+  | { readonly kind: 'done'; readonly next: ApiDocument | undefined; readonly revision: number }
+  /** The object itself had been changed by someone else. */
+  | { readonly kind: 'outdated' }
+
+const attempts = 16
+
+/**
+ * Writes a change with its companions in one commit. Lost races for a companion (an address taken a moment ago) are planned
+ * anew here; a lost race for the object itself is the caller's to solve.
+ */
+export async function commitChange(context: VerbContext, change: Change, options: WriteOptions): Promise<ChangeResult> {
+  const key = storeKey(change.target.resource, change.target.namespace, change.name)
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const companions = await planCompanions(change)
+    const next = companions.next ?? change.next
+    if (options.dryRun) return { kind: 'done', next, revision: change.revision }
+    const result = await context.store.commit([ownWrite(key, next, change.revision), ...companions.writes])
+    if (result.kind === 'committed') return { kind: 'done', next, revision: result.revision }
+    if (result.key === key) return { kind: 'outdated' }
+  }
+  throw internalError('the write met other writers too often; please try again')
+}
+
+async function planCompanions(change: Change): Promise<Companions> {
+  const { resource } = change.target
+  const companions = (await resource.strategy.companions?.(change)) ?? { writes: [], errors: [] }
+  if (companions.errors.length > 0) throw invalid(resource, change.name, companions.errors)
+  return companions
+}
+
+function ownWrite(key: string, next: ApiDocument | undefined, expectedRevision: number): StoreWrite {
+  if (next === undefined) return { kind: 'delete', key, expectedRevision }
+  return { kind: 'put', key, value: toStoredText(next), expectedRevision }
+}

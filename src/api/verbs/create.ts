@@ -1,0 +1,93 @@
+import type { Json } from '../../model/api-object.ts'
+import { type ApiDocument, textAt, without } from '../document.ts'
+import { parseStored } from '../encode/stored-text.ts'
+import { storeKey } from '../resources/keys.ts'
+import { validateMetadata } from '../resources/metadata.ts'
+import type { Resource } from '../resources/resource.ts'
+import { alreadyExists, forbidden, invalid, notFound } from '../status.ts'
+import { acceptDocument } from './accept-document.ts'
+import { objectAnswer } from './answers.ts'
+import { commitChange } from './commit-change.ts'
+import type { Answer, Target, VerbContext, WriteOptions } from './verb-context.ts'
+
+const generatedNameAttempts = 8
+const generatedNameLetters = 'bcdfghjklmnpqrstvwxz2456789'
+const generatedNameLength = 5
+const generatedBaseLength = 58
+
+/** 201 and the object; 409 AlreadyExists, 404 for the namespace, 422. */
+export async function createObject(
+  context: VerbContext,
+  target: Target,
+  body: Json,
+  options: WriteOptions,
+): Promise<Answer> {
+  const accepted = acceptDocument(target, body)
+  const isNameGenerated = !accepted.metadata.name && Boolean(accepted.metadata.generateName)
+  for (let attempt = 1; ; attempt++) {
+    const document = prepare(context, target.resource, accepted)
+    const name = validName(target.resource, document)
+    await assertNamespaceOpen(context, target, name)
+    const exists = (await context.store.get(storeKey(target.resource, target.namespace, name))) !== undefined
+    const change = { target, name, old: undefined, next: document, revision: 0 }
+    const result = exists ? undefined : await commitChange(context, change, options)
+    if (result?.kind === 'done') return objectAnswer(target.resource, result.next ?? document, result.revision, 201)
+    if (!isNameGenerated || attempt === generatedNameAttempts) throw alreadyExists(target.resource, name)
+  }
+}
+
+function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument): ApiDocument {
+  const document = resource.subresources.includes('status') ? without(accepted, 'status') : accepted
+  const own = without(
+    document.metadata,
+    'resourceVersion',
+    'generation',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+    'managedFields',
+  )
+  const metadata = {
+    ...own,
+    ...nameOf(context, accepted),
+    uid: context.newUid(),
+    creationTimestamp: formatTime(context.now()),
+    ...(resource.countsGeneration ? { generation: 1 } : {}),
+  }
+  const prepared = { ...document, metadata }
+  return resource.strategy.prepareForCreate?.(prepared) ?? prepared
+}
+
+function nameOf(context: VerbContext, { metadata }: ApiDocument): { name?: string } {
+  if (metadata.name || !metadata.generateName) return {}
+  const letters = Array.from(
+    { length: generatedNameLength },
+    () => generatedNameLetters[context.pickBelow(generatedNameLetters.length)],
+  )
+  return { name: `${metadata.generateName.slice(0, generatedBaseLength)}${letters.join('')}` }
+}
+
+function validName(resource: Resource, document: ApiDocument): string {
+  const errors = [...validateMetadata(resource, document), ...(resource.strategy.validate?.(document) ?? [])]
+  const name = document.metadata.name ?? ''
+  if (errors.length > 0) throw invalid(resource, name, errors)
+  return name
+}
+
+async function assertNamespaceOpen(context: VerbContext, target: Target, name: string): Promise<void> {
+  if (target.namespace === undefined) return
+  const entry = await context.store.get(storeKey({ plural: 'namespaces' }, undefined, target.namespace))
+  if (entry === undefined) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, target.namespace)
+  if (textAt(parseStored(entry)['status'], 'phase') !== 'Terminating') return
+  const why = `unable to create new content in namespace ${target.namespace} because it is being terminated`
+  const cause = {
+    reason: 'NamespaceTerminating',
+    message: `namespace ${target.namespace} is being terminated`,
+    field: 'metadata.namespace',
+  }
+  throw forbidden(target.resource, name, why, [cause])
+}
+
+/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
+export function formatTime(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`
+}

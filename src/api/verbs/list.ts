@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ListOptions } from '../decode/query.ts'
+import { parseStored, toWireText } from '../encode/stored-text.ts'
+import { collectionPrefix } from '../resources/keys.ts'
+import { expired, revisionTimeout, StatusError } from '../status.ts'
+import { type Store, type StoredEntry, StoreError } from '../store/index.ts'
+import { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts'
+import { parseSelection, type Selection } from './selection.ts'
+import type { Answer, Target, VerbContext } from './verb-context.ts'
+
+/** Entries asked of the store at once while a selector picks from them. */
+const selectionBatch = 500
+
+const futureWaitMs = 3_000
+const futurePollMs = 50
+
+/** One page, in key order, as of one revision; every further page shows the first one's revision. */
+export async function listObjects({ store }: VerbContext, target: Target, options: ListOptions): Promise<Answer> {
+  const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
+  const prefix = collectionPrefix(target.resource, target.namespace)
+  const token = options.continue === undefined ? undefined : parseContinueToken(options.continue)
+  if (token === undefined) await waitForRevision(store, options.resourceVersion)
+  const page = await readPage(store, { prefix, selection, limit: options.limit, ...startOf(options, token) })
+  return {
+    kind: 'list',
+    resource: target.resource,
+    revision: page.revision,
+    continueToken: page.lastKey && formatContinueToken({ revision: page.revision, lastKey: page.lastKey }),
+    items: page.entries.map((entry) => toWireText(entry.value, entry.revision)),
+  }
+}
+
+/** A client may know a revision that this server has not seen yet; it waits a little for it. */
+export async function waitForRevision(store: Store, wanted: number | undefined): Promise<void> {
+  const deadlineMs = performance.now() + futureWaitMs
+  while (wanted !== undefined && wanted > store.revision) {
+    if (performance.now() > deadlineMs) throw revisionTimeout(wanted, store.revision)
+    await sleep(futurePollMs)
+  }
+}
+
+interface PageQuery {
+  readonly prefix: string
+  readonly selection: Selection
+  readonly limit: number | undefined
+  readonly atRevision: number | undefined
+  readonly afterKey: string | undefined
+}
+
+interface Page {
+  readonly revision: number
+  readonly entries: readonly StoredEntry[]
+  /** Without the prefix; absent on the last page. */
+  readonly lastKey: string | undefined
+}
+
+function startOf(options: ListOptions, token: ContinueToken | undefined): Pick<PageQuery, 'atRevision' | 'afterKey'> {
+  if (token !== undefined) {
+    return { atRevision: token.revision === -1 ? undefined : token.revision, afterKey: token.lastKey }
+  }
+  const isExact = options.resourceVersionMatch === 'Exact'
+  return { atRevision: isExact ? options.resourceVersion : undefined, afterKey: undefined }
+}
+
+async function readPage(store: Store, query: PageQuery): Promise<Page> {
+  try {
+    return await collectPage(store, query)
+  } catch (thrown) {
+    if (!(thrown instanceof StoreError) || thrown.code !== 'compacted') throw thrown
+    if (query.afterKey === undefined) throw expired(query.atRevision ?? 0, store.compactRevision)
+    throw new StatusError(
+      'Expired',
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+      { continueToken: formatContinueToken({ revision: -1, lastKey: query.afterKey }) },
+    )
+  }
+}
+
+async function collectPage(store: Store, query: PageQuery): Promise<Page> {
+  const { prefix, selection, limit = Number.POSITIVE_INFINITY } = query
+  const found: StoredEntry[] = []
+  let revision = query.atRevision
+  let after = query.afterKey === undefined ? undefined : `${prefix}${query.afterKey}`
+  for (;;) {
+    const range = await store.range(prefix, rangeOptions(query, revision, after))
+    revision ??= range.revision
+    for (const [index, entry] of range.entries.entries()) {
+      if (selection.isEverything || selection.matches(parseStored(entry))) found.push(entry)
+      const isMore = range.more || index < range.entries.length - 1
+      if (found.length >= limit) {
+        return { revision, entries: found, lastKey: isMore ? entry.key.slice(prefix.length) : undefined }
+      }
+    }
+    after = range.entries.at(-1)?.key
+    if (!range.more || after === undefined) return { revision, entries: found, lastKey: undefined }
+  }
+}
+
+function rangeOptions({ limit, selection }: PageQuery, atRevision: number | undefined, after: string | undefined) {
+  const batch = limit === undefined ? undefined : selection.isEverything ? limit : Math.max(limit, selectionBatch)
+  return {
+    ...(atRevision === undefined ? {} : { atRevision }),
+    ...(after === undefined ? {} : { after }),
+    ...(batch === undefined ? {} : { limit: batch }),
+  }
+}

@@ -1,0 +1,51 @@
+import type { Json } from '../../model/api-object.ts'
+import { applyJsonPatch } from '../patch/json-patch.ts'
+import { PatchError } from '../patch/json-pointer.ts'
+import { applyMergePatch } from '../patch/merge-patch.ts'
+import type { Resource } from '../resources/resource.ts'
+import { badRequest, invalid, StatusError } from '../status.ts'
+import { acceptDocument } from './accept-document.ts'
+import { reviseObject } from './update.ts'
+import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
+
+/** A patch in one of the forms that are understood; further forms are further members. */
+export interface Patch {
+  readonly type: 'merge' | 'json'
+  readonly body: Json
+}
+
+export function patchObject(
+  context: VerbContext,
+  target: ItemTarget,
+  patch: Patch,
+  options: WriteOptions,
+): Promise<Answer> {
+  return reviseObject(
+    context,
+    target,
+    (current) => acceptDocument(target, applyPatch(target.resource, target.name, current, patch)),
+    options,
+  )
+}
+
+function applyPatch(resource: Resource, name: string, current: Json, { type, body }: Patch): Json {
+  if (type === 'merge') return applyMergePatch(current, body)
+  try {
+    return applyJsonPatch(current, body)
+  } catch (thrown) {
+    throw thrown instanceof PatchError ? patchStatus(resource, name, thrown) : thrown
+  }
+}
+
+function patchStatus(resource: Resource, name: string, error: PatchError): StatusError {
+  switch (error.code) {
+    case 'malformed':
+      return badRequest(error.message, error)
+    case 'too-large':
+      return new StatusError('RequestEntityTooLarge', error.message, { cause: error })
+    case 'failed':
+      return invalid(resource, name, [
+        { reason: 'FieldValueInvalid', field: 'patch', message: `Invalid value: ${error.message}` },
+      ])
+  }
+}

@@ -1,0 +1,60 @@
+import {
+  type FieldSelector,
+  type LabelSelector,
+  matchesFields,
+  matchesLabels,
+  parseFieldSelector,
+  parseLabelSelector,
+  SelectorError,
+} from '../../model/selector.ts'
+import type { ApiDocument } from '../document.ts'
+import type { Resource } from '../resources/resource.ts'
+import { badRequest } from '../status.ts'
+
+/** The objects that a list or watch is about. */
+export interface Selection {
+  /** Everything matches: no object need be parsed. */
+  readonly isEverything: boolean
+  matches(document: ApiDocument): boolean
+}
+
+/** Throws a 400 for selectors that cannot be parsed and for fields the kind does not offer. */
+export function parseSelection(resource: Resource, labelSelector = '', fieldSelector = ''): Selection {
+  const labels = parseOr400(() => parseLabelSelector(labelSelector))
+  const fields = parseOr400(() => parseFieldSelector(fieldSelector))
+  for (const { field } of fields) {
+    if (!isSelectable(resource, field)) throw badRequest(`field label not supported: ${field}`)
+  }
+  return {
+    isEverything: labels.length === 0 && fields.length === 0,
+    matches: (document) => matchesSelection(resource, labels, fields, document),
+  }
+}
+
+function parseOr400<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch (thrown) {
+    throw thrown instanceof SelectorError ? badRequest(thrown.message, thrown) : thrown
+  }
+}
+
+function isSelectable(resource: Resource, field: string): boolean {
+  if (field === 'metadata.name') return true
+  return (field === 'metadata.namespace' && resource.namespaced) || Object.hasOwn(resource.selectableFields, field)
+}
+
+function matchesSelection(
+  resource: Resource,
+  labels: LabelSelector,
+  fields: FieldSelector,
+  document: ApiDocument,
+): boolean {
+  const { metadata } = document
+  const readField = (field: string) => {
+    if (field === 'metadata.name') return metadata.name ?? ''
+    if (field === 'metadata.namespace') return metadata.namespace ?? ''
+    return resource.selectableFields[field]?.(document) ?? ''
+  }
+  return matchesLabels(labels, metadata.labels) && matchesFields(fields, readField)
+}

@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../model/api-object.ts'
+import { type ApiDocument, type Metadata, withMetadata, without } from '../document.ts'
+import { parseStored, withRevision } from '../encode/stored-text.ts'
+import { storeKey } from '../resources/keys.ts'
+import { isSpecChanged, validateMetadata, validateMetadataUpdate } from '../resources/metadata.ts'
+import type { Resource } from '../resources/resource.ts'
+import { badRequest, conflict, internalError, invalid, notFound } from '../status.ts'
+import type { StoredEntry } from '../store/index.ts'
+import { acceptDocument } from './accept-document.ts'
+import { objectAnswer } from './answers.ts'
+import { commitChange } from './commit-change.ts'
+import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
+
+const attempts = 32
+
+/** PUT: the body replaces the object, or its status. A resourceVersion in the body must be the stored one. */
+export function replaceObject(
+  context: VerbContext,
+  target: ItemTarget,
+  body: Json,
+  options: WriteOptions,
+): Promise<Answer> {
+  const document = acceptDocument(target, body)
+  const { name = '' } = document.metadata
+  if (name !== '' && name !== target.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
+  }
+  const named = withMetadata(document, { name: target.name })
+  return reviseObject(context, target, () => named, options)
+}
+
+/**
+ * Reads, revises, checks and writes an object, again from the start when another writer came first. `revise` gets the stored object with
+ * its resourceVersion and answers the wanted one; a resourceVersion other than the stored one in it is a 409.
+ */
+export async function reviseObject(
+  context: VerbContext,
+  target: ItemTarget,
+  revise: (current: ApiDocument) => ApiDocument,
+  options: WriteOptions,
+): Promise<Answer> {
+  const { resource, namespace, name } = target
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const entry = await context.store.get(storeKey(resource, namespace, name))
+    if (entry === undefined) throw notFound(resource, name)
+    const old = parseStored(entry)
+    const next = settle(target, revise(withRevision(old, entry.revision)), old, entry)
+    if (isDeepStrictEqual(next, old)) return objectAnswer(resource, old, entry.revision)
+    const isGone = next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers ?? []).length === 0
+    const change = { target, name, old, next: isGone ? undefined : next, revision: entry.revision }
+    const result = await commitChange(context, change, options)
+    if (result.kind === 'done') return objectAnswer(resource, result.next ?? next, result.revision)
+  }
+  throw internalError('the object is being changed by too many writers; please try again')
+}
+
+/** The document as it would be stored: system fields from the old one, the parts this request may not touch put back, all of it valid. */
+function settle(target: ItemTarget, revised: ApiDocument, old: ApiDocument, entry: StoredEntry): ApiDocument {
+  const { resource } = target
+  assertCurrent(target, revised, old, entry)
+  const next = countGeneration(resource, mergeParts(target, revised, old), old)
+  const errors = [
+    ...validateMetadata(resource, next),
+    ...validateMetadataUpdate(next, old),
+    ...(resource.strategy.validate?.(next) ?? []),
+    ...(resource.strategy.validateUpdate?.(next, old) ?? []),
+  ]
+  if (errors.length > 0) throw invalid(resource, target.name, errors)
+  return next
+}
+
+function assertCurrent(
+  { resource, name }: ItemTarget,
+  revised: ApiDocument,
+  old: ApiDocument,
+  entry: StoredEntry,
+): void {
+  const { uid, resourceVersion } = revised.metadata
+  if (uid && uid !== old.metadata.uid) {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`
+    throw conflict(resource, name, why)
+  }
+  if (resourceVersion && resourceVersion !== String(entry.revision)) throw conflict(resource, name)
+}
+
+function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument): ApiDocument {
+  const { resource, subresource } = target
+  if (subresource === 'status') return withStatus(old, revised)
+  const kept = resource.subresources.includes('status') ? withStatus(revised, old) : revised
+  const next = { ...kept, metadata: systemMetadata(revised.metadata, old.metadata) }
+  return resource.strategy.prepareForUpdate?.(next, old) ?? next
+}
+
+function withStatus(document: ApiDocument, source: ApiDocument): ApiDocument {
+  const status = source['status']
+  return status === undefined ? without(document, 'status') : { ...document, status }
+}
+
+const systemFields = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation']
+
+function systemMetadata(revised: Metadata, old: Metadata): Metadata {
+  const own = without(revised, 'resourceVersion', 'managedFields', ...systemFields)
+  const system = Object.entries(old).filter(([field]) => systemFields.includes(field))
+  return { ...own, ...Object.fromEntries(system) }
+}
+
+function countGeneration(resource: Resource, next: ApiDocument, old: ApiDocument): ApiDocument {
+  if (!resource.countsGeneration || !isSpecChanged(resource, next, old)) return next
+  return withMetadata(next, { generation: (old.metadata.generation ?? 0) + 1 })
+}

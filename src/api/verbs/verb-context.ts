@@ -1,0 +1,44 @@
+import type { Registry } from '../resources/registry.ts'
+import type { Resource, Subresource } from '../resources/resource.ts'
+import type { Store } from '../store/index.ts'
+
+/** What the verbs work with; clock and chance are passed in. */
+export interface VerbContext {
+  readonly store: Store
+  readonly registry: Registry
+  readonly now: () => Date
+  readonly newUid: () => string
+  /** A random integer at least 0 and below the limit. */
+  readonly pickBelow: (limit: number) => number
+}
+
+/** Which object or collection a request is about. */
+export interface Target {
+  readonly resource: Resource
+  readonly namespace: string | undefined
+  readonly name: string | undefined
+  readonly subresource: Subresource | undefined
+}
+
+export interface ItemTarget extends Target {
+  readonly name: string
+}
+
+export interface WriteOptions {
+  /** Everything is checked and nothing is written. */
+  readonly dryRun: boolean
+}
+
+/** What a verb answers, before it is put into the form the client accepts. */
+export type Answer =
+  | { readonly kind: 'object'; readonly httpCode: number; readonly resource: Resource; readonly text: string }
+  | {
+      readonly kind: 'list'
+      readonly resource: Resource
+      readonly revision: number
+      readonly continueToken: string | undefined
+      /** Each item as JSON text. */
+      readonly items: readonly string[]
+    }
+  /** A document that is neither: Status, discovery. */
+  | { readonly kind: 'document'; readonly httpCode: number; readonly text: string }
