@@ -36,12 +36,21 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Counts brackets outside of strings; text that is not JSON is left to the parser. */
+/** Counts brackets outside of strings, in one pass; text that is not JSON is left to the parser. */
 function assertDepth(text: string): void {
   let depth = 0
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
-    if (token === '{' || token === '[') depth++
-    else if (token === '}' || token === ']') depth--
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]
+    if (character === '"') index = endOfString(text, index)
+    else if (character === '{' || character === '[') depth++
+    else if (character === '}' || character === ']') depth--
     if (depth > maxDepth) throw badRequest(`the body of the request is nested more than ${maxDepth} levels deep`)
   }
+}
+
+/** The index of the closing quote, or the text's end. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1
+  return index
 }

@@ -3,7 +3,7 @@ import type { ListOptions } from '../decode/query.ts'
 import { parseStored, toWireText } from '../encode/stored-text.ts'
 import { collectionPrefix } from '../resources/keys.ts'
 import { expired, revisionTimeout, StatusError } from '../status.ts'
-import { type Store, type StoredEntry, StoreError } from '../store/index.ts'
+import { type Range, type Store, type StoredEntry, StoreError } from '../store/index.ts'
 import { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts'
 import { parseSelection, type Selection } from './selection.ts'
 import type { Answer, Target, VerbContext } from './verb-context.ts'
@@ -77,23 +77,28 @@ async function readPage(store: Store, query: PageQuery): Promise<Page> {
 }
 
 async function collectPage(store: Store, query: PageQuery): Promise<Page> {
-  const { prefix, selection, limit = Number.POSITIVE_INFINITY } = query
+  const { prefix } = query
   const found: StoredEntry[] = []
   let revision = query.atRevision
   let after = query.afterKey === undefined ? undefined : `${prefix}${query.afterKey}`
   for (;;) {
     const range = await store.range(prefix, rangeOptions(query, revision, after))
     revision ??= range.revision
-    for (const [index, entry] of range.entries.entries()) {
-      if (selection.isEverything || selection.matches(parseStored(entry))) found.push(entry)
-      const isMore = range.more || index < range.entries.length - 1
-      if (found.length >= limit) {
-        return { revision, entries: found, lastKey: isMore ? entry.key.slice(prefix.length) : undefined }
-      }
-    }
+    const lastKey = takeMatching(range, query, found)
+    if (lastKey !== undefined) return { revision, entries: found, lastKey: lastKey.slice(prefix.length) }
     after = range.entries.at(-1)?.key
     if (!range.more || after === undefined) return { revision, entries: found, lastKey: undefined }
   }
+}
+
+/** Adds what matches to `found`; answers the last key taken when the page is full and more may follow. */
+function takeMatching(range: Range, { selection, limit }: PageQuery, found: StoredEntry[]): string | undefined {
+  for (const [index, entry] of range.entries.entries()) {
+    if (!selection.isEverything && !selection.matches(parseStored(entry))) continue
+    found.push(entry)
+    if (found.length === limit) return range.more || index < range.entries.length - 1 ? entry.key : undefined
+  }
+  return undefined
 }
 
 function rangeOptions({ limit, selection }: PageQuery, atRevision: number | undefined, after: string | undefined) {

@@ -1,0 +1,69 @@
+import type { JsonObject } from '../../model/api-object.ts'
+import type { Registry } from '../resources/registry.ts'
+import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import { unknownPath } from '../status.ts'
+import { toAggregated } from './aggregated.ts'
+import { groupResources, resourceVerbs, subresourceVerbs } from './groups.ts'
+
+/** The discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. Throws a 404. */
+export function discover(registry: Registry, path: readonly string[], isAggregated: boolean): JsonObject {
+  const resources = registry.all()
+  const [root, ...rest] = path
+  if (rest.length === 0 && isAggregated) return toAggregated(resources, root === 'api')
+  if (root === 'api') return rest.length === 0 ? coreVersions() : resourceList(resources, '', rest[0])
+  if (rest.length === 0) return groupList(resources)
+  return rest.length === 1 ? singleGroup(resources, rest[0]) : resourceList(resources, rest[0], rest[1])
+}
+
+function coreVersions(): JsonObject {
+  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }
+}
+
+function groupList(resources: readonly Resource[]): JsonObject {
+  const groups = groupResources(resources)
+    .filter(({ group }) => group !== '')
+    .map(({ group, versions }) => toGroup(group, versions))
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups }
+}
+
+function singleGroup(resources: readonly Resource[], name = ''): JsonObject {
+  const found = groupResources(resources).find(({ group }) => group === name)
+  if (found === undefined) throw unknownPath()
+  return { kind: 'APIGroup', apiVersion: 'v1', ...toGroup(found.group, found.versions) }
+}
+
+function toGroup(name: string, versions: readonly string[]): JsonObject {
+  const entries = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }))
+  return { name, versions: entries, preferredVersion: entries[0] }
+}
+
+function resourceList(resources: readonly Resource[], group = '', version = ''): JsonObject {
+  const found = resources.filter((resource) => resource.group === group && resource.version === version)
+  const [first] = found
+  if (first === undefined) throw unknownPath()
+  const entries = found.flatMap((resource) => [toEntry(resource), ...subresourceEntries(resource)])
+  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf(first), resources: entries }
+}
+
+function toEntry(resource: Resource): JsonObject {
+  const { plural, singular, namespaced, kind, shortNames, categories } = resource
+  return {
+    name: plural,
+    singularName: singular,
+    namespaced,
+    kind,
+    verbs: [...resourceVerbs],
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+  }
+}
+
+function subresourceEntries({ plural, namespaced, kind, subresources }: Resource): readonly JsonObject[] {
+  return subresources.map((subresource) => ({
+    name: `${plural}/${subresource}`,
+    singularName: '',
+    namespaced,
+    kind,
+    verbs: [...subresourceVerbs],
+  }))
+}

@@ -1,0 +1,42 @@
+import type { Resource } from '../resources/resource.ts'
+
+export const resourceVerbs = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+] as const
+export const subresourceVerbs = ['get', 'patch', 'update'] as const
+
+export interface ResourceGroup {
+  readonly group: string
+  /** The preferred one first. */
+  readonly versions: readonly string[]
+  readonly resources: readonly Resource[]
+}
+
+/** The resources by group, in order of first appearance. */
+export function groupResources(resources: readonly Resource[]): readonly ResourceGroup[] {
+  return [...Map.groupBy(resources, ({ group }) => group)].map(([group, members]) => ({
+    group,
+    versions: [...new Set(members.map(({ version }) => version))].toSorted(compareVersions),
+    resources: members,
+  }))
+}
+
+/** Stable before beta before alpha, higher numbers first: v2, v1, v1beta1, v1alpha1. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [rankVersion(a), rankVersion(b)]
+  return right.stability - left.stability || right.major - left.major || right.minor - left.minor || (a < b ? -1 : 1)
+}
+
+function rankVersion(version: string): { stability: number; major: number; minor: number } {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)
+  if (match === null) return { stability: 0, major: 0, minor: 0 }
+  const stabilities: Readonly<Record<string, number>> = { alpha: 1, beta: 2 }
+  return { stability: stabilities[match[2] ?? ''] ?? 3, major: Number(match[1]), minor: Number(match[3] ?? 0) }
+}

@@ -1,0 +1,57 @@
+import { notAcceptable } from '../status.ts'
+
+/** The form an answer takes. */
+export type Representation = 'json' | 'yaml' | 'table'
+
+interface MediaRange {
+  readonly type: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+/** The first form of the client's list that this server can give; nothing asked means JSON. Throws a 406. */
+export function chooseRepresentation(accept: string | undefined): Representation {
+  const ranges = parseAccept(accept)
+  for (const range of ranges) {
+    const representation = representationOf(range)
+    if (representation !== undefined) return representation
+  }
+  if (ranges.length === 0) return 'json'
+  throw notAcceptable(['application/json', 'application/yaml'])
+}
+
+/** Whether the client prefers the aggregated discovery document (one request instead of one for each group). */
+export function wantsAggregatedDiscovery(accept: string | undefined): boolean {
+  const isAggregated = ({ parameters }: MediaRange) =>
+    parameters.get('as') === 'APIGroupDiscoveryList' &&
+    parameters.get('g') === 'apidiscovery.k8s.io' &&
+    parameters.get('v') === 'v2'
+  return parseAccept(accept).some((range) => range.type === 'application/json' && isAggregated(range))
+}
+
+function representationOf({ type, parameters }: MediaRange): Representation | undefined {
+  const as = parameters.get('as')
+  if (type === 'application/json' && as === 'Table') return parameters.get('v') === 'v1' ? 'table' : undefined
+  if (as !== undefined) return undefined
+  if (type === 'application/yaml') return 'yaml'
+  return type === 'application/json' || type === 'application/*' || type === '*/*' ? 'json' : undefined
+}
+
+function parseAccept(accept = ''): readonly MediaRange[] {
+  return accept
+    .split(',')
+    .filter((range) => range.trim() !== '')
+    .map(parseRange)
+}
+
+function parseRange(range: string): MediaRange {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+  return {
+    type: type.toLowerCase(),
+    parameters: new Map(parameters.map((parameter) => splitAt(parameter, '='))),
+  }
+}
+
+function splitAt(text: string, separator: string): [string, string] {
+  const index = text.indexOf(separator)
+  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)]
+}

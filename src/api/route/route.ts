@@ -1,0 +1,88 @@
+import type { Registry } from '../resources/registry.ts'
+import type { Resource } from '../resources/resource.ts'
+import { badRequest, methodNotAllowed, unknownPath } from '../status.ts'
+import type { Target } from '../verbs/verb-context.ts'
+
+export type Verb = 'create' | 'get' | 'list' | 'watch' | 'update' | 'patch' | 'delete' | 'deletecollection'
+
+export type Route =
+  | { readonly kind: 'resource'; readonly verb: Verb; readonly target: Target }
+  | { readonly kind: 'discovery'; readonly path: readonly string[] }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'health'; readonly check: 'healthz' | 'livez' | 'readyz' }
+  | { readonly kind: 'metrics' }
+  | { readonly kind: 'unknown' }
+
+/** What a request is about, from its method and URL alone. Throws a 405 for a method that its path does not have. */
+export function routeRequest(registry: Registry, method: string, url: URL): Route {
+  const path = splitPath(url.pathname)
+  const [first] = path
+  if (first === 'healthz' || first === 'livez' || first === 'readyz')
+    return readOnly(path, { kind: 'health', check: first })
+  if (first === 'version') return readOnly(path, { kind: 'version' })
+  if (first === 'metrics') return readOnly(path, { kind: 'metrics' })
+  if (first !== 'api' && first !== 'apis') return { kind: 'unknown' }
+  const versionDepth = first === 'api' ? 2 : 3
+  if (path.length <= versionDepth) return { kind: 'discovery', path }
+  return routeResource(registry, method, url, path, versionDepth)
+}
+
+function readOnly(path: readonly string[], route: Route): Route {
+  return path.length === 1 ? route : { kind: 'unknown' }
+}
+
+/** Empty segments are dropped, so that a slash at the end changes nothing. Throws a 400 for a bad escape. */
+function splitPath(pathname: string): readonly string[] {
+  try {
+    return pathname
+      .split('/')
+      .filter((segment) => segment !== '')
+      .map(decodeURIComponent)
+  } catch (thrown) {
+    throw badRequest('the path is not valid percent-encoded UTF-8', thrown)
+  }
+}
+
+function routeResource(registry: Registry, method: string, url: URL, path: readonly string[], depth: number): Route {
+  const [group = '', version = ''] = depth === 2 ? ['', path[1]] : [path[1], path[2]]
+  const rest = path.slice(depth)
+  const isNamespaced = rest[0] === 'namespaces' && rest.length > 2 && !isSubresourceOfNamespace(rest)
+  const [plural = '', name, subresource, ...more] = isNamespaced ? rest.slice(2) : rest
+  const resource = registry.find(group, version, plural)
+  const isSegmentBad = [rest[1], name].some((segment) => segment?.includes('/') === true)
+  if (resource === undefined || more.length > 0 || isSegmentBad) throw unknownPath()
+  const target = targetOf(resource, isNamespaced ? rest[1] : undefined, name, subresource)
+  return { kind: 'resource', target, verb: verbOf(method, url, target) }
+}
+
+/** `namespaces/x/status` is a part of the namespace, not a resource in it. */
+function isSubresourceOfNamespace(rest: readonly string[]): boolean {
+  return rest.length === 3 && rest[2] === 'status'
+}
+
+function targetOf(
+  resource: Resource,
+  namespace: string | undefined,
+  name: string | undefined,
+  subresource: string | undefined,
+): Target {
+  const isPlaceRight = resource.namespaced ? namespace !== undefined || name === undefined : namespace === undefined
+  const known = resource.subresources.find((each) => each === subresource)
+  if (!isPlaceRight || (subresource !== undefined && known === undefined)) throw unknownPath()
+  return { resource, namespace, name, subresource: known }
+}
+
+const itemVerbs: Readonly<Record<string, Verb>> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
+const collectionVerbs: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' }
+
+function verbOf(method: string, url: URL, target: Target): Verb {
+  const verbs = target.name === undefined ? collectionVerbs : itemVerbs
+  const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined
+  const isAllowed = verb !== undefined && (target.subresource === undefined || verb !== 'delete')
+  const isEverywhere = target.resource.namespaced && target.namespace === undefined
+  if (!isAllowed || (isEverywhere && verb !== 'list')) {
+    throw methodNotAllowed(verb ?? method.toLowerCase(), target.resource)
+  }
+  const isWatch = ['true', '1'].includes(url.searchParams.get('watch') ?? '')
+  return isWatch && (verb === 'list' || (verb === 'get' && target.subresource === undefined)) ? 'watch' : verb
+}
