@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
+import { parseDeleteOptions } from './decode/delete-options.ts'
+import { parseDryRun, parseListOptions } from './decode/query.ts'
+import type { Route } from './route/route.ts'
+import { createObject } from './verbs/create.ts'
+import { deleteObject } from './verbs/delete.ts'
+import { deleteCollection } from './verbs/delete-collection.ts'
+import { getObject } from './verbs/get.ts'
+import { listObjects } from './verbs/list.ts'
+import { patchObject } from './verbs/patch.ts'
+import { replaceObject } from './verbs/update.ts'
+import type { Answer, ItemTarget, Target, VerbContext } from './verbs/verb-context.ts'
+
+export type ResourceRoute = Route & { readonly kind: 'resource' }
+
+/** Decodes what the verb needs of the request and performs it; a watch is not answered here. */
+export async function performVerb(
+  context: VerbContext,
+  { verb, target }: ResourceRoute,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
+  switch (verb) {
+    case 'create':
+      return createObject(context, target, await readObject(request), { dryRun: parseDryRun(query) })
+    case 'get':
+      return getObject(context, itemOf(target))
+    case 'list':
+    case 'watch':
+      return listObjects(context, target, parseListOptions(query))
+    case 'update':
+      return replaceObject(context, itemOf(target), await readObject(request), { dryRun: parseDryRun(query) })
+    case 'patch':
+      return patchObject(context, itemOf(target), await readPatch(request), { dryRun: parseDryRun(query) })
+    case 'delete':
+      return deleteObject(context, itemOf(target), parseDeleteOptions(query, await readOptionalObject(request)))
+    case 'deletecollection': {
+      const options = parseDeleteOptions(query, await readOptionalObject(request))
+      return deleteCollection(context, target, parseListOptions(query), options)
+    }
+  }
+}
+
+function itemOf(target: Target): ItemTarget {
+  return { ...target, name: target.name ?? '' }
+}

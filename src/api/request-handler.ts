@@ -1,0 +1,163 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { describeError } from '../model/errors.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { Authenticator } from './access/authenticate.ts'
+import { authorize } from './access/authorize.ts'
+import { parseListOptions } from './decode/query.ts'
+import { aggregatedContentType } from './discovery/aggregated.ts'
+import { discover } from './discovery/discovery.ts'
+import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
+import { type HealthCheck, reportHealth } from './health-report.ts'
+import { InFlight } from './in-flight.ts'
+import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
+import { performVerb, type ResourceRoute } from './perform-verb.ts'
+import { type Route, routeRequest } from './route/route.ts'
+import { badRequest, internalError, renderFailure, StatusError, unknownPath } from './status.ts'
+import { StoreError } from './store/index.ts'
+import type { VerbContext } from './verbs/verb-context.ts'
+import { versionInfo } from './version.ts'
+import type { WatchHub } from './watch/watch-hub.ts'
+
+export interface HandlerParts {
+  readonly context: VerbContext
+  readonly authenticate: Authenticator
+  readonly watches: WatchHub
+  readonly readiness: () => readonly HealthCheck[]
+  readonly metricsText: () => Promise<string>
+  readonly log: Logger
+}
+
+/** The way of one request: route, authenticate, authorize, negotiate, decode and perform, encode. Never throws. */
+export class RequestHandler {
+  readonly #parts: HandlerParts
+  readonly #inFlight = new InFlight()
+
+  constructor(parts: HandlerParts) {
+    this.#parts = parts
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const startedMs = performance.now()
+    try {
+      await this.#serve(request, response)
+    } catch (thrown) {
+      this.#fail(response, thrown)
+    }
+    if (!this.#parts.log.enabled('debug')) return
+    const { method, url } = request
+    const durationMs = Math.round(performance.now() - startedMs)
+    this.#parts.log.debug('answered a request', { method, url, code: response.statusCode, durationMs })
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = parseUrl(request.url)
+    const routed = this.#route(request, url)
+    const route = routed instanceof StatusError ? undefined : routed
+    authorize(this.#parts.authenticate(request), route)
+    if (route === undefined) throw routed
+    if (route.kind === 'resource') return this.#serveResource(route, request, response, url)
+    assertReadOnly(request)
+    send(response, await this.#readPage(route, request, url))
+  }
+
+  /** A wrong path or method is told only to those who may know: the error waits for authorization. */
+  #route(request: IncomingMessage, url: URL): Route | StatusError {
+    try {
+      return routeRequest(this.#parts.context.registry, request.method ?? 'GET', url)
+    } catch (thrown) {
+      if (thrown instanceof StatusError) return thrown
+      throw thrown
+    }
+  }
+
+  async #serveResource(
+    route: ResourceRoute,
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+  ): Promise<void> {
+    const { context, watches } = this.#parts
+    const representation = chooseRepresentation(request.headers.accept)
+    await this.#inFlight.run(route.verb, async () => {
+      if (route.verb === 'watch') {
+        const options = watchOptions(route, url)
+        await watches.serve({ target: { ...route.target, name: undefined }, options, representation }, response)
+        return
+      }
+      const answer = await performVerb(context, route, request, url.searchParams)
+      send(response, encodeAnswer(answer, representation, context.now()))
+    })
+  }
+
+  async #readPage(route: Exclude<Route, ResourceRoute>, request: IncomingMessage, url: URL): Promise<EncodedAnswer> {
+    const { context, readiness, metricsText } = this.#parts
+    switch (route.kind) {
+      case 'health': {
+        const checks = [{ name: 'ping' }, ...(route.check === 'livez' ? [] : readiness())]
+        const { httpCode, body } = reportHealth(route.check, checks, url.searchParams)
+        return { httpCode, body, contentType: 'text/plain; charset=utf-8' }
+      }
+      case 'metrics':
+        return { httpCode: 200, body: await metricsText(), contentType: 'text/plain; version=0.0.4; charset=utf-8' }
+      case 'version':
+        return { httpCode: 200, body: JSON.stringify(versionInfo), contentType: 'application/json' }
+      case 'discovery': {
+        const isAggregated = route.path.length === 1 && wantsAggregatedDiscovery(request.headers.accept)
+        const body = JSON.stringify(discover(context.registry, route.path, isAggregated))
+        return { httpCode: 200, body, contentType: isAggregated ? aggregatedContentType : 'application/json' }
+      }
+      case 'unknown':
+        throw unknownPath()
+    }
+  }
+
+  #fail(response: ServerResponse, thrown: unknown): void {
+    const status = toStatus(thrown)
+    if (status.httpCode >= 500) this.#parts.log.error('a request failed', { error: describeError(thrown) })
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    if (status.code === 'RequestEntityTooLarge') response.setHeader('connection', 'close')
+    if (status.details?.retryAfterSeconds !== undefined) {
+      response.setHeader('retry-after', String(status.details.retryAfterSeconds))
+    }
+    send(response, { httpCode: status.httpCode, contentType: 'application/json', body: renderFailure(status) })
+  }
+}
+
+/** `GET .../{name}?watch=true` watches the collection for that name. */
+function watchOptions({ target }: ResourceRoute, url: URL): ReturnType<typeof parseListOptions> {
+  const options = parseListOptions(url.searchParams)
+  if (target.name === undefined) return options
+  const selectors = [options.fieldSelector, `metadata.name=${target.name}`].filter(Boolean)
+  return { ...options, fieldSelector: selectors.join(',') }
+}
+
+function parseUrl(url: string | undefined): URL {
+  const parsed = URL.parse(`https://server${url ?? '/'}`)
+  if (parsed === null) throw badRequest('the request target is not a valid URL')
+  return parsed
+}
+
+function assertReadOnly({ method }: IncomingMessage): void {
+  if (method === 'GET' || method === 'HEAD') return
+  throw new StatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
+}
+
+function toStatus(thrown: unknown): StatusError {
+  if (thrown instanceof StatusError) return thrown
+  const isDown = thrown instanceof StoreError && (thrown.code === 'store-failed' || thrown.code === 'store-closed')
+  if (isDown) return new StatusError('ServiceUnavailable', 'the store does not take writes now', { cause: thrown })
+  return internalError('the request could not be completed; the log of the server says why', thrown)
+}
+
+function send(response: ServerResponse, { httpCode, contentType, body }: EncodedAnswer): void {
+  const bytes = Buffer.from(body)
+  response.writeHead(httpCode, {
+    'content-type': contentType,
+    'content-length': bytes.length,
+    'cache-control': 'no-cache, private',
+  })
+  response.end(bytes)
+}

@@ -1,0 +1,62 @@
+import type { ApiDocument } from '../document.ts'
+import { toWireText, withRevision } from '../encode/stored-text.ts'
+import type { StoreEvent } from '../store/index.ts'
+import type { Selection } from '../verbs/selection.ts'
+
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/** One change of the store as all watchers see it: parsed at most once and written as bytes at most once for each event type. */
+export class SharedEvent {
+  readonly #event: StoreEvent
+  readonly #lines = new Map<WatchEventType, Buffer>()
+  #current: ApiDocument | undefined
+  #previous: ApiDocument | undefined
+
+  constructor(event: StoreEvent) {
+    this.#event = event
+  }
+
+  get revision(): number {
+    return this.#event.kind === 'put' ? this.#event.entry.revision : this.#event.revision
+  }
+
+  /** What a watcher with that selection sees: an object that stops matching is deleted to it, one that begins to is added. */
+  typeFor(selection: Selection): WatchEventType | undefined {
+    const { previous } = this.#event
+    const isThere = this.#event.kind === 'put'
+    if (selection.isEverything) return isThere ? (previous === undefined ? 'ADDED' : 'MODIFIED') : 'DELETED'
+    const matchesNow = isThere && selection.matches(this.documentFor('MODIFIED'))
+    const matchedBefore = previous !== undefined && selection.matches(this.documentFor('DELETED'))
+    if (matchesNow) return matchedBefore ? 'MODIFIED' : 'ADDED'
+    return matchedBefore ? 'DELETED' : undefined
+  }
+
+  /** For DELETED the last content, with the revision of the change. */
+  documentFor(type: WatchEventType): ApiDocument {
+    if (type === 'DELETED') return (this.#previous ??= this.#parse(type))
+    return (this.#current ??= this.#parse(type))
+  }
+
+  lineFor(type: WatchEventType): Buffer {
+    const made = this.#lines.get(type)
+    if (made !== undefined) return made
+    const line = Buffer.from(eventLine(type, toWireText(this.#valueFor(type), this.revision)))
+    this.#lines.set(type, line)
+    return line
+  }
+
+  #parse(type: WatchEventType): ApiDocument {
+    return withRevision(JSON.parse(this.#valueFor(type)) as ApiDocument, this.revision)
+  }
+
+  #valueFor(type: WatchEventType): string {
+    const event = this.#event
+    if (event.kind === 'put' && type !== 'DELETED') return event.entry.value
+    return event.previous?.value ?? ''
+  }
+}
+
+/** One line of a watch's answer around the JSON text of its object. */
+export function eventLine(type: WatchEventType | 'BOOKMARK' | 'ERROR', objectText: string): string {
+  return `{"type":"${type}","object":${objectText}}\n`
+}

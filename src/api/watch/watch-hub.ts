@@ -1,0 +1,184 @@
+import { randomInt } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Logger } from '../../observe/logger.ts'
+import type { ListOptions } from '../decode/query.ts'
+import { tableEventObject } from '../encode/answer.ts'
+import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
+import type { Representation } from '../negotiate/accept.ts'
+import { collectionPrefix } from '../resources/keys.ts'
+import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import { expired, renderFailure, StatusError } from '../status.ts'
+import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
+import { waitForRevision } from '../verbs/list.ts'
+import { parseSelection, type Selection } from '../verbs/selection.ts'
+import type { Target } from '../verbs/verb-context.ts'
+import { eventLine, SharedEvent, type WatchEventType } from './shared-event.ts'
+import { WatchStream } from './watch-stream.ts'
+
+const bookmarkIntervalMs = 60_000
+/** Client-go and the spec know this annotation under no other name in either dialect. */
+const initialEventsEnd = { annotations: { 'k8s.io/initial-events-end': 'true' } }
+
+export interface WatchRequest {
+  readonly target: Target
+  readonly options: ListOptions
+  readonly representation: Representation
+}
+
+/** Every open watch of a server, and what they share. */
+export class WatchHub {
+  readonly #store: Store
+  readonly #now: () => Date
+  readonly #log: Logger
+  readonly #shared = new WeakMap<StoreEvent, SharedEvent>()
+  readonly #streams = new Set<WatchStream>()
+
+  constructor(store: Store, now: () => Date, log: Logger) {
+    this.#store = store
+    this.#now = now
+    this.#log = log
+  }
+
+  /** Answers a watch until the client leaves, its time is over or the server stops. Throws a Status only before the first byte. */
+  async serve(request: WatchRequest, response: ServerResponse): Promise<void> {
+    const { target, options } = request
+    const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
+    const prefix = collectionPrefix(target.resource, target.namespace)
+    const isFromStart = options.sendInitialEvents || !options.resourceVersion
+    if (isFromStart) await waitForRevision(this.#store, options.resourceVersion)
+    const initial = isFromStart ? await this.#store.range(prefix) : undefined
+    const after = initial?.revision ?? options.resourceVersion ?? 0
+    const stream = this.#open(response, target)
+    const writer = new EventWriter(stream, selection, request, this.#now)
+    const source = this.#subscribe(prefix, after, stream, writer)
+    if (source === undefined) return
+    stream.onClose(() => source.close())
+    for (const entry of initial?.entries ?? []) await writer.writeInitial(entry)
+    if (options.sendInitialEvents) await stream.sendInitial(bookmarkLine(target.resource, after, initialEventsEnd))
+    stream.goLive()
+    this.#keepTime(request, stream)
+  }
+
+  endAll(): void {
+    for (const stream of this.#streams) stream.end()
+  }
+
+  #open(response: ServerResponse, { resource, namespace }: Target): WatchStream {
+    const fields = { resource: resource.plural, namespace }
+    const stream = new WatchStream(response, () =>
+      this.#log.warn('closed a watch whose client reads too slowly', fields),
+    )
+    this.#streams.add(stream)
+    stream.onClose(() => this.#streams.delete(stream))
+    stream.open()
+    return stream
+  }
+
+  /** Undefined when the history does not reach back; the client has then been told. */
+  #subscribe(prefix: string, after: number, stream: WatchStream, writer: EventWriter): StoreWatch | undefined {
+    try {
+      return this.#store.watch(prefix, after, (events) => {
+        for (const event of events) writer.write(this.#share(event))
+      })
+    } catch (thrown) {
+      if (!(thrown instanceof StoreError)) throw thrown
+      stream.goLive()
+      stream.send(eventLine('ERROR', renderFailure(watchFailure(thrown, after, this.#store))))
+      stream.end()
+      return undefined
+    }
+  }
+
+  #share(event: StoreEvent): SharedEvent {
+    const known = this.#shared.get(event)
+    if (known !== undefined) return known
+    const shared = new SharedEvent(event)
+    this.#shared.set(event, shared)
+    return shared
+  }
+
+  #keepTime({ target, options }: WatchRequest, stream: WatchStream): void {
+    const bookmark = () => {
+      if (options.allowWatchBookmarks) stream.send(bookmarkLine(target.resource, this.#store.revision))
+    }
+    const interval = setInterval(bookmark, bookmarkIntervalMs)
+    const timeout = setTimeout(() => {
+      bookmark()
+      stream.end()
+    }, timeoutMs(options))
+    const stop = () => {
+      clearInterval(interval)
+      clearTimeout(timeout)
+    }
+    stream.onClose(stop)
+    if (!stream.isOpen) stop()
+  }
+}
+
+/** Writes the events of one watch, as its client asked for them. */
+class EventWriter {
+  readonly #stream: WatchStream
+  readonly #selection: Selection
+  readonly #request: WatchRequest
+  readonly #now: () => Date
+  #isFirst = true
+
+  constructor(stream: WatchStream, selection: Selection, request: WatchRequest, now: () => Date) {
+    this.#stream = stream
+    this.#selection = selection
+    this.#request = request
+    this.#now = now
+  }
+
+  async writeInitial(entry: StoredEntry): Promise<void> {
+    if (!this.#selection.isEverything && !this.#selection.matches(parseStored(entry))) return
+    const isTable = this.#request.representation === 'table'
+    const text = isTable
+      ? this.#tableText(withRevision(parseStored(entry), entry.revision))
+      : toWireText(entry.value, entry.revision)
+    await this.#stream.sendInitial(eventLine('ADDED', text))
+  }
+
+  write(event: SharedEvent): void {
+    const type = event.typeFor(this.#selection)
+    if (type !== undefined) this.#stream.send(this.#line(type, event))
+  }
+
+  #line(type: WatchEventType, event: SharedEvent): Buffer | string {
+    if (this.#request.representation !== 'table') return event.lineFor(type)
+    return eventLine(type, this.#tableText(event.documentFor(type)))
+  }
+
+  #tableText(document: ReturnType<SharedEvent['documentFor']>): string {
+    const hasColumns = this.#isFirst
+    this.#isFirst = false
+    return JSON.stringify(tableEventObject(this.#request.target.resource, document, this.#now(), hasColumns))
+  }
+}
+
+function bookmarkLine(resource: Resource, revision: number, metadata: object = {}): string {
+  const object = {
+    kind: resource.kind,
+    apiVersion: apiVersionOf(resource),
+    metadata: { resourceVersion: String(revision), ...metadata },
+  }
+  return eventLine('BOOKMARK', JSON.stringify(object))
+}
+
+/** A revision from the future can only be another store's: the client must list again, as after a compaction. */
+function watchFailure(error: StoreError, after: number, store: Store): StatusError {
+  switch (error.code) {
+    case 'compacted':
+      return expired(after, store.compactRevision)
+    case 'future-revision':
+      return new StatusError('Expired', `resource version ${after} is newer than this server's ${store.revision}`)
+    default:
+      return new StatusError('InternalError', `Internal error occurred: ${error.message}`, { cause: error })
+  }
+}
+
+/** Without a wish of the client: 30 to 60 minutes, spread so that watches do not all end at once. */
+function timeoutMs({ timeoutSeconds }: ListOptions): number {
+  const maxMs = 2 ** 31 - 1
+  return timeoutSeconds ? Math.min(timeoutSeconds * 1000, maxMs) : randomInt(30 * 60_000, 60 * 60_000)
+}
