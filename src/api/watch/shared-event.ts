@@ -33,8 +33,12 @@ export class SharedEvent {
 
   /** For DELETED the last content, with the revision of the change. */
   documentFor(type: WatchEventType): ApiDocument {
-    if (type === 'DELETED') return (this.#previous ??= this.#parse(type))
-    return (this.#current ??= this.#parse(type))
+    const made = type === 'DELETED' ? this.#previous : this.#current
+    if (made !== undefined) return made
+    const document = withRevision(JSON.parse(this.#valueFor(type)) as ApiDocument, this.revision)
+    if (type === 'DELETED') this.#previous = document
+    else this.#current = document
+    return document
   }
 
   lineFor(type: WatchEventType): Buffer {
@@ -43,10 +47,6 @@ export class SharedEvent {
     const line = Buffer.from(eventLine(type, toWireText(this.#valueFor(type), this.revision)))
     this.#lines.set(type, line)
     return line
-  }
-
-  #parse(type: WatchEventType): ApiDocument {
-    return withRevision(JSON.parse(this.#valueFor(type)) as ApiDocument, this.revision)
   }
 
   #valueFor(type: WatchEventType): string {

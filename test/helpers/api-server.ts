@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
+import { createInterface } from 'node:readline'
+import { createApiServer } from '../../src/api/index.ts'
+import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
+import { createDialect, type DialectName } from '../../src/model/dialect.ts'
+import { parseCidr } from '../../src/model/ip.ts'
+import { silentLogger } from '../../src/observe/logger.ts'
+import { type Authority, createAuthority } from './authority.ts'
+
+export const testToken = 'a-token-for-tests'
+
+export interface Reply {
+  readonly code: number
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
+  readonly body: any
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** null sends no credentials. */
+  readonly token?: string | null
+  readonly tls?: { readonly cert: string; readonly key: string }
+}
+
+export interface TestServer extends AsyncDisposable {
+  readonly port: number
+  readonly url: string
+  readonly store: Store
+  readonly authority: Authority
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>
+  /** The answer's lines, parsed, until the server ends it or the test leaves the loop. */
+  watch(path: string, headers?: Readonly<Record<string, string>>): AsyncGenerator<WatchLine>
+  stop(): Promise<void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into any event
+export type WatchLine = { readonly type: string; readonly object: any }
+
+export interface TestServerOptions {
+  readonly dialect?: DialectName
+  readonly serviceCidr?: string
+  readonly nodePortRange?: { first: number; last: number }
+}
+
+/** A real server on a free port of the loopback, over a store in memory. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const authority = await createAuthority()
+  const { certPem, keyPem } = await authority.issue('CN=server')
+  const store = openMemoryStore({ log: silentLogger })
+  const serviceCidr = parseCidr(options.serviceCidr ?? '10.96.0.0/12')
+  assert.ok(serviceCidr)
+  const server = createApiServer({
+    store,
+    dialect: createDialect(options.dialect ?? 'kubernetes'),
+    serviceCidr,
+    nodePortRange: options.nodePortRange ?? { first: 30000, last: 32767 },
+    tls: { certPem, keyPem, clientCaPem: authority.certPem },
+    bindAddress: '127.0.0.1',
+    port: 0,
+    staticTokens: [{ token: testToken, user: { name: 'tester', groups: ['system:masters'] } }],
+    readiness: () => [{ name: 'store' }],
+    metricsText: async () => 'test_metric 1\n',
+    log: silentLogger,
+  })
+  await server.start({ signal: AbortSignal.timeout(10_000) })
+  const { port } = server
+  const agent = new Agent({ keepAlive: true })
+  const connection = (call: CallOptions = {}): RequestOptions => ({
+    host: '127.0.0.1',
+    port,
+    agent: call.tls === undefined ? agent : false,
+    ca: authority.certPem,
+    ...call.tls,
+    headers: {
+      ...(call.token === null ? {} : { authorization: `Bearer ${call.token ?? testToken}` }),
+      ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...call.headers,
+    },
+  })
+  const stop = async () => {
+    agent.destroy()
+    await server.stop({ signal: AbortSignal.timeout(2_000) })
+    await store.close()
+  }
+  return {
+    port,
+    url: `https://127.0.0.1:${port}`,
+    store,
+    authority,
+    call: async (method, path, call) => {
+      const response = await send({ ...connection(call), method, path }, call?.body)
+      return readReply(response)
+    },
+    watch: async function* (path, headers) {
+      const response = await send({ ...connection(headers === undefined ? {} : { headers }), agent: false, path })
+      assert.equal(response.statusCode, 200)
+      try {
+        for await (const line of createInterface({ input: response })) yield JSON.parse(line) as WatchLine
+      } finally {
+        response.destroy()
+      }
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+function send(options: RequestOptions, body?: unknown): Promise<IncomingMessage> {
+  const bytes = toBytes(body)
+  const framing = bytes === undefined ? {} : { 'content-length': bytes.length }
+  const headers = { ...(options.headers as Record<string, string>), ...framing }
+  return new Promise((resolve, reject) => {
+    httpsRequest({ ...options, headers }, resolve)
+      .on('error', reject)
+      .end(bytes)
+  })
+}
+
+function toBytes(body: unknown): Buffer | undefined {
+  if (body === undefined || Buffer.isBuffer(body)) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+async function readReply(response: IncomingMessage): Promise<Reply> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  const isJson = response.headers['content-type']?.startsWith('application/json') === true
+  return {
+    code: response.statusCode ?? 0,
+    headers: response.headers,
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+  }
+}
+
+/** The next events of a watch; fails the test when they do not come in time. */
+export async function take(events: AsyncGenerator<WatchLine>, count: number): Promise<WatchLine[]> {
+  const taken: WatchLine[] = []
+  while (taken.length < count) {
+    const next = await Promise.race([events.next(), late(taken)])
+    if (next.done === true) assert.fail(`the watch ended after ${taken.length} of ${count} events`)
+    taken.push(next.value)
+  }
+  return taken
+}
+
+function late(taken: readonly WatchLine[]): Promise<never> {
+  return new Promise((_, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no further event after ${JSON.stringify(taken)}`)), 3_000)
+    timer.unref()
+  })
+}
