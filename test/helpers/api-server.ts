@@ -130,7 +130,7 @@ async function readReply(response: IncomingMessage): Promise<Reply> {
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString()
-  const isJson = response.headers['content-type']?.startsWith('application/json') === true
+  const isJson = text !== '' && response.headers['content-type']?.startsWith('application/json') === true
   return {
     code: response.statusCode ?? 0,
     headers: response.headers,

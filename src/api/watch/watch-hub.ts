@@ -7,7 +7,7 @@ import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
 import type { Representation } from '../negotiate/accept.ts'
 import { collectionPrefix } from '../resources/keys.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
-import { expired, renderFailure, StatusError } from '../status.ts'
+import { expired, internalError, renderFailure, StatusError } from '../status.ts'
 import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
 import { waitForRevision } from '../verbs/list.ts'
 import { parseSelection, type Selection } from '../verbs/selection.ts'
@@ -77,11 +77,11 @@ export class WatchHub {
   /** Undefined when the history does not reach back; the client has then been told. */
   #subscribe(prefix: string, after: number, stream: WatchStream, writer: EventWriter): StoreWatch | undefined {
     try {
+      assertReached(after, this.#store)
       return this.#store.watch(prefix, after, (events) => {
         for (const event of events) writer.write(this.#share(event))
       })
     } catch (thrown) {
-      if (!(thrown instanceof StoreError)) throw thrown
       stream.goLive()
       stream.send(eventLine('ERROR', renderFailure(watchFailure(thrown, after, this.#store))))
       stream.end()
@@ -166,15 +166,15 @@ function bookmarkLine(resource: Resource, revision: number, metadata: object = {
 }
 
 /** A revision from the future can only be another store's: the client must list again, as after a compaction. */
-function watchFailure(error: StoreError, after: number, store: Store): StatusError {
-  switch (error.code) {
-    case 'compacted':
-      return expired(after, store.compactRevision)
-    case 'future-revision':
-      return new StatusError('Expired', `resource version ${after} is newer than this server's ${store.revision}`)
-    default:
-      return new StatusError('InternalError', `Internal error occurred: ${error.message}`, { cause: error })
-  }
+function assertReached(after: number, store: Store): void {
+  if (after <= store.revision) return
+  throw new StatusError('Expired', `resource version ${after} is newer than this server's ${store.revision}`)
+}
+
+function watchFailure(thrown: unknown, after: number, store: Store): StatusError {
+  if (thrown instanceof StatusError) return thrown
+  if (thrown instanceof StoreError && thrown.code === 'compacted') return expired(after, store.compactRevision)
+  return internalError('the watch could not be started', thrown)
 }
 
 /** Without a wish of the client: 30 to 60 minutes, spread so that watches do not all end at once. */

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Reply, startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { configMap, paths } from '../../helpers/manifests.ts'
+
+describe('lists', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer()
+    for (const name of ['e', 'b', 'd', 'a', 'c']) {
+      await server.call('POST', paths.configMaps, {
+        body: configMap(name, {}, { parity: name < 'c' ? 'low' : 'high' }),
+      })
+    }
+    await server.call('POST', '/api/v1/namespaces/kube-system/configmaps', { body: configMap('z') })
+  })
+  after(() => server.stop())
+
+  const get = (query: string, collection: string = paths.configMaps) => server.call('GET', `${collection}${query}`)
+  const names = ({ body }: Reply) => body.items.map((item: { metadata: { name: string } }) => item.metadata.name)
+
+  test('a list is in order of names and carries the revision', async () => {
+    const reply = await get('')
+    assert.deepEqual(names(reply), ['a', 'b', 'c', 'd', 'e'])
+    assert.deepEqual([reply.body.kind, reply.body.apiVersion], ['ConfigMapList', 'v1'])
+    assert.equal(reply.body.metadata.resourceVersion, String(server.store.revision))
+    assert.match(reply.body.items[0].metadata.resourceVersion, /^\d+$/)
+  })
+
+  test('all namespaces come by namespace, then name', async () => {
+    assert.deepEqual(names(await get('', '/api/v1/configmaps')), ['a', 'b', 'c', 'd', 'e', 'z'])
+  })
+
+  test('selectors pick by labels and by fields', async () => {
+    const table: readonly (readonly [query: string, expected: string[]])[] = [
+      ['?labelSelector=parity%3Dlow', ['a', 'b']],
+      ['?labelSelector=parity%20notin%20(low)', ['c', 'd', 'e']],
+      ['?labelSelector=!parity', []],
+      ['?fieldSelector=metadata.name%3Dc', ['c']],
+      ['?fieldSelector=metadata.name!%3Dc&labelSelector=parity%3Dhigh', ['d', 'e']],
+    ]
+    for (const [query, expected] of table) assert.deepEqual(names(await get(query)), expected, query)
+    const unknown = await get('?fieldSelector=spec.nope%3Dx')
+    assert.deepEqual([unknown.code, unknown.body.message], [400, 'field label not supported: spec.nope'])
+    assert.equal((await get('?labelSelector=a%3D%3D%3Db')).code, 400)
+  })
+
+  test('pages show the state of the first one, whatever changes meanwhile', async () => {
+    const first = await get('?limit=2')
+    assert.deepEqual(names(first), ['a', 'b'])
+    await server.call('POST', paths.configMaps, { body: configMap('bb') })
+    await server.call('DELETE', `${paths.configMaps}/d`)
+    const second = await get(`?limit=2&continue=${first.body.metadata.continue}`)
+    assert.deepEqual(names(second), ['c', 'd'])
+    const third = await get(`?limit=2&continue=${second.body.metadata.continue}`)
+    assert.deepEqual(names(third), ['e'])
+    assert.equal(third.body.metadata.continue, undefined)
+    assert.equal(third.body.metadata.resourceVersion, first.body.metadata.resourceVersion)
+    await server.call('DELETE', `${paths.configMaps}/bb`)
+    await server.call('POST', paths.configMaps, { body: configMap('d', {}, { parity: 'high' }) })
+  })
+
+  test('a page with a selector is full as long as there is more', async () => {
+    const first = await get('?limit=2&labelSelector=parity%3Dhigh')
+    assert.deepEqual(names(first), ['c', 'd'])
+    const second = await get(`?limit=2&labelSelector=parity%3Dhigh&continue=${first.body.metadata.continue}`)
+    assert.deepEqual(names(second), ['e'])
+    assert.equal(second.body.metadata.continue, undefined)
+  })
+
+  test('a page whose revision is forgotten is a 410 with a token that goes on from now', async () => {
+    const first = await get('?limit=2')
+    await server.call('POST', paths.configMaps, { body: configMap('f') })
+    await server.store.compact(server.store.revision)
+    const gone = await get(`?limit=2&continue=${first.body.metadata.continue}`)
+    assert.deepEqual([gone.code, gone.body.reason], [410, 'Expired'])
+    const fresh = await get(`?continue=${gone.body.metadata.continue}`)
+    assert.deepEqual(names(fresh), ['c', 'd', 'e', 'f'])
+    assert.equal((await get('?continue=nonsense')).code, 400)
+  })
+
+  test('an exact revision is that very state', async () => {
+    const before = server.store.revision
+    await server.call('POST', paths.configMaps, { body: configMap('later') })
+    const exact = await get(`?resourceVersion=${before}&resourceVersionMatch=Exact`)
+    assert.ok(!names(exact).includes('later'))
+    assert.equal(exact.body.metadata.resourceVersion, String(before))
+    assert.ok(names(await get('?resourceVersion=0')).includes('later'))
+  })
+
+  test('a Table has the columns of its kind', async () => {
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
+    const reply = await server.call('GET', paths.services, { headers: { accept } })
+    assert.deepEqual([reply.body.kind, reply.body.apiVersion], ['Table', 'meta.k8s.io/v1'])
+    const columns = reply.body.columnDefinitions.map(({ name }: { name: string }) => name)
+    assert.deepEqual(columns, ['Name', 'Type', 'Cluster-IP', 'External-IP', 'Port(s)', 'Age', 'Selector'])
+    const { cells, object } = reply.body.rows[0]
+    assert.deepEqual(cells.slice(0, 5), ['kubernetes', 'ClusterIP', '10.96.0.1', '<none>', '443/TCP'])
+    assert.equal(object.kind, 'PartialObjectMetadata')
+  })
+
+  test('YAML comes and goes', async () => {
+    const body = 'metadata:\n  name: from-yaml\ndata:\n  a: "1"\n'
+    const headers = { 'content-type': 'application/yaml', accept: 'application/yaml' }
+    const reply = await server.call('POST', paths.configMaps, { body, headers })
+    assert.equal(reply.code, 201)
+    assert.equal(reply.headers['content-type'], 'application/yaml')
+    assert.match(reply.text, /^kind: ConfigMap\napiVersion: v1\nmetadata:\n/)
+  })
+})

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { connect } from 'node:tls'
+import { startTestServer, type TestServer, take, testToken, type WatchLine } from '../../helpers/api-server.ts'
+import { configMap, paths } from '../../helpers/manifests.ts'
+
+const mergePatch = { 'content-type': 'application/merge-patch+json' }
+
+describe('watches', () => {
+  let server: TestServer
+  let folder: string
+  let collection: string
+  let counter = 0
+  before(async () => {
+    server = await startTestServer()
+  })
+  after(() => server.stop())
+
+  /** Each test has a namespace of its own. */
+  const newNamespace = async () => {
+    folder = `watch-${counter++}`
+    await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: folder } } })
+    collection = `/api/v1/namespaces/${folder}/configmaps`
+  }
+  const create = (name: string, labels?: Record<string, string>) =>
+    server.call('POST', collection, { body: configMap(name, {}, labels) })
+  const patch = (name: string, body: unknown) =>
+    server.call('PATCH', `${collection}/${name}`, { body, headers: mergePatch })
+  const brief = (lines: readonly WatchLine[]) => lines.map(({ type, object }) => `${type} ${object.metadata.name}`)
+
+  test('without a resourceVersion the present comes first, then every change once', async () => {
+    await newNamespace()
+    await create('a')
+    await create('b')
+    const events = server.watch(`${collection}?watch=true`)
+    assert.deepEqual(brief(await take(events, 2)), ['ADDED a', 'ADDED b'])
+    await create('c')
+    await patch('a', { data: { x: '1' } })
+    const deleted = await server.call('DELETE', `${collection}/b`)
+    assert.equal(deleted.code, 200)
+    const changes = await take(events, 3)
+    assert.deepEqual(brief(changes), ['ADDED c', 'MODIFIED a', 'DELETED b'])
+    const revisions = changes.map(({ object }) => Number(object.metadata.resourceVersion))
+    assert.deepEqual(
+      revisions,
+      revisions.toSorted((x, y) => x - y),
+    )
+    assert.equal(changes[2]?.object.metadata.resourceVersion, String(server.store.revision))
+    await events.return(undefined)
+  })
+
+  test('from a resourceVersion only what came after it', async () => {
+    await newNamespace()
+    const first = await create('a')
+    await create('b')
+    const from = first.body.metadata.resourceVersion
+    const events = server.watch(`${collection}?watch=1&resourceVersion=${from}`)
+    assert.deepEqual(brief(await take(events, 1)), ['ADDED b'])
+    await create('c')
+    assert.deepEqual(brief(await take(events, 1)), ['ADDED c'])
+    await events.return(undefined)
+  })
+
+  test('an object that begins to match is added, one that stops is deleted with its last matching content', async () => {
+    await newNamespace()
+    await create('a', { tier: 'front' })
+    await create('b')
+    const events = server.watch(`${collection}?watch=1&labelSelector=tier%3Dfront`)
+    assert.deepEqual(brief(await take(events, 1)), ['ADDED a'])
+    await patch('b', { metadata: { labels: { tier: 'front' } } })
+    await patch('b', { data: { x: '1' } })
+    await patch('a', { metadata: { labels: { tier: 'back' } } })
+    await patch('a', { data: { unseen: 'x' } })
+    await server.call('DELETE', `${collection}/b`)
+    const changes = await take(events, 4)
+    assert.deepEqual(brief(changes), ['ADDED b', 'MODIFIED b', 'DELETED a', 'DELETED b'])
+    assert.equal(changes[2]?.object.metadata.labels.tier, 'front')
+    await events.return(undefined)
+  })
+
+  test('a field selector and the watch of one name see that object only', async () => {
+    await newNamespace()
+    const events = server.watch(`${collection}/one?watch=true`)
+    await create('other')
+    await create('one')
+    assert.deepEqual(brief(await take(events, 1)), ['ADDED one'])
+    await events.return(undefined)
+  })
+
+  test('a watch-list ends its beginning with the annotated bookmark', async () => {
+    await newNamespace()
+    await create('a')
+    const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
+    const events = server.watch(`${collection}?${query}`)
+    const [added, bookmark] = await take(events, 2)
+    assert.equal(added?.type, 'ADDED')
+    assert.deepEqual(bookmark, {
+      type: 'BOOKMARK',
+      object: {
+        kind: 'ConfigMap',
+        apiVersion: 'v1',
+        metadata: {
+          resourceVersion: String(server.store.revision),
+          annotations: { 'k8s.io/initial-events-end': 'true' },
+        },
+      },
+    })
+    await create('b')
+    assert.deepEqual(brief(await take(events, 1)), ['ADDED b'])
+    await events.return(undefined)
+  })
+
+  test('timeoutSeconds ends the watch cleanly, after a bookmark for who wants one', async () => {
+    await newNamespace()
+    const lines = await Array.fromAsync(server.watch(`${collection}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true`))
+    assert.deepEqual(lines, [
+      {
+        type: 'BOOKMARK',
+        object: { kind: 'ConfigMap', apiVersion: 'v1', metadata: { resourceVersion: String(server.store.revision) } },
+      },
+    ])
+    assert.deepEqual(await Array.fromAsync(server.watch(`${collection}?watch=1&timeoutSeconds=1`)), [])
+  })
+
+  test('a revision that is no longer, or not yet, kept is a 410 in an ERROR event', async () => {
+    await newNamespace()
+    const created = await create('a')
+    await patch('a', { data: { x: '1' } })
+    await server.store.compact(server.store.revision)
+    for (const revision of [Number(created.body.metadata.resourceVersion) - 1, server.store.revision + 1000]) {
+      const lines = await Array.fromAsync(server.watch(`${collection}?watch=1&resourceVersion=${revision}`))
+      assert.equal(lines.length, 1)
+      assert.equal(lines[0]?.type, 'ERROR')
+      assert.equal(lines[0]?.object.code, 410)
+      assert.equal(lines[0]?.object.reason, 'Expired')
+    }
+  })
+
+  test('what cannot be a resourceVersion is a 400', async () => {
+    const reply = await server.call('GET', `${paths.configMaps}?watch=1&resourceVersion=abc`)
+    assert.deepEqual([reply.code, reply.body.reason], [400, 'BadRequest'])
+  })
+
+  test('a Table watch names its columns in the first event only', async () => {
+    await newNamespace()
+    await create('a')
+    const events = server.watch(`${collection}?watch=1`, {
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+      authorization: `Bearer ${testToken}`,
+    })
+    await create('b')
+    const [first, second] = await take(events, 2)
+    assert.deepEqual(
+      first?.object.columnDefinitions.map(({ name }: { name: string }) => name),
+      ['Name', 'Data', 'Age'],
+    )
+    assert.equal(second?.object.columnDefinitions, null)
+    assert.equal(second?.object.rows[0].cells[0], 'b')
+    await events.return(undefined)
+  })
+
+  test('a reader that does not read is cut off and the others are not', async () => {
+    await newNamespace()
+    const events = server.watch(`${collection}?watch=1`)
+    const stalled = connect({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false })
+    await new Promise<void>((resolve) => stalled.once('secureConnect', () => resolve()))
+    stalled.write(`GET ${collection}?watch=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${testToken}\r\n\r\n`)
+    await new Promise<void>((resolve) => stalled.once('readable', () => resolve()))
+    stalled.pause()
+    const closed = new Promise<void>((resolve) => stalled.once('close', () => resolve()))
+    stalled.on('error', () => {})
+    for (let index = 0; index < 24; index++) {
+      await server.call('POST', collection, { body: configMap(`big-${index}`, { blob: 'x'.repeat(1_000_000) }) })
+    }
+    assert.equal((await take(events, 24)).length, 24)
+    stalled.resume()
+    await closed
+    await events.return(undefined)
+  })
+})
+
+test('a server that stops ends its watches and then takes no more', async () => {
+  const server = await startTestServer()
+  const events = server.watch(`${paths.configMaps}?watch=1`)
+  const ended = Array.fromAsync(events)
+  await server.call('POST', paths.configMaps, { body: configMap('a') })
+  const startedMs = performance.now()
+  await server.stop()
+  assert.equal((await ended).length, 1)
+  assert.ok(performance.now() - startedMs < 1500, 'stopped without waiting for its deadline')
+  await assert.rejects(server.call('GET', '/healthz'))
+})
