@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Component } from '../loop/component.ts'
 import { describeError } from '../model/errors.ts'
-import type { Logger } from '../observe/logger.ts'
+import { answerHealth, type Logger } from '../observe/index.ts'
 import type { Authenticator } from './access/authenticate.ts'
 import { authorize } from './access/authorize.ts'
 import { parseListOptions } from './decode/query.ts'
 import { aggregatedContentType } from './discovery/aggregated.ts'
 import { discover } from './discovery/discovery.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
-import { type HealthCheck, reportHealth } from './health-report.ts'
 import { InFlight } from './in-flight.ts'
 import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
@@ -22,7 +22,7 @@ export interface HandlerParts {
   readonly context: VerbContext
   readonly authenticate: Authenticator
   readonly watches: WatchHub
-  readonly readiness: () => readonly HealthCheck[]
+  readonly components: () => readonly Component[]
   readonly metricsText: () => Promise<string>
   readonly log: Logger
 }
@@ -90,12 +90,11 @@ export class RequestHandler {
   }
 
   async #readPage(route: Exclude<Route, ResourceRoute>, request: IncomingMessage, url: URL): Promise<EncodedAnswer> {
-    const { context, readiness, metricsText } = this.#parts
+    const { context, components, metricsText } = this.#parts
     switch (route.kind) {
       case 'health': {
-        const checks = [{ name: 'ping' }, ...(route.check === 'livez' ? [] : readiness())]
-        const { httpCode, body } = reportHealth(route.check, checks, url.searchParams)
-        return { httpCode, body, contentType: 'text/plain; charset=utf-8' }
+        const { status, body } = answerHealth(healthRequest(route, url.searchParams), components())
+        return { httpCode: status, body, contentType: 'text/plain; charset=utf-8' }
       }
       case 'metrics':
         return { httpCode: 200, body: await metricsText(), contentType: 'text/plain; version=0.0.4; charset=utf-8' }
@@ -123,6 +122,15 @@ export class RequestHandler {
       response.setHeader('retry-after', String(status.details.retryAfterSeconds))
     }
     send(response, { httpCode: status.httpCode, contentType: 'application/json', body: renderFailure(status) })
+  }
+}
+
+function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams) {
+  return {
+    endpoint: route.endpoint,
+    verbose: query.has('verbose'),
+    exclude: query.getAll('exclude'),
+    ...(route.component === undefined ? {} : { component: route.component }),
   }
 }
 

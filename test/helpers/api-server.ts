@@ -4,9 +4,10 @@ import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { createInterface } from 'node:readline'
 import { createApiServer } from '../../src/api/index.ts'
 import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
+import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
-import { parseCidr } from '../../src/model/ip.ts'
-import { silentLogger } from '../../src/observe/logger.ts'
+import { parseCidr, parseIp } from '../../src/model/ip.ts'
+import { silentLogger } from '../../src/observe/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 
 export const testToken = 'a-token-for-tests'
@@ -47,27 +48,35 @@ export interface TestServerOptions {
   readonly nodePortRange?: { first: number; last: number }
 }
 
+const storeComponent: Component = {
+  name: 'store',
+  start: async () => {},
+  stop: async () => {},
+  health: () => ({ level: 'ok', message: '', sinceMs: 0 }),
+}
+
 /** A real server on a free port of the loopback, over a store in memory. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const authority = await createAuthority()
   const { certPem, keyPem } = await authority.issue('CN=server')
   const store = openMemoryStore({ log: silentLogger })
   const serviceCidr = parseCidr(options.serviceCidr ?? '10.96.0.0/12')
-  assert.ok(serviceCidr)
+  const bindAddress = parseIp('127.0.0.1')
+  assert.ok(serviceCidr && bindAddress)
   const server = createApiServer({
     store,
     dialect: createDialect(options.dialect ?? 'kubernetes'),
     serviceCidr,
     nodePortRange: options.nodePortRange ?? { first: 30000, last: 32767 },
-    tls: { certPem, keyPem, clientCaPem: authority.certPem },
-    bindAddress: '127.0.0.1',
+    tls: { certificate: certPem, key: keyPem, clientCa: authority.certPem },
+    bindAddress,
     port: 0,
     staticTokens: [{ token: testToken, user: { name: 'tester', groups: ['system:masters'] } }],
-    readiness: () => [{ name: 'store' }],
+    components: () => [storeComponent],
     metricsText: async () => 'test_metric 1\n',
     log: silentLogger,
   })
-  await server.start({ signal: AbortSignal.timeout(10_000) })
+  await server.start()
   const { port } = server
   const agent = new Agent({ keepAlive: true })
   const connection = (call: CallOptions = {}): RequestOptions => ({

@@ -3,7 +3,7 @@ import { PlatnetError } from '../../model/errors.ts'
 
 /** JSON that this module may change in place: always a private copy. */
 export type MutableJson = null | boolean | number | string | MutableJson[] | MutableObject
-export interface MutableObject {
+interface MutableObject {
   [key: string]: MutableJson
 }
 

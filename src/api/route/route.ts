@@ -1,3 +1,4 @@
+import type { HealthEndpoint } from '../../observe/index.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest, methodNotAllowed, unknownPath } from '../status.ts'
@@ -9,7 +10,7 @@ export type Route =
   | { readonly kind: 'resource'; readonly verb: Verb; readonly target: Target }
   | { readonly kind: 'discovery'; readonly path: readonly string[] }
   | { readonly kind: 'version' }
-  | { readonly kind: 'health'; readonly check: 'healthz' | 'livez' | 'readyz' }
+  | { readonly kind: 'health'; readonly endpoint: HealthEndpoint; readonly component: string | undefined }
   | { readonly kind: 'metrics' }
   | { readonly kind: 'unknown' }
 
@@ -17,8 +18,9 @@ export type Route =
 export function routeRequest(registry: Registry, method: string, url: URL): Route {
   const path = splitPath(url.pathname)
   const [first] = path
-  if (first === 'healthz' || first === 'livez' || first === 'readyz')
-    return readOnly(path, { kind: 'health', check: first })
+  if (first === 'healthz' || first === 'livez' || first === 'readyz') {
+    return path.length > 2 ? { kind: 'unknown' } : { kind: 'health', endpoint: first, component: path[1] }
+  }
   if (first === 'version') return readOnly(path, { kind: 'version' })
   if (first === 'metrics') return readOnly(path, { kind: 'metrics' })
   if (first !== 'api' && first !== 'apis') return { kind: 'unknown' }

@@ -52,7 +52,7 @@ export const objectReference: Schema = object({
   fieldPath: text,
 })
 
-export const metadata: Schema = object({
+const metadata: Schema = object({
   name: text,
   generateName: text,
   namespace: text,

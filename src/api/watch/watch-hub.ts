@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import type { Logger } from '../../observe/logger.ts'
+import type { Logger } from '../../observe/index.ts'
 import type { ListOptions } from '../decode/query.ts'
 import { tableEventObject } from '../encode/answer.ts'
 import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
@@ -32,6 +32,7 @@ export class WatchHub {
   readonly #log: Logger
   readonly #shared = new WeakMap<StoreEvent, SharedEvent>()
   readonly #streams = new Set<WatchStream>()
+  #isEnding = false
 
   constructor(store: Store, now: () => Date, log: Logger) {
     this.#store = store
@@ -59,7 +60,9 @@ export class WatchHub {
     this.#keepTime(request, stream)
   }
 
+  /** Also the watches that are asked for from now on. */
   endAll(): void {
+    this.#isEnding = true
     for (const stream of this.#streams) stream.end()
   }
 
@@ -71,6 +74,7 @@ export class WatchHub {
     this.#streams.add(stream)
     stream.onClose(() => this.#streams.delete(stream))
     stream.open()
+    if (this.#isEnding) stream.end()
     return stream
   }
 

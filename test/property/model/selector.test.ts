@@ -42,7 +42,7 @@ test('a label selector that is written out is parsed back', () => {
   fc.assert(
     fc.property(fc.array(requirement, { maxLength: 5 }), (selector) => {
       const plain = selector.map((each) => ({ ...each }))
-      assert.deepEqual(parseLabelSelector(plain.map(format).join(",")), plain)
+      assert.deepEqual(parseLabelSelector(plain.map(format).join(',')), plain)
     }),
   )
 })
