@@ -1,2 +1,2 @@
 export type { StaticToken } from './access/authenticate.ts'
-export { type ApiServer, type ApiServerOptions, createApiServer } from './server.ts'
+export { createApiServer } from './server.ts'

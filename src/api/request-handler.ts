@@ -41,7 +41,7 @@ export class RequestHandler {
     try {
       await this.#serve(request, response)
     } catch (thrown) {
-      this.#fail(response, thrown)
+      if (thrown instanceof StatusError || !isAbandoned(request)) this.#fail(response, thrown)
     }
     if (!this.#parts.log.enabled('debug')) return
     const { method, url } = request
@@ -140,6 +140,11 @@ function watchOptions({ target }: ResourceRoute, url: URL): ReturnType<typeof pa
   if (target.name === undefined) return options
   const selectors = [options.fieldSelector, `metadata.name=${target.name}`].filter(Boolean)
   return { ...options, fieldSelector: selectors.join(',') }
+}
+
+/** The client left before its request was whole: there is no one to answer and nothing to report. */
+function isAbandoned(request: IncomingMessage): boolean {
+  return request.destroyed && !request.complete
 }
 
 function parseUrl(url: string | undefined): URL {

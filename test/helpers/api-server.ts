@@ -20,7 +20,7 @@ export interface Reply {
   readonly body: any
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** null sends no credentials. */

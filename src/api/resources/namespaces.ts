@@ -1,6 +1,7 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt, withMetadata } from '../document.ts'
 import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
+import { forbidden } from '../status.ts'
 import type { Store, StoreWrite } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
 import { checkDnsLabel } from './names.ts'
@@ -26,7 +27,10 @@ export function namespaces(dialect: Dialect, store: Store, contents: readonly Re
       validateName: checkDnsLabel,
       prepareForCreate: (namespace) => ({ ...withNameLabel(namespace, dialect), status: { phase: 'Active' } }),
       prepareForUpdate: (namespace) => withNameLabel(namespace, dialect),
-      companions: (transition) => deleteContents(transition, store, contents),
+      companions: async (transition) => {
+        assertDeletable(transition)
+        return deleteContents(transition, store, contents)
+      },
     },
   }
 }
@@ -36,6 +40,15 @@ function withNameLabel(namespace: ApiDocument, dialect: Dialect): ApiDocument {
   const { name, labels } = namespace.metadata
   if (name === undefined) return namespace
   return withMetadata(namespace, { labels: { ...labels, [dialect.labels.namespaceName]: name } })
+}
+
+const permanent: readonly (string | undefined)[] = ['default', 'kube-system']
+
+function assertDeletable({ old, next }: Transition): void {
+  const name = old?.metadata.name
+  if (next !== undefined || name === undefined || !permanent.includes(name)) return
+  const names = { group: '', plural: 'namespaces', kind: 'Namespace' }
+  throw forbidden(names, name, 'this namespace may not be deleted')
 }
 
 async function deleteContents(

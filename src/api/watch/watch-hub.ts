@@ -54,10 +54,10 @@ export class WatchHub {
     const source = this.#subscribe(prefix, after, stream, writer)
     if (source === undefined) return
     stream.onClose(() => source.close())
+    this.#keepTime(request, stream)
     for (const entry of initial?.entries ?? []) await writer.writeInitial(entry)
     if (options.sendInitialEvents) await stream.sendInitial(bookmarkLine(target.resource, after, initialEventsEnd))
     stream.goLive()
-    this.#keepTime(request, stream)
   }
 
   /** Also the watches that are asked for from now on. */
@@ -110,12 +110,10 @@ export class WatchHub {
       bookmark()
       stream.end()
     }, timeoutMs(options))
-    const stop = () => {
+    stream.onClose(() => {
       clearInterval(interval)
       clearTimeout(timeout)
-    }
-    stream.onClose(stop)
-    if (!stream.isOpen) stop()
+    })
   }
 }
 

@@ -65,7 +65,9 @@ export class WatchStream {
     if (this.isOpen) this.#response.end()
   }
 
+  /** At once when the client has left already. */
   onClose(listener: () => void): void {
-    this.#response.once('close', listener)
+    if (this.#response.closed || this.#response.destroyed) listener()
+    else this.#response.once('close', listener)
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { request } from 'node:https'
 import { after, before, describe, test } from 'node:test'
-import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { startTestServer, type TestServer, testToken } from '../../helpers/api-server.ts'
 import { createAuthority } from '../../helpers/authority.ts'
 import { configMap, paths } from '../../helpers/manifests.ts'
 
@@ -104,6 +105,17 @@ describe('access and answers to bad requests', () => {
       assert.match(reply.body.message, message)
     }
     assert.equal((await server.call('POST', paths.configMaps, { body: configMap('after') })).code, 201)
+  })
+
+  test('a body without a length is cut off at the same limit', async () => {
+    const code = await new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${testToken}`, 'content-type': 'application/json' }
+      const options = { host: '127.0.0.1', port: server.port, method: 'POST', path: paths.configMaps, headers }
+      const sender = request({ ...options, ca: server.authority.certPem }, (response) => resolve(response.statusCode))
+      sender.on('error', reject)
+      for (let index = 0; index < 40; index++) sender.write(Buffer.alloc(100_000, 0x20))
+    })
+    assert.equal(code, 413)
   })
 
   test('a form that nobody speaks is a 406', async () => {

@@ -260,6 +260,9 @@ describe('verbs over HTTPS', () => {
       assert.equal(reply.body.status.phase, 'Active')
       assert.equal(reply.body.metadata.labels['kubernetes.io/metadata.name'], name)
     }
+    const refused = await server.call('DELETE', '/api/v1/namespaces/default')
+    assert.equal(refused.code, 403)
+    assert.equal(refused.body.message, 'namespaces "default" is forbidden: this namespace may not be deleted')
     const kubernetes = await server.call('GET', `${paths.services}/kubernetes`)
     assert.equal(kubernetes.body.spec.clusterIP, '10.96.0.1')
   })
