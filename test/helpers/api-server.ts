@@ -58,7 +58,7 @@ const storeComponent: Component = {
 /** A real server on a free port of the loopback, over a store in memory. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const authority = await createAuthority()
-  const { certPem, keyPem } = await authority.issue('CN=server')
+  const { certPem, keyPem } = await authority.issue('server')
   const store = openMemoryStore({ log: silentLogger })
   const serviceCidr = parseCidr(options.serviceCidr ?? '10.96.0.0/12')
   const bindAddress = parseIp('127.0.0.1')

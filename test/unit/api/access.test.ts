@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:https'
+import { Agent, request } from 'node:https'
 import { after, before, describe, test } from 'node:test'
+import type { TLSSocket } from 'node:tls'
 import { startTestServer, type TestServer, testToken } from '../../helpers/api-server.ts'
 import { createAuthority } from '../../helpers/authority.ts'
 import { configMap, paths } from '../../helpers/manifests.ts'
@@ -40,12 +41,28 @@ describe('access and answers to bad requests', () => {
   })
 
   test('a certificate of the cluster CA is an identity, one of another CA is none', async () => {
-    const known = await server.authority.issue('CN=admin,O=system:masters')
-    const other = await (await createAuthority('other')).issue('CN=admin,O=system:masters')
+    const known = await server.authority.issue('admin', 'system:masters')
+    const other = await (await createAuthority()).issue('admin', 'system:masters')
     const call = (pair: { certPem: string; keyPem: string }) =>
       server.call('GET', '/api', { token: null, tls: { cert: pair.certPem, key: pair.keyPem } })
     assert.equal((await call(known)).code, 200)
     assert.equal((await call(other)).code, 401)
+  })
+
+  test('a certificate is still known when its TLS session is resumed', async () => {
+    const { certPem, keyPem } = await server.authority.issue('admin', 'system:masters')
+    const agent = new Agent({ keepAlive: false, cert: certPem, key: keyPem, ca: server.authority.certPem })
+    const call = () =>
+      new Promise<readonly [code: number | undefined, isResumed: boolean]>((resolve, reject) => {
+        const options = { host: '127.0.0.1', port: server.port, path: '/api', agent }
+        const sender = request(options, (response) => {
+          const isResumed = (response.socket as TLSSocket).isSessionReused()
+          response.resume().on('end', () => resolve([response.statusCode, isResumed]))
+        })
+        sender.on('error', reject).end()
+      })
+    assert.deepEqual(await call(), [200, false])
+    assert.deepEqual(await call(), [200, true])
   })
 
   test('health is plain text and tells more when asked', async () => {
