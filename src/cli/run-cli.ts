@@ -1,9 +1,21 @@
 import { CommanderError } from 'commander'
+import { addCheckCommand } from './check.ts'
+import { addCleanupCommand } from './cleanup.ts'
 import { addConfigCommand } from './config.ts'
+import { addDemoCommand } from './demo.ts'
 import { type ExitCode, exitCodeOf, exitCodes, renderError } from './exit-code.ts'
+import { addLongRunningCommands } from './long-running.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
+import { addStatusCommand } from './status.ts'
 
-const commands: readonly AddCommand[] = [addConfigCommand]
+const commands: readonly AddCommand[] = [
+  addLongRunningCommands,
+  addCheckCommand,
+  addStatusCommand,
+  addCleanupCommand,
+  addConfigCommand,
+  addDemoCommand,
+]
 
 /** Runs one command to its end and gives the exit code of the process; never throws. `argv` as in `process.argv`. */
 export async function runCli(

@@ -13,6 +13,7 @@ read -r ${hostPidVariable} rest </proc/self/stat
 export ${hostPidVariable}
 mount -t proc proc /proc
 mount -t tmpfs -o mode=0755 tmpfs /run
+ip link set lo up
 exec "$@"`
 
 /**

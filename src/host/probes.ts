@@ -41,14 +41,14 @@ export const nodePrograms: readonly NeededProgram[] = [
   },
 ]
 
-/** All programs asked for know `--version`. */
+/** All programs asked for know `-V`. */
 export function probePrograms(programs: readonly NeededProgram[]): Promise<readonly Finding[]> {
   return Promise.all(programs.map(probeProgram))
 }
 
 async function probeProgram(program: NeededProgram): Promise<Finding> {
   try {
-    await runProgram(program.file, ['--version'], { timeoutMs: 5000 })
+    await runProgram(program.file, ['-V'], { timeoutMs: 5000 })
     return { level: 'ok', what: `${program.file} is installed` }
   } catch (error) {
     // Some print their version and exit other than 0; what matters is that they are there.

@@ -1,0 +1,109 @@
+import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../client/index.ts'
+import { configzDocument } from '../config/index.ts'
+import { runProgram } from '../host/index.ts'
+import type { Component } from '../loop/component.ts'
+import { PlatnetError } from '../model/errors.ts'
+import { ipFamily, unspecifiedIpv4 } from '../model/ip.ts'
+import { proxyHooks } from '../netfilter/hooks.ts'
+import { createControlSocket } from '../node/control/index.ts'
+import { createProxyMetrics, ProxyPlane, type ProxySettings } from '../node/proxy/index.ts'
+import { detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
+import { AppliedRevisions, createStateSources, LiveNodeState } from '../node/state/index.ts'
+import { ensureToken } from '../pki/index.ts'
+import { createAgentEndpoints, httpsListener } from '../serve/index.ts'
+import { describeAgent } from './agent-status.ts'
+import { ClusterConnection } from './cluster-connection.ts'
+import { dataPaths, ensureAgentTls } from './cluster-files.ts'
+import type { AppContext } from './context.ts'
+import { findNodeName } from './node-identity.ts'
+
+export class AgentError extends PlatnetError<'no-server'> {}
+
+/** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
+export async function composeAgent(context: AppContext): Promise<readonly Component[]> {
+  const { values } = context.options
+  const log = context.logging.logger('platform_kubelet')
+  const access = await findAccess(values.node)
+  const client = new ApiClient(access)
+  const state = new LiveNodeState(log.child('state'))
+  const applied = new AppliedRevisions(state)
+  const sourceLog = log.child('client')
+  const connection = new ClusterConnection({
+    client,
+    createSources: (dialect) => createStateSources({ client, dialect, state, log: sourceLog }),
+    log,
+  })
+  const proxy = values.app.components.includes('proxy') ? await composeProxy(context, state, applied) : undefined
+  const working: readonly Component[] = [...(proxy ? [proxy.writer, proxy.plane] : []), connection]
+  const control = createControlSocket({
+    path: values.node.controlSocket,
+    applied,
+    status: () =>
+      describeAgent({
+        nodeName: findNodeName(values.node.nodeName),
+        components: working,
+        state,
+        applied,
+        proxy: proxy?.plane,
+      }),
+    log: log.child('control'),
+  })
+  return [await composeEndpoints(context, access, working), control, ...working]
+}
+
+async function findAccess(node: AppContext['options']['values']['node']): Promise<ClusterAccess> {
+  if (node.kubeconfig) return loadKubeconfig(node.kubeconfig, node.server ? { server: node.server } : {})
+  if (node.server) return accessByServer(node.server)
+  throw new AgentError('no-server', 'the agent does not know its API server', {
+    remedy: 'give --kubeconfig FILE or --server URL, or use "platnet run" to have both on this machine',
+  })
+}
+
+/** The service proxy with the writer it publishes to; the writer starts first and stops last. */
+async function composeProxy(
+  context: AppContext,
+  state: LiveNodeState,
+  applied: AppliedRevisions,
+): Promise<{ readonly writer: RulesWriter; readonly plane: ProxyPlane }> {
+  const log = context.logging.logger('platform_traffic_proxy')
+  const choice = await detectIptables(runProgram, 'IPv4', 'auto')
+  const iptables = new Iptables(choice, runProgram)
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: log.child('rules') })
+  applied.register('proxy')
+  const settings = proxySettings(context)
+  const metrics = createProxyMetrics(context.metrics)
+  return { writer, plane: new ProxyPlane({ state, writer, applied, settings, metrics, log }) }
+}
+
+function proxySettings(context: AppContext): ProxySettings {
+  const { node } = context.options.values
+  const clusterCidr = node.clusterCidr.find((cidr) => ipFamily(cidr) === 'IPv4')
+  return { nodeName: findNodeName(node.nodeName), family: 'IPv4', ...(clusterCidr && { clusterCidr }) }
+}
+
+async function composeEndpoints(
+  context: AppContext,
+  access: ClusterAccess,
+  components: readonly Component[],
+): Promise<Component> {
+  const { app, node } = context.options.values
+  const log = context.logging.logger('platform_kubelet').child('endpoints')
+  const token = await ensureToken(dataPaths(app.dataDir).agentToken)
+  const tls = await ensureAgentTls(app.dataDir, { name: findNodeName(node.nodeName), ip: node.nodeIp })
+  const handler = createAgentEndpoints({
+    metrics: context.metrics,
+    configz: () => configzDocument(context.options.resolved),
+    components: () => components,
+    access: { isPublic: () => node.publicMetrics, bearerTokens: () => [token] },
+    log,
+  })
+  const clientCa = access.certificateAuthority
+  return httpsListener({
+    name: 'endpoints',
+    handler,
+    log,
+    address: unspecifiedIpv4,
+    port: node.port,
+    tls: { certificate: tls.certPem, key: tls.keyPem, ...(clientCa && { clientCa }) },
+  })
+}

@@ -1,0 +1,33 @@
+import type { Component, Health } from '../loop/component.ts'
+import type { ProxyPlane, ProxyStatus } from '../node/proxy/index.ts'
+import { type AppliedRevisions, formatProblem, type LiveNodeState } from '../node/state/index.ts'
+
+/** The answer of `GET /status` on the control socket, and what `platnet status -o json` prints. */
+export interface AgentStatus {
+  readonly kind: 'AgentStatus'
+  readonly nodeName: string
+  readonly components: Readonly<Record<string, Health>>
+  readonly applied: ReturnType<AppliedRevisions['report']>
+  readonly proxy: ProxyStatus | null
+  /** What in the objects of the API this node cannot use, one sentence each. */
+  readonly problems: readonly string[]
+}
+
+export interface StatusSources {
+  readonly nodeName: string
+  readonly components: readonly Component[]
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly proxy: ProxyPlane | undefined
+}
+
+export function describeAgent({ nodeName, components, state, applied, proxy }: StatusSources): AgentStatus {
+  return {
+    kind: 'AgentStatus',
+    nodeName,
+    components: Object.fromEntries(components.map((component) => [component.name, component.health()])),
+    applied: applied.report(),
+    proxy: proxy?.status() ?? null,
+    problems: Array.from(state.problems(), formatProblem),
+  }
+}

@@ -1,0 +1,22 @@
+import { runProgram } from '../host/index.ts'
+import { describeError } from '../model/errors.ts'
+import { cleanupRules } from '../node/rules/index.ts'
+import { silentLogger } from '../observe/index.ts'
+
+export interface HostCleanup {
+  /** What was removed, a line each. */
+  readonly lines: readonly string[]
+  readonly failures: readonly string[]
+}
+
+/** Removes everything that is ours from this host, whether or not a daemon ever ran; needs no state and no configuration. */
+export async function cleanupHost(): Promise<HostCleanup> {
+  const { removed, failures } = await cleanupRules(silentLogger, runProgram)
+  return {
+    lines: removed.map(
+      ({ family, flavour, table, chains, hooks }) =>
+        `removed ${chains} chains and ${hooks} jumps from the ${table} table (${family}, iptables-${flavour})`,
+    ),
+    failures: failures.map(describeError),
+  }
+}

@@ -1,0 +1,94 @@
+import path from 'node:path'
+import { applySysctls, createNotifier, type Notifier, nodeSysctls } from '../host/index.ts'
+import type { Component } from '../loop/component.ts'
+import type { Logger } from '../observe/index.ts'
+import { agentArguments } from './agent-arguments.ts'
+import { composeAgent } from './agent-side.ts'
+import { type AgentMessage, AgentSupervisor } from './agent-supervisor.ts'
+import { checkBeforeStart } from './check.ts'
+import type { AppContext } from './context.ts'
+import { Lifecycle } from './lifecycle.ts'
+import { ServerSide } from './server-side.ts'
+import { listenForSignals } from './until-signal.ts'
+import { whenReady } from './when-ready.ts'
+
+/** Ends when the program was asked to stop and everything has stopped; `forced` if it was asked a second time meanwhile. */
+export type RunEnd = 'stopped' | 'forced'
+
+/** `platnet server`: the API core alone. */
+export function runServer(context: AppContext): Promise<RunEnd> {
+  const server = new ServerSide(context)
+  const notifier = createNotifier(logOf(context), context.env)
+  return runComponents(context, [server], { notifier, onStarted: () => notifier.ready('serving the API') })
+}
+
+/** `platnet agent`: the node side alone; under a supervisor it says when it is ready and ends with it. */
+export async function runAgent(context: AppContext): Promise<RunEnd> {
+  const log = logOf(context)
+  await checkBeforeStart(context)
+  await reportSysctls(log)
+  const components = await composeAgent(context)
+  const notifier = createNotifier(log, process.send ? {} : context.env)
+  const onStarted = async () => {
+    await whenReady(components)
+    log.info('the first sync is applied')
+    const message: AgentMessage = { kind: 'ready' }
+    process.send?.(message)
+    await notifier.ready('rules are in the kernel')
+  }
+  return runComponents(context, components, { notifier, onStarted })
+}
+
+/** `platnet run`: the server here, the agent as a second process. */
+export async function runNode(context: AppContext): Promise<RunEnd> {
+  const log = logOf(context)
+  const notifier = createNotifier(log, context.env)
+  const main = path.resolve(import.meta.dirname, '../main.ts')
+  const agent = new AgentSupervisor({
+    command: [process.execPath, main, ...agentArguments(context.options)],
+    onReady: () => void notifier.ready('rules are in the kernel'),
+    log,
+  })
+  const { components } = context.options.values.app
+  const withAgent = components.some((part) => part !== 'api')
+  const parts = [...(components.includes('api') ? [new ServerSide(context)] : []), ...(withAgent ? [agent] : [])]
+  const onStarted = async () => {
+    if (!withAgent) await notifier.ready('serving the API')
+  }
+  return runComponents(context, parts, { notifier, onStarted })
+}
+
+interface RunHooks {
+  readonly notifier: Notifier
+  /** Runs beside everything else once all components have started. */
+  readonly onStarted: () => Promise<void>
+}
+
+const deadlines = { startDeadlineMs: 60_000, stopDeadlineMs: 15_000 }
+
+async function runComponents(context: AppContext, components: readonly Component[], hooks: RunHooks): Promise<RunEnd> {
+  const log = logOf(context)
+  const signals = listenForSignals()
+  const lifecycle = new Lifecycle(components, { log, ...deadlines })
+  const stopped = (async (): Promise<RunEnd> => {
+    await lifecycle.start()
+    void hooks.onStarted().catch((error) => log.error('readiness could not be told', { error }))
+    log.info('stopping', { because: await signals.requested })
+    await hooks.notifier.stopping()
+    await lifecycle.stop()
+    return 'stopped'
+  })()
+  return Promise.race([stopped, signals.insisted.then((): RunEnd => 'forced')])
+}
+
+async function reportSysctls(log: Logger): Promise<void> {
+  for (const { name, was, now, problem } of await applySysctls(nodeSysctls)) {
+    if (problem) log.warn('a kernel setting is not as wanted', { name, now, problem })
+    else if (was !== now) log.info('kernel setting changed', { name, was, now })
+    else log.debug('kernel setting is as wanted', { name, now })
+  }
+}
+
+function logOf(context: AppContext): Logger {
+  return context.logging.logger('platform_kubelet')
+}

@@ -1,0 +1,88 @@
+import { type ApiServer, createApiServer } from '../api/index.ts'
+import { HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
+import type { Component, Health } from '../loop/component.ts'
+import { Periodic } from '../loop/periodic.ts'
+import { createDialect } from '../model/dialect.ts'
+import type { Logger } from '../observe/index.ts'
+import { dataPaths, ensureServerTls, type ServerIdentity, writeKubeconfigs } from './cluster-files.ts'
+import type { AppContext } from './context.ts'
+import { findNodeName } from './node-identity.ts'
+
+const compactionIntervalMs = 60_000
+
+/** The API core with its store and certificates; usable once started, with kubeconfigs in the data directory. */
+export class ServerSide implements Component {
+  readonly name = 'server'
+  readonly #context: AppContext
+  readonly #log: Logger
+  #store: Store | undefined
+  #api: ApiServer | undefined
+  #compaction: Periodic | undefined
+
+  constructor(context: AppContext) {
+    this.#context = context
+    this.#log = context.logging.logger('platform_api_server')
+  }
+
+  async start(scope: { signal: AbortSignal }): Promise<void> {
+    const { app, api } = this.#context.options.values
+    const identity: ServerIdentity = {
+      dataDir: app.dataDir,
+      bindAddress: api.bindAddress,
+      serviceCidr: api.serviceClusterIpRange,
+      nodeName: findNodeName(this.#context.options.values.node.nodeName),
+    }
+    const tls = await ensureServerTls(identity)
+    const store = await openStore({
+      path: dataPaths(app.dataDir).store,
+      dialect: api.dialect,
+      log: this.#log.child('store'),
+    })
+    this.#store = store
+    this.#api = this.#createApi(store, tls)
+    await this.#api.start(scope)
+    await writeKubeconfigs(identity, this.#api.port)
+    this.#compaction = this.#keepHistoryShort(store)
+  }
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#compaction?.stop(scope)
+    await this.#api?.stop(scope)
+    await this.#store?.close()
+  }
+
+  health(): Health {
+    const failure = this.#store?.failure
+    if (failure) return { level: 'degraded', message: `the store is read-only: ${failure.message}`, sinceMs: 0 }
+    return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
+  }
+
+  #createApi(store: Store, tls: Awaited<ReturnType<typeof ensureServerTls>>): ApiServer {
+    const { api } = this.#context.options.values
+    const { metrics } = this.#context
+    return createApiServer({
+      store,
+      dialect: createDialect(api.dialect, api.platformDomain),
+      serviceCidr: api.serviceClusterIpRange,
+      nodePortRange: api.nodePortRange,
+      tls,
+      bindAddress: api.bindAddress,
+      port: api.securePort,
+      staticTokens: [],
+      readiness: () => [{ name: 'store', ...(store.failure && { failure: store.failure.message }) }],
+      metricsText: async () => (await metrics.text()).body,
+      log: this.#log,
+    })
+  }
+
+  #keepHistoryShort(store: Store): Periodic {
+    const log = this.#log.child('store')
+    const keeper = new HistoryKeeper(store, log)
+    const periodic = new Periodic(() => keeper.tidy(Date.now()), {
+      intervalMs: compactionIntervalMs,
+      onError: (error) => log.warn('old history could not be forgotten, tried again later', { error }),
+    })
+    periodic.start()
+    return periodic
+  }
+}

@@ -1,0 +1,20 @@
+/** The first SIGINT or SIGTERM (or the end of the supervisor's channel) asks to stop; a second signal wants to end at once. */
+export interface StopSignals {
+  readonly requested: Promise<string>
+  readonly insisted: Promise<string>
+}
+
+export function listenForSignals(source: NodeJS.EventEmitter = process): StopSignals {
+  const requested = Promise.withResolvers<string>()
+  const insisted = Promise.withResolvers<string>()
+  let count = 0
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    source.on(signal, () => {
+      count += 1
+      if (count === 1) requested.resolve(signal)
+      else insisted.resolve(signal)
+    })
+  }
+  source.once('disconnect', () => requested.resolve('the supervisor is gone'))
+  return { requested: requested.promise, insisted: insisted.promise }
+}

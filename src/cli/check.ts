@@ -1,0 +1,23 @@
+import { checkHost } from '../app/check.ts'
+import { optionGroups } from '../app/option-groups.ts'
+import type { Finding } from '../host/index.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
+
+/** `platnet check`: what this machine has and lacks; exit code 1 if something is missing, 4 if it is privilege. */
+export const addCheckCommand: AddCommand = (program, context) => {
+  const command = program.command('check').description('looks whether this machine can run Platnet; changes nothing')
+  addOptionFlags(command, optionGroups, 'run').action(async () => {
+    const { findings, lacksPrivilege } = await checkHost(
+      await loadCommandOptions(command, optionGroups, context, 'run'),
+    )
+    for (const finding of findings) context.stdout.write(printFinding(finding))
+    if (lacksPrivilege) context.finish(exitCodes.noPrivilege)
+    else if (findings.some(({ level }) => level === 'fail')) context.finish(exitCodes.failure)
+  })
+}
+
+function printFinding({ level, what, remedy }: Finding): string {
+  const line = `${level.padEnd(4)}  ${what}\n`
+  return remedy ? `${line}      to mend it: ${remedy}\n` : line
+}

@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { createContext } from '../app/context.ts'
+import { optionGroups } from '../app/option-groups.ts'
+import { type RunEnd, runAgent, runNode, runServer } from '../app/run.ts'
+import type { CommandName } from '../config/index.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+
+const commands = {
+  run: { start: runNode, description: 'runs one node: the server, with the agent as a supervised second process' },
+  server: { start: runServer, description: 'runs the API server alone' },
+  agent: {
+    start: runAgent,
+    description: 'runs the node side alone, against the API server of --kubeconfig or --server',
+  },
+} as const
+
+/** `platnet run`, `platnet server`, `platnet agent`. */
+export const addLongRunningCommands: AddCommand = (program, context) => {
+  for (const name of ['run', 'server', 'agent'] as const) addOne(program, context, name)
+}
+
+function addOne(program: Command, context: CliContext, name: CommandName): void {
+  const { start, description } = commands[name]
+  const command = addOptionFlags(program.command(name).description(description), optionGroups, name)
+  command.action(async () => {
+    const options = await loadCommandOptions(command, optionGroups, context, name)
+    const end: RunEnd = await start(createContext(options, context.env, process.stdout))
+    if (end === 'forced') context.finish(exitCodes.failure)
+  })
+}

@@ -1,0 +1,37 @@
+import type { AgentStatus } from '../app/agent-status.ts'
+import { askStatus } from '../app/ask-agent.ts'
+import { optionGroups } from '../app/option-groups.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
+
+/** `platnet status`: exit code 3 when a part of the agent is not well. */
+export const addStatusCommand: AddCommand = (program, context) => {
+  const command = program
+    .command('status')
+    .description('shows what the running agent serves and what the kernel has')
+    .option('-o, --output <format>', 'text or json', 'text')
+  addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
+    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+    const status = await askStatus(values.node.controlSocket)
+    context.stdout.write(output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : renderStatus(status))
+    if (Object.values(status.components).some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
+  })
+}
+
+function renderStatus({ nodeName, components, applied, proxy, problems }: AgentStatus): string {
+  const lines = [
+    `node ${nodeName}, state revision ${applied.revision}`,
+    ...Object.entries(components).map(([name, { level, message }]) => `  ${level.padEnd(8)} ${name}: ${message}`),
+    ...Object.entries(applied.planes).map(([plane, revision]) => `  applied  ${plane}: revision ${revision}`),
+    ...(proxy ? [renderProxy(proxy)] : []),
+    ...problems.map((problem) => `  problem  ${problem}`),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function renderProxy({ services, objectsHash, lastSync }: NonNullable<AgentStatus['proxy']>): string {
+  const sync = lastSync
+    ? `last sync ${new Date(lastSync.atMs).toISOString()} (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
+    : 'not synced yet'
+  return `  proxy    ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`
+}
