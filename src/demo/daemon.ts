@@ -21,18 +21,21 @@ export const adminKubeconfig = `${dataDirectory}/admin.kubeconfig`
 /** `platnet run` with everything it writes in `dataDirectory`, its log beside it. */
 export class PlatnetDaemon implements Daemon {
   readonly #nodeAddress: Ip
+  readonly #flags: readonly string[]
   readonly #logFile = join(dataDirectory, 'daemon.log')
   #program: RunningProgram | undefined
 
-  constructor(nodeAddress: Ip) {
+  /** `flags` are added to those that say where things are. */
+  constructor(nodeAddress: Ip, flags: readonly string[] = []) {
     this.#nodeAddress = nodeAddress
+    this.#flags = flags
   }
 
   async start(): Promise<void> {
     await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
     const main = resolve(import.meta.dirname, '../main.ts')
     const places = ['--data-dir', dataDirectory, '--control-socket', controlSocket]
-    const options = [...places, '--node-name', 'demo', '--node-ip', this.#nodeAddress]
+    const options = [...places, '--node-name', 'demo', '--node-ip', this.#nodeAddress, ...this.#flags]
     const log = await open(this.#logFile, 'a', 0o600)
     try {
       const output = { stdout: log.fd, stderr: log.fd }

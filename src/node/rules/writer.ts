@@ -235,6 +235,7 @@ export class RulesWriter implements Component {
   async #restore(changes: readonly TableChange[]): Promise<WriteReport> {
     const { iptables } = this.#options
     const text = renderRestore(changes, iptables.choice.family)
+    if (this.#options.log.enabled('trace')) this.#options.log.trace('restore', { text })
     const startedMs = performance.now()
     try {
       await iptables.restore(text)
