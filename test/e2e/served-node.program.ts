@@ -1,0 +1,130 @@
+// Run by served-node.test.ts in namespaces of its own: an API server and an agent in one process, real pods and packets.
+// Prints what was seen as one line of JSON; the test judges it.
+import { createApiServer } from '../../src/api/index.ts'
+import { openMemoryStore } from '../../src/api/store/index.ts'
+import { composeAgent } from '../../src/app/agent-side.ts'
+import { ensureServerTls, writeKubeconfigs } from '../../src/app/cluster-files.ts'
+import { createContext } from '../../src/app/context.ts'
+import { Lifecycle } from '../../src/app/lifecycle.ts'
+import { optionGroups } from '../../src/app/option-groups.ts'
+import { loadOptions } from '../../src/config/index.ts'
+import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
+import { clientSources, Lab, nodeAddress, type Pod } from '../../src/demo/lab.ts'
+import { asReady } from '../../src/demo/rollout.ts'
+import { RuleMonitor, readRules } from '../../src/demo/rule-monitor.ts'
+import { createWebService } from '../../src/demo/web-service.ts'
+import { applySysctls, nodeSysctls, runInNetns } from '../../src/host/index.ts'
+import { createDialect, type DialectName } from '../../src/model/dialect.ts'
+import { silentLogger } from '../../src/observe/index.ts'
+import { cidrOf, ipOf } from '../helpers/addresses.ts'
+import { until } from '../helpers/until.ts'
+
+const dialectName: DialectName = process.argv[2] === 'kubernetes' ? 'kubernetes' : 'platform'
+const dialect = createDialect(dialectName)
+const dataDir = '/run/platnet-test'
+const kubeconfig = `${dataDir}/admin.kubeconfig`
+const controlSocket = `${dataDir}/control.sock`
+const port = 6443
+
+const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidr: cidrOf('10.96.0.0/12'), nodeName: 'node-1' }
+const scope = { signal: new AbortController().signal }
+const store = openMemoryStore({ log: silentLogger })
+
+async function startApi() {
+  const api = createApiServer({
+    store,
+    dialect,
+    serviceCidr: identity.serviceCidr,
+    nodePortRange: { first: 30000, last: 32767 },
+    tls: await ensureServerTls(identity),
+    bindAddress: identity.bindAddress,
+    port,
+    staticTokens: [],
+    readiness: () => [],
+    metricsText: async () => '',
+    log: silentLogger,
+  })
+  await api.start(scope)
+  return api
+}
+
+const logLines: string[] = []
+
+/** An agent with the options of `platnet agent`, its log kept. */
+async function startAgent(): Promise<Lifecycle> {
+  const flags = { dataDir, kubeconfig, controlSocket, nodeName: 'node-1', logLevel: 'debug', logFormat: 'json' }
+  const options = loadOptions(optionGroups, { command: 'agent', flags })
+  const context = createContext(options, {}, { fd: -1, write: (line) => logLines.push(line) })
+  const deadlines = { startDeadlineMs: 10_000, stopDeadlineMs: 10_000 }
+  const lifecycle = new Lifecycle(await composeAgent(context), { log: silentLogger, ...deadlines })
+  await lifecycle.start()
+  return lifecycle
+}
+
+function countLists(): number {
+  return logLines.filter((line) => line.includes('"message":"listed"')).length
+}
+
+/** What the pod behind `host:port` says of itself and of the source it sees. */
+async function ask(
+  netns: string,
+  host: string,
+  hostPort: number,
+  from?: string,
+): Promise<{ pod: string; source: string }> {
+  const source = from === undefined ? [] : ['--interface', from]
+  const url = `http://${host}:${hostPort}/`
+  const { stdout } = await runInNetns(netns, 'curl', ['-sS', '--max-time', '5', ...source, url], { timeoutMs: 10_000 })
+  const [pod = '', seen = ''] = stdout.trim().split(' ')
+  return { pod, source: seen }
+}
+
+async function observe() {
+  const lab = new Lab()
+  await lab.build()
+  await applySysctls(nodeSysctls)
+  let api = await startApi()
+  await writeKubeconfigs(identity, port)
+  const agent = await startAgent()
+  const cluster = await HttpClusterApi.connect(kubeconfig, controlSocket)
+  const service = await createWebService(cluster, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None' })
+  const pods: Pod[] = [await lab.startPod(), await lab.startPod(), await lab.startPod()]
+  await service.publish(pods.map(asReady))
+  const fromPod = pods[0]
+  if (!fromPod || service.nodePort === undefined) throw new Error('there is no pod or no node port')
+
+  const offCluster = await ask('plt-client', service.clusterIp, service.port, clientSources[0])
+  const nodePort = await ask('plt-client', nodeAddress, service.nodePort, clientSources[0])
+  const asked = []
+  for (let count = 0; count < 90; count += 1) asked.push(await ask('plt-pod-1', service.clusterIp, service.port))
+
+  const before = { lists: countLists(), rules: await readRules() }
+  const monitor = new RuleMonitor()
+  await monitor.start()
+  await api.stop(scope)
+  await forgetHistory()
+  api = await startApi()
+  await until(() => countLists() >= before.lists + 3)
+  const relist = { lists: countLists() - before.lists, ruleEvents: await monitor.stop() }
+  const rulesKept = (await readRules()) === before.rules
+
+  await agent.stop()
+  await api.stop(scope)
+  await lab.stop()
+  const known = pods.map(({ name, address }) => ({ name, address }))
+  return { pods: known, offCluster, nodePort, asked, relist, rulesKept }
+}
+
+/** The informers stand before a write of others that nobody can tell them of any more: they must list everything again. */
+async function forgetHistory(): Promise<void> {
+  const value = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'other', namespace: 'default' },
+  })
+  await store.commit([{ kind: 'put', key: '/registry/configmaps/default/other', value, expectedRevision: 0 }])
+  await store.compact(store.revision)
+}
+
+process.stdout.write(`${JSON.stringify(await observe())}\n`)
+process.exit(0)

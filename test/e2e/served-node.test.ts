@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { before, describe, test } from 'node:test'
+import { z } from 'zod'
+import { runIsolated } from '../../src/demo/isolate.ts'
+import { skipReason } from '../helpers/netns.ts'
+
+const answer = z.object({ pod: z.string(), source: z.string() })
+const seenSchema = z.object({
+  pods: z.array(z.object({ name: z.string(), address: z.string() })),
+  offCluster: answer,
+  nodePort: answer,
+  asked: z.array(answer),
+  relist: z.object({ lists: z.number(), ruleEvents: z.array(z.string()) }),
+  rulesKept: z.boolean(),
+})
+
+const podGateway = '10.244.0.1'
+
+for (const dialect of ['platform', 'kubernetes']) {
+  describe(`a node that serves a Service, its API server in the ${dialect} dialect`, {
+    skip: skipReason('iptables', 'nft', 'curl', 'ip'),
+  }, () => {
+    let seen: z.infer<typeof seenSchema>
+
+    before(async () => {
+      const program = path.join(import.meta.dirname, 'served-node.program.ts')
+      const { exitCode, stdout } = await runIsolated(program, [dialect], {
+        signal: AbortSignal.timeout(60_000),
+        stdout: 'pipe',
+      })
+      assert.equal(exitCode, 0, stdout)
+      seen = seenSchema.parse(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''))
+    })
+
+    test('every one of 3 endpoints gets its share of 90 connections: 30, and within 5 standard deviations of it', () => {
+      const bound = 5 * Math.sqrt(90 * (1 / 3) * (2 / 3))
+      for (const { name } of seen.pods) {
+        const count = seen.asked.filter(({ pod }) => pod === name).length
+        assert.ok(Math.abs(count - 30) <= bound, `${name} got ${count} of 90`)
+      }
+    })
+
+    test('a client outside the cluster is masqueraded on its way to a ClusterIP and to a node port', () => {
+      assert.equal(seen.offCluster.source, podGateway)
+      assert.equal(seen.nodePort.source, podGateway)
+    })
+
+    test('a pod keeps its address on its way to other pods and is masqueraded only on its way to itself', () => {
+      const asking = seen.pods[0]
+      assert.ok(asking)
+      for (const { pod, source } of seen.asked) {
+        assert.equal(source, pod === asking.name ? podGateway : asking.address, `to ${pod}`)
+      }
+    })
+
+    test('a full relist after a lost history causes no rule event', () => {
+      assert.ok(seen.relist.lists >= 3, `only ${seen.relist.lists} resources were listed again`)
+      assert.deepEqual(seen.relist.ruleEvents, [])
+      assert.equal(seen.rulesKept, true)
+    })
+  })
+}
