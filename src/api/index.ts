@@ -1,2 +1,1 @@
-export type { StaticToken } from './access/authenticate.ts'
 export { createApiServer } from './server.ts'

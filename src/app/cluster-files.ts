@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { bigIntToIp, type Cidr, cidrRange, type Ip, parseIp, unspecifiedIpv4 } from '../model/ip.ts'
 import { type ClusterCa, ensureCertificate, ensureClusterCa, renderKubeconfig, writeSecretFile } from '../pki/index.ts'
+import type { TlsMaterial } from '../serve/index.ts'
 
 /** Where things stand in the data directory. */
 export function dataPaths(dataDir: string) {
@@ -22,16 +23,10 @@ export interface ServerIdentity {
   readonly nodeName: string
 }
 
-export interface ServerTls {
-  readonly certPem: string
-  readonly keyPem: string
-  readonly clientCaPem: string
-}
-
 const certificateDays = 365
 
 /** The cluster's CA and the API server's certificate, made at the first start and renewed at a later one when due. */
-export async function ensureServerTls(identity: ServerIdentity): Promise<ServerTls> {
+export async function ensureServerTls(identity: ServerIdentity): Promise<TlsMaterial> {
   const { pki } = await makeDataDir(identity.dataDir)
   const ca = await ensureClusterCa(pki)
   const serviceNames = [
@@ -47,7 +42,7 @@ export async function ensureServerTls(identity: ServerIdentity): Promise<ServerT
     usages: ['server'],
     days: certificateDays,
   })
-  return { certPem, keyPem, clientCaPem: ca.certPem }
+  return { certificate: certPem, key: keyPem, clientCa: ca.certPem }
 }
 
 /** Kubeconfigs for the operator and for this machine's agent, both for the server at `port`, readable by their owner only. */

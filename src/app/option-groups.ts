@@ -4,7 +4,7 @@ import { observeOptions } from '../observe/index.ts'
 import { declareAppOptions } from './options.ts'
 
 /** What each command can run; `run` has the parts of both others. */
-export const partsOf = {
+const partsOf = {
   server: ['api'],
   agent: ['proxy'],
 } as const

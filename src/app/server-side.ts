@@ -1,9 +1,10 @@
-import { type ApiServer, createApiServer } from '../api/index.ts'
+import { createApiServer } from '../api/index.ts'
 import { HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
 import { createDialect } from '../model/dialect.ts'
 import type { Logger } from '../observe/index.ts'
+import type { TlsMaterial } from '../serve/index.ts'
 import { dataPaths, ensureServerTls, type ServerIdentity, writeKubeconfigs } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
@@ -16,7 +17,7 @@ export class ServerSide implements Component {
   readonly #context: AppContext
   readonly #log: Logger
   #store: Store | undefined
-  #api: ApiServer | undefined
+  #api: ReturnType<typeof createApiServer> | undefined
   #compaction: Periodic | undefined
 
   constructor(context: AppContext) {
@@ -24,7 +25,7 @@ export class ServerSide implements Component {
     this.#log = context.logging.logger('platform_api_server')
   }
 
-  async start(scope: { signal: AbortSignal }): Promise<void> {
+  async start(): Promise<void> {
     const { app, api } = this.#context.options.values
     const identity: ServerIdentity = {
       dataDir: app.dataDir,
@@ -40,7 +41,7 @@ export class ServerSide implements Component {
     })
     this.#store = store
     this.#api = this.#createApi(store, tls)
-    await this.#api.start(scope)
+    await this.#api.start()
     await writeKubeconfigs(identity, this.#api.port)
     this.#compaction = this.#keepHistoryShort(store)
   }
@@ -53,11 +54,11 @@ export class ServerSide implements Component {
 
   health(): Health {
     const failure = this.#store?.failure
-    if (failure) return { level: 'degraded', message: `the store is read-only: ${failure.message}`, sinceMs: 0 }
+    if (failure) return { level: 'stopped', message: `the store takes no writes: ${failure.message}`, sinceMs: 0 }
     return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
   }
 
-  #createApi(store: Store, tls: Awaited<ReturnType<typeof ensureServerTls>>): ApiServer {
+  #createApi(store: Store, tls: TlsMaterial): ReturnType<typeof createApiServer> {
     const { api } = this.#context.options.values
     const { metrics } = this.#context
     return createApiServer({
@@ -69,7 +70,7 @@ export class ServerSide implements Component {
       bindAddress: api.bindAddress,
       port: api.securePort,
       staticTokens: [],
-      readiness: () => [{ name: 'store', ...(store.failure && { failure: store.failure.message }) }],
+      components: () => [this],
       metricsText: async () => (await metrics.text()).body,
       log: this.#log,
     })

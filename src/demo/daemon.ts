@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, open, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RunningProgram, startProgram } from '../host/exec.ts'
+import { type RunningProgram, startProgram } from '../host/index.ts'
 import type { Ip } from '../model/ip.ts'
 
 /** The program under demonstration, as the steps see it. */

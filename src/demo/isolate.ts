@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type ProgramExit, startProgram } from '../host/exec.ts'
+import { type ProgramExit, startProgram } from '../host/index.ts'
 
 /** Set for the isolated program: its pid as the host sees it, for nsenter and /proc. */
 export const hostPidVariable = 'PLATNET_ISOLATED_HOST_PID'

@@ -1,16 +1,20 @@
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type RunningProgram, runProgram } from '../host/exec.ts'
 import {
   addAddress,
   addRoute,
+  allowHairpin,
   attachToBridge,
   createBridge,
+  createNetns,
   createVethPair,
   type Link,
   type LinkAddress,
-} from '../host/links.ts'
-import { createNetns, runInNetns, startInNetns } from '../host/netns.ts'
+  type RunningProgram,
+  runInNetns,
+  runProgram,
+  startInNetns,
+} from '../host/index.ts'
 import { PlatnetError } from '../model/errors.ts'
 import { type Ip, parseIp } from '../model/ip.ts'
 import { type LoadReport, loadReportSchema } from './load-report.ts'
@@ -141,6 +145,7 @@ export class Lab {
     await createNetns(netns)
     await createVethPair({ name: port }, eth0)
     await attachToBridge({ name: port }, bridge.name)
+    await allowHairpin({ name: port })
     await addAddress(eth0, address)
     await addRoute({ destination: 'default', via: podGateway, netns })
   }

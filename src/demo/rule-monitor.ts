@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RunningProgram, runProgram, startProgram } from '../host/exec.ts'
+import { type RunningProgram, runProgram, startProgram } from '../host/index.ts'
 
 const timeoutMs = 5000
 const probeTable = 'plt-probe'

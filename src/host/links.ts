@@ -1,5 +1,4 @@
-import type { Cidr, Ip } from '../model/ip.ts'
-import { ipFamily } from '../model/ip.ts'
+import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
 import { runProgram } from './exec.ts'
 import { checkNetnsName, NetworkNameError } from './netns.ts'
 
@@ -54,6 +53,11 @@ export async function setLinkUp(link: Link): Promise<void> {
 export async function attachToBridge(link: Link, bridge: string): Promise<void> {
   checkLink({ name: bridge })
   await runIp(link, ['link', 'set', 'dev', link.name, 'master', bridge])
+}
+
+/** Lets a bridge send a packet back through the port it came from, as a pod that reaches itself through its Service needs. */
+export async function allowHairpin(port: Link): Promise<void> {
+  await runIp(port, ['link', 'set', 'dev', port.name, 'type', 'bridge_slave', 'hairpin', 'on'])
 }
 
 /** An IPv6 address is usable at once: duplicate address detection is off for it. */

@@ -24,7 +24,7 @@ export interface Dialect {
   }
 }
 
-export const defaultPlatformDomain = 'platform.internal'
+const defaultPlatformDomain = 'platform.internal'
 
 export function createDialect(name: DialectName, platformDomain: string = defaultPlatformDomain): Dialect {
   return name === 'kubernetes' ? kubernetesDialect(platformDomain) : platformDialect(platformDomain)

@@ -75,12 +75,6 @@ export function cidrRange(cidr: Cidr): { family: IpFamily; first: bigint; last: 
   return { family, first, last: first + (1n << hostBits) - 1n }
 }
 
-export function cidrContains(cidr: Cidr, ip: Ip): boolean {
-  const { family, first, last } = cidrRange(cidr)
-  const value = ipToBigInt(ip)
-  return family === ipFamily(ip) && value >= first && value <= last
-}
-
 function maskOf(family: IpFamily, prefix: number): bigint {
   const bits = BigInt(addressBits(family))
   return ((1n << BigInt(prefix)) - 1n) << (bits - BigInt(prefix))

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { steps } from '../../src/demo/steps.ts'
-import { ExecError, runProgram } from '../../src/host/exec.ts'
+import { ExecError, runProgram } from '../../src/host/index.ts'
+import { skipReason } from '../helpers/netns.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.ts')
 
@@ -18,7 +19,7 @@ async function runDemo(): Promise<{ exitCode: number | undefined; said: string }
 }
 
 test('the demo shows every promise held, within its minute', {
-  skip: 'until platnet run is put together',
+  skip: skipReason('iptables', 'nft', 'ip', 'conntrack'),
 }, async () => {
   const startedMs = performance.now()
   const { exitCode, said } = await runDemo()

@@ -40,11 +40,11 @@ async function startApi() {
     bindAddress: identity.bindAddress,
     port,
     staticTokens: [],
-    readiness: () => [],
+    components: () => [],
     metricsText: async () => '',
     log: silentLogger,
   })
-  await api.start(scope)
+  await api.start()
   return api
 }
 
@@ -104,7 +104,7 @@ async function observe() {
   await api.stop(scope)
   await forgetHistory()
   api = await startApi()
-  await until(() => countLists() >= before.lists + 3)
+  await until('everything is listed again', () => countLists() >= before.lists + 3)
   const relist = { lists: countLists() - before.lists, ruleEvents: await monitor.stop() }
   const rulesKept = (await readRules()) === before.rules
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { ExecError, runProgram } from '../../src/host/exec.ts'
+import { ExecError, runProgram } from '../../src/host/index.ts'
 
 const checkout = resolve(import.meta.dirname, '../..')
 const unit = readFileSync(join(checkout, 'systemd/platnet.service'), 'utf8')

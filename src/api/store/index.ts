@@ -1,5 +1,5 @@
 export type { CommitReport } from './commit-queue.ts'
 export { HistoryKeeper } from './history-keeper.ts'
 export { openMemoryStore, openStore } from './open-store.ts'
-export type { CommitResult, Range, Store, StoredEntry, StoreEvent, StoreWatch, StoreWrite } from './store.ts'
+export type { Range, Store, StoredEntry, StoreEvent, StoreWatch, StoreWrite } from './store.ts'
 export { StoreError } from './store-error.ts'

@@ -54,7 +54,7 @@ export class WatchHub {
     const source = this.#subscribe(prefix, after, stream, writer)
     if (source === undefined) return
     stream.onClose(() => source.close())
-    this.#keepTime(request, stream)
+    this.#keepTime(request, stream, source)
     for (const entry of initial?.entries ?? []) await writer.writeInitial(entry)
     if (options.sendInitialEvents) await stream.sendInitial(bookmarkLine(target.resource, after, initialEventsEnd))
     stream.goLive()
@@ -101,9 +101,10 @@ export class WatchHub {
     return shared
   }
 
-  #keepTime({ target, options }: WatchRequest, stream: WatchStream): void {
+  /** Bookmarks say how far this watch has come, which during a long replay is less than how far the store is. */
+  #keepTime({ target, options }: WatchRequest, stream: WatchStream, source: StoreWatch): void {
     const bookmark = () => {
-      if (options.allowWatchBookmarks) stream.send(bookmarkLine(target.resource, this.#store.revision))
+      if (options.allowWatchBookmarks) stream.send(bookmarkLine(target.resource, source.revision))
     }
     const interval = setInterval(bookmark, bookmarkIntervalMs)
     const timeout = setTimeout(() => {

@@ -1,1 +1,1 @@
-export { type ControlParts, createControlSocket } from './control-socket.ts'
+export { createControlSocket } from './control-socket.ts'

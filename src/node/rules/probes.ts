@@ -1,5 +1,4 @@
-import type { Finding } from '../../host/index.ts'
-import { runProgram } from '../../host/index.ts'
+import { type Finding, runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { TableName } from '../../netfilter/ruleset.ts'
 import { RulesError } from './errors.ts'

@@ -1,5 +1,5 @@
 export { AppliedError, AppliedRevisions } from './applied.ts'
 export { LiveNodeState } from './live-node-state.ts'
-export type { ChangeSet, NodeState, WatchedResource } from './node-state.ts'
-export { formatProblem, type Problem } from './problem.ts'
+export type { WatchedResource } from './node-state.ts'
+export { formatProblem } from './problem.ts'
 export { createStateSources } from './sources.ts'

@@ -1,5 +1,11 @@
-import type { ApiClient, Collection, InformerHandler, InformerTiming, WireObject } from '../../client/index.ts'
-import { Informer } from '../../client/index.ts'
+import {
+  type ApiClient,
+  type Collection,
+  Informer,
+  type InformerHandler,
+  type InformerTiming,
+  type WireObject,
+} from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Dialect } from '../../model/dialect.ts'

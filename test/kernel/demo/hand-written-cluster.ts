@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AppliedResource, ClusterApi } from '../../../src/demo/cluster-api.ts'
-import { runProgram } from '../../../src/host/exec.ts'
+import { runProgram } from '../../../src/host/index.ts'
 import type { ApiObject } from '../../../src/model/api-object.ts'
 
 const serviceSchema = z.object({

@@ -2,8 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Lab, nodeAddress, type Pod } from '../../../src/demo/lab.ts'
-import { runProgram } from '../../../src/host/exec.ts'
-import { listNetns, runInNetns } from '../../../src/host/netns.ts'
+import { listNetns, runInNetns, runProgram } from '../../../src/host/index.ts'
 import { cidrOf, ipOf } from '../../helpers/addresses.ts'
 
 const serviceAddress = ipOf('10.96.0.10')

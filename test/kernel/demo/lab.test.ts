@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test'
 import { z } from 'zod'
 import { runIsolated } from '../../../src/demo/isolate.ts'
 import { loadReportSchema } from '../../../src/demo/load-report.ts'
-import { listNetns } from '../../../src/host/netns.ts'
+import { listNetns } from '../../../src/host/index.ts'
 
 const seenSchema = z.strictObject({
   node: z.string(),

@@ -6,7 +6,7 @@ import { Rollout } from '../../../src/demo/rollout.ts'
 import { runSteps } from '../../../src/demo/run-steps.ts'
 import { type Scene, steps } from '../../../src/demo/steps.ts'
 import { createWebService } from '../../../src/demo/web-service.ts'
-import { type RunningProgram, startProgram } from '../../../src/host/exec.ts'
+import { type RunningProgram, startProgram } from '../../../src/host/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { HandWrittenCluster } from './hand-written-cluster.ts'
 

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { ExecError, runProgram } from '../../../src/host/exec.ts'
+import { ExecError, runProgram } from '../../../src/host/index.ts'
 
 const script = resolve(import.meta.dirname, '../../../scripts/setup.sh')
 

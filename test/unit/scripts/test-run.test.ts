@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { ExecError, runProgram } from '../../../src/host/exec.ts'
+import { ExecError, runProgram } from '../../../src/host/index.ts'
 
 const script = resolve(import.meta.dirname, '../../../scripts/test.ts')
 const passing = "import { test } from 'node:test'\ntest('holds', () => {})\n"
