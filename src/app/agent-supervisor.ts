@@ -6,6 +6,9 @@ import type { Logger } from '../observe/logger.ts'
 /** What the agent tells its supervisor over their channel. */
 export type AgentMessage = { readonly kind: 'ready' }
 
+/** What the supervisor tells the agent. */
+export type SupervisorMessage = { readonly kind: 'log-filter'; readonly filter: string }
+
 export interface SupervisedAgent {
   /** The program and its arguments, this same program's `agent` command. */
   readonly command: readonly [file: string, ...args: string[]]
@@ -45,6 +48,11 @@ export class AgentSupervisor implements Component {
     child.kill('SIGTERM')
     await child.exited
     this.#setHealth('stopped', 'the agent has ended')
+  }
+
+  /** Does nothing while no agent runs: the next one starts with this process' options. */
+  async send(message: SupervisorMessage): Promise<void> {
+    await this.#child?.send(message)
   }
 
   health(): Health {

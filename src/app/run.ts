@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { z } from 'zod'
 import { applySysctls, createNotifier, type Notifier, nodeSysctls } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Logger } from '../observe/index.ts'
@@ -8,6 +9,7 @@ import { type AgentMessage, AgentSupervisor } from './agent-supervisor.ts'
 import { checkBeforeStart } from './check.ts'
 import type { AppContext } from './context.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { reloadOnHangup } from './reload.ts'
 import { ServerSide } from './server-side.ts'
 import { listenForSignals } from './until-signal.ts'
 import { whenReady } from './when-ready.ts'
@@ -18,6 +20,7 @@ export type RunEnd = 'stopped' | 'forced'
 /** `platnet server`: the API core alone. */
 export function runServer(context: AppContext): Promise<RunEnd> {
   const server = new ServerSide(context)
+  reloadOnHangup(context, async () => {})
   const notifier = createNotifier(logOf(context), context.env)
   return runComponents(context, [server], { notifier, onStarted: () => notifier.ready('serving the API') })
 }
@@ -28,6 +31,8 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
   await checkBeforeStart(context)
   await reportSysctls(log)
   const components = await composeAgent(context)
+  if (process.send) process.on('message', (message) => takeLogFilter(context, message))
+  else reloadOnHangup(context, async () => {})
   const notifier = createNotifier(log, process.send ? {} : context.env)
   const onStarted = async () => {
     await whenReady(components)
@@ -49,6 +54,7 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
     onReady: () => void notifier.ready('rules are in the kernel'),
     log,
   })
+  reloadOnHangup(context, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
   const { components } = context.options.values.app
   const withAgent = components.some((part) => part !== 'api')
   const parts = [...(components.includes('api') ? [new ServerSide(context)] : []), ...(withAgent ? [agent] : [])]
@@ -56,6 +62,11 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
     if (!withAgent) await notifier.ready('serving the API')
   }
   return runComponents(context, parts, { notifier, onStarted })
+}
+
+function takeLogFilter(context: AppContext, message: unknown): void {
+  const parsed = z.object({ kind: z.literal('log-filter'), filter: z.string() }).safeParse(message)
+  if (parsed.success) context.logging.setFilter(parsed.data.filter)
 }
 
 interface RunHooks {

@@ -24,8 +24,8 @@ function addOne(program: Command, context: CliContext, name: CommandName): void 
   const { start, description } = commands[name]
   const command = addOptionFlags(program.command(name).description(description), optionGroups, name)
   command.action(async () => {
-    const options = await loadCommandOptions(command, optionGroups, context, name)
-    const end: RunEnd = await start(createContext(options, context.env, process.stdout))
+    const readOptions = () => loadCommandOptions(command, optionGroups, context, name)
+    const end: RunEnd = await start(await createContext(readOptions, context.env, process.stdout))
     if (end === 'forced') context.finish(exitCodes.failure)
   })
 }

@@ -7,7 +7,7 @@ export const observeOptions = declareOptions({
     flag: '--log-level <filter>',
     env: 'RUST_LOG',
     default: 'info',
-    reload: 'restart',
+    reload: 'live',
     description: 'What is logged, in the grammar of RUST_LOG; a directive that is not understood is named and ignored',
     example: 'info,platform_traffic_proxy=debug',
   },

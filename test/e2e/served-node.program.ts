@@ -54,7 +54,7 @@ const logLines: string[] = []
 async function startAgent(): Promise<Lifecycle> {
   const flags = { dataDir, kubeconfig, controlSocket, nodeName: 'node-1', logLevel: 'debug', logFormat: 'json' }
   const options = loadOptions(optionGroups, { command: 'agent', flags })
-  const context = createContext(options, {}, { fd: -1, write: (line) => logLines.push(line) })
+  const context = await createContext(async () => options, {}, { fd: -1, write: (line) => logLines.push(line) })
   const deadlines = { startDeadlineMs: 10_000, stopDeadlineMs: 10_000 }
   const lifecycle = new Lifecycle(await composeAgent(context), { log: silentLogger, ...deadlines })
   await lifecycle.start()
