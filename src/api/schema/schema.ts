@@ -1,22 +1,52 @@
 import type { Json } from '../../model/api-object.ts'
 
 /**
- * What a kind's fields are: the part of an OpenAPI v3 structural schema that decoding needs. Later keywords (patterns, list
- * types) are further members; built-in kinds and custom resources share this type.
+ * What a kind's fields are: an OpenAPI v3 structural schema (spec 2.2) with the extensions that lists and patches need. Built-in
+ * kinds and custom resources share this type, so that decoding, validation, patches and documents know only one.
  */
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
+  readonly format?: string
+  readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
   /** The schema of every property that `properties` does not name. */
   readonly additionalProperties?: Schema
   readonly items?: Schema
+  readonly required?: readonly string[]
   /** Taken where the property is absent, or null and not nullable. */
   readonly default?: Json
   /** A null stays, instead of counting as absent. */
   readonly nullable?: boolean
+  readonly enum?: readonly Json[]
+  /** RE2 syntax, not anchored. */
+  readonly pattern?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: boolean | number
+  readonly exclusiveMaximum?: boolean | number
+  readonly multipleOf?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minProperties?: number
+  readonly maxProperties?: number
+  readonly allOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly not?: Schema
   readonly intOrString?: boolean
   /** Undeclared fields stay, instead of being pruned. */
   readonly preserveUnknownFields?: boolean
+  /** A whole API object stands here: apiVersion, kind and metadata are kept and checked. */
+  readonly embeddedResource?: boolean
+  /** How server-side apply merges a list; absent means `atomic`. */
+  readonly listType?: 'atomic' | 'set' | 'map'
+  readonly listMapKeys?: readonly string[]
+  readonly mapType?: 'granular' | 'atomic'
+  /** Strategic merge patch of built-in kinds: the key by which list items are the same, and what happens to the field. */
+  readonly patchMergeKey?: string
+  readonly patchStrategy?: readonly ('merge' | 'replace' | 'retainKeys')[]
 }
 
 export const text: Schema = { type: 'string' }
