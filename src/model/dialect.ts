@@ -10,6 +10,15 @@ export interface Dialect {
     readonly networking: string
     readonly discovery: string
     readonly apiextensions: string
+    /** Roles and their bindings. */
+    readonly rbac: string
+    /** Tokens and who one is. */
+    readonly authentication: string
+    /** Access reviews. */
+    readonly authorization: string
+    /** Leases. */
+    readonly coordination: string
+    readonly events: string
   }
   readonly labels: {
     /** On an EndpointSlice: the name of the Service it belongs to. */
@@ -38,6 +47,11 @@ function platformDialect(domain: string): Dialect {
       networking: `networking.${domain}`,
       discovery: `discovery.${domain}`,
       apiextensions: `apiextensions.${domain}`,
+      rbac: `rbac.authorization.${domain}`,
+      authentication: `authentication.${domain}`,
+      authorization: `authorization.${domain}`,
+      coordination: `coordination.${domain}`,
+      events: `events.${domain}`,
     },
     labels: {
       serviceName: `${domain}/service-name`,
@@ -54,7 +68,16 @@ function kubernetesDialect(domain: string): Dialect {
   return {
     name: 'kubernetes',
     domain,
-    groups: { networking: 'networking.k8s.io', discovery: 'discovery.k8s.io', apiextensions: 'apiextensions.k8s.io' },
+    groups: {
+      networking: 'networking.k8s.io',
+      discovery: 'discovery.k8s.io',
+      apiextensions: 'apiextensions.k8s.io',
+      rbac: 'rbac.authorization.k8s.io',
+      authentication: 'authentication.k8s.io',
+      authorization: 'authorization.k8s.io',
+      coordination: 'coordination.k8s.io',
+      events: 'events.k8s.io',
+    },
     labels: {
       serviceName: 'kubernetes.io/service-name',
       managedBy: 'endpointslice.kubernetes.io/managed-by',
