@@ -1,8 +1,7 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../client/index.ts'
-import { configzDocument } from '../config/index.ts'
+import { ConfigError, configzDocument } from '../config/index.ts'
 import { runProgram } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
-import { PlatnetError } from '../model/errors.ts'
 import { ipFamily, unspecifiedIpv4 } from '../model/ip.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import { createControlSocket } from '../node/control/index.ts'
@@ -16,8 +15,6 @@ import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
-
-export class AgentError extends PlatnetError<'no-server'> {}
 
 /** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
 export async function composeAgent(context: AppContext): Promise<readonly Component[]> {
@@ -54,9 +51,9 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
 async function findAccess(node: AppContext['options']['values']['node']): Promise<ClusterAccess> {
   if (node.kubeconfig) return loadKubeconfig(node.kubeconfig, node.server ? { server: node.server } : {})
   if (node.server) return accessByServer(node.server)
-  throw new AgentError('no-server', 'the agent does not know its API server', {
-    remedy: 'give --kubeconfig FILE or --server URL, or use "platnet run" to have both on this machine',
-  })
+  throw new ConfigError('config-invalid', [
+    'the agent does not know its API server: expected --kubeconfig FILE or --server URL ("platnet run" has both on this machine)',
+  ])
 }
 
 /** The service proxy with the writer it publishes to; the writer starts first and stops last. */

@@ -29,8 +29,8 @@ export function runServer(context: AppContext): Promise<RunEnd> {
 export async function runAgent(context: AppContext): Promise<RunEnd> {
   const log = logOf(context)
   await checkBeforeStart(context)
-  await reportSysctls(log)
   const components = await composeAgent(context)
+  await reportSysctls(log)
   if (process.send) process.on('message', (message) => takeLogFilter(context, message))
   else reloadOnHangup(context, async () => {})
   const notifier = createNotifier(log, process.send ? {} : context.env)

@@ -1,3 +1,4 @@
+import { AskError } from '../app/ask-agent.ts'
 import { ConfigError } from '../config/index.ts'
 import { describeError, PlatnetError } from '../model/errors.ts'
 import { redactText } from '../observe/index.ts'
@@ -9,13 +10,15 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof ConfigError) return exitCodes.usage
+  if (error instanceof AskError) return exitCodes.unhealthy
   return isPrivilegeError(error) ? exitCodes.noPrivilege : exitCodes.failure
 }
 
 /** What failed, on which object, what to do; the stack only for those who ask for it. */
 export function renderError(error: unknown, options: { readonly debug: boolean }): string {
   const lines = error instanceof ConfigError ? error.problems : [describeError(error)]
-  const { object, remedy } = error instanceof PlatnetError ? error : { object: undefined, remedy: undefined }
+  const { object } = error instanceof PlatnetError ? error : { object: undefined }
+  const remedy = remedyOf(error)
   const stack = options.debug && error instanceof Error ? error.stack : undefined
   const text = [
     ...lines.map((line) => `error: ${line}`),
@@ -24,6 +27,12 @@ export function renderError(error: unknown, options: { readonly debug: boolean }
     ...(stack === undefined ? [] : [stack]),
   ].join('\n')
   return `${escapeControls(redactText(text))}\n`
+}
+
+/** That of the outermost error that has one: who wraps an error rarely knows better what to do. */
+function remedyOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  return (error instanceof PlatnetError ? error.remedy : undefined) ?? remedyOf(error.cause)
 }
 
 /** The system's refusal may stand anywhere in the row of causes. */

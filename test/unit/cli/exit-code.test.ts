@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exitCodeOf, renderError } from '../../../src/cli/exit-code.ts'
+import { AskError } from '../../../src/app/ask-agent.ts'
+import { exitCodeOf, exitCodes, renderError } from '../../../src/cli/exit-code.ts'
 import { ConfigError } from '../../../src/config/index.ts'
 import { PlatnetError } from '../../../src/model/errors.ts'
 
@@ -33,4 +34,14 @@ test('What a terminal would obey is shown as text.', () => {
     renderError(error, { debug: false }),
     'error: p.yaml:1: \\u001b[2Jx\\u009b: no such option\nerror: p.yaml:2: y\n',
   )
+})
+
+test('Of an error that wraps another the inner remedy is told, as the outer has none.', () => {
+  const inner = new PlatnetError('in-use', 'made in another dialect', { remedy: 'start with --dialect platform' })
+  const outer = new PlatnetError('in-use', 'server did not start', { object: 'server', cause: inner })
+  assert.match(renderError(outer, { debug: false }), /on: server\n {2}what to do: start with --dialect platform\n$/)
+})
+
+test('An agent that does not answer counts as unhealthy, as for any service that does not run.', () => {
+  assert.equal(exitCodeOf(new AskError('agent-away', 'no agent answers')), exitCodes.unhealthy)
 })
