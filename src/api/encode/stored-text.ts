@@ -1,27 +1,51 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, withMetadata, without } from '../document.ts'
+import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import type { StoredEntry } from '../store/index.ts'
 
 const metadataStart = '"metadata":{'
 
-/** A document as the store keeps it: kind, apiVersion and metadata first, no resourceVersion. */
-export function toStoredText(document: ApiDocument): string {
-  const { kind, apiVersion, metadata, ...fields } = document
+/** A document as the store keeps it: in the storage version; kind, apiVersion and metadata first, no resourceVersion. */
+export function toStoredText({ storage }: Resource, document: ApiDocument): string {
+  if (storage === undefined) return renderDocument(document)
+  const converted = storage.conversion?.toStored(document) ?? document
+  return renderDocument({ ...converted, apiVersion: storage.apiVersion })
+}
+
+/** kind, apiVersion and metadata first, no resourceVersion. */
+export function renderDocument({ kind, apiVersion, metadata, ...fields }: ApiDocument): string {
   return JSON.stringify({ kind, apiVersion, metadata: without(metadata as JsonObject, 'resourceVersion'), ...fields })
 }
 
-/**
- * The wire text of a stored value, its revision put in without parsing: nothing before `metadata` can hold the same characters,
- * because quotes in kind and apiVersion would be escaped, and metadata is never empty.
- */
-export function toWireText(value: string, revision: number): string {
-  const start = value.indexOf(metadataStart) + metadataStart.length
-  return `${value.slice(0, start)}"resourceVersion":"${revision}",${value.slice(start)}`
+/** What a client of this resource's version sees of an entry. Nothing is parsed unless that version differs from the stored one. */
+export function toWireText(resource: Resource, { value, revision }: Pick<StoredEntry, 'value' | 'revision'>): string {
+  const text = needsConversion(resource) ? renderDocument(parseStored(resource, { value })) : value
+  return insertRevision(text, revision)
 }
 
-/** The stored document without its revision. */
-export function parseStored(entry: StoredEntry): ApiDocument {
-  return JSON.parse(entry.value) as ApiDocument
+/**
+ * Puts the revision in without parsing: nothing before `metadata` can hold the same characters, because quotes in kind and
+ * apiVersion would be escaped, and metadata is never empty.
+ */
+export function insertRevision(text: string, revision: number): string {
+  const start = text.indexOf(metadataStart) + metadataStart.length
+  return `${text.slice(0, start)}"resourceVersion":"${revision}",${text.slice(start)}`
+}
+
+/** The stored document in this resource's version, without its revision. */
+export function parseStored(resource: Resource, { value }: Pick<StoredEntry, 'value'>): ApiDocument {
+  const document = JSON.parse(value) as ApiDocument
+  return needsConversion(resource) ? convert(resource, document) : document
+}
+
+function needsConversion(resource: Resource): boolean {
+  const { storage } = resource
+  return storage !== undefined && (storage.conversion !== undefined || storage.apiVersion !== apiVersionOf(resource))
+}
+
+function convert(resource: Resource, stored: ApiDocument): ApiDocument {
+  const converted = resource.storage?.conversion?.fromStored(stored) ?? stored
+  return { ...converted, apiVersion: apiVersionOf(resource) }
 }
 
 export function withRevision(document: ApiDocument, revision: number): ApiDocument {

@@ -1,9 +1,16 @@
+/** What decides where a resource's objects are kept. */
+interface Keyed {
+  readonly plural: string
+  readonly storage?: { readonly prefix: string }
+}
+
 /** `/registry/services/default/web`; cluster scope leaves the namespace out. */
-export function storeKey(resource: { readonly plural: string }, namespace: string | undefined, name: string): string {
+export function storeKey(resource: Keyed, namespace: string | undefined, name: string): string {
   return `${collectionPrefix(resource, namespace)}${name}`
 }
 
 /** The prefix of every key of a resource, in one namespace or in all. */
-export function collectionPrefix(resource: { readonly plural: string }, namespace: string | undefined): string {
-  return namespace === undefined ? `/registry/${resource.plural}/` : `/registry/${resource.plural}/${namespace}/`
+export function collectionPrefix({ plural, storage }: Keyed, namespace: string | undefined): string {
+  const collection = `/registry/${storage?.prefix ?? plural}/`
+  return namespace === undefined ? collection : `${collection}${namespace}/`
 }

@@ -26,6 +26,24 @@ export interface Resource {
   /** Between NAME and AGE in a Table. */
   readonly columns: readonly Column[]
   readonly strategy: Strategy
+  /** Where and how objects stand in the store; absent: under their plural, as this version shows them. */
+  readonly storage?: ResourceStorage
+}
+
+/** Versions of one kind that name the same prefix are views of the same objects. */
+export interface ResourceStorage {
+  /** What follows `/registry/` in every key: `servicecidrs`, `example.com/widgets`. */
+  readonly prefix: string
+  /** The apiVersion under which objects are stored. */
+  readonly apiVersion: string
+  /** How this version differs from the stored one; absent: in nothing but apiVersion. */
+  readonly conversion?: Conversion
+}
+
+/** Pure; apiVersion is set by the caller. */
+export interface Conversion {
+  readonly toStored: (document: ApiDocument) => ApiDocument
+  readonly fromStored: (document: ApiDocument) => ApiDocument
 }
 
 export interface Column {

@@ -1,13 +1,13 @@
 import type { ApiDocument } from '../document.ts'
-import { toStoredText, toWireText } from '../encode/stored-text.ts'
+import { insertRevision, renderDocument } from '../encode/stored-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { renderSuccess } from '../status.ts'
 import type { Answer } from './verb-context.ts'
 
 /** Revision 0 is an object that was never stored (a dry run): it shows none. */
 export function objectAnswer(resource: Resource, document: ApiDocument, revision: number, httpCode = 200): Answer {
-  const stored = toStoredText(document)
-  return { kind: 'object', httpCode, resource, text: revision === 0 ? stored : toWireText(stored, revision) }
+  const text = renderDocument(document)
+  return { kind: 'object', httpCode, resource, text: revision === 0 ? text : insertRevision(text, revision) }
 }
 
 export function deletedAnswer(resource: Resource, document: ApiDocument): Answer {

@@ -30,7 +30,7 @@ export async function commitChange(context: VerbContext, change: Change, options
     const companions = await planCompanions(change)
     const next = companions.next ?? change.next
     if (options.dryRun) return { kind: 'done', next, revision: change.revision }
-    const result = await context.store.commit([ownWrite(key, next, change.revision), ...companions.writes])
+    const result = await context.store.commit([ownWrite(change, key, next), ...companions.writes])
     if (result.kind === 'committed') return { kind: 'done', next, revision: result.revision }
     if (result.key === key) return { kind: 'outdated' }
   }
@@ -44,7 +44,11 @@ async function planCompanions(change: Change): Promise<Companions> {
   return companions
 }
 
-function ownWrite(key: string, next: ApiDocument | undefined, expectedRevision: number): StoreWrite {
+function ownWrite(
+  { target, revision: expectedRevision }: Change,
+  key: string,
+  next: ApiDocument | undefined,
+): StoreWrite {
   if (next === undefined) return { kind: 'delete', key, expectedRevision }
-  return { kind: 'put', key, value: toStoredText(next), expectedRevision }
+  return { kind: 'put', key, value: toStoredText(target.resource, next), expectedRevision }
 }

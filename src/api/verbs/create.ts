@@ -1,6 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, textAt, without } from '../document.ts'
-import { parseStored } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
 import { validateMetadata } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -77,7 +76,7 @@ async function assertNamespaceOpen(context: VerbContext, target: Target, name: s
   if (target.namespace === undefined) return
   const entry = await context.store.get(storeKey({ plural: 'namespaces' }, undefined, target.namespace))
   if (entry === undefined) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, target.namespace)
-  if (textAt(parseStored(entry)['status'], 'phase') !== 'Terminating') return
+  if (textAt((JSON.parse(entry.value) as ApiDocument)['status'], 'phase') !== 'Terminating') return
   const why = `unable to create new content in namespace ${target.namespace} because it is being terminated`
   const cause = {
     reason: 'NamespaceTerminating',

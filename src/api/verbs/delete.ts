@@ -20,7 +20,7 @@ export async function deleteObject(context: VerbContext, target: ItemTarget, opt
   for (let attempt = 0; attempt < attempts; attempt++) {
     const entry = await context.store.get(storeKey(resource, namespace, name))
     if (entry === undefined) throw notFound(resource, name)
-    const old = parseStored(entry)
+    const old = parseStored(resource, entry)
     assertPreconditions(target, options, old, entry)
     const isKept = (old.metadata.finalizers ?? []).length > 0
     if (isKept && old.metadata.deletionTimestamp !== undefined) return objectAnswer(resource, old, entry.revision)

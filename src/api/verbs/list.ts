@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ListOptions } from '../decode/query.ts'
 import { parseStored, toWireText } from '../encode/stored-text.ts'
 import { collectionPrefix } from '../resources/keys.ts'
+import type { Resource } from '../resources/resource.ts'
 import { expired, revisionTimeout, StatusError } from '../status.ts'
 import { type Range, type Store, type StoredEntry, StoreError } from '../store/index.ts'
 import { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts'
@@ -17,16 +18,17 @@ const futurePollMs = 50
 /** One page, in key order, as of one revision; every further page shows the first one's revision. */
 export async function listObjects({ store }: VerbContext, target: Target, options: ListOptions): Promise<Answer> {
   const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
-  const prefix = collectionPrefix(target.resource, target.namespace)
+  const { resource } = target
+  const prefix = collectionPrefix(resource, target.namespace)
   const token = options.continue === undefined ? undefined : parseContinueToken(options.continue)
   if (token === undefined) await waitForRevision(store, options.resourceVersion)
-  const page = await readPage(store, { prefix, selection, limit: options.limit, ...startOf(options, token) })
+  const page = await readPage(store, { resource, prefix, selection, limit: options.limit, ...startOf(options, token) })
   return {
     kind: 'list',
     resource: target.resource,
     revision: page.revision,
     continueToken: page.lastKey && formatContinueToken({ revision: page.revision, lastKey: page.lastKey }),
-    items: page.entries.map((entry) => toWireText(entry.value, entry.revision)),
+    items: page.entries.map((entry) => toWireText(target.resource, entry)),
   }
 }
 
@@ -40,6 +42,7 @@ export async function waitForRevision(store: Store, wanted: number | undefined):
 }
 
 interface PageQuery {
+  readonly resource: Resource
   readonly prefix: string
   readonly selection: Selection
   readonly limit: number | undefined
@@ -92,9 +95,13 @@ async function collectPage(store: Store, query: PageQuery): Promise<Page> {
 }
 
 /** Adds what matches to `found`; answers the last key taken when the page is full and more may follow. */
-function takeMatching(range: Range, { selection, limit }: PageQuery, found: StoredEntry[]): string | undefined {
+function takeMatching(
+  range: Range,
+  { resource, selection, limit }: PageQuery,
+  found: StoredEntry[],
+): string | undefined {
   for (const [index, entry] of range.entries.entries()) {
-    if (!selection.isEverything && !selection.matches(parseStored(entry))) continue
+    if (!selection.isEverything && !selection.matches(parseStored(resource, entry))) continue
     found.push(entry)
     if (found.length === limit) return range.more || index < range.entries.length - 1 ? entry.key : undefined
   }

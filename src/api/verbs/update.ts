@@ -44,7 +44,7 @@ export async function reviseObject(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const entry = await context.store.get(storeKey(resource, namespace, name))
     if (entry === undefined) throw notFound(resource, name)
-    const old = parseStored(entry)
+    const old = parseStored(resource, entry)
     const next = settle(target, revise(withRevision(old, entry.revision)), old, entry)
     if (isDeepStrictEqual(next, old)) return objectAnswer(resource, old, entry.revision)
     const isGone = next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers ?? []).length === 0

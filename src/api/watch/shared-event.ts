@@ -1,5 +1,6 @@
 import type { ApiDocument } from '../document.ts'
-import { toWireText, withRevision } from '../encode/stored-text.ts'
+import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
+import type { Resource } from '../resources/resource.ts'
 import type { StoreEvent } from '../store/index.ts'
 import type { Selection } from '../verbs/selection.ts'
 
@@ -7,12 +8,14 @@ export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /** One change of the store as all watchers see it: parsed at most once and written as bytes at most once for each event type. */
 export class SharedEvent {
+  readonly #resource: Resource
   readonly #event: StoreEvent
   readonly #lines = new Map<WatchEventType, Buffer>()
   #current: ApiDocument | undefined
   #previous: ApiDocument | undefined
 
-  constructor(event: StoreEvent) {
+  constructor(resource: Resource, event: StoreEvent) {
+    this.#resource = resource
     this.#event = event
   }
 
@@ -35,7 +38,7 @@ export class SharedEvent {
   documentFor(type: WatchEventType): ApiDocument {
     const made = type === 'DELETED' ? this.#previous : this.#current
     if (made !== undefined) return made
-    const document = withRevision(JSON.parse(this.#valueFor(type)) as ApiDocument, this.revision)
+    const document = withRevision(parseStored(this.#resource, { value: this.#valueFor(type) }), this.revision)
     if (type === 'DELETED') this.#previous = document
     else this.#current = document
     return document
@@ -44,7 +47,8 @@ export class SharedEvent {
   lineFor(type: WatchEventType): Buffer {
     const made = this.#lines.get(type)
     if (made !== undefined) return made
-    const line = Buffer.from(eventLine(type, toWireText(this.#valueFor(type), this.revision)))
+    const text = toWireText(this.#resource, { value: this.#valueFor(type), revision: this.revision })
+    const line = Buffer.from(eventLine(type, text))
     this.#lines.set(type, line)
     return line
   }

@@ -30,7 +30,8 @@ export class WatchHub {
   readonly #store: Store
   readonly #now: () => Date
   readonly #log: Logger
-  readonly #shared = new WeakMap<StoreEvent, SharedEvent>()
+  /** By the version that is watched, then by event. */
+  readonly #shared = new WeakMap<Resource, WeakMap<StoreEvent, SharedEvent>>()
   readonly #streams = new Set<WatchStream>()
   #isEnding = false
 
@@ -51,7 +52,7 @@ export class WatchHub {
     const after = initial?.revision ?? options.resourceVersion ?? 0
     const stream = this.#open(response, target)
     const writer = new EventWriter(stream, selection, request, this.#now)
-    const source = this.#subscribe(prefix, after, stream, writer)
+    const source = this.#subscribe(target, after, stream, writer)
     if (source === undefined) return
     stream.onClose(() => source.close())
     this.#keepTime(request, stream, source)
@@ -79,11 +80,16 @@ export class WatchHub {
   }
 
   /** Undefined when the history does not reach back; the client has then been told. */
-  #subscribe(prefix: string, after: number, stream: WatchStream, writer: EventWriter): StoreWatch | undefined {
+  #subscribe(
+    { resource, namespace }: Target,
+    after: number,
+    stream: WatchStream,
+    writer: EventWriter,
+  ): StoreWatch | undefined {
     try {
       assertReached(after, this.#store)
-      return this.#store.watch(prefix, after, (events) => {
-        for (const event of events) writer.write(this.#share(event))
+      return this.#store.watch(collectionPrefix(resource, namespace), after, (events) => {
+        for (const event of events) writer.write(this.#share(resource, event))
       })
     } catch (thrown) {
       stream.goLive()
@@ -93,11 +99,11 @@ export class WatchHub {
     }
   }
 
-  #share(event: StoreEvent): SharedEvent {
-    const known = this.#shared.get(event)
-    if (known !== undefined) return known
-    const shared = new SharedEvent(event)
-    this.#shared.set(event, shared)
+  #share(resource: Resource, event: StoreEvent): SharedEvent {
+    const events = this.#shared.get(resource) ?? new WeakMap<StoreEvent, SharedEvent>()
+    this.#shared.set(resource, events)
+    const shared = events.get(event) ?? new SharedEvent(resource, event)
+    events.set(event, shared)
     return shared
   }
 
@@ -134,11 +140,12 @@ class EventWriter {
   }
 
   async writeInitial(entry: StoredEntry): Promise<void> {
-    if (!this.#selection.isEverything && !this.#selection.matches(parseStored(entry))) return
+    const { resource } = this.#request.target
+    if (!this.#selection.isEverything && !this.#selection.matches(parseStored(resource, entry))) return
     const isTable = this.#request.representation === 'table'
     const text = isTable
-      ? this.#tableText(withRevision(parseStored(entry), entry.revision))
-      : toWireText(entry.value, entry.revision)
+      ? this.#tableText(withRevision(parseStored(resource, entry), entry.revision))
+      : toWireText(resource, entry)
     await this.#stream.sendInitial(eventLine('ADDED', text))
   }
 
