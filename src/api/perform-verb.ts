@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
 import { parseDeleteOptions } from './decode/delete-options.ts'
-import { parseDryRun, parseListOptions } from './decode/query.ts'
+import { parseDryRun, parseGetRevision, parseListOptions } from './decode/query.ts'
 import type { Route } from './route/route.ts'
 import { createObject } from './verbs/create.ts'
 import { deleteObject } from './verbs/delete.ts'
@@ -25,7 +25,7 @@ export async function performVerb(
     case 'create':
       return createObject(context, target, await readObject(request), { dryRun: parseDryRun(query) })
     case 'get':
-      return getObject(context, itemOf(target))
+      return getObject(context, itemOf(target), parseGetRevision(query))
     case 'list':
     case 'watch':
       return listObjects(context, target, parseListOptions(query))

@@ -2,8 +2,16 @@ import { z } from 'zod'
 import { badRequest } from '../status.ts'
 
 const flag = z.enum(['true', 'false', '1', '0', '']).transform((text) => text === 'true' || text === '1')
-const count = z.string().regex(/^\d{1,15}$/, 'expected a whole number')
-const number = count.transform(Number)
+const number = z
+  .string()
+  .regex(/^\d{1,15}$/, 'expected a whole number')
+  .transform(Number)
+/** Longer than any revision of ours: a client may bring one of another server, and must hear that it is too large. */
+const revision = z
+  .string()
+  .regex(/^\d{1,100}$/, 'expected a whole number')
+  .transform(Number)
+const optionalRevision = z.union([z.literal('').transform(() => undefined), revision]).optional()
 
 const listShape = z.object({
   labelSelector: z.string().optional(),
@@ -13,12 +21,15 @@ const listShape = z.object({
     .string()
     .transform((token) => token || undefined)
     .optional(),
-  resourceVersion: z.union([z.literal('').transform(() => undefined), number]).optional(),
-  resourceVersionMatch: z.enum(['Exact', 'NotOlderThan']).optional(),
+  resourceVersion: optionalRevision,
+  resourceVersionMatch: z
+    .string()
+    .transform((match) => match || undefined)
+    .optional(),
   watch: flag.default(false),
   timeoutSeconds: number.optional(),
   allowWatchBookmarks: flag.default(false),
-  sendInitialEvents: flag.default(false),
+  sendInitialEvents: flag.optional(),
 })
 
 /** What a list or watch asks for; absent members were not given. */
@@ -27,6 +38,13 @@ export type ListOptions = z.infer<typeof listShape>
 /** Unknown parameters are ignored, as Kubernetes does; a known one of the wrong form is a 400. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   return parseQuery(listShape, query)
+}
+
+const getShape = z.object({ resourceVersion: optionalRevision })
+
+/** The oldest revision at which the object may be shown. */
+export function parseGetRevision(query: URLSearchParams): number | undefined {
+  return parseQuery(getShape, query).resourceVersion
 }
 
 const writeShape = z.object({ dryRun: z.enum(['All', '']).optional() })

@@ -39,9 +39,12 @@ function tableText(answer: Exclude<Answer, { kind: 'document' }>, now: Date): st
   return JSON.stringify(toTable(answer.resource, documents, { now, metadata, hasColumns: true }))
 }
 
-function listMetadata({ revision, continueToken }: Answer & { kind: 'list' }): JsonObject {
-  const metadata = { resourceVersion: String(revision) }
-  return continueToken === undefined ? metadata : { ...metadata, continue: continueToken }
+function listMetadata({ revision, continueToken, remainingItemCount }: Answer & { kind: 'list' }): JsonObject {
+  return {
+    resourceVersion: String(revision),
+    ...(continueToken === undefined ? {} : { continue: continueToken }),
+    ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+  }
 }
 
 function itemMetadata(document: ApiDocument | undefined): JsonObject {

@@ -71,6 +71,10 @@ export class EmbeddedStore implements Store {
     return this.#state.range(prefix, options)
   }
 
+  async count(prefix: string, options: Omit<RangeOptions, 'limit'> = {}): Promise<number> {
+    return this.#state.count(prefix, options)
+  }
+
   async commit(writes: readonly StoreWrite[]): Promise<CommitResult> {
     this.#assertWritable()
     assertSensible(writes)

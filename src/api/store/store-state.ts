@@ -34,15 +34,16 @@ export class StoreState {
   }
 
   range(prefix: string, options: RangeOptions): Range {
-    const revision = options.atRevision ?? this.#revision
-    this.#assertKept(revision)
-    this.assertReached(revision)
-    return this.#keys.range(prefix, revision, options)
+    return this.#keys.range(prefix, this.#readable(options.atRevision), options)
+  }
+
+  count(prefix: string, { atRevision, after }: Omit<RangeOptions, 'limit'>): number {
+    return this.#keys.count(prefix, this.#readable(atRevision), after)
   }
 
   /** Every commit above the revision, in order. */
   since(revision: number): CommitRecord[] {
-    this.#assertKept(revision)
+    this.#readable(revision)
     return this.#history.slice(countLeading(this.#history, (record) => record.revision <= revision))
   }
 
@@ -76,6 +77,13 @@ export class StoreState {
       for (const event of record.events) this.#keys.compact(keyOfEvent(event), revision)
     }
     return count
+  }
+
+  /** The revision to read at: the newest one unless the past is asked for, and that is kept. */
+  #readable(revision: number = this.#revision): number {
+    this.#assertKept(revision)
+    this.assertReached(revision)
+    return revision
   }
 
   #assertKept(revision: number): void {

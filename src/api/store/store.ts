@@ -55,6 +55,8 @@ export interface Store {
    * StoreError `compacted` or `future-revision` when that revision cannot be read.
    */
   range(prefix: string, options?: { atRevision?: number; after?: string; limit?: number }): Promise<Range>
+  /** How many entries a range without a limit would hold; the same errors. */
+  count(prefix: string, options?: { atRevision?: number; after?: string }): Promise<number>
   /**
    * All writes or none, at one new revision, resolved when durable. Rejects with StoreError `store-failed` when the disk refuses:
    * the outcome is then unknown until the store is opened again, as with any write whose answer got lost.
@@ -62,7 +64,8 @@ export interface Store {
   commit(writes: readonly StoreWrite[]): Promise<CommitResult>
   /**
    * Every event with a revision above `afterRevision` under the prefix, in order, each once; `onEvents` gets what one commit
-   * changed. The replay begins after this call has returned. Throws StoreError `compacted` when the history no longer reaches back that far.
+   * changed. The replay begins after this call has returned. Throws StoreError `compacted` when the history no longer reaches back that far,
+   * `future-revision` when it has not come that far yet.
    */
   watch(prefix: string, afterRevision: number, onEvents: (events: readonly StoreEvent[]) => void): StoreWatch
   /** Forgets history up to and including the revision. */

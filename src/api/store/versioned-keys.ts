@@ -39,14 +39,17 @@ export class VersionedKeys {
   /** What the range holds at `revision`, the newest one unless the past is asked for. */
   range(prefix: string, revision: number, { after, limit = Number.POSITIVE_INFINITY }: RangeOptions): Range {
     const entries: StoredEntry[] = []
-    for (const key of this.#keys.from(after !== undefined && after > prefix ? after : prefix)) {
-      if (!key.startsWith(prefix)) break
-      const entry = key === after ? undefined : this.#at(key, revision)
-      if (entry === undefined) continue
+    for (const entry of this.#entries(prefix, revision, after)) {
       if (entries.length >= limit) return { revision, entries, more: true }
       entries.push(entry)
     }
     return { revision, entries, more: false }
+  }
+
+  count(prefix: string, revision: number, after: string | undefined): number {
+    let count = 0
+    for (const _ of this.#entries(prefix, revision, after)) count += 1
+    return count
   }
 
   /** Forgets the key's versions that no revision from `revision` on can show. */
@@ -59,6 +62,15 @@ export class VersionedKeys {
     if (versions.length > 0) return
     this.#versions.delete(key)
     this.#keys.delete(key)
+  }
+
+  /** In key order, those after `after`. The keys must not change while this is read. */
+  *#entries(prefix: string, revision: number, after: string | undefined): Generator<StoredEntry, void> {
+    for (const key of this.#keys.from(after !== undefined && after > prefix ? after : prefix)) {
+      if (!key.startsWith(prefix)) return
+      const entry = key === after ? undefined : this.#at(key, revision)
+      if (entry !== undefined) yield entry
+    }
   }
 
   #append(key: string, version: Version): void {

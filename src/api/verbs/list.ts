@@ -1,22 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ListOptions } from '../decode/query.ts'
 import { parseStored, toWireText } from '../encode/stored-text.ts'
 import { collectionPrefix } from '../resources/keys.ts'
 import type { Resource } from '../resources/resource.ts'
-import { expired, revisionTimeout, StatusError } from '../status.ts'
+import { expired, StatusError } from '../status.ts'
 import { type Range, type Store, type StoredEntry, StoreError } from '../store/index.ts'
 import { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts'
+import { assertListRules } from './list-rules.ts'
 import { parseSelection, type Selection } from './selection.ts'
 import type { Answer, Target, VerbContext } from './verb-context.ts'
+import { waitForRevision } from './wait-for-revision.ts'
 
 /** Entries asked of the store at once while a selector picks from them. */
 const selectionBatch = 500
 
-const futureWaitMs = 3_000
-const futurePollMs = 50
-
 /** One page, in key order, as of one revision; every further page shows the first one's revision. */
 export async function listObjects({ store }: VerbContext, target: Target, options: ListOptions): Promise<Answer> {
+  assertListRules(options)
   const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
   const { resource } = target
   const prefix = collectionPrefix(resource, target.namespace)
@@ -28,16 +27,8 @@ export async function listObjects({ store }: VerbContext, target: Target, option
     resource: target.resource,
     revision: page.revision,
     continueToken: page.lastKey && formatContinueToken({ revision: page.revision, lastKey: page.lastKey }),
+    remainingItemCount: page.remaining,
     items: page.entries.map((entry) => toWireText(target.resource, entry)),
-  }
-}
-
-/** A client may know a revision that this server has not seen yet; it waits a little for it. */
-export async function waitForRevision(store: Store, wanted: number | undefined): Promise<void> {
-  const deadlineMs = performance.now() + futureWaitMs
-  while (wanted !== undefined && wanted > store.revision) {
-    if (performance.now() > deadlineMs) throw revisionTimeout(wanted, store.revision)
-    await sleep(futurePollMs)
   }
 }
 
@@ -55,6 +46,8 @@ interface Page {
   readonly entries: readonly StoredEntry[]
   /** Without the prefix; absent on the last page. */
   readonly lastKey: string | undefined
+  /** Entries after this page; unknown on the last page, and under a selector, where only reading them would tell. */
+  readonly remaining: number | undefined
 }
 
 function startOf(options: ListOptions, token: ContinueToken | undefined): Pick<PageQuery, 'atRevision' | 'afterKey'> {
@@ -69,7 +62,7 @@ async function readPage(store: Store, query: PageQuery): Promise<Page> {
   try {
     return await collectPage(store, query)
   } catch (thrown) {
-    if (!(thrown instanceof StoreError) || thrown.code !== 'compacted') throw thrown
+    if (!isUnreadable(thrown)) throw thrown
     if (query.afterKey === undefined) throw expired(query.atRevision ?? 0, store.compactRevision)
     throw new StatusError(
       'Expired',
@@ -77,6 +70,11 @@ async function readPage(store: Store, query: PageQuery): Promise<Page> {
       { continueToken: formatContinueToken({ revision: -1, lastKey: query.afterKey }) },
     )
   }
+}
+
+/** Too old, or a token of another store's future: in either case the client may go on from now. */
+function isUnreadable(thrown: unknown): boolean {
+  return thrown instanceof StoreError && (thrown.code === 'compacted' || thrown.code === 'future-revision')
 }
 
 async function collectPage(store: Store, query: PageQuery): Promise<Page> {
@@ -87,10 +85,17 @@ async function collectPage(store: Store, query: PageQuery): Promise<Page> {
   for (;;) {
     const range = await store.range(prefix, rangeOptions(query, revision, after))
     revision ??= range.revision
-    const lastKey = takeMatching(range, query, found)
-    if (lastKey !== undefined) return { revision, entries: found, lastKey: lastKey.slice(prefix.length) }
+    const last = takeMatching(range, query, found)
+    if (last !== undefined) {
+      const remaining = query.selection.isEverything
+        ? await store.count(prefix, { atRevision: revision, after: last })
+        : undefined
+      return { revision, entries: found, lastKey: last.slice(prefix.length), remaining }
+    }
     after = range.entries.at(-1)?.key
-    if (!range.more || after === undefined) return { revision, entries: found, lastKey: undefined }
+    if (!range.more || after === undefined) {
+      return { revision, entries: found, lastKey: undefined, remaining: undefined }
+    }
   }
 }
 

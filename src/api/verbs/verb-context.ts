@@ -37,6 +37,8 @@ export type Answer =
       readonly resource: Resource
       readonly revision: number
       readonly continueToken: string | undefined
+      /** Items after this page, where that is known. */
+      readonly remainingItemCount: number | undefined
       /** Each item as JSON text. */
       readonly items: readonly string[]
     }

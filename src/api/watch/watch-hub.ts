@@ -9,9 +9,10 @@ import { collectionPrefix } from '../resources/keys.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { expired, internalError, renderFailure, StatusError } from '../status.ts'
 import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
-import { waitForRevision } from '../verbs/list.ts'
+import { assertWatchRules } from '../verbs/list-rules.ts'
 import { parseSelection, type Selection } from '../verbs/selection.ts'
 import type { Target } from '../verbs/verb-context.ts'
+import { waitForRevision } from '../verbs/wait-for-revision.ts'
 import { eventLine, SharedEvent, type WatchEventType } from './shared-event.ts'
 import { WatchStream } from './watch-stream.ts'
 
@@ -44,12 +45,13 @@ export class WatchHub {
   /** Answers a watch until the client leaves, its time is over or the server stops. Throws a Status only before the first byte. */
   async serve(request: WatchRequest, response: ServerResponse): Promise<void> {
     const { target, options } = request
+    assertWatchRules(options)
     const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
     const prefix = collectionPrefix(target.resource, target.namespace)
-    const isFromStart = options.sendInitialEvents || !options.resourceVersion
-    if (isFromStart) await waitForRevision(this.#store, options.resourceVersion)
-    const initial = isFromStart ? await this.#store.range(prefix) : undefined
-    const after = initial?.revision ?? options.resourceVersion ?? 0
+    const hasInitial = options.sendInitialEvents ?? !options.resourceVersion
+    if (hasInitial) await waitForRevision(this.#store, options.resourceVersion)
+    const initial = hasInitial ? await this.#store.range(prefix) : undefined
+    const after = initial?.revision ?? (options.resourceVersion || this.#store.revision)
     const stream = this.#open(response, target)
     const writer = new EventWriter(stream, selection, request, this.#now)
     const source = this.#subscribe(target, after, stream, writer)
@@ -87,7 +89,6 @@ export class WatchHub {
     writer: EventWriter,
   ): StoreWatch | undefined {
     try {
-      assertReached(after, this.#store)
       return this.#store.watch(collectionPrefix(resource, namespace), after, (events) => {
         for (const event of events) writer.write(this.#share(resource, event))
       })
@@ -176,14 +177,11 @@ function bookmarkLine(resource: Resource, revision: number, metadata: object = {
 }
 
 /** A revision from the future can only be another store's: the client must list again, as after a compaction. */
-function assertReached(after: number, store: Store): void {
-  if (after <= store.revision) return
-  throw new StatusError('Expired', `resource version ${after} is newer than this server's ${store.revision}`)
-}
-
 function watchFailure(thrown: unknown, after: number, store: Store): StatusError {
-  if (thrown instanceof StatusError) return thrown
   if (thrown instanceof StoreError && thrown.code === 'compacted') return expired(after, store.compactRevision)
+  if (thrown instanceof StoreError && thrown.code === 'future-revision') {
+    return new StatusError('Expired', `resource version ${after} is newer than this server's ${store.revision}`)
+  }
   return internalError('the watch could not be started', thrown)
 }
 

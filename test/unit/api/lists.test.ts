@@ -88,6 +88,85 @@ describe('lists', () => {
     assert.ok(names(await get('?resourceVersion=0')).includes('later'))
   })
 
+  test('a page says how many items follow, unless a selector hides that', async () => {
+    const count = async (query: string) => (await get(query)).body.metadata.remainingItemCount
+    const all = (await get('')).body.items.length
+    assert.equal(await count('?limit=2'), all - 2)
+    const { continue: token } = (await get('?limit=2')).body.metadata
+    assert.equal(await count(`?limit=2&continue=${token}`), all - 4)
+    assert.equal(await count('?limit=2&labelSelector=parity'), undefined)
+    assert.equal(await count(`?limit=${all}`), undefined)
+    assert.equal(await count(''), undefined)
+  })
+
+  test('options that do not go together are refused in the words of Kubernetes', async () => {
+    const { continue: token } = (await get('?limit=2')).body.metadata
+    const match = 'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch:'
+    const withContinue = 'Forbidden: resourceVersionMatch is forbidden when continue is provided'
+    const table: readonly (readonly [query: string, code: number, message: string])[] = [
+      [
+        'resourceVersionMatch=Exact',
+        422,
+        `${match} Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided`,
+      ],
+      [
+        'resourceVersionMatch=Exact&resourceVersion=0',
+        422,
+        `${match} Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"`,
+      ],
+      [
+        'resourceVersionMatch=Newest&resourceVersion=3',
+        422,
+        `${match} Unsupported value: "Newest": supported values: "Exact", "NotOlderThan", ""`,
+      ],
+      [`resourceVersionMatch=NotOlderThan&resourceVersion=3&continue=${token}`, 422, `${match} ${withContinue}`],
+      [
+        'sendInitialEvents=true',
+        422,
+        'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list',
+      ],
+      [`resourceVersion=3&continue=${token}`, 400, 'specifying resource version is not allowed when using continue'],
+    ]
+    for (const [query, code, message] of table) {
+      const reply = await get(`?${query}`)
+      assert.deepEqual([reply.code, reply.body.message], [code, message])
+    }
+    assert.equal((await get(`?resourceVersion=0&continue=${token}`)).code, 200)
+  })
+
+  test('a revision that does not come in time is a 504, for one object too, however long the number', async () => {
+    const tooLarge = '18446744073709551615'
+    const queries = ['', '/a', ''].map((item, index) =>
+      server.call('GET', `${paths.configMaps}${item}?resourceVersion=${index < 2 ? tooLarge : 999_999}`),
+    )
+    const exact = get('?resourceVersion=999999&resourceVersionMatch=Exact')
+    for (const reply of await Promise.all([...queries, exact])) {
+      assert.deepEqual([reply.code, reply.body.reason], [504, 'Timeout'])
+      assert.match(reply.body.message, /^Timeout: Too large resource version: \d+, current: \d+$/)
+      assert.equal(reply.body.details.causes[0].reason, 'ResourceVersionTooLarge')
+      assert.equal(reply.headers['retry-after'], '1')
+    }
+  })
+
+  test('a revision that comes while the list waits is served', async () => {
+    const next = server.store.revision + 1
+    const waiting = get(`?resourceVersion=${next}&resourceVersionMatch=NotOlderThan`)
+    const created = await server.call('POST', paths.configMaps, { body: configMap('in-time') })
+    const reply = await waiting
+    assert.ok(names(reply).includes('in-time'))
+    assert.ok(Number(reply.body.metadata.resourceVersion) >= Number(created.body.metadata.resourceVersion))
+  })
+
+  test('an exact revision that is forgotten, and a token from the future of another store, are a 410', async () => {
+    const old = await get(`?resourceVersion=1&resourceVersionMatch=Exact`)
+    assert.deepEqual([old.code, old.body.reason], [410, 'Expired'])
+    assert.match(old.body.message, /^too old resource version: 1 \(\d+\)$/)
+    const start = JSON.stringify({ v: 'meta.k8s.io/v1', rv: 1e9, start: 'default/b' })
+    const future = await get(`?continue=${Buffer.from(start).toString('base64url')}`)
+    assert.equal(future.code, 410)
+    assert.equal((await get(`?continue=${future.body.metadata.continue}`)).code, 200)
+  })
+
   test('a Table has the columns of its kind', async () => {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
     const reply = await server.call('GET', paths.services, { headers: { accept } })

@@ -110,6 +110,71 @@ describe('watches', () => {
     await events.return(undefined)
   })
 
+  test('a watch-list may ask for its initial events alone, and for none', async () => {
+    await newNamespace()
+    const created = await create('a')
+    const alone = server.watch(`${collection}?watch=1&sendInitialEvents=true`)
+    assert.deepEqual(
+      (await take(alone, 2)).map(({ type }) => type),
+      ['ADDED', 'BOOKMARK'],
+    )
+    await alone.return(undefined)
+    const none = 'watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan'
+    const fromNow = server.watch(`${collection}?${none}`)
+    const fromThen = server.watch(`${collection}?${none}&resourceVersion=${created.body.metadata.resourceVersion}`)
+    const first = Promise.all([take(fromNow, 1), take(fromThen, 1)])
+    const done = first.then(() => true)
+    for (let count = 0; !(await Promise.race([done, false])); count++) await create(`later-${count}`)
+    assert.deepEqual(
+      (await first).flat().filter(({ object }) => !object.metadata.name.startsWith('later-')),
+      [],
+      'the object that was there before is not an event',
+    )
+    await Promise.all([fromNow.return(undefined), fromThen.return(undefined)])
+  })
+
+  test('watch options that do not go together are a 422', async () => {
+    const table: readonly (readonly [query: string, message: RegExp])[] = [
+      ['resourceVersionMatch=NotOlderThan', /is forbidden for watch unless sendInitialEvents is provided$/],
+      [
+        'sendInitialEvents=true&resourceVersionMatch=Exact',
+        /Unsupported value: "Exact": supported values: "NotOlderThan"$/,
+      ],
+      [
+        'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x',
+        /is forbidden when continue is provided$/,
+      ],
+    ]
+    for (const [query, message] of table) {
+      const reply = await server.call('GET', `${paths.configMaps}?watch=1&${query}`)
+      assert.equal(reply.code, 422, query)
+      assert.match(reply.body.message, message)
+    }
+  })
+
+  test('a watch-list not older than a revision of the future is a 504 before it begins', async () => {
+    const query =
+      'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99999999999999999999'
+    assert.equal((await server.call('GET', `${paths.configMaps}?${query}`)).code, 504)
+  })
+
+  test('an event is written as text once, however many watch it', async (t) => {
+    await newNamespace()
+    const watches = Array.from({ length: 40 }, () => server.watch(`${collection}?watch=1&resourceVersion=0`))
+    const first = watches.map((events) => take(events, 1))
+    await create('starts')
+    await Promise.all(first)
+    const made = t.mock.method(Buffer, 'from')
+    await create('counted')
+    assert.deepEqual(
+      brief((await Promise.all(watches.map((events) => take(events, 1)))).flat()),
+      Array(40).fill('ADDED counted'),
+    )
+    const lines = made.mock.calls.filter(({ arguments: [text] }) => String(text).startsWith('{"type":"ADDED"'))
+    assert.equal(lines.length, 1)
+    await Promise.all(watches.map((events) => events.return(undefined)))
+  })
+
   test('timeoutSeconds ends the watch cleanly, after a bookmark for who wants one', async () => {
     await newNamespace()
     const lines = await Array.fromAsync(server.watch(`${collection}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true`))

@@ -174,12 +174,18 @@ for (const [name, open] of Object.entries(stores)) {
       )
     })
 
-    it('starts a watch from the future at that revision', async (t) => {
+    it('refuses a watch from the future, as it refuses to read there', async (t) => {
       const store = await open(t)
-      const { seen } = record(store, '/', 2)
-      await store.commit([put('/a', '1')])
-      await store.commit([put('/b', '1')])
-      assert.deepEqual(seen, ['3 put /b=1 was undefined'])
+      assert.throws(() => store.watch('/', 2, () => {}), { code: 'future-revision' })
+    })
+
+    it('counts what a range would hold', async (t) => {
+      const store = await open(t)
+      await Promise.all(['/p/a', '/p/b', '/p/c', '/q/a'].map((key) => store.commit([put(key, '1')])))
+      await store.commit([remove('/p/b', 3)])
+      const counts = [store.count('/p/'), store.count('/p/', { after: '/p/a' }), store.count('/p/', { atRevision: 5 })]
+      assert.deepEqual(await Promise.all(counts), [2, 1, 3])
+      await assert.rejects(store.count('/', { atRevision: 9 }), { code: 'future-revision' })
     })
 
     it('stops calling a watch once it is closed, also from within its own listener', async (t) => {
