@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ApiDocument, objectAt } from '../document.ts'
+import { builtInSchema } from '../schema/built-in-schema.ts'
 import { type FieldError, forbiddenField, invalidField } from '../schema/field-error.ts'
-import { documentSchema, flag, mapOf, text } from '../schema/schema.ts'
 import { column, type Resource } from './resource.ts'
 
 export function configMaps(): Resource {
@@ -15,7 +15,7 @@ export function configMaps(): Resource {
     categories: [],
     namespaced: true,
     subresources: [],
-    schema: documentSchema({ data: mapOf(text), binaryData: mapOf(text), immutable: flag }),
+    schema: builtInSchema('', 'v1', 'ConfigMap'),
     countsGeneration: false,
     selectableFields: {},
     columns: [column('Data', (document) => keysOf(document).length)],

@@ -3,6 +3,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import { ipFamily, parseIp } from '../../model/ip.ts'
 import { isDnsSubdomain } from '../../model/selector.ts'
 import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../document.ts'
+import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import {
   duplicateField,
   type FieldError,
@@ -11,19 +12,7 @@ import {
   tooManyField,
   unsupportedField,
 } from '../schema/field-error.ts'
-import {
-  documentSchema,
-  flag,
-  integer,
-  listOf,
-  mapOf,
-  object,
-  objectReference,
-  openObject,
-  type Schema,
-  text,
-  withDefault,
-} from '../schema/schema.ts'
+import { object, type Schema } from '../schema/schema.ts'
 import { checkDnsLabel, checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
@@ -34,20 +23,12 @@ const maxPorts = 100
 const maxAddresses = 100
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
 
-const endpoint = object({
-  addresses: listOf(text),
-  conditions: withDefault(object({ ready: flag, serving: flag, terminating: flag }), {}),
-  hostname: text,
-  nodeName: text,
-  zone: text,
-  targetRef: objectReference,
-  deprecatedTopology: mapOf(text),
-  hints: openObject,
-})
-
 /** A null name must reach the validation, which refuses it: clients crash on it (spec 2.7). */
-const portName: Schema = { ...text, default: '', nullable: true }
-const port = object({ name: portName, protocol: withDefault(text, 'TCP'), port: integer, appProtocol: text })
+const portName: Schema = { default: '', nullable: true }
+const defaults = object({
+  endpoints: { default: [], items: { properties: { conditions: { default: {} } } } },
+  ports: { default: [], items: { properties: { name: portName, protocol: { default: 'TCP' } } } },
+})
 
 export function endpointSlices(dialect: Dialect): Resource {
   return {
@@ -60,11 +41,7 @@ export function endpointSlices(dialect: Dialect): Resource {
     categories: [],
     namespaced: true,
     subresources: [],
-    schema: documentSchema({
-      addressType: text,
-      endpoints: withDefault(listOf(endpoint), []),
-      ports: withDefault(listOf(port), []),
-    }),
+    schema: overlaySchema(builtInSchema('discovery.k8s.io', 'v1', 'EndpointSlice'), defaults),
     countsGeneration: true,
     selectableFields: {},
     columns: [

@@ -1,15 +1,16 @@
 import type { Json } from '../../model/api-object.ts'
 import { parseIp } from '../../model/ip.ts'
 import { type ApiDocument, listAt, textAt } from '../document.ts'
+import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
-import { documentSchema, integer, listOf, object, objectReference, text, withDefault } from '../schema/schema.ts'
+import { object } from '../schema/schema.ts'
 import { checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
 
-const address = object({ ip: text, hostname: text, nodeName: text, targetRef: objectReference })
-const port = object({ name: text, port: integer, protocol: withDefault(text, 'TCP'), appProtocol: text })
-const subset = object({ addresses: listOf(address), notReadyAddresses: listOf(address), ports: listOf(port) })
+const defaults = object({
+  subsets: { items: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } } },
+})
 
 export function endpoints(): Resource {
   return {
@@ -22,7 +23,7 @@ export function endpoints(): Resource {
     categories: [],
     namespaced: true,
     subresources: [],
-    schema: documentSchema({ subsets: listOf(subset) }),
+    schema: overlaySchema(builtInSchema('', 'v1', 'Endpoints'), defaults),
     countsGeneration: false,
     selectableFields: {},
     columns: [column('Endpoints', endpointsCell)],

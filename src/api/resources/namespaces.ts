@@ -1,6 +1,7 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt, withMetadata } from '../document.ts'
-import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
+import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
+import { object } from '../schema/schema.ts'
 import { forbidden } from '../status.ts'
 import type { Store, StoreWrite } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
@@ -19,7 +20,10 @@ export function namespaces(dialect: Dialect, store: Store, contents: readonly Re
     categories: [],
     namespaced: false,
     subresources: ['status'],
-    schema: documentSchema({ spec: withDefault(openObject, {}), status: withDefault(openObject, {}) }),
+    schema: overlaySchema(
+      builtInSchema('', 'v1', 'Namespace'),
+      object({ spec: { default: {} }, status: { default: {} } }),
+    ),
     countsGeneration: false,
     selectableFields: { 'status.phase': (namespace) => textAt(namespace['status'], 'phase') },
     columns: [column('Status', (namespace) => textAt(namespace['status'], 'phase'))],

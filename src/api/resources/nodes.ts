@@ -1,5 +1,6 @@
 import { type ApiDocument, listAt, textAt } from '../document.ts'
-import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
+import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
+import { object } from '../schema/schema.ts'
 import { column, type Resource } from './resource.ts'
 
 export function nodes(): Resource {
@@ -13,7 +14,7 @@ export function nodes(): Resource {
     categories: [],
     namespaced: false,
     subresources: ['status'],
-    schema: documentSchema({ spec: withDefault(openObject, {}), status: withDefault(openObject, {}) }),
+    schema: overlaySchema(builtInSchema('', 'v1', 'Node'), object({ spec: { default: {} }, status: { default: {} } })),
     countsGeneration: false,
     selectableFields: { 'spec.unschedulable': (node) => textAt(node['spec'], 'unschedulable') || 'false' },
     columns: [

@@ -1,23 +1,23 @@
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
+import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { type FieldError, requiredField } from '../schema/field-error.ts'
-import { documentSchema, flag, integer, listOf, openObject, type Schema, text, withDefault } from '../schema/schema.ts'
+import { object, type Schema } from '../schema/schema.ts'
 import { column, type Resource } from './resource.ts'
 
-const podSpec: Schema = {
-  type: 'object',
-  preserveUnknownFields: true,
-  properties: {
-    nodeName: text,
-    hostNetwork: flag,
-    restartPolicy: withDefault(text, 'Always'),
-    dnsPolicy: withDefault(text, 'ClusterFirst'),
-    schedulerName: withDefault(text, 'default-scheduler'),
-    terminationGracePeriodSeconds: withDefault(integer, 30),
-    containers: listOf(openObject),
+const defaults: Schema = object({
+  spec: {
+    default: {},
+    properties: {
+      restartPolicy: { default: 'Always' },
+      dnsPolicy: { default: 'ClusterFirst' },
+      schedulerName: { default: 'default-scheduler' },
+      terminationGracePeriodSeconds: { default: 30 },
+      containers: { items: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } } },
+    },
   },
-}
+  status: { default: {} },
+})
 
-/** Node and controllers read only some fields of a Pod; the others are kept as they came. */
 export function pods(): Resource {
   return {
     group: '',
@@ -29,7 +29,7 @@ export function pods(): Resource {
     categories: ['all'],
     namespaced: true,
     subresources: ['status'],
-    schema: documentSchema({ spec: withDefault(podSpec, {}), status: withDefault(openObject, {}) }),
+    schema: overlaySchema(builtInSchema('', 'v1', 'Pod'), defaults),
     countsGeneration: true,
     selectableFields: {
       'spec.nodeName': (pod) => textAt(pod['spec'], 'nodeName'),

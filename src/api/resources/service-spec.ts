@@ -1,9 +1,8 @@
 import type { Json } from '../../model/api-object.ts'
 import type { ServiceType, TrafficPolicy } from '../../model/service.ts'
 import type { ApiDocument } from '../document.ts'
-import { flag, integer, intOrString, listOf, mapOf, object, type Schema, text, withDefault } from '../schema/schema.ts'
 
-/** `spec` of a Service on the wire, its types checked by the schema below and its defaults filled in. */
+/** `spec` of a Service on the wire, its types checked by the schema and its defaults filled in. */
 export interface ServiceSpec {
   readonly type: ServiceType
   readonly selector?: Readonly<Record<string, string>>
@@ -30,38 +29,6 @@ export interface ServicePortSpec {
   readonly nodePort?: number
   readonly [field: string]: Json | undefined
 }
-
-const servicePort = object({
-  name: text,
-  protocol: withDefault(text, 'TCP'),
-  port: integer,
-  targetPort: intOrString,
-  nodePort: integer,
-  appProtocol: text,
-})
-
-export const serviceSpecSchema: Schema = object({
-  type: withDefault(text, 'ClusterIP'),
-  selector: mapOf(text),
-  ports: listOf(servicePort),
-  clusterIP: text,
-  clusterIPs: listOf(text),
-  externalIPs: listOf(text),
-  externalName: text,
-  sessionAffinity: withDefault(text, 'None'),
-  sessionAffinityConfig: object({ clientIP: object({ timeoutSeconds: integer }) }),
-  externalTrafficPolicy: text,
-  internalTrafficPolicy: text,
-  publishNotReadyAddresses: flag,
-  ipFamilies: listOf(text),
-  ipFamilyPolicy: text,
-  loadBalancerIP: text,
-  loadBalancerSourceRanges: listOf(text),
-  loadBalancerClass: text,
-  allocateLoadBalancerNodePorts: flag,
-  healthCheckNodePort: integer,
-  trafficDistribution: text,
-})
 
 /** The schema has checked what this asserts. */
 export function serviceSpec(service: ApiDocument): ServiceSpec {

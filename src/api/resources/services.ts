@@ -1,11 +1,25 @@
 import { type Cidr, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { ApiDocument } from '../document.ts'
-import { documentSchema, openObject, withDefault } from '../schema/schema.ts'
+import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
+import { object } from '../schema/schema.ts'
 import { checkDns1035Label } from './names.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 import { carryAllocations, defaultService } from './service-defaults.ts'
-import { serviceSpec, serviceSpecSchema } from './service-spec.ts'
+import { serviceSpec } from './service-spec.ts'
 import { validateService, validateServiceUpdate } from './service-validation.ts'
+
+/** The defaults that depend on nothing; `defaultService` has the others. */
+const defaults = object({
+  spec: {
+    default: {},
+    properties: {
+      type: { default: 'ClusterIP' },
+      sessionAffinity: { default: 'None' },
+      ports: { items: { properties: { protocol: { default: 'TCP' } } } },
+    },
+  },
+  status: { default: { loadBalancer: {} } },
+})
 
 /** `allocate` fills in addresses and ports and answers the writes that hold them. */
 export function services(allocate: NonNullable<Strategy['companions']>, serviceCidr: Cidr): Resource {
@@ -19,10 +33,7 @@ export function services(allocate: NonNullable<Strategy['companions']>, serviceC
     categories: ['all'],
     namespaced: true,
     subresources: ['status'],
-    schema: documentSchema({
-      spec: withDefault(serviceSpecSchema, {}),
-      status: withDefault(openObject, { loadBalancer: {} }),
-    }),
+    schema: overlaySchema(builtInSchema('', 'v1', 'Service'), defaults),
     countsGeneration: false,
     selectableFields: {
       'spec.clusterIP': (service) => serviceSpec(service).clusterIP ?? '',

@@ -62,7 +62,7 @@ function schemaOf(schema: Schema, key: string): Schema | undefined {
 }
 
 function hasDeclaredType(schema: Schema, value: Json): boolean {
-  if (schema.intOrString === true) return typeof value === 'string' || Number.isSafeInteger(value)
+  if (schema.intOrString === true) return isIntOrString(schema, value)
   switch (schema.type) {
     case undefined:
       return true
@@ -75,6 +75,11 @@ function hasDeclaredType(schema: Schema, value: Json): boolean {
     default:
       return typeof value === schema.type
   }
+}
+
+/** Resource quantities are often written as fractions: `cpu: 0.5`. */
+function isIntOrString({ format }: Schema, value: Json): boolean {
+  return typeof value === 'string' || (format === 'quantity' ? typeof value === 'number' : Number.isSafeInteger(value))
 }
 
 function joinPath(path: string, key: string): string {

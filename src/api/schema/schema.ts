@@ -7,6 +7,8 @@ import type { Json } from '../../model/api-object.ts'
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
   readonly format?: string
+  /** The type of Kubernetes this is exactly, `core.v1.PodSpec`: documents give it once. */
+  readonly typeName?: string
   readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
   /** The schema of every property that `properties` does not name. */
@@ -50,9 +52,6 @@ export interface Schema {
 }
 
 export const text: Schema = { type: 'string' }
-export const integer: Schema = { type: 'integer' }
-export const flag: Schema = { type: 'boolean' }
-export const intOrString: Schema = { intOrString: true }
 /** Any object, kept as it came. */
 export const openObject: Schema = { type: 'object', preserveUnknownFields: true }
 
@@ -66,42 +65,4 @@ export function listOf(items: Schema): Schema {
 
 export function mapOf(additionalProperties: Schema): Schema {
   return { type: 'object', additionalProperties }
-}
-
-export function withDefault(schema: Schema, value: Json): Schema {
-  return { ...schema, default: value }
-}
-
-export const objectReference: Schema = object({
-  kind: text,
-  namespace: text,
-  name: text,
-  uid: text,
-  apiVersion: text,
-  resourceVersion: text,
-  fieldPath: text,
-})
-
-const metadata: Schema = object({
-  name: text,
-  generateName: text,
-  namespace: text,
-  uid: text,
-  resourceVersion: text,
-  generation: integer,
-  creationTimestamp: text,
-  deletionTimestamp: text,
-  deletionGracePeriodSeconds: integer,
-  labels: mapOf(text),
-  annotations: mapOf(text),
-  finalizers: listOf(text),
-  ownerReferences: listOf(
-    object({ apiVersion: text, kind: text, name: text, uid: text, controller: flag, blockOwnerDeletion: flag }),
-  ),
-  managedFields: listOf(openObject),
-})
-
-/** A whole object: `fields` beside apiVersion, kind and metadata. */
-export function documentSchema(fields: Readonly<Record<string, Schema>>): Schema {
-  return object({ kind: text, apiVersion: text, metadata: withDefault(metadata, {}), ...fields })
 }

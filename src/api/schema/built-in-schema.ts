@@ -1,0 +1,102 @@
+import { apiVersionOf } from '../resources/resource.ts'
+import { kindTables, type MessageField, messageOf } from './kind-tables.ts'
+import { listOf, mapOf, openObject, type Schema, text } from './schema.ts'
+
+/**
+ * The fields of a built-in kind, as Kubernetes has them and without defaults; the group is the Kubernetes one in every dialect. `required`
+ * is for documents only: what a kind really demands, its strategy checks. Throws for a kind that `kinds.json` does not have.
+ */
+export function builtInSchema(group: string, version: string, kind: string): Schema {
+  const message = messageOf(apiVersionOf({ group, version }), kind)
+  if (message === undefined) throw new Error(`${kind} of ${group}/${version} is not in src/api/schema/kinds.json`)
+  const { properties = {}, ...schema } = new SchemaBuilder().messageSchema(message)
+  const metadata = properties['metadata'] === undefined ? {} : { metadata: metadataSchema() }
+  return { ...schema, properties: { apiVersion: text, kind: text, ...properties, ...metadata } }
+}
+
+/** The metadata of every object, those of custom resources too; never absent. */
+export function metadataSchema(): Schema {
+  return { ...new SchemaBuilder().messageSchema('meta.v1.ObjectMeta'), default: {} }
+}
+
+/** The base with the keywords of the overlay added, field by field: how a kind states its defaults. */
+export function overlaySchema(base: Schema, overlay: Schema): Schema {
+  const { typeName: _, ...kept } = base
+  const { properties, items, additionalProperties, ...keywords } = overlay
+  return {
+    ...kept,
+    ...keywords,
+    ...(properties === undefined ? {} : { properties: overlayProperties(base.properties ?? {}, properties) }),
+    ...(items === undefined ? {} : { items: overlaySchema(base.items ?? {}, items) }),
+    ...(additionalProperties === undefined
+      ? {}
+      : { additionalProperties: overlaySchema(base.additionalProperties ?? {}, additionalProperties) }),
+  }
+}
+
+function overlayProperties(
+  base: Readonly<Record<string, Schema>>,
+  overlay: Readonly<Record<string, Schema>>,
+): Readonly<Record<string, Schema>> {
+  const changed = Object.entries(overlay).map(([name, schema]) => [name, overlaySchema(base[name] ?? {}, schema)])
+  return { ...base, ...Object.fromEntries(changed) }
+}
+
+/** Each message is built once, however often a kind uses it. */
+class SchemaBuilder {
+  readonly #built = new Map<string, Schema>()
+
+  messageSchema(name: string): Schema {
+    const built = this.#built.get(name) ?? this.#build(name)
+    this.#built.set(name, built)
+    return built
+  }
+
+  #build(name: string): Schema {
+    const message = kindTables.messages[name]
+    if (message === undefined) throw new Error(`${name} is not in kinds.json`)
+    const properties = message.fields.flatMap((field) => this.#propertiesOf(field))
+    const required = message.fields.filter((field) => field.required === true).map((field) => field.name)
+    return {
+      type: 'object',
+      typeName: name,
+      properties: Object.fromEntries(properties),
+      ...(required.length === 0 ? {} : { required }),
+      ...(message.atomic === true ? { mapType: 'atomic' as const } : {}),
+    }
+  }
+
+  #propertiesOf(field: MessageField): readonly [string, Schema][] {
+    if (field.inline === true) return Object.entries(this.messageSchema(field.type).properties ?? {})
+    return [[field.name, this.#fieldSchema(field)]]
+  }
+
+  #fieldSchema(field: MessageField): Schema {
+    const { listType, listMapKeys, mapType, patchMergeKey, patchStrategy } = field
+    const extensions = { listType, listMapKeys, mapType, patchMergeKey, patchStrategy }
+    const stated = Object.fromEntries(Object.entries(extensions).filter(([, value]) => value !== undefined))
+    return { ...this.#shapeOf(field), ...stated }
+  }
+
+  #shapeOf({ type, repeated, map }: MessageField): Schema {
+    const value = forms[type] ?? this.messageSchema(type)
+    if (repeated === true) return listOf(value)
+    return map === true ? mapOf(value) : value
+  }
+}
+
+/** The JSON of protobuf scalars, and of the messages whose JSON is not an object of their fields. */
+const forms: Readonly<Record<string, Schema>> = {
+  string: text,
+  bool: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+  bytes: { type: 'string', format: 'byte' },
+  time: { type: 'string', format: 'date-time' },
+  'micro-time': { type: 'string', format: 'date-time' },
+  quantity: { intOrString: true, format: 'quantity' },
+  'int-or-string': { intOrString: true, format: 'int-or-string' },
+  'string-list': listOf(text),
+  'raw-object': openObject,
+  'json-schema': openObject,
+}

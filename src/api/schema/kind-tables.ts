@@ -1,0 +1,44 @@
+import tables from './kinds.json' with { type: 'json' }
+
+/** One field of a message, as JSON and as protobuf know it. */
+export interface MessageField {
+  /** In JSON; empty for an `inline` field. */
+  readonly name: string
+  /** In protobuf. */
+  readonly number: number
+  /** A protobuf scalar, another message, or one of the forms in which JSON differs: `time`, `quantity`, `int-or-string` … */
+  readonly type: string
+  readonly repeated?: true
+  /** A map from strings to `type`. */
+  readonly map?: true
+  /** JSON has the fields of `type` in this one's place. */
+  readonly inline?: true
+  readonly required?: true
+  readonly listType?: 'atomic' | 'set' | 'map'
+  readonly listMapKeys?: readonly string[]
+  readonly mapType?: 'granular' | 'atomic'
+  readonly patchMergeKey?: string
+  readonly patchStrategy?: readonly ('merge' | 'replace' | 'retainKeys')[]
+}
+
+export interface Message {
+  /** Server-side apply takes it as one value. */
+  readonly atomic?: true
+  readonly fields: readonly MessageField[]
+}
+
+/** The built-in kinds: what `scripts/generate-kinds.ts` wrote. */
+export interface KindTables {
+  /** Message names by apiVersion and kind: `apps/v1/Deployment`. */
+  readonly kinds: Readonly<Record<string, string>>
+  readonly messages: Readonly<Record<string, Message>>
+}
+
+/** The file is ours and generated with these very types. */
+export const kindTables = tables as unknown as KindTables
+
+/** The message of a kind by its Kubernetes apiVersion; undefined for one that is not built in. */
+export function messageOf(apiVersion: string, kind: string): string | undefined {
+  const key = `${apiVersion}/${kind}`
+  return Object.hasOwn(kindTables.kinds, key) ? kindTables.kinds[key] : undefined
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { builtInSchema, overlaySchema } from '../../../../src/api/schema/built-in-schema.ts'
+import { coerce } from '../../../../src/api/schema/coerce.ts'
+import { kindTables } from '../../../../src/api/schema/kind-tables.ts'
+import { object, type Schema } from '../../../../src/api/schema/schema.ts'
+
+function fieldAt(schema: Schema, path: string): Schema {
+  return path.split('.').reduce((current, step) => {
+    const next = step === '[]' ? current.items : current.properties?.[step]
+    assert.ok(next, `${path}: nothing at ${step}`)
+    return next
+  }, schema)
+}
+
+describe('the schema of a built-in kind', () => {
+  const pod = builtInSchema('', 'v1', 'Pod')
+
+  const rows: readonly [string, Partial<Schema>][] = [
+    ['spec.containers', { listType: 'map', listMapKeys: ['name'], patchMergeKey: 'name', patchStrategy: ['merge'] }],
+    ['spec.containers.[].ports', { listMapKeys: ['containerPort', 'protocol'], patchMergeKey: 'containerPort' }],
+    ['spec.volumes', { patchStrategy: ['merge', 'retainKeys'] }],
+    ['spec.volumes.[].configMap.name', { type: 'string' }],
+    ['spec.volumes.[].emptyDir.sizeLimit', { intOrString: true, format: 'quantity' }],
+    ['spec.containers.[].livenessProbe.httpGet.port', { intOrString: true }],
+    ['spec.containers.[].env.[].valueFrom.configMapKeyRef.name', { type: 'string' }],
+    ['spec.ephemeralContainers.[].image', { type: 'string' }],
+    ['spec.terminationGracePeriodSeconds', { type: 'integer', format: 'int64' }],
+    ['metadata.creationTimestamp', { type: 'string', format: 'date-time' }],
+    ['metadata.finalizers', { listType: 'set', patchStrategy: ['merge'] }],
+    ['metadata.ownerReferences.[]', { mapType: 'atomic', required: ['apiVersion', 'kind', 'name', 'uid'] }],
+    ['metadata.managedFields.[].fieldsV1', { preserveUnknownFields: true }],
+    ['status.podIPs', { listType: 'map', listMapKeys: ['ip'] }],
+  ]
+  for (const [path, expected] of rows) {
+    test(`a Pod's ${path} is as Kubernetes has it`, () => {
+      const found = fieldAt(pod, path)
+      for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Schema], value, key)
+    })
+  }
+
+  test('every kind of the tables can be built', () => {
+    for (const key of Object.keys(kindTables.kinds)) {
+      const [group = '', version = '', kind = ''] = key.startsWith('v1/') ? ['', ...key.split('/')] : key.split('/')
+      assert.equal(builtInSchema(group, version, kind).type, 'object', key)
+    }
+  })
+
+  test('a kind that is not in the tables is a mistake of the program', () => {
+    assert.throws(() => builtInSchema('', 'v1', 'Toaster'), /Toaster/)
+  })
+
+  test('unknown fields of a Pod are pruned, fractions of a CPU stay', () => {
+    const resources = { limits: { cpu: 0.5, memory: '1Gi' } }
+    const { value, problems } = coerce(pod, {
+      spec: { colour: 'blue', containers: [{ name: 'a', shape: 1, resources }] },
+    })
+    assert.deepEqual(problems, [])
+    assert.deepEqual(value, { spec: { containers: [{ name: 'a', resources }] }, metadata: {} })
+  })
+})
+
+describe('an overlay', () => {
+  test('adds defaults deep inside and leaves all else as it is', () => {
+    const base = builtInSchema('', 'v1', 'Service')
+    const defaults = object({
+      spec: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } },
+    })
+    const service = overlaySchema(base, defaults)
+    assert.deepEqual(fieldAt(service, 'spec.ports.[].protocol'), { type: 'string', default: 'TCP' })
+    assert.deepEqual(fieldAt(service, 'spec.ports').listMapKeys, ['port', 'protocol'])
+    assert.equal(fieldAt(service, 'spec').typeName, undefined, 'a changed type is no longer the shared one')
+    assert.equal(fieldAt(service, 'status').typeName, 'core.v1.ServiceStatus')
+    assert.equal(fieldAt(base, 'spec.ports.[].protocol').default, undefined)
+  })
+})
