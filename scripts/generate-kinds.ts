@@ -13,49 +13,49 @@ interface Source {
   readonly folder: string
   /** As the proto files name it. */
   readonly package: string
-  /** The API version of its kinds. */
-  readonly apiVersion: string
+  /** The first label of their group, and the version: `discovery/v1`; the rest of the group depends on the dialect. */
+  readonly groupVersion: string
   readonly kinds: readonly string[]
 }
 
 const sources: readonly Source[] = [
-  ofApi('core/v1', 'v1', [
+  ofApi('core/v1', '/v1', [
     ...['Binding', 'ConfigMap', 'Endpoints', 'Event', 'Namespace', 'Node', 'Pod', 'Secret', 'Service'],
     ...['ServiceAccount'],
   ]),
   ofApi('apps/v1', 'apps/v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']),
-  ofApi('authentication/v1', 'authentication.k8s.io/v1', ['SelfSubjectReview', 'TokenRequest', 'TokenReview']),
-  ofApi('authorization/v1', 'authorization.k8s.io/v1', [
+  ofApi('authentication/v1', 'authentication/v1', ['SelfSubjectReview', 'TokenRequest', 'TokenReview']),
+  ofApi('authorization/v1', 'authorization/v1', [
     ...['LocalSubjectAccessReview', 'SelfSubjectAccessReview', 'SelfSubjectRulesReview', 'SubjectAccessReview'],
   ]),
   ofApi('autoscaling/v1', 'autoscaling/v1', ['Scale']),
-  ofApi('coordination/v1', 'coordination.k8s.io/v1', ['Lease']),
-  ofApi('discovery/v1', 'discovery.k8s.io/v1', ['EndpointSlice']),
-  ofApi('events/v1', 'events.k8s.io/v1', ['Event']),
-  ofApi('networking/v1', 'networking.k8s.io/v1', [
+  ofApi('coordination/v1', 'coordination/v1', ['Lease']),
+  ofApi('discovery/v1', 'discovery/v1', ['EndpointSlice']),
+  ofApi('events/v1', 'events/v1', ['Event']),
+  ofApi('networking/v1', 'networking/v1', [
     ...['IPAddress', 'Ingress', 'IngressClass', 'NetworkPolicy', 'ServiceCIDR'],
   ]),
-  ofApi('networking/v1beta1', 'networking.k8s.io/v1beta1', ['IPAddress', 'ServiceCIDR']),
+  ofApi('networking/v1beta1', 'networking/v1beta1', ['IPAddress', 'ServiceCIDR']),
   ofApi('policy/v1', 'policy/v1', ['Eviction']),
-  ofApi('rbac/v1', 'rbac.authorization.k8s.io/v1', ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
+  ofApi('rbac/v1', 'rbac/v1', ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
   {
     module: 'k8s.io/apiextensions-apiserver',
     folder: 'pkg/apis/apiextensions/v1',
     package: 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1',
-    apiVersion: 'apiextensions.k8s.io/v1',
+    groupVersion: 'apiextensions/v1',
     kinds: ['CustomResourceDefinition'],
   },
   {
     module: 'k8s.io/apimachinery',
     folder: 'pkg/apis/meta/v1',
     package: 'k8s.io.apimachinery.pkg.apis.meta.v1',
-    apiVersion: 'meta.k8s.io/v1',
+    groupVersion: 'meta/v1',
     kinds: ['DeleteOptions', 'ObjectMeta', 'Status'],
   },
 ]
 
-function ofApi(folder: string, apiVersion: string, kinds: readonly string[]): Source {
-  return { module: 'k8s.io/api', folder, package: `k8s.io.api.${folder.replace('/', '.')}`, apiVersion, kinds }
+function ofApi(folder: string, groupVersion: string, kinds: readonly string[]): Source {
+  return { module: 'k8s.io/api', folder, package: `k8s.io.api.${folder.replace('/', '.')}`, groupVersion, kinds }
 }
 
 /** Messages whose JSON is not the object that their fields say: the form it has instead. */
@@ -202,7 +202,7 @@ function readTables(): KindTables {
     for (const [key, field] of parseGo(source, texts.go)) go.set(key, field)
   }
   const kinds = sources.flatMap((source) =>
-    source.kinds.map((kind) => [`${source.apiVersion}/${kind}`, shortName(`${source.package}.${kind}`)] as const),
+    source.kinds.map((kind) => [`${source.groupVersion}/${kind}`, shortName(`${source.package}.${kind}`)] as const),
   )
   return {
     kinds: Object.fromEntries(kinds),

@@ -41,7 +41,7 @@ export function endpointSlices(dialect: Dialect): Resource {
     categories: [],
     namespaced: true,
     subresources: [],
-    schema: overlaySchema(builtInSchema('discovery.k8s.io', 'v1', 'EndpointSlice'), defaults),
+    schema: overlaySchema(builtInSchema(dialect.groups.discovery, 'v1', 'EndpointSlice'), defaults),
     countsGeneration: true,
     selectableFields: {},
     columns: [

@@ -1,13 +1,12 @@
-import { apiVersionOf } from '../resources/resource.ts'
 import { kindTables, type MessageField, messageOf } from './kind-tables.ts'
 import { listOf, mapOf, openObject, type Schema, text } from './schema.ts'
 
 /**
- * The fields of a built-in kind, as Kubernetes has them and without defaults; the group is the Kubernetes one in every dialect. `required`
+ * The fields of a built-in kind, as Kubernetes has them and without defaults; the group is that of any dialect. `required`
  * is for documents only: what a kind really demands, its strategy checks. Throws for a kind that `kinds.json` does not have.
  */
 export function builtInSchema(group: string, version: string, kind: string): Schema {
-  const message = messageOf(apiVersionOf({ group, version }), kind)
+  const message = messageOf(group, version, kind)
   if (message === undefined) throw new Error(`${kind} of ${group}/${version} is not in src/api/schema/kinds.json`)
   const { properties = {}, ...schema } = new SchemaBuilder().messageSchema(message)
   const metadata = properties['metadata'] === undefined ? {} : { metadata: metadataSchema() }

@@ -29,7 +29,7 @@ export interface Message {
 
 /** The built-in kinds: what `scripts/generate-kinds.ts` wrote. */
 export interface KindTables {
-  /** Message names by apiVersion and kind: `apps/v1/Deployment`. */
+  /** Message names by the group's first label, version and kind: `/v1/Pod`, `discovery/v1/EndpointSlice`. */
   readonly kinds: Readonly<Record<string, string>>
   readonly messages: Readonly<Record<string, Message>>
 }
@@ -37,8 +37,8 @@ export interface KindTables {
 /** The file is ours and generated with these very types. */
 export const kindTables = tables as unknown as KindTables
 
-/** The message of a kind by its Kubernetes apiVersion; undefined for one that is not built in. */
-export function messageOf(apiVersion: string, kind: string): string | undefined {
-  const key = `${apiVersion}/${kind}`
+/** The message of a kind; of its group only the first label counts, which is the same in every dialect. */
+export function messageOf(group: string, version: string, kind: string): string | undefined {
+  const key = `${group.split('.', 1)[0]}/${version}/${kind}`
   return Object.hasOwn(kindTables.kinds, key) ? kindTables.kinds[key] : undefined
 }
