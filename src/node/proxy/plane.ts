@@ -17,7 +17,7 @@ export type ProxySettings = PlanNode & ProxyRuleSettings
 
 export interface ProxyPlaneParts {
   readonly state: LiveNodeState
-  readonly writer: RulesWriter
+  readonly writer: Pick<RulesWriter, 'sync' | 'write'>
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings
   readonly metrics: ProxyMetrics
