@@ -56,7 +56,7 @@ function protocolOf(rule: Rule): Protocol | undefined {
     match.kind === 'protocol' || match.kind === 'destination-port' ? [match.protocol] : [],
   )
   const [protocol, ...others] = new Set(found)
-  if (others.length > 0) throw new NetfilterError('E_PROTOCOL_CONFLICT', `a rule cannot match ${found.join(' and ')}`)
+  if (others.length > 0) throw new NetfilterError('protocol-conflict', `a rule cannot match ${found.join(' and ')}`)
   return protocol
 }
 
@@ -139,7 +139,7 @@ function hostMask(family: IpFamily): string {
 /** Names are ours by construction; this keeps a mistake from ever becoming another line. */
 function checkName(name: string): string {
   if (/^[A-Z][A-Z0-9-]{0,27}$/.test(name)) return name
-  throw new NetfilterError('E_CHAIN_NAME', `${JSON.stringify(name)} is no name for a chain or list`, {
+  throw new NetfilterError('bad-chain-name', `${JSON.stringify(name)} is no name for a chain or list`, {
     remedy: 'expected at most 28 characters of A-Z, 0-9 and -',
   })
 }

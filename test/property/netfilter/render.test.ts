@@ -46,7 +46,7 @@ test('a name that is not one of a chain is refused wherever it stands', () => {
     fc.property(
       hostileText.filter((text) => !isName.test(text)),
       (name) => {
-        const refused = { code: 'E_CHAIN_NAME' }
+        const refused = { code: 'bad-chain-name' }
         assert.throws(() => renderRule(name, { matches: [] }), refused)
         assert.throws(() => renderRuleSpec({ matches: [], target: { kind: 'jump', chain: name } }), refused)
         assert.throws(() => renderRuleSpec({ matches: [{ kind: 'recent-set', list: name }] }), refused)
