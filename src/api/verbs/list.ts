@@ -6,7 +6,7 @@ import { expired, StatusError } from '../status.ts'
 import { type Range, type Store, type StoredEntry, StoreError } from '../store/index.ts'
 import { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts'
 import { assertListRules } from './list-rules.ts'
-import { parseSelection, type Selection } from './selection.ts'
+import { parseSelection, type Selection, selectionPrefix } from './selection.ts'
 import type { Answer, Target, VerbContext } from './verb-context.ts'
 import { waitForRevision } from './wait-for-revision.ts'
 
@@ -19,9 +19,17 @@ export async function listObjects({ store }: VerbContext, target: Target, option
   const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
   const { resource } = target
   const prefix = collectionPrefix(resource, target.namespace)
+  const scope = selectionPrefix(resource, target.namespace, selection)
   const token = options.continue === undefined ? undefined : parseContinueToken(options.continue)
   if (token === undefined) await waitForRevision(store, options.resourceVersion)
-  const page = await readPage(store, { resource, prefix, selection, limit: options.limit, ...startOf(options, token) })
+  const page = await readPage(store, {
+    resource,
+    prefix,
+    scope,
+    selection,
+    limit: options.limit,
+    ...startOf(options, token),
+  })
   return {
     kind: 'list',
     resource: target.resource,
@@ -35,6 +43,8 @@ export async function listObjects({ store }: VerbContext, target: Target, option
 interface PageQuery {
   readonly resource: Resource
   readonly prefix: string
+  /** A prefix of every key that can match. */
+  readonly scope: string
   readonly selection: Selection
   readonly limit: number | undefined
   readonly atRevision: number | undefined
@@ -78,17 +88,17 @@ function isUnreadable(thrown: unknown): boolean {
 }
 
 async function collectPage(store: Store, query: PageQuery): Promise<Page> {
-  const { prefix } = query
+  const { prefix, scope } = query
   const found: StoredEntry[] = []
   let revision = query.atRevision
   let after = query.afterKey === undefined ? undefined : `${prefix}${query.afterKey}`
   for (;;) {
-    const range = await store.range(prefix, rangeOptions(query, revision, after))
+    const range = await store.range(scope, rangeOptions(query, revision, after))
     revision ??= range.revision
     const last = takeMatching(range, query, found)
     if (last !== undefined) {
       const remaining = query.selection.isEverything
-        ? await store.count(prefix, { atRevision: revision, after: last })
+        ? await store.count(scope, { atRevision: revision, after: last })
         : undefined
       return { revision, entries: found, lastKey: last.slice(prefix.length), remaining }
     }

@@ -8,6 +8,7 @@ import {
   SelectorError,
 } from '../../model/selector.ts'
 import type { ApiDocument } from '../document.ts'
+import { collectionPrefix } from '../resources/keys.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest } from '../status.ts'
 
@@ -15,6 +16,8 @@ import { badRequest } from '../status.ts'
 export interface Selection {
   /** Everything matches: no object need be parsed. */
   readonly isEverything: boolean
+  /** The one name that can match, when the selector names it. */
+  readonly name: string | undefined
   matches(document: ApiDocument): boolean
 }
 
@@ -27,8 +30,15 @@ export function parseSelection(resource: Resource, labelSelector = '', fieldSele
   }
   return {
     isEverything: labels.length === 0 && fields.length === 0,
+    name: fields.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value,
     matches: (document) => matchesSelection(resource, labels, fields, document),
   }
+}
+
+/** A prefix of every key that can match: an object asked for by name costs one look and not the whole collection. */
+export function selectionPrefix(resource: Resource, namespace: string | undefined, { name }: Selection): string {
+  const isOneFolder = namespace !== undefined || !resource.namespaced
+  return `${collectionPrefix(resource, namespace)}${isOneFolder && name !== undefined ? name : ''}`
 }
 
 function parseOr400<T>(parse: () => T): T {

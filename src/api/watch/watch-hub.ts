@@ -5,12 +5,11 @@ import type { ListOptions } from '../decode/query.ts'
 import { tableEventObject } from '../encode/answer.ts'
 import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
 import type { Representation } from '../negotiate/accept.ts'
-import { collectionPrefix } from '../resources/keys.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { expired, internalError, renderFailure, StatusError } from '../status.ts'
 import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
 import { assertWatchRules } from '../verbs/list-rules.ts'
-import { parseSelection, type Selection } from '../verbs/selection.ts'
+import { parseSelection, type Selection, selectionPrefix } from '../verbs/selection.ts'
 import type { Target } from '../verbs/verb-context.ts'
 import { waitForRevision } from '../verbs/wait-for-revision.ts'
 import { eventLine, SharedEvent, type WatchEventType } from './shared-event.ts'
@@ -47,14 +46,14 @@ export class WatchHub {
     const { target, options } = request
     assertWatchRules(options)
     const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
-    const prefix = collectionPrefix(target.resource, target.namespace)
+    const prefix = selectionPrefix(target.resource, target.namespace, selection)
     const hasInitial = options.sendInitialEvents ?? !options.resourceVersion
     if (hasInitial) await waitForRevision(this.#store, options.resourceVersion)
     const initial = hasInitial ? await this.#store.range(prefix) : undefined
     const after = initial?.revision ?? (options.resourceVersion || this.#store.revision)
     const stream = this.#open(response, target)
     const writer = new EventWriter(stream, selection, request, this.#now)
-    const source = this.#subscribe(target, after, stream, writer)
+    const source = this.#subscribe({ resource: target.resource, prefix, after }, stream, writer)
     if (source === undefined) return
     stream.onClose(() => source.close())
     this.#keepTime(request, stream, source)
@@ -83,13 +82,12 @@ export class WatchHub {
 
   /** Undefined when the history does not reach back; the client has then been told. */
   #subscribe(
-    { resource, namespace }: Target,
-    after: number,
+    { resource, prefix, after }: { resource: Resource; prefix: string; after: number },
     stream: WatchStream,
     writer: EventWriter,
   ): StoreWatch | undefined {
     try {
-      return this.#store.watch(collectionPrefix(resource, namespace), after, (events) => {
+      return this.#store.watch(prefix, after, (events) => {
         for (const event of events) writer.write(this.#share(resource, event))
       })
     } catch (thrown) {

@@ -167,6 +167,16 @@ describe('lists', () => {
     assert.equal((await get(`?continue=${future.body.metadata.continue}`)).code, 200)
   })
 
+  test('one name is found among those that begin like it, page by page too', async () => {
+    for (const name of ['web', 'web-1', 'web-2']) await server.call('POST', paths.configMaps, { body: configMap(name) })
+    const reply = await get('?fieldSelector=metadata.name%3Dweb&limit=1')
+    assert.deepEqual(names(reply), ['web'])
+    const rest = await get(`?fieldSelector=metadata.name%3Dweb&limit=1&continue=${reply.body.metadata.continue}`)
+    assert.deepEqual([rest.code, rest.body.items], [200, []])
+    assert.deepEqual(names(await get('?fieldSelector=metadata.name%3Dweb', '/api/v1/configmaps')), ['web'])
+    assert.deepEqual(names(await get('?fieldSelector=metadata.name%3Ddefault', '/api/v1/namespaces')), ['default'])
+  })
+
   test('a Table has the columns of its kind', async () => {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
     const reply = await server.call('GET', paths.services, { headers: { accept } })

@@ -21,6 +21,7 @@ test('an event is written as bytes once for each type, with its revision', () =>
 test('what a watcher sees depends on whether the object matches now and matched before', () => {
   const selecting = (app: string) => ({
     isEverything: false,
+    name: undefined,
     matches: (document: { metadata: { labels?: Readonly<Record<string, string>> } }) =>
       document.metadata.labels?.['app'] === app,
   })

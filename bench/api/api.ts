@@ -1,0 +1,85 @@
+import { mkdirSync } from 'node:fs'
+import type { AdminAccess } from '../../test/helpers/platnet-server.ts'
+import { type BenchReport, type BenchRow, compare, measureAlone } from '../report.ts'
+import { createKubernetesTarget, isPeerBuilt } from './kubernetes-target.ts'
+import { generateLoad } from './load-order.ts'
+import { createPlatnetTarget } from './platnet-target.ts'
+import type { BenchTarget } from './target.ts'
+
+const objects = 10_000
+const folder = '.cache/bench-api'
+
+interface Figure {
+  readonly metric: string
+  readonly unit: string
+  readonly value: number
+}
+
+/** The API server beside kube-apiserver with etcd, where `bench/api/build-peer.sh` has built them. */
+export async function benchApi(): Promise<BenchReport> {
+  mkdirSync(folder, { recursive: true })
+  const ours = await measure(await createPlatnetTarget(folder))
+  if (!isPeerBuilt()) {
+    console.error('no peer: sh bench/api/build-peer.sh builds kube-apiserver and etcd (needs Go, takes minutes)')
+    return { name: 'api', rows: ours.map(({ metric, unit, value }) => measureAlone(metric, unit, value)) }
+  }
+  const peer = await createKubernetesTarget(folder)
+  return { name: 'api', rows: zip(ours, await measure(peer), peer.name) }
+}
+
+function zip(ours: readonly Figure[], peer: readonly Figure[], peerName: string): BenchRow[] {
+  return ours.map(({ metric, unit, value }, index) =>
+    compare(metric, unit, value, peerName, peer[index]?.value ?? Number.NaN),
+  )
+}
+
+async function measure(target: BenchTarget): Promise<Figure[]> {
+  try {
+    const access = await target.start()
+    const creates = await measureCreates(access)
+    const memory = { metric: `resident memory after ${objects} creates`, unit: 'MiB', value: target.residentMiB() }
+    const reads = [...(await measureLists(access)), ...(await measureWatches(access))]
+    return [...creates, memory, ...reads, ...(await measureRestart(target))]
+  } finally {
+    await target.stop()
+    target.remove()
+  }
+}
+
+async function measureCreates(access: AdminAccess): Promise<Figure[]> {
+  const { perSecond, p50Ms, p99Ms } = await generateLoad({ kind: 'create', access, clients: 32, objects })
+  return [
+    { metric: 'durable creates, 32 clients', unit: '1/s', value: perSecond },
+    { metric: 'durable create, p50', unit: 'ms', value: p50Ms },
+    { metric: 'durable create, p99', unit: 'ms', value: p99Ms },
+  ]
+}
+
+async function measureLists(access: AdminAccess): Promise<Figure[]> {
+  const { p50Ms } = await generateLoad({ kind: 'list', access, times: 7, expectedItems: objects })
+  return [{ metric: `list of ${objects} objects, p50`, unit: 'ms', value: p50Ms }]
+}
+
+async function measureWatches(access: AdminAccess): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const [watchers, writes, writesPerSecond] of [
+    [100, 60, 20],
+    [1000, 20, 5],
+  ] as const) {
+    const { p99Ms } = await generateLoad({ kind: 'watch', access, watchers, writes, writesPerSecond })
+    const metric = `answer to a write until all of ${watchers} watchers have it, p99`
+    figures.push({ metric, unit: 'ms', value: p99Ms })
+  }
+  return figures
+}
+
+async function measureRestart(target: BenchTarget): Promise<Figure[]> {
+  await target.stop()
+  const startedMs = performance.now()
+  await target.start()
+  const value = performance.now() - startedMs
+  return [
+    { metric: `start to ready with ${objects} objects`, unit: 'ms', value },
+    { metric: `resident memory when ready with ${objects} objects`, unit: 'MiB', value: target.residentMiB() },
+  ]
+}

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseIp } from '../../src/model/ip.ts'
+import { ensureCertificate, ensureClusterCa, writeSecretFile } from '../../src/pki/index.ts'
+import { type AdminAccess, findFreePort, isReady, residentMiB } from '../../test/helpers/platnet-server.ts'
+import { Connection } from './connection.ts'
+import type { BenchTarget } from './target.ts'
+
+const programs = { apiServer: '.cache/peer/kube-apiserver', etcd: '.cache/peer/etcd-server' }
+
+/** `bench/api/build-peer.sh` makes them. */
+export function isPeerBuilt(): boolean {
+  return existsSync(programs.apiServer) && existsSync(programs.etcd)
+}
+
+/** kube-apiserver with etcd on the same disk, as a small cluster runs them. */
+export async function createKubernetesTarget(folder: string): Promise<BenchTarget> {
+  const dir = mkdtempSync(`${folder}/kubernetes-`)
+  const access = await makeCertificates(dir, await findFreePort())
+  const etcdPorts = [await findFreePort(), await findFreePort()] as const
+  let children: ChildProcess[] = []
+  return {
+    name: 'kube-apiserver + etcd',
+    start: async () => {
+      children = [run(dir, programs.etcd, etcdFlags(dir, etcdPorts))]
+      children.push(run(dir, programs.apiServer, apiServerFlags(dir, access.port, etcdPorts[0])))
+      while (!(await isReady(access)) || !(await hasDefaultNamespace(access))) await sleep(20)
+      return access
+    },
+    residentMiB: () => children.reduce((sum, { pid = 0 }) => sum + residentMiB(pid), 0),
+    stop: async () => {
+      for (const child of children.toReversed()) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+    },
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  }
+}
+
+function run(dir: string, program: string, flags: readonly string[]): ChildProcess {
+  const log = openSync(join(dir, 'log.txt'), 'a')
+  return spawn(program, flags, { stdio: ['ignore', log, log] })
+}
+
+async function hasDefaultNamespace(access: AdminAccess): Promise<boolean> {
+  return new Connection(access, 1).send('GET', '/api/v1/namespaces/default').then(
+    () => true,
+    () => false,
+  )
+}
+
+async function makeCertificates(dir: string, port: number): Promise<AdminAccess> {
+  const ca = await ensureClusterCa(dir)
+  const loopback = parseIp('127.0.0.1')
+  await ensureCertificate(ca, dir, 'server', {
+    commonName: 'kube-apiserver',
+    ips: loopback === undefined ? [] : [loopback],
+    usages: ['server'],
+    days: 1,
+  })
+  await writeSecretFile(join(dir, 'clients-ca.crt'), ca.certPem)
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  await writeSecretFile(join(dir, 'accounts.key'), privateKey.export({ type: 'pkcs1', format: 'pem' }).toString())
+  const admin = { commonName: 'admin', organizations: ['system:masters'], usages: ['client' as const], days: 1 }
+  const { certPem: cert, keyPem: key } = await ensureCertificate(ca, dir, 'admin', admin)
+  return { host: '127.0.0.1', port, ca: ca.certPem, cert, key }
+}
+
+function etcdFlags(dir: string, [clientPort, peerPort]: readonly [number, number]): string[] {
+  const [client, peer] = [`http://127.0.0.1:${clientPort}`, `http://127.0.0.1:${peerPort}`]
+  return [
+    `--data-dir=${dir}/etcd`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+  ]
+}
+
+function apiServerFlags(dir: string, port: number, etcdPort: number): string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--tls-cert-file=${dir}/server.crt`,
+    `--tls-private-key-file=${dir}/server.key`,
+    `--client-ca-file=${dir}/clients-ca.crt`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${dir}/accounts.key`,
+    `--service-account-signing-key-file=${dir}/accounts.key`,
+    '--authorization-mode=RBAC',
+    '--service-cluster-ip-range=10.96.0.0/16',
+    `--cert-dir=${dir}`,
+  ]
+}

@@ -1,0 +1,18 @@
+import { buffer } from 'node:stream/consumers'
+import { percentile } from '../report.ts'
+import { Connection, configMaps } from './connection.ts'
+import type { ListOrder, LoadResults } from './load-order.ts'
+
+/** The whole collection, one list after the other; the first is not counted. */
+export async function listAll({ access, times, expectedItems }: ListOrder): Promise<LoadResults['list']> {
+  const connection = new Connection(access, 1)
+  const found = JSON.parse((await buffer(await connection.open('GET', configMaps))).toString()).items.length
+  if (found < expectedItems) throw new Error(`the list holds ${found} of ${expectedItems} objects`)
+  const tookMs: number[] = []
+  for (let count = 0; count < times; count += 1) {
+    const startedMs = performance.now()
+    await connection.send('GET', configMaps)
+    tookMs.push(performance.now() - startedMs)
+  }
+  return { p50Ms: percentile(tookMs, 0.5) }
+}

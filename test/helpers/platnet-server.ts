@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ClusterAccess, loadKubeconfig } from '../../src/client/index.ts'
+import { httpGet } from './http-get.ts'
+
+/** How a test or a load generator reaches a server as its administrator. */
+export interface AdminAccess {
+  readonly host: string
+  readonly port: number
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
+}
+
+/** `platnet server` as a process of its own, on one port and data directory over all its lives. */
+export class PlatnetServer {
+  readonly dataDir: string
+  readonly #port: number
+  readonly #environment: NodeJS.ProcessEnv
+  #child: ChildProcess | undefined
+
+  constructor(dataDir: string, port: number, environment: NodeJS.ProcessEnv = {}) {
+    this.dataDir = dataDir
+    this.#port = port
+    this.#environment = environment
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** Resolves with how to reach it once it is ready; the whole of its start is in the time that takes. */
+  async start(): Promise<AdminAccess> {
+    const main = join(import.meta.dirname, '../../src/main.ts')
+    const flags = ['--data-dir', this.dataDir, '--bind-address', '127.0.0.1', '--secure-port', String(this.#port)]
+    const child = spawn(process.execPath, [main, 'server', ...flags, '--log-level', 'warn'], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...this.#environment },
+    })
+    this.#child = child
+    const kubeconfig = join(this.dataDir, 'admin.kubeconfig')
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`platnet server ended with code ${child.exitCode}`)
+      const access = existsSync(kubeconfig) ? toAdminAccess(await loadKubeconfig(kubeconfig)) : undefined
+      if (access !== undefined && (await isReady(access))) return access
+      await sleep(10)
+    }
+  }
+
+  /** SIGKILL, or SIGTERM when it may end in its own way. */
+  async stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    child.kill(signal)
+    await once(child, 'exit')
+  }
+}
+
+export async function isReady(access: AdminAccess): Promise<boolean> {
+  const { status } = await httpGet({ ...access, path: '/readyz' }).catch(() => ({ status: 0 }))
+  return status === 200
+}
+
+/** A port of the loopback that was free a moment ago. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+export function residentMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
+
+function toAdminAccess(access: ClusterAccess): AdminAccess | undefined {
+  const { certificateAuthority: ca, clientCertificate: cert, clientKey: key } = access
+  const { hostname, port } = new URL(access.server)
+  if (ca === undefined || cert === undefined || key === undefined) return undefined
+  return { host: hostname, port: Number(port), ca, cert, key }
+}
