@@ -1,0 +1,82 @@
+/**
+ * A set of field paths as a tree. A step of a path is written as in FieldsV1: `f:name`, `k:{"port":80}` (an item by its keys),
+ * `v:"a"` (an item by its value), `i:0`.
+ */
+export interface FieldSet {
+  /** Whether the path that leads here is in the set itself. */
+  readonly isMember: boolean
+  readonly children: ReadonlyMap<string, FieldSet>
+}
+
+export const noFields: FieldSet = { isMember: false, children: new Map() }
+/** Only the path that leads here. */
+export const onlyHere: FieldSet = { isMember: true, children: noFields.children }
+
+export function isEmptySet({ isMember, children }: FieldSet): boolean {
+  return !isMember && children.size === 0
+}
+
+/** Leaves out children without paths. */
+export function fieldSet(isMember: boolean, children: Iterable<readonly [step: string, child: FieldSet]>): FieldSet {
+  const kept = new Map<string, FieldSet>()
+  for (const [step, child] of children) if (!isEmptySet(child)) kept.set(step, child)
+  if (kept.size === 0) return isMember ? onlyHere : noFields
+  return { isMember, children: kept }
+}
+
+export function unionOf(left: FieldSet, right: FieldSet): FieldSet {
+  if (left === right || isEmptySet(right)) return left
+  if (isEmptySet(left)) return right
+  const children = new Map(left.children)
+  for (const [step, child] of right.children) children.set(step, unionOf(children.get(step) ?? noFields, child))
+  return { isMember: left.isMember || right.isMember, children }
+}
+
+export function intersectionOf(left: FieldSet, right: FieldSet): FieldSet {
+  const children: [string, FieldSet][] = []
+  for (const [step, child] of left.children) {
+    const other = right.children.get(step)
+    if (other !== undefined) children.push([step, intersectionOf(child, other)])
+  }
+  return fieldSet(left.isMember && right.isMember, children)
+}
+
+/** The paths of `left` that are not paths of `right`; what lies below a path of `right` stays. */
+export function differenceOf(left: FieldSet, right: FieldSet): FieldSet {
+  if (isEmptySet(right) || isEmptySet(left)) return left
+  const children: [string, FieldSet][] = []
+  for (const [step, child] of left.children) {
+    children.push([step, differenceOf(child, right.children.get(step) ?? noFields)])
+  }
+  return fieldSet(left.isMember && !right.isMember, children)
+}
+
+/** The same without the branches that start with these steps. */
+export function withoutSteps(set: FieldSet, isLeftOut: (step: string) => boolean): FieldSet {
+  return fieldSet(
+    set.isMember,
+    [...set.children].filter(([step]) => !isLeftOut(step)),
+  )
+}
+
+export function childOf(set: FieldSet, step: string): FieldSet {
+  return set.children.get(step) ?? noFields
+}
+
+export function isSameSet(left: FieldSet, right: FieldSet): boolean {
+  if (left === right) return true
+  if (left.isMember !== right.isMember || left.children.size !== right.children.size) return false
+  for (const [step, child] of left.children) {
+    const other = right.children.get(step)
+    if (other === undefined || !isSameSet(child, other)) return false
+  }
+  return true
+}
+
+/** Every path of the set, in the order of its steps' texts. */
+export function pathsOf(set: FieldSet, prefix: readonly string[] = []): readonly (readonly string[])[] {
+  const below = [...set.children]
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .flatMap(([step, child]) => pathsOf(child, [...prefix, step]))
+  return set.isMember ? [prefix, ...below] : below
+}

@@ -1,0 +1,29 @@
+import { childOf, type FieldSet, fieldSet, withoutSteps } from './field-set.ts'
+
+const identitySteps: ReadonlySet<string> = new Set(['f:apiVersion', 'f:kind'])
+const systemSteps: ReadonlySet<string> = new Set([
+  'f:name',
+  'f:namespace',
+  'f:creationTimestamp',
+  'f:selfLink',
+  'f:uid',
+  'f:generation',
+  'f:managedFields',
+  'f:resourceVersion',
+])
+
+/** Which top-level fields a request cannot write: `status` beside its subresource, everything else on it. */
+export type WrittenPart = 'all' | 'all-but-status' | 'status'
+
+/** A set without what nobody owns: identity, system metadata, and the parts that the request does not write. */
+export function ownableFields(set: FieldSet, part: WrittenPart): FieldSet {
+  const written = withoutSteps(set, (step) => identitySteps.has(step) || !isWritten(part, step))
+  const metadata = withoutSteps(childOf(written, 'f:metadata'), (step) => systemSteps.has(step))
+  const children = new Map(written.children).set('f:metadata', { ...metadata, isMember: false })
+  return fieldSet(false, children)
+}
+
+function isWritten(part: WrittenPart, step: string): boolean {
+  if (part === 'all') return true
+  return (step === 'f:status') === (part === 'status')
+}

@@ -1,0 +1,65 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isJsonObject } from '../document.ts'
+import type { Schema } from '../schema/schema.ts'
+
+/** How the parts of a value are owned: whole (`leaf`), field by field, or item by item. Without a schema, maps are granular and lists atomic. */
+export type Shape =
+  | { readonly kind: 'leaf' }
+  | { readonly kind: 'map'; readonly value: JsonObject }
+  | { readonly kind: 'items'; readonly value: readonly Json[] }
+
+export function shapeOf(schema: Schema | undefined, value: Json | undefined): Shape {
+  if (isJsonObject(value)) return schema?.mapType === 'atomic' ? { kind: 'leaf' } : { kind: 'map', value }
+  if (!Array.isArray(value) || schema === undefined) return { kind: 'leaf' }
+  const items = value as readonly Json[]
+  if (schema.listType === 'set') return { kind: 'items', value: items }
+  return schema.listType === 'map' && items.every(isJsonObject) ? { kind: 'items', value: items } : { kind: 'leaf' }
+}
+
+/** The schema of a member: undefined where everything is kept as it came, `false` for a field that is pruned. */
+export function memberSchema(schema: Schema | undefined, key: string): Schema | undefined | false {
+  if (schema === undefined) return undefined
+  const { properties, additionalProperties } = schema
+  if (properties !== undefined && Object.hasOwn(properties, key)) return properties[key]
+  if (additionalProperties !== undefined) return additionalProperties
+  return schema.preserveUnknownFields === true || schema.type === undefined ? undefined : false
+}
+
+/** Whether the schema names the field itself, as against the keys of a map. */
+export function isDeclared(schema: Schema | undefined, key: string): boolean {
+  return schema?.properties !== undefined && Object.hasOwn(schema.properties, key)
+}
+
+/** `k:{…}` of an item in a list by keys, `v:…` in a set. A key that is absent counts with its default. */
+export function itemStep(schema: Schema | undefined, item: Json): string {
+  if (schema?.listType !== 'map' || !isJsonObject(item)) return `v:${canonicalText(item)}`
+  const keys = [...(schema.listMapKeys ?? [])].sort()
+  const entries = keys.map((key): [string, Json | undefined] => [key, keyOf(schema, item, key)])
+  return `k:${JSON.stringify(Object.fromEntries(entries.filter(([, value]) => value !== undefined)))}`
+}
+
+function keyOf(schema: Schema, item: JsonObject, key: string): Json | undefined {
+  const own = Object.hasOwn(item, key) ? item[key] : undefined
+  return own ?? schema.items?.properties?.[key]?.default
+}
+
+/** Items by their step, in the order of the list; a live list may hold a step twice. */
+export function groupItems(schema: Schema | undefined, items: readonly Json[]): ReadonlyMap<string, readonly Json[]> {
+  const groups = new Map<string, Json[]>()
+  for (const item of items) {
+    const step = itemStep(schema, item)
+    const group = groups.get(step)
+    if (group === undefined) groups.set(step, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+function canonicalText(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalText(member ?? null)}`)
+  return `{${members.join(',')}}`
+}

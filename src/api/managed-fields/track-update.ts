@@ -1,0 +1,59 @@
+import type { Json } from '../../model/api-object.ts'
+import { type ApiDocument, isJsonObject } from '../document.ts'
+import type { Schema } from '../schema/schema.ts'
+import { type Comparison, compareFields } from './compare.ts'
+import { differenceOf, isEmptySet, noFields, unionOf } from './field-set.ts'
+import { capUpdaters, decodeEntries, encodeEntries, isSameWriter, type ManagedEntry, type Writer } from './managed-entry.ts'
+import { ownableFields, type WrittenPart } from './ownable.ts'
+
+export interface Update {
+  readonly schema: Schema
+  /** Undefined for a create. */
+  readonly old: ApiDocument | undefined
+  readonly next: ApiDocument
+  readonly writer: Writer
+  readonly part: WrittenPart
+  readonly time: string
+  /** `metadata.managedFields` as the request has it: `[]` and `[{}]` clear, other entries replace the stored ones. */
+  readonly requested: Json | undefined
+}
+
+/** `metadata.managedFields` after a write that is no apply; undefined where nobody's fields are tracked. */
+export function trackUpdate(update: Update): Json | undefined {
+  const stored = update.old?.metadata['managedFields']
+  const value = chooseEntries(stored, update.requested)
+  const entries = decodeEntries(value) ?? []
+  if (update.old !== undefined && entries.length === 0) return undefined
+  const { changed, removed } = compareOwnable(update)
+  if (isEmptySet(changed) && isEmptySet(removed)) return value
+  const isOwn = (entry: ManagedEntry) => isSameWriter(entry, update.writer)
+  const others = entries.filter((entry) => !isOwn(entry)).map((entry) => takeFrom(entry, changed, removed))
+  const before = entries.find(isOwn)
+  const fields = unionOf(differenceOf(before?.fields ?? noFields, removed), changed)
+  const time = isEmptySet(changed) && before !== undefined ? before.time : update.time
+  return encodeEntries(capUpdaters([...others.filter(isOwner), { ...update.writer, time, fields }].filter(isOwner)))
+}
+
+function chooseEntries(stored: Json | undefined, requested: Json | undefined): Json | undefined {
+  if (isCleared(requested)) return undefined
+  return (decodeEntries(requested) ?? []).length > 0 ? requested : stored
+}
+
+function isCleared(requested: Json | undefined): boolean {
+  if (!Array.isArray(requested)) return false
+  const [first, ...more] = requested as readonly Json[]
+  return first === undefined || (more.length === 0 && isJsonObject(first) && Object.keys(first).length === 0)
+}
+
+function compareOwnable({ schema, old, next, part }: Update): Comparison {
+  const { changed, removed } = compareFields(schema, old ?? {}, next)
+  return { changed: ownableFields(changed, part), removed: ownableFields(removed, part) }
+}
+
+function takeFrom(entry: ManagedEntry, ...lost: readonly Comparison['changed'][]): ManagedEntry {
+  return { ...entry, fields: lost.reduce(differenceOf, entry.fields) }
+}
+
+function isOwner({ fields }: ManagedEntry): boolean {
+  return !isEmptySet(fields)
+}
