@@ -24,7 +24,7 @@ async function ensure(context: VerbContext, plural: string, namespace: string | 
   if (resource === undefined) return
   try {
     const target = { resource, namespace, name: undefined, subresource: undefined }
-    await createObject(context, target, body, { dryRun: false })
+    await createObject(context, target, body, { dryRun: false, manager: 'platnet' })
   } catch (thrown) {
     if (!(thrown instanceof StatusError) || thrown.code !== 'AlreadyExists') throw thrown
   }

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
 import { parseDeleteOptions } from './decode/delete-options.ts'
-import { parseDryRun, parseGetRevision, parseListOptions } from './decode/query.ts'
+import { parseGetRevision, parseListOptions } from './decode/query.ts'
+import { assertNotForced, parseApplyOptions, parseWriteOptions } from './decode/write-options.ts'
 import type { Route } from './route/route.ts'
+import { applyObject } from './verbs/apply.ts'
 import { createObject } from './verbs/create.ts'
 import { deleteObject } from './verbs/delete.ts'
 import { deleteCollection } from './verbs/delete-collection.ts'
@@ -23,16 +25,16 @@ export async function performVerb(
 ): Promise<Answer> {
   switch (verb) {
     case 'create':
-      return createObject(context, target, await readObject(request), { dryRun: parseDryRun(query) })
+      return createObject(context, target, await readObject(request), parseWriteOptions(query, request))
     case 'get':
       return getObject(context, itemOf(target), parseGetRevision(query))
     case 'list':
     case 'watch':
       return listObjects(context, target, parseListOptions(query))
     case 'update':
-      return replaceObject(context, itemOf(target), await readObject(request), { dryRun: parseDryRun(query) })
+      return replaceObject(context, itemOf(target), await readObject(request), parseWriteOptions(query, request))
     case 'patch':
-      return patchObject(context, itemOf(target), await readPatch(request), { dryRun: parseDryRun(query) })
+      return performPatch(context, itemOf(target), request, query)
     case 'delete':
       return deleteObject(context, itemOf(target), parseDeleteOptions(query, await readOptionalObject(request)))
     case 'deletecollection': {
@@ -40,6 +42,18 @@ export async function performVerb(
       return deleteCollection(context, target, parseListOptions(query), options)
     }
   }
+}
+
+async function performPatch(
+  context: VerbContext,
+  target: ItemTarget,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
+  const patch = await readPatch(request)
+  if (patch.type === 'apply') return applyObject(context, target, patch.body, parseApplyOptions(query))
+  assertNotForced(query)
+  return patchObject(context, target, patch, parseWriteOptions(query, request))
 }
 
 function itemOf(target: Target): ItemTarget {

@@ -15,10 +15,14 @@ const decoders: Readonly<Record<string, Decoder>> = {
   'application/yaml': parseYamlBody,
 }
 
-const patchTypes: Readonly<Record<string, Patch['type']>> = {
+const patchTypes: Readonly<Record<string, PatchBody['type']>> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
+  'application/apply-patch+yaml': 'apply',
 }
+
+/** A patch of the stored object, or the configuration of a server-side apply. */
+export type PatchBody = Patch | { readonly type: 'apply'; readonly body: Json }
 
 /** Collects the body. Throws a 413 as soon as it is known to be too large. */
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
@@ -47,10 +51,11 @@ export async function readOptionalObject(request: IncomingMessage): Promise<Json
   return bytes.length === 0 ? undefined : decoderOf(request)(bytes)
 }
 
-export async function readPatch(request: IncomingMessage): Promise<Patch> {
+export async function readPatch(request: IncomingMessage): Promise<PatchBody> {
   const type = patchTypes[mediaTypeOf(request)]
   if (type === undefined) throw unsupportedMediaType(Object.keys(patchTypes))
-  return { type, body: parseJsonBody(await readBody(request)) }
+  const bytes = await readBody(request)
+  return { type, body: type === 'apply' ? parseYamlBody(bytes) : parseJsonBody(bytes) }
 }
 
 function decoderOf(request: IncomingMessage): Decoder {

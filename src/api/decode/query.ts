@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { badRequest } from '../status.ts'
 
-const flag = z.enum(['true', 'false', '1', '0', '']).transform((text) => text === 'true' || text === '1')
+export const flag = z.enum(['true', 'false', '1', '0', '']).transform((text) => text === 'true' || text === '1')
 const number = z
   .string()
   .regex(/^\d{1,15}$/, 'expected a whole number')
@@ -53,7 +53,7 @@ export function parseDryRun(query: URLSearchParams): boolean {
   return parseQuery(writeShape, query).dryRun === 'All'
 }
 
-function parseQuery<T>(shape: z.ZodType<T>, query: URLSearchParams): T {
+export function parseQuery<T>(shape: z.ZodType<T>, query: URLSearchParams): T {
   const parsed = shape.safeParse(Object.fromEntries(query))
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.map((issue) => `query parameter ${issue.path.join('.')}: ${issue.message}`)

@@ -13,11 +13,7 @@ export interface Comparison {
 const same: Comparison = { changed: noFields, removed: noFields }
 
 /** Which fields differ between two states of an object. What appears or vanishes is named itself, with everything below it. */
-export function compareFields(
-  schema: Schema | undefined,
-  old: Json | undefined,
-  next: Json | undefined,
-): Comparison {
+export function compareFields(schema: Schema | undefined, old: Json | undefined, next: Json | undefined): Comparison {
   if (old === next) return same
   if (old === undefined) return { changed: wholeFields(schema, next), removed: noFields }
   if (next === undefined) return { changed: noFields, removed: wholeFields(schema, old) }

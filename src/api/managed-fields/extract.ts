@@ -23,7 +23,7 @@ function extractMembers(schema: Schema | undefined, value: JsonObject): FieldSet
     const below = memberSchema(schema, key)
     if (member === undefined || below === false) continue
     const fields = extractFields(below, member)
-    const isNamed = !isDeclared(schema, key) || isEmptyMap(member)
+    const isNamed = !isDeclared(schema, key) || isEmptyCollection(member)
     children.push([`f:${key}`, isNamed ? { ...fields, isMember: true } : fields])
   }
   return fieldSet(false, children)
@@ -38,6 +38,7 @@ function extractItems(schema: Schema | undefined, items: readonly Json[]): Field
   return fieldSet(false, children)
 }
 
-function isEmptyMap(value: Json): boolean {
-  return isJsonObject(value) && Object.keys(value).length === 0
+/** Who says that there is nothing owns that. */
+function isEmptyCollection(value: Json): boolean {
+  return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0
 }

@@ -3,7 +3,14 @@ import { type ApiDocument, isJsonObject } from '../document.ts'
 import type { Schema } from '../schema/schema.ts'
 import { type Comparison, compareFields } from './compare.ts'
 import { differenceOf, isEmptySet, noFields, unionOf } from './field-set.ts'
-import { capUpdaters, decodeEntries, encodeEntries, isSameWriter, type ManagedEntry, type Writer } from './managed-entry.ts'
+import {
+  capUpdaters,
+  decodeEntries,
+  encodeEntries,
+  isSameWriter,
+  type ManagedEntry,
+  type Writer,
+} from './managed-entry.ts'
 import { ownableFields, type WrittenPart } from './ownable.ts'
 
 export interface Update {

@@ -1,4 +1,4 @@
-import type { Json } from '../../model/api-object.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, jsonTypeName } from '../document.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { coerce, type TypeProblem } from '../schema/coerce.ts'
@@ -10,11 +10,16 @@ export function acceptDocument(target: Target, body: Json): ApiDocument {
   if (!isJsonObject(body)) throw badRequest(`expected an object in the body, found ${jsonTypeName(body)}`)
   const { resource } = target
   const apiVersion = apiVersionOf(resource)
-  assertSame('API version', body['apiVersion'], apiVersion)
-  assertSame('kind', body['kind'], resource.kind)
+  assertSameKind(resource, body)
   const { value, problems } = coerce(resource.schema, { ...body, kind: resource.kind, apiVersion })
   if (problems.length > 0) throw typeError(resource, problems)
   return placeInNamespace(target, value as ApiDocument)
+}
+
+/** Throws a 400 for a body of another kind or version than the URL's; absent ones are fine. */
+export function assertSameKind(resource: Resource, body: JsonObject): void {
+  assertSame('API version', body['apiVersion'], apiVersionOf(resource))
+  assertSame('kind', body['kind'], resource.kind)
 }
 
 function assertSame(what: string, found: Json | undefined, expected: string): void {

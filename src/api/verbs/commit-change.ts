@@ -4,7 +4,7 @@ import { storeKey } from '../resources/keys.ts'
 import type { Companions, Transition } from '../resources/resource.ts'
 import { internalError, invalid } from '../status.ts'
 import type { StoreWrite } from '../store/index.ts'
-import type { Target, VerbContext, WriteOptions } from './verb-context.ts'
+import type { CommitOptions, Target, VerbContext } from './verb-context.ts'
 
 /** One object's change: from `old`, stored at `revision` (0: not stored), to `next` (absent: deleted). */
 export interface Change extends Transition {
@@ -24,7 +24,11 @@ const attempts = 16
  * Writes a change with its companions in one commit. Lost races for a companion (an address taken a moment ago) are planned
  * anew here; a lost race for the object itself is the caller's to solve.
  */
-export async function commitChange(context: VerbContext, change: Change, options: WriteOptions): Promise<ChangeResult> {
+export async function commitChange(
+  context: VerbContext,
+  change: Change,
+  options: CommitOptions,
+): Promise<ChangeResult> {
   const key = storeKey(change.target.resource, change.target.namespace, change.name)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const companions = await planCompanions(change)

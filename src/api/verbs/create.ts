@@ -7,6 +7,8 @@ import { alreadyExists, forbidden, invalid, notFound } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
+import { formatTime } from './format-time.ts'
+import { trackFields } from './track-fields.ts'
 import type { Answer, Target, VerbContext, WriteOptions } from './verb-context.ts'
 
 const generatedNameAttempts = 8
@@ -24,7 +26,9 @@ export async function createObject(
   const accepted = acceptDocument(target, body)
   const isNameGenerated = !accepted.metadata.name && Boolean(accepted.metadata.generateName)
   for (let attempt = 1; ; attempt++) {
-    const document = prepare(context, target.resource, accepted)
+    const prepared = prepare(context, target.resource, accepted)
+    const write = { old: undefined, next: prepared, requested: accepted.metadata['managedFields'] }
+    const document = trackFields(context, target, write, options)
     const name = validName(target.resource, document)
     await assertNamespaceOpen(context, target, name)
     const exists = (await context.store.get(storeKey(target.resource, target.namespace, name))) !== undefined
@@ -84,9 +88,4 @@ async function assertNamespaceOpen(context: VerbContext, target: Target, name: s
     field: 'metadata.namespace',
   }
   throw forbidden(target.resource, name, why, [cause])
-}
-
-/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
-export function formatTime(time: Date): string {
-  return `${time.toISOString().slice(0, 19)}Z`
 }

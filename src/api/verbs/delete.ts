@@ -5,10 +5,10 @@ import { conflict, internalError, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { deletedAnswer, objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
-import { formatTime } from './create.ts'
-import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
+import { formatTime } from './format-time.ts'
+import type { Answer, CommitOptions, ItemTarget, VerbContext } from './verb-context.ts'
 
-export interface DeleteOptions extends WriteOptions {
+export interface DeleteOptions extends CommitOptions {
   readonly preconditions: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
 }
 

@@ -8,7 +8,7 @@ import { acceptDocument } from './accept-document.ts'
 import { reviseObject } from './update.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
 
-/** A patch in one of the forms that are understood; further forms are further members. */
+/** A change to what is stored, in one of the forms that are understood; further forms are further members. */
 export interface Patch {
   readonly type: 'merge' | 'json'
   readonly body: Json

@@ -10,6 +10,7 @@ import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
+import { trackFields } from './track-fields.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
 
 const attempts = 32
@@ -45,7 +46,10 @@ export async function reviseObject(
     const entry = await context.store.get(storeKey(resource, namespace, name))
     if (entry === undefined) throw notFound(resource, name)
     const old = parseStored(resource, entry)
-    const next = settle(target, revise(withRevision(old, entry.revision)), old, entry)
+    const revised = revise(withRevision(old, entry.revision))
+    const settled = settle(target, revised, old, entry)
+    const write = { old, next: settled, requested: revised.metadata['managedFields'] }
+    const next = trackFields(context, target, write, options)
     if (isDeepStrictEqual(next, old)) return objectAnswer(resource, old, entry.revision)
     const isGone = next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers ?? []).length === 0
     const change = { target, name, old, next: isGone ? undefined : next, revision: entry.revision }

@@ -24,9 +24,16 @@ export interface ItemTarget extends Target {
   readonly name: string
 }
 
-export interface WriteOptions {
+export interface CommitOptions {
   /** Everything is checked and nothing is written. */
   readonly dryRun: boolean
+}
+
+export interface WriteOptions extends CommitOptions {
+  /** Whose fields `metadata.managedFields` says the written ones are. */
+  readonly manager: string
+  /** The document comes with its managed fields worked out. */
+  readonly isApply?: boolean
 }
 
 /** What a verb answers, before it is put into the form the client accepts. */

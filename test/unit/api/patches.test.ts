@@ -71,7 +71,7 @@ describe('patches over HTTPS', () => {
       assert.equal(reply.code, 415)
       assert.equal(
         reply.body.message,
-        'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json',
+        'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
       )
     }
   })

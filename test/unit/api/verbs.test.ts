@@ -15,11 +15,12 @@ describe('verbs over HTTPS', () => {
       body: { ...configMap('first', { a: '1' }), metadata: { name: 'first', uid: 'mine', creationTimestamp: 'never' } },
     })
     assert.equal(reply.code, 201)
-    const { uid, creationTimestamp, resourceVersion, ...metadata } = reply.body.metadata
+    const { uid, creationTimestamp, resourceVersion, managedFields, ...metadata } = reply.body.metadata
     assert.deepEqual(metadata, { name: 'first', namespace: 'default' })
     assert.match(uid, /^[0-9a-f-]{36}$/)
     assert.match(creationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
     assert.match(resourceVersion, /^[1-9]\d*$/)
+    assert.equal(managedFields.length, 1)
     assert.deepEqual(reply.body.data, { a: '1' })
     assert.deepEqual([reply.body.kind, reply.body.apiVersion], ['ConfigMap', 'v1'])
     const got = await server.call('GET', `${paths.configMaps}/first`)

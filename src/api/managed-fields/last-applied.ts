@@ -1,0 +1,68 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, isJsonObject, objectAt, textAt, without } from '../document.ts'
+import type { Schema } from '../schema/schema.ts'
+import {
+  type Apply,
+  type ApplyResult,
+  applyConfiguration,
+  type Conflict,
+  conflictPaths,
+  unchangedFields,
+} from './apply.ts'
+import { differenceOf, isEmptySet } from './field-set.ts'
+
+/** Where `kubectl apply` without --server-side keeps what it applied last. */
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
+const kubectlManager = 'kubectl'
+
+/**
+ * An apply; for kubectl, over an object that it applied on the client's side before: what it owned that way is no conflict, and the
+ * annotation follows, so that both ways can be mixed.
+ */
+export function applyWithLastApplied(apply: Apply): ApplyResult {
+  const result = applyConfiguration(apply)
+  const text = textAt(apply.live, 'metadata', 'annotations', annotation)
+  if (apply.writer.manager !== kubectlManager || apply.live === undefined || text === '') return result
+  const settled = settleConflicts(apply, apply.live, parseOrUndefined(text), result)
+  return settled.kind === 'merged'
+    ? { ...settled, document: renewAnnotation(settled.document, apply.applied) }
+    : settled
+}
+
+function settleConflicts(
+  apply: Apply,
+  live: ApiDocument,
+  lastApplied: Json | undefined,
+  result: ApplyResult,
+): ApplyResult {
+  if (result.kind !== 'conflicts' || !isJsonObject(lastApplied)) return result
+  const isOwn = areLastApplied(apply.schema, live, lastApplied, result.conflicts)
+  return isOwn ? applyConfiguration({ ...apply, isForced: true }) : result
+}
+
+function areLastApplied(
+  schema: Schema,
+  live: ApiDocument,
+  lastApplied: JsonObject,
+  conflicts: readonly Conflict[],
+): boolean {
+  return isEmptySet(differenceOf(conflictPaths(conflicts), unchangedFields(schema, live, lastApplied)))
+}
+
+/** Ends with a newline, as kubectl writes it. */
+function renewAnnotation(document: JsonObject, applied: JsonObject): JsonObject {
+  const metadata = objectAt(document, 'metadata')
+  const own = objectAt(applied, 'metadata')
+  const annotations = without(objectAt(own, 'annotations'), annotation)
+  const configuration = { ...applied, metadata: { ...without(own, 'managedFields'), annotations } }
+  const renewed = { ...objectAt(metadata, 'annotations'), [annotation]: `${JSON.stringify(configuration)}\n` }
+  return { ...document, metadata: { ...metadata, annotations: renewed } }
+}
+
+function parseOrUndefined(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

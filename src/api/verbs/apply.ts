@@ -1,0 +1,123 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, isJsonObject, jsonTypeName, objectAt, textAt } from '../document.ts'
+import type { Apply, Conflict } from '../managed-fields/apply.ts'
+import { renderPath } from '../managed-fields/fields-v1.ts'
+import { applyWithLastApplied } from '../managed-fields/last-applied.ts'
+import type { ManagedEntry } from '../managed-fields/managed-entry.ts'
+import { storeKey } from '../resources/keys.ts'
+import { apiVersionOf } from '../resources/resource.ts'
+import { badRequest, notFound, StatusError } from '../status.ts'
+import { acceptDocument, assertSameKind } from './accept-document.ts'
+import { createObject } from './create.ts'
+import { formatTime } from './format-time.ts'
+import { partOf } from './track-fields.ts'
+import { reviseObject } from './update.ts'
+import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
+
+export interface ApplyOptions extends WriteOptions {
+  /** Takes fields that others own over, instead of answering a 409. */
+  readonly force: boolean
+}
+
+const attempts = 8
+
+/** Server-side apply of a configuration: 200, or 201 where it creates the object; 409 with the fields that others own. */
+export async function applyObject(
+  context: VerbContext,
+  target: ItemTarget,
+  body: Json,
+  options: ApplyOptions,
+): Promise<Answer> {
+  const applied = checkConfiguration(target, body)
+  const merge = (live: ApiDocument | undefined) => mergeInto(context, target, live, applied, options)
+  const settled = { ...options, isApply: true }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (await exists(context, target)) return await reviseObject(context, target, merge, settled)
+      if (target.subresource !== undefined) throw notFound(target.resource, target.name)
+      return await createObject(context, target, merge(undefined), settled)
+    } catch (thrown) {
+      if (attempt === attempts || !isOvertaken(target, thrown)) throw thrown
+    }
+  }
+}
+
+async function exists(context: VerbContext, { resource, namespace, name }: ItemTarget): Promise<boolean> {
+  return (await context.store.get(storeKey(resource, namespace, name))) !== undefined
+}
+
+/** Between the look and the write someone else created or deleted the object. */
+function isOvertaken(target: ItemTarget, thrown: unknown): boolean {
+  if (!(thrown instanceof StatusError) || target.subresource !== undefined) return false
+  const isOwn = thrown.details?.name === target.name && thrown.details.kind === target.resource.plural
+  return isOwn && (thrown.code === 'AlreadyExists' || thrown.code === 'NotFound')
+}
+
+function checkConfiguration(target: ItemTarget, body: Json): JsonObject {
+  if (!isJsonObject(body)) throw badRequest(`expected an object in the body, found ${jsonTypeName(body)}`)
+  for (const field of ['apiVersion', 'kind']) {
+    if (textAt(body, field) === '') throw badRequest(`${field} must be set in an apply patch`)
+  }
+  assertSameKind(target.resource, body)
+  const metadata = objectAt(body, 'metadata')
+  if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null) {
+    throw badRequest('metadata.managedFields must be nil')
+  }
+  const name = textAt(metadata, 'name')
+  if (name !== '' && name !== target.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
+  }
+  return { ...body, metadata: { ...metadata, name: target.name } }
+}
+
+function mergeInto(
+  context: VerbContext,
+  target: ItemTarget,
+  live: ApiDocument | undefined,
+  applied: JsonObject,
+  { manager, force }: ApplyOptions,
+): ApiDocument {
+  const { resource, subresource = '' } = target
+  const apply: Apply = {
+    schema: resource.schema,
+    live,
+    applied,
+    writer: { manager, operation: 'Apply', apiVersion: apiVersionOf(resource), subresource },
+    part: partOf(target),
+    time: formatTime(context.now()),
+    isForced: force,
+  }
+  const result = applyWithLastApplied(apply)
+  if (result.kind === 'conflicts') throw applyConflict(result.conflicts)
+  return acceptDocument(target, result.document)
+}
+
+function applyConflict(conflicts: readonly Conflict[]): StatusError {
+  const causes = conflicts.map(({ owner, path }) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${renderOwner(owner)}`,
+    field: renderPath(path),
+  }))
+  const count = conflicts.length === 1 ? '1 conflict' : `${conflicts.length} conflicts`
+  return new StatusError('Conflict', `Apply failed with ${count}: ${renderConflicts(conflicts)}`, {
+    details: { causes },
+  })
+}
+
+/** One on a line of its own; several grouped by their owner. */
+function renderConflicts(conflicts: readonly Conflict[]): string {
+  const [first] = conflicts
+  if (first !== undefined && conflicts.length === 1) {
+    return `conflict with ${renderOwner(first.owner)}: ${renderPath(first.path)}`
+  }
+  const byOwner = Map.groupBy(conflicts, ({ owner }) => renderOwner(owner))
+  return [...byOwner]
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .flatMap(([owner, own]) => [`conflicts with ${owner}:`, ...own.map(({ path }) => `- ${renderPath(path)}`)])
+    .join('\n')
+}
+
+function renderOwner({ manager, subresource, operation, apiVersion }: ManagedEntry): string {
+  const name = JSON.stringify(manager) + (subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`)
+  return operation === 'Update' ? `${name} using ${apiVersion}` : name
+}

@@ -1,0 +1,42 @@
+import type { Json } from '../../model/api-object.ts'
+import { type ApiDocument, withMetadata, without } from '../document.ts'
+import type { WrittenPart } from '../managed-fields/ownable.ts'
+import { trackUpdate } from '../managed-fields/track-update.ts'
+import { apiVersionOf } from '../resources/resource.ts'
+import { formatTime } from './format-time.ts'
+import type { Target, VerbContext, WriteOptions } from './verb-context.ts'
+
+interface Write {
+  readonly old: ApiDocument | undefined
+  readonly next: ApiDocument
+  /** `metadata.managedFields` as the request has it. */
+  readonly requested: Json | undefined
+}
+
+/** `next` with the managed fields it has after this write; an apply has worked out its own. */
+export function trackFields(
+  context: VerbContext,
+  target: Target,
+  { old, next, requested }: Write,
+  { manager, isApply }: WriteOptions,
+): ApiDocument {
+  const { resource, subresource } = target
+  if (isApply === true) return withMetadata(next, requested === undefined ? {} : { managedFields: requested })
+  const managedFields = trackUpdate({
+    schema: resource.schema,
+    old,
+    next,
+    writer: { manager, operation: 'Update', apiVersion: apiVersionOf(resource), subresource: subresource ?? '' },
+    part: partOf(target),
+    time: formatTime(context.now()),
+    requested: subresource === undefined ? requested : undefined,
+  })
+  if (managedFields !== undefined) return withMetadata(next, { managedFields })
+  return { ...next, metadata: without(next.metadata, 'managedFields') }
+}
+
+/** Which fields a request to this target can own. */
+export function partOf({ resource, subresource }: Target): WrittenPart {
+  if (subresource === 'status') return 'status'
+  return resource.subresources.includes('status') ? 'all-but-status' : 'all'
+}
