@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { integer, listOf, mapOf, object, type Schema, text, withDefault } from '../../src/api/schema/schema.ts'
+import { listOf, mapOf, object, type Schema, text } from '../../src/api/schema/schema.ts'
 import type { Json, JsonObject } from '../../src/model/api-object.ts'
 
-const port = object({ port: integer, protocol: withDefault(text, 'TCP'), name: text })
+const integer: Schema = { type: 'integer' }
+const port = object({ port: integer, protocol: { ...text, default: 'TCP' }, name: text })
 
 /** One field of each way to own: a leaf, an object, maps, and lists by key, as sets and whole. */
 export const widgetSchema: Schema = object({
@@ -28,7 +29,10 @@ function partial(shape: Record<string, fc.Arbitrary<Json>>): fc.Arbitrary<JsonOb
 }
 
 const ports = fc.uniqueArray(
-  fc.record({ port: fc.integer({ min: 1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP'), name: word }),
+  fc.record(
+    { port: fc.integer({ min: 1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP'), name: word },
+    { noNullPrototype: true },
+  ),
   { selector: ({ port, protocol }) => `${port}/${protocol}`, maxLength: 3 },
 )
 
