@@ -130,6 +130,7 @@ interface GoField {
   /** Empty for a field whose own fields stand in its place. */
   readonly jsonName: string
   readonly omitsEmpty: boolean
+  readonly isPointer: boolean
   readonly patchStrategy: string | undefined
   readonly patchMergeKey: string | undefined
 }
@@ -138,14 +139,15 @@ interface GoField {
 function parseGo(source: Source, text: string): Map<string, GoField> {
   const fields = new Map<string, GoField>()
   for (const [, struct = '', body = ''] of text.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
-    for (const [, tags = ''] of body.matchAll(/^\t[^/\n]*`([^`\n]*)`/gm)) {
+    for (const [, declaration = '', tags = ''] of body.matchAll(/^\t([^/`\n]*)`([^`\n]*)`/gm)) {
       const tag = (key: string) => new RegExp(`\\b${key}:"([^"]*)"`).exec(tags)?.[1]
       const number = tag('protobuf')?.split(',')[1]
       const [jsonName = '', ...flags] = (tag('json') ?? '').split(',')
       if (number === undefined) continue
       const omitsEmpty = flags.includes('omitempty')
+      const isPointer = declaration.includes(' *')
       const patch = { patchStrategy: tag('patchStrategy'), patchMergeKey: tag('patchMergeKey') }
-      fields.set(`${shortName(`${source.package}.${struct}`)}/${number}`, { jsonName, omitsEmpty, ...patch })
+      fields.set(`${shortName(`${source.package}.${struct}`)}/${number}`, { jsonName, omitsEmpty, isPointer, ...patch })
     }
   }
   return fields
@@ -157,6 +159,7 @@ function toField(message: string, proto: ProtoField, go: GoField | undefined): M
     proto.notes.filter((note) => note.startsWith(`${key}=`)).map((note) => note.slice(key.length + 1))
   const isRequired =
     !go.omitsEmpty && go.jsonName !== '' && !proto.notes.some((note) => /^(k8s:)?optional\b/.test(note))
+  const isPlainScalar = !proto.type.includes('.') && !proto.isRepeated && !proto.isMap
   const entries = {
     name: go.jsonName,
     number: proto.number,
@@ -165,6 +168,7 @@ function toField(message: string, proto: ProtoField, go: GoField | undefined): M
     map: proto.isMap || undefined,
     inline: go.jsonName === '' || undefined,
     required: isRequired || undefined,
+    keepsZero: (isPlainScalar && !isRequired && (go.isPointer || !go.omitsEmpty)) || undefined,
     listType: valuesOf('listType')[0],
     listMapKeys: valuesOf('listMapKey').length > 0 ? valuesOf('listMapKey') : undefined,
     mapType: valuesOf('mapType')[0] ?? valuesOf('structType')[0],

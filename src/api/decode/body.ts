@@ -3,16 +3,18 @@ import type { Json } from '../../model/api-object.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from '../status.ts'
 import type { Patch } from '../verbs/patch.ts'
 import { parseJsonBody, parseYamlBody } from './json-text.ts'
+import { parseProtobufBody } from './protobuf.ts'
 
 /** 3 MiB, as Kubernetes. */
 const maxBodyBytes = 3 * 1024 * 1024
 
 type Decoder = (bytes: Uint8Array) => Json
 
-/** The object formats by media type; a protobuf decoder would be one more line. */
+/** The object formats by media type. */
 const decoders: Readonly<Record<string, Decoder>> = {
   'application/json': parseJsonBody,
   'application/yaml': parseYamlBody,
+  'application/vnd.kubernetes.protobuf': parseProtobufBody,
 }
 
 const patchTypes: Readonly<Record<string, PatchBody['type']>> = {

@@ -14,6 +14,8 @@ export interface MessageField {
   /** JSON has the fields of `type` in this one's place. */
   readonly inline?: true
   readonly required?: true
+  /** On the wire of protobuf `0`, `false` and `""` mean themselves; elsewhere they mean that the field is not there. */
+  readonly keepsZero?: true
   readonly listType?: 'atomic' | 'set' | 'map'
   readonly listMapKeys?: readonly string[]
   readonly mapType?: 'granular' | 'atomic'

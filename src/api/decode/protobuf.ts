@@ -1,0 +1,184 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isJsonObject } from '../document.ts'
+import { kindTables, type MessageField, messageOf } from '../schema/kind-tables.ts'
+import { badRequest } from '../status.ts'
+import { parseJsonBody } from './json-text.ts'
+import { malformed, readWireFields, type WireField } from './protobuf-wire.ts'
+
+/** `k8s` and a zero byte: what Kubernetes writes before every protobuf object. */
+const magic = Buffer.from('k8s\0', 'latin1')
+
+/**
+ * The object in a body of type `application/vnd.kubernetes.protobuf`, as its JSON would be: a `runtime.Unknown` that names the kind and
+ * holds its message. Only built-in kinds have one. Unknown fields are skipped, as protobuf wants it. Throws a 400 that says what is wrong.
+ */
+export function parseProtobufBody(bytes: Uint8Array): Json {
+  if (!magic.equals(bytes.subarray(0, magic.length))) throw malformed('it does not start with k8s and a zero byte')
+  const { apiVersion, kind, raw, contentType } = readEnvelope(bytes.subarray(magic.length))
+  if (contentType === 'application/json') return parseJsonBody(raw)
+  const [version = '', group = ''] = apiVersion.split('/').toReversed()
+  const message = messageOf(group, version, kind) ?? messageOf('meta', 'v1', kind)
+  if (message === undefined) {
+    throw badRequest(
+      `${kind} of ${apiVersion} cannot be read as protobuf, only as application/json or application/yaml`,
+    )
+  }
+  return { kind, apiVersion, ...decodeMessage(message, raw) }
+}
+
+interface Envelope {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly raw: Uint8Array
+  readonly contentType: string
+}
+
+/** runtime.Unknown: typeMeta = 1 (apiVersion = 1, kind = 2), raw = 2, contentEncoding = 3, contentType = 4. */
+function readEnvelope(bytes: Uint8Array): Envelope {
+  const fields = bytesByNumber(bytes)
+  const typeMeta = bytesByNumber(fields.get(1) ?? new Uint8Array())
+  if (fields.get(3)?.length) throw malformed('its content is encoded once more')
+  const textOf = (value: Uint8Array | undefined) => (value === undefined ? '' : decodeUtf8(value))
+  return {
+    apiVersion: textOf(typeMeta.get(1)),
+    kind: textOf(typeMeta.get(2)),
+    raw: fields.get(2) ?? new Uint8Array(),
+    contentType: textOf(fields.get(4)),
+  }
+}
+
+function bytesByNumber(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
+  return new Map([...readWireFields(bytes)].map((field) => [field.number, bytesOf(field, 'the envelope')]))
+}
+
+/** No message of the tables holds itself, so they bound the depth. */
+function decodeMessage(name: string, bytes: Uint8Array): JsonObject {
+  const fields = kindTables.messages[name]?.fields ?? []
+  const parts: MessageParts = { values: new Map(), lists: new Map(), maps: new Map() }
+  for (const wire of readWireFields(bytes)) {
+    const field = fields.find(({ number }) => number === wire.number)
+    if (field !== undefined) addField(parts, field, wire)
+  }
+  const maps = [...parts.maps].map(([key, entries]) => [key, Object.fromEntries(entries)] as const)
+  return Object.fromEntries([...parts.values, ...parts.lists, ...maps])
+}
+
+/** A message as it is read: repeated fields and map entries come one by one. */
+interface MessageParts {
+  readonly values: Map<string, Json>
+  readonly lists: Map<string, Json[]>
+  readonly maps: Map<string, [string, Json][]>
+}
+
+function addField({ values, lists, maps }: MessageParts, field: MessageField, wire: WireField): void {
+  if (field.map === true) {
+    listIn(maps, field.name).push(decodeEntry(field, wire))
+    return
+  }
+  const value = decodeValue(field, wire)
+  if (field.repeated === true) listIn(lists, field.name).push(value)
+  else if (field.inline === true && isJsonObject(value)) {
+    for (const [key, inner] of Object.entries(value)) values.set(key, inner ?? null)
+  } else if (value !== null && (keepsZero(field) || !isZero(value))) values.set(field.name, value)
+}
+
+function listIn<T>(lists: Map<string, T[]>, name: string): T[] {
+  const list = lists.get(name) ?? []
+  lists.set(name, list)
+  return list
+}
+
+function keepsZero(field: MessageField): boolean {
+  return field.keepsZero === true || field.required === true
+}
+
+function isZero(value: Json): boolean {
+  return value === '' || value === 0 || value === false
+}
+
+/** An entry of a map is a message of its own: key = 1, value = 2; what is left out is empty. */
+function decodeEntry(field: MessageField, wire: WireField): [string, Json] {
+  const parts = new Map([...readWireFields(bytesOf(wire, field.name))].map((part) => [part.number, part]))
+  const key = parts.get(1)
+  const empty: WireField = { number: 2, type: 'bytes', value: new Uint8Array() }
+  const name = key === undefined ? '' : decodeUtf8(bytesOf(key, field.name))
+  return [name, decodeValue(field, parts.get(2) ?? empty)]
+}
+
+type Decode = (wire: WireField, where: string) => Json
+
+/** Null stands for what JSON leaves out: a time that was never set. */
+function decodeValue({ type, name }: MessageField, wire: WireField): Json {
+  const decode = decoders[type]
+  return decode === undefined ? decodeMessage(type, bytesOf(wire, name)) : decode(wire, name)
+}
+
+/** The scalars of protobuf, and the messages whose JSON is something else than an object of their fields. */
+const decoders: Readonly<Record<string, Decode>> = {
+  string: (wire, where) => decodeUtf8(bytesOf(wire, where)),
+  bytes: (wire, where) => Buffer.from(bytesOf(wire, where)).toString('base64'),
+  bool: (wire, where) => integerOf(wire, where) !== 0n,
+  int32: (wire, where) => Number(BigInt.asIntN(32, integerOf(wire, where))),
+  int64: int64Of,
+  time: (wire, where) => timeOf(wire, where, 0),
+  'micro-time': (wire, where) => timeOf(wire, where, 6),
+  quantity: (wire, where) => textsOf(wire, where, 1).at(-1) ?? '0',
+  'string-list': (wire, where) => textsOf(wire, where, 1),
+  'int-or-string': intOrStringOf,
+  'raw-object': (wire, where) => {
+    const raw = bytesByNumber(bytesOf(wire, where)).get(1)
+    return raw === undefined || raw.length === 0 ? null : parseJsonBody(raw)
+  },
+  'json-schema': () => {
+    throw badRequest('a JSON schema cannot be read as protobuf, only as application/json or application/yaml')
+  },
+}
+
+function int64Of(wire: WireField, where: string): number {
+  const value = Number(BigInt.asIntN(64, integerOf(wire, where)))
+  if (!Number.isSafeInteger(value)) throw malformed(`${where}: ${value} is out of range`)
+  return value
+}
+
+function intOrStringOf(wire: WireField, where: string): Json {
+  const fields = new Map([...readWireFields(bytesOf(wire, where))].map((field) => [field.number, field]))
+  const [type, number, string] = [fields.get(1), fields.get(2), fields.get(3)]
+  const isString = type !== undefined && integerOf(type, where) === 1n
+  if (isString) return string === undefined ? '' : decodeUtf8(bytesOf(string, where))
+  return number === undefined ? 0 : Number(BigInt.asIntN(32, integerOf(number, where)))
+}
+
+/** Seconds = 1, nanoseconds = 2, as RFC 3339 with so many digits after the point; null for the zero time, which has no fields. */
+function timeOf(wire: WireField, where: string, digits: number): string | null {
+  const fields = new Map([...readWireFields(bytesOf(wire, where))].map((field) => [field.number, field]))
+  const seconds = fields.get(1)
+  if (seconds === undefined) return null
+  const nanos = fields.get(2)
+  const time = new Date(int64Of(seconds, where) * 1000)
+  if (Number.isNaN(time.getTime())) throw malformed(`${where}: not a time`)
+  const fraction = String(nanos === undefined ? 0 : int64Of(nanos, where)).padStart(9, '0')
+  return time.toISOString().replace(/\.\d+Z$/, digits === 0 ? 'Z' : `.${fraction.slice(0, digits)}Z`)
+}
+
+function textsOf(wire: WireField, where: string, number: number): string[] {
+  const fields = [...readWireFields(bytesOf(wire, where))].filter((field) => field.number === number)
+  return fields.map((field) => decodeUtf8(bytesOf(field, where)))
+}
+
+function bytesOf({ value }: WireField, where: string): Uint8Array {
+  if (typeof value === 'bigint') throw malformed(`${where}: expected bytes, found a number`)
+  return value
+}
+
+function integerOf({ value }: WireField, where: string): bigint {
+  if (typeof value !== 'bigint') throw malformed(`${where}: expected a number, found bytes`)
+  return value
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (thrown) {
+    throw malformed('a text is not UTF-8', thrown)
+  }
+}
