@@ -108,11 +108,12 @@ describe('access and answers to bad requests', () => {
       [`"${'\\"'.repeat(1_000_000)}`, 'application/json', 400, /not valid JSON/],
       [Buffer.from([0x7b, 0xff, 0x7d]), 'application/json', 400, /not valid UTF-8/],
       ['a: [', 'application/yaml', 400, /not valid YAML/],
+      ['x', 'application/vnd.kubernetes.protobuf', 400, /not valid protobuf/],
       [
         'x',
-        'application/vnd.kubernetes.protobuf',
+        'application/cbor',
         415,
-        /accepted media types include: application\/json, application\/yaml$/,
+        /accepted media types include: application\/json, application\/yaml, application\/vnd\.kubernetes\.protobuf$/,
       ],
       [Buffer.alloc(3 * 1024 * 1024 + 1, 0x20), 'application/json', 413, /Request entity too large/],
     ]
