@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../model/api-object.ts'
+import { isExactNumber, numberOf } from './exact-json.ts'
 
 /** The metadata of a document once its types have been checked. */
 export interface Metadata {
@@ -26,13 +27,15 @@ export interface ApiDocument {
 }
 
 export function isJsonObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
 export function jsonTypeName(value: Json): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
-  return Number.isInteger(value) ? 'integer' : typeof value
+  const number = numberOf(value)
+  if (number === undefined) return typeof value
+  return Number.isInteger(number) ? 'integer' : 'number'
 }
 
 /** The object at a path of field names, `{}` where there is none. */

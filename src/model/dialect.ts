@@ -33,6 +33,15 @@ export interface Dialect {
   }
 }
 
+/** How schema keywords that OpenAPI does not have may begin; both are understood in both dialects and given back as they came. */
+const schemaExtensionPrefixes = ['x-platform-', 'x-kubernetes-']
+
+/** `preserve-unknown-fields` for `x-platform-preserve-unknown-fields`, undefined for other keywords. */
+export function schemaExtension(keyword: string): string | undefined {
+  const prefix = schemaExtensionPrefixes.find((each) => keyword.startsWith(each))
+  return prefix === undefined ? undefined : keyword.slice(prefix.length)
+}
+
 const defaultPlatformDomain = 'platform.internal'
 
 export function createDialect(name: DialectName, platformDomain: string = defaultPlatformDomain): Dialect {

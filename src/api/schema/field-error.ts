@@ -10,6 +10,7 @@ export interface FieldError {
     | 'FieldValueForbidden'
     | 'FieldValueTooLong'
     | 'FieldValueTooMany'
+    | 'FieldValueTypeInvalid'
   /** `spec.ports[0].port` */
   readonly field: string
   /** Without the field: `Required value: why`. */
@@ -22,6 +23,10 @@ export function requiredField(field: string, detail = ''): FieldError {
 
 export function invalidField(field: string, value: Json | undefined, detail: string): FieldError {
   return { reason: 'FieldValueInvalid', field, message: join(`Invalid value: ${render(value)}`, detail) }
+}
+
+export function typeInvalidField(field: string, value: Json, detail: string): FieldError {
+  return { reason: 'FieldValueTypeInvalid', field, message: join(`Invalid value: ${render(value)}`, detail) }
 }
 
 export function unsupportedField(field: string, value: Json | undefined, supported: readonly string[]): FieldError {

@@ -1,0 +1,37 @@
+import type { Json } from '../model/api-object.ts'
+
+/** What ECMAScript's "JSON.parse source text access" adds to JSON; the type library does not know it yet. */
+interface ExactJson {
+  readonly isRawJSON: (value: unknown) => boolean
+  readonly rawJSON: (text: string) => { readonly rawJSON: string }
+  readonly parse: (text: string, reviver: (key: string, value: Json, context: { source?: string }) => unknown) => Json
+}
+
+/** A number whose text JavaScript would not give back: 12345678901234567890, 1.10, 1e3. JSON.stringify writes it as it was read. */
+interface ExactNumber {
+  readonly rawJSON: string
+}
+
+const exactJson = JSON as unknown as ExactJson
+
+/** Where a number that needs its text kept can stand; a string that looks like one costs time and nothing else. */
+const longNumber = /[:[,]\s*-?(?:0[,\]}\s]|\d{16}|\d+[.eE])|^\s*-?\d+[.eE\d]/
+
+/** As JSON.parse, and every number keeps its text: one that JavaScript would write otherwise becomes an exact number. */
+export function parseJson(text: string): Json {
+  if (!longNumber.test(text)) return JSON.parse(text) as Json
+  return exactJson.parse(text, (_key, value, { source }) => {
+    const isExact = typeof value !== 'number' || source === undefined || String(value) === source
+    return isExact ? value : exactJson.rawJSON(source)
+  })
+}
+
+export function isExactNumber(value: unknown): value is ExactNumber {
+  return exactJson.isRawJSON(value)
+}
+
+/** The nearest number that JavaScript has; undefined for what is not a number. */
+export function numberOf(value: Json | undefined): number | undefined {
+  if (typeof value === 'number') return value
+  return isExactNumber(value) ? Number(value.rawJSON) : undefined
+}

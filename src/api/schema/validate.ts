@@ -1,0 +1,210 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isJsonObject, jsonTypeName } from '../document.ts'
+import { numberOf } from '../exact-json.ts'
+import { childSchema } from './child-schema.ts'
+import {
+  type FieldError,
+  invalidField,
+  requiredField,
+  tooLongField,
+  tooManyField,
+  typeInvalidField,
+  unsupportedField,
+} from './field-error.ts'
+import { hasTextFormat, isInNumberRange } from './formats.ts'
+import { duplicateItems } from './list-types.ts'
+import { Patterns } from './pattern.ts'
+import type { Schema } from './schema.ts'
+
+/** An answer holds at most this many errors. */
+const maxErrors = 100
+
+/**
+ * Checks values against one schema, in the words that Kubernetes' clients know. Never throws, whatever the JSON. Work is proportional
+ * to value times schema; the depth is that of the value, which decoding has bounded.
+ */
+export class Validator {
+  readonly #schema: Schema
+  readonly #patterns = new Patterns()
+
+  constructor(schema: Schema) {
+    this.#schema = schema
+  }
+
+  validate(value: Json, path = ''): readonly FieldError[] {
+    return this.#check(this.#schema, value, path).slice(0, maxErrors)
+  }
+
+  #check(schema: Schema, value: Json, path: string): readonly FieldError[] {
+    if (value === null && schema.nullable === true) return []
+    const problem = checkType(schema, value, path)
+    if (problem !== undefined) return [problem]
+    return [
+      ...checkEnum(schema, value, path),
+      ...this.#checkContent(schema, value, path),
+      ...this.#checkComposition(schema, value, path),
+    ]
+  }
+
+  #checkContent(schema: Schema, value: Json, path: string): readonly FieldError[] {
+    if (typeof value === 'string') return this.#checkText(schema, value, path)
+    if (Array.isArray(value)) return this.#checkList(schema, value, path)
+    if (isJsonObject(value)) return this.#checkObject(schema, value, path)
+    return checkNumber(schema, value, path)
+  }
+
+  #checkText(schema: Schema, value: string, path: string): readonly FieldError[] {
+    const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema
+    const length = value.length > maxLength || value.length < minLength * 2 ? [...value].length : value.length
+    const errors: FieldError[] = []
+    if (length > maxLength) errors.push(tooLongField(path, maxLength))
+    if (length < minLength)
+      errors.push(invalidField(path, value, `${path} in body should be at least ${minLength} chars long`))
+    if (pattern !== undefined && !this.#patterns.matches(pattern, value)) {
+      errors.push(invalidField(path, value, `${path} in body should match '${pattern}'`))
+    }
+    if (format !== undefined && !hasTextFormat(format, value)) errors.push(formatError(path, format, value))
+    return errors
+  }
+
+  #checkList(schema: Schema, items: readonly Json[], path: string): readonly FieldError[] {
+    const { items: itemSchema, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
+    if (items.length > maxItems) return [tooManyField(path, items.length, maxItems)]
+    const errors: FieldError[] = []
+    if (items.length < minItems) {
+      errors.push(invalidField(path, items.length, `${path} in body should have at least ${minItems} items`))
+    }
+    for (const [index, item] of items.entries()) {
+      if (itemSchema === undefined || errors.length >= maxErrors) break
+      errors.push(...this.#check(itemSchema, item, `${path}[${index}]`))
+    }
+    return [...errors, ...duplicateItems(schema, items, path)]
+  }
+
+  #checkObject(schema: Schema, value: JsonObject, path: string): readonly FieldError[] {
+    const errors = [...checkPropertyCount(schema, value, path), ...checkRequired(schema, value, path)]
+    if (schema.embeddedResource === true) errors.push(...checkEmbedded(value, path))
+    for (const [key, field] of Object.entries(value)) {
+      const fieldSchema = childSchema(schema, key)
+      if (errors.length >= maxErrors) break
+      if (fieldSchema !== undefined && field !== undefined) {
+        errors.push(...this.#check(fieldSchema, field, joinPath(path, key)))
+      }
+    }
+    return errors
+  }
+
+  #checkComposition(schema: Schema, value: Json, path: string): readonly FieldError[] {
+    const { allOf, anyOf, oneOf, not } = schema
+    const errors: FieldError[] = []
+    if (allOf !== undefined) errors.push(...allOf.flatMap((each) => this.#check(each, value, path)))
+    if (anyOf !== undefined && anyOf.length > 0) errors.push(...this.#checkAny(anyOf, value, path))
+    if (oneOf !== undefined && oneOf.length > 0) errors.push(...this.#checkOne(oneOf, value, path))
+    if (not !== undefined && this.#check(not, value, path).length === 0) {
+      errors.push(compositionError(path, 'must not validate the schema (not)'))
+    }
+    return errors
+  }
+
+  #checkAny(schemas: readonly Schema[], value: Json, path: string): readonly FieldError[] {
+    const results = schemas.map((each) => this.#check(each, value, path))
+    if (results.some((errors) => errors.length === 0)) return []
+    return [compositionError(path, 'must validate at least one schema (anyOf)'), ...fewestOf(results)]
+  }
+
+  #checkOne(schemas: readonly Schema[], value: Json, path: string): readonly FieldError[] {
+    const results = schemas.map((each) => this.#check(each, value, path))
+    const valid = results.filter((errors) => errors.length === 0).length
+    if (valid === 1) return []
+    const found = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`
+    const error = compositionError(path, `must validate one and only one schema (oneOf). ${found}`)
+    return valid === 0 ? [error, ...fewestOf(results)] : [error]
+  }
+}
+
+function checkType(schema: Schema, value: Json, path: string): FieldError | undefined {
+  const found = jsonTypeName(value)
+  const expected = schema.intOrString === true ? ['integer', 'string'] : schema.type === undefined ? [] : [schema.type]
+  const isAllowed = expected.some((type) => type === found || (type === 'number' && found === 'integer'))
+  if (expected.length === 0 || isAllowed) return undefined
+  return typeInvalidField(path, found, `${path} in body must be of type ${expected.join(',')}: "${found}"`)
+}
+
+function checkEnum({ enum: allowed }: Schema, value: Json, path: string): readonly FieldError[] {
+  if (allowed === undefined || allowed.some((each) => isDeepStrictEqual(each, value))) return []
+  const supported = allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
+  return [unsupportedField(path, value, supported)]
+}
+
+function checkNumber(schema: Schema, value: Json, path: string): readonly FieldError[] {
+  const number = numberOf(value)
+  if (number === undefined) return []
+  const errors = boundProblems(schema, number).map((why) => invalidField(path, value, `${path} in body ${why}`))
+  const { format } = schema
+  if (format !== undefined && !isInNumberRange(format, number)) errors.push(formatError(path, format, value))
+  return errors
+}
+
+function boundProblems(schema: Schema, number: number): readonly string[] {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
+  const above = exclusiveBound(exclusiveMinimum, minimum)
+  const below = exclusiveBound(exclusiveMaximum, maximum)
+  const problems: string[] = []
+  if (above !== undefined && number <= above) problems.push(`should be greater than ${above}`)
+  else if (minimum !== undefined && number < minimum) problems.push(`should be greater than or equal to ${minimum}`)
+  if (below !== undefined && number >= below) problems.push(`should be less than ${below}`)
+  else if (maximum !== undefined && number > maximum) problems.push(`should be less than or equal to ${maximum}`)
+  if (multipleOf !== undefined && !isMultiple(number, multipleOf))
+    problems.push(`should be a multiple of ${multipleOf}`)
+  return problems
+}
+
+/** OpenAPI 3.0 says it with a flag beside the inclusive bound, 3.1 with a bound of its own. */
+function exclusiveBound(exclusive: boolean | number | undefined, inclusive: number | undefined): number | undefined {
+  if (typeof exclusive === 'number') return exclusive
+  return exclusive === true ? inclusive : undefined
+}
+
+/** 0.3 is a multiple of 0.1, whatever binary fractions say. */
+function isMultiple(number: number, factor: number): boolean {
+  const quotient = number / factor
+  return Math.abs(quotient - Math.round(quotient)) < 1e-9 * Math.max(1, Math.abs(quotient))
+}
+
+function checkPropertyCount(schema: Schema, value: JsonObject, path: string): FieldError[] {
+  const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema
+  const count = Object.keys(value).length
+  if (count > maxProperties) return [tooManyField(path, count, maxProperties)]
+  if (count >= minProperties) return []
+  return [invalidField(path, count, `${path} in body should have at least ${minProperties} properties`)]
+}
+
+function checkRequired({ required = [] }: Schema, value: JsonObject, path: string): readonly FieldError[] {
+  return required.filter((key) => !Object.hasOwn(value, key)).map((key) => requiredField(joinPath(path, key)))
+}
+
+function checkEmbedded(value: JsonObject, path: string): readonly FieldError[] {
+  const missing = ['apiVersion', 'kind'].filter((key) => typeof value[key] !== 'string' || value[key] === '')
+  const errors = missing.map((key) => requiredField(joinPath(path, key), 'must not be empty'))
+  const { metadata } = value
+  if (metadata === undefined || isJsonObject(metadata)) return errors
+  return [...errors, invalidField(joinPath(path, 'metadata'), metadata, 'must be an object')]
+}
+
+function formatError(path: string, format: string, value: Json): FieldError {
+  return typeInvalidField(path, value, `${path} in body must be of type ${format}: ${JSON.stringify(value)}`)
+}
+
+function compositionError(path: string, why: string): FieldError {
+  return invalidField(path, '', `${JSON.stringify(path)} ${why}`)
+}
+
+/** The errors of the alternative that comes nearest. */
+function fewestOf(results: readonly (readonly FieldError[])[]): readonly FieldError[] {
+  return results.toSorted((a, b) => a.length - b.length)[0] ?? []
+}
+
+function joinPath(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`
+}
