@@ -52,4 +52,12 @@ export const apiOptions = declareOptions({
     commands,
     description: 'The ports from which Services get their NodePort',
   },
+  authorizationMode: {
+    schema: z.enum(['RBAC', 'AlwaysAllow'], { error: 'expected RBAC or AlwaysAllow' }),
+    flag: '--authorization-mode <mode>',
+    default: 'RBAC',
+    reload: 'restart',
+    commands,
+    description: 'Who may do what: RBAC asks roles and bindings, AlwaysAllow lets every identity do everything',
+  },
 })

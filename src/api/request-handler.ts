@@ -2,8 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Component } from '../loop/component.ts'
 import { describeError } from '../model/errors.ts'
 import { answerHealth, type Logger } from '../observe/index.ts'
-import type { Authenticator } from './access/authenticate.ts'
+import { admissionFor } from './access/admission.ts'
+import { attributesOf } from './access/attributes.ts'
+import { type Authenticator, anonymous, type User } from './access/authenticate.ts'
 import { authorize } from './access/authorize.ts'
+import type { Authorizer } from './access/authorizer.ts'
+import type { RoleIndex } from './access/role-index.ts'
 import { parseListOptions } from './decode/query.ts'
 import { aggregatedContentType } from './discovery/aggregated.ts'
 import { discover } from './discovery/discovery.ts'
@@ -12,7 +16,7 @@ import { InFlight } from './in-flight.ts'
 import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
 import { type Route, routeRequest } from './route/route.ts'
-import { badRequest, internalError, renderFailure, StatusError, unknownPath } from './status.ts'
+import { badRequest, internalError, renderFailure, StatusError, unauthorized, unknownPath } from './status.ts'
 import { StoreError } from './store/index.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 import { versionInfo } from './version.ts'
@@ -21,6 +25,9 @@ import type { WatchHub } from './watch/watch-hub.ts'
 export interface HandlerParts {
   readonly context: VerbContext
   readonly authenticate: Authenticator
+  readonly authorizers: readonly Authorizer[]
+  /** Absent where roles decide nothing. */
+  readonly roles: RoleIndex | undefined
   readonly watches: WatchHub
   readonly components: () => readonly Component[]
   readonly metricsText: () => Promise<string>
@@ -51,16 +58,17 @@ export class RequestHandler {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = parseUrl(request.url)
-    const routed = this.#route(request, url)
-    const route = routed instanceof StatusError ? undefined : routed
-    authorize(this.#parts.authenticate(request), route)
-    if (route === undefined) throw routed
-    if (route.kind === 'resource') return this.#serveResource(route, request, response, url)
+    const user = this.#parts.authenticate(request)
+    if (user === undefined) throw unauthorized()
+    const route = this.#route(request, url)
+    if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
+    authorize(user, attributesOf(route, request.method ?? 'GET', url), this.#parts.authorizers)
+    if (route.kind === 'resource') return this.#serveResource(route, this.#contextOf(user), request, response, url)
     assertReadOnly(request)
     send(response, await this.#readPage(route, request, url))
   }
 
-  /** A wrong path or method is told only to those who may know: the error waits for authorization. */
+  /** A wrong path or method is told to nobody without an identity: the error waits for authentication. */
   #route(request: IncomingMessage, url: URL): Route | StatusError {
     try {
       return routeRequest(this.#parts.context.registry, request.method ?? 'GET', url)
@@ -70,13 +78,18 @@ export class RequestHandler {
     }
   }
 
+  #contextOf(user: User): VerbContext {
+    return { ...this.#parts.context, admit: admissionFor(user, this.#parts.roles) }
+  }
+
   async #serveResource(
     route: ResourceRoute,
+    context: VerbContext,
     request: IncomingMessage,
     response: ServerResponse,
     url: URL,
   ): Promise<void> {
-    const { context, watches } = this.#parts
+    const { watches } = this.#parts
     const representation = chooseRepresentation(request.headers.accept)
     await this.#inFlight.run(route.verb, async () => {
       if (route.verb === 'watch') {

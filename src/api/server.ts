@@ -5,6 +5,12 @@ import type { Cidr, Ip } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
 import { createAuthenticator, type StaticToken } from './access/authenticate.ts'
+import { alwaysAllow } from './access/authorize.ts'
+import type { Authorizer } from './access/authorizer.ts'
+import { ensureBootstrapRoles } from './access/ensure-bootstrap-roles.ts'
+import { NodeAuthorizer } from './access/node-authorizer.ts'
+import { RbacAuthorizer } from './access/rbac-authorizer.ts'
+import type { RoleIndex } from './access/role-index.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { createFirstObjects } from './first-objects.ts'
 import { RequestHandler } from './request-handler.ts'
@@ -24,6 +30,7 @@ export interface ApiServerOptions {
   /** 0 takes a free one. */
   readonly port: number
   readonly staticTokens: readonly StaticToken[]
+  readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** What `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly Component[]
   /** The body of `/metrics`. */
@@ -37,13 +44,15 @@ export class ApiServer implements Component {
   readonly #options: ApiServerOptions
   readonly #context: VerbContext
   readonly #watches: WatchHub
+  readonly #access: Access
   readonly #listener: ReturnType<typeof httpsListener>
 
   constructor(options: ApiServerOptions) {
     this.#options = options
     this.#context = createContext(options)
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
-    this.#listener = createListener(options, this.#context, this.#watches)
+    this.#access = createAccess(options)
+    this.#listener = createListener(options, this.#context, this.#watches, this.#access)
   }
 
   /** The port it listens on, 0 while it does not. */
@@ -51,8 +60,10 @@ export class ApiServer implements Component {
     return this.#listener.port ?? 0
   }
 
-  /** Listens, then makes the first objects: the kubernetes Service names the port. */
+  /** Knows who may do what before it listens; the first objects come last, because the kubernetes Service names the port. */
   async start(): Promise<void> {
+    for (const authorizer of this.#access.authorizers) await authorizer.start()
+    await ensureBootstrapRoles(this.#context, this.#options.dialect)
     await this.#listener.start()
     await createFirstObjects(this.#context, this.#options.serviceCidr, this.port)
   }
@@ -62,6 +73,7 @@ export class ApiServer implements Component {
     const stopped = this.#listener.stop(scope)
     this.#watches.endAll()
     await stopped
+    for (const authorizer of this.#access.authorizers) authorizer.stop()
   }
 
   health(): Health {
@@ -83,10 +95,22 @@ function createContext({ store, dialect, serviceCidr, nodePortRange }: ApiServer
   return { store, registry, now: () => new Date(), newUid: randomUUID, pickBelow: randomInt }
 }
 
-function createListener(options: ApiServerOptions, context: VerbContext, watches: WatchHub) {
+/** Who is asked whether something may be done, and the roles where they count. */
+interface Access {
+  readonly authorizers: readonly Authorizer[]
+  readonly roles: RoleIndex | undefined
+}
+
+function createAccess({ authorizationMode, store, dialect }: ApiServerOptions): Access {
+  if (authorizationMode === 'AlwaysAllow') return { authorizers: [alwaysAllow], roles: undefined }
+  const rbac = new RbacAuthorizer(store)
+  return { authorizers: [new NodeAuthorizer(store, dialect), rbac], roles: rbac.index }
+}
+
+function createListener(options: ApiServerOptions, context: VerbContext, watches: WatchHub, access: Access) {
   const { tls, bindAddress, port, staticTokens, components, metricsText, log } = options
   const authenticate = createAuthenticator(staticTokens)
-  const handler = new RequestHandler({ context, authenticate, watches, components, metricsText, log })
+  const handler = new RequestHandler({ context, authenticate, ...access, watches, components, metricsText, log })
   return httpsListener({
     name: 'api-server',
     address: bindAddress,

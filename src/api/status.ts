@@ -115,8 +115,10 @@ export function unauthorized(): StatusError {
   return new StatusError('Unauthorized', 'Unauthorized')
 }
 
+/** The name is empty where the request was about no object. */
 export function forbidden(resource: ResourceNames, name: string, why: string, causes?: StatusCause[]): StatusError {
-  return new StatusError('Forbidden', `${qualifiedResource(resource)} ${quote(name)} is forbidden: ${why}`, {
+  const object = name === '' ? qualifiedResource(resource) : `${qualifiedResource(resource)} ${quote(name)}`
+  return new StatusError('Forbidden', `${object} is forbidden: ${why}`, {
     details: { ...objectDetails(resource, name), ...(causes === undefined ? {} : { causes }) },
   })
 }

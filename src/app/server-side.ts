@@ -70,6 +70,7 @@ export class ServerSide implements Component {
       bindAddress: api.bindAddress,
       port: api.securePort,
       staticTokens: [],
+      authorizationMode: api.authorizationMode,
       components: () => [this],
       metricsText: async () => (await metrics.text()).body,
       log: this.#log,

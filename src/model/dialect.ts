@@ -30,6 +30,10 @@ export interface Dialect {
     readonly headlessService: string
     readonly hostname: string
     readonly namespaceName: string
+    /** On the roles that the server itself made. */
+    readonly bootstrapping: string
+    /** Annotation of such a role: `"false"` keeps the server from mending it. */
+    readonly autoUpdate: string
   }
 }
 
@@ -69,6 +73,8 @@ function platformDialect(domain: string): Dialect {
       headlessService: `service.${domain}/headless`,
       hostname: `${domain}/hostname`,
       namespaceName: `${domain}/metadata.name`,
+      bootstrapping: `${domain}/bootstrapping`,
+      autoUpdate: `rbac.authorization.${domain}/autoupdate`,
     },
   }
 }
@@ -94,6 +100,8 @@ function kubernetesDialect(domain: string): Dialect {
       headlessService: 'service.kubernetes.io/headless',
       hostname: 'kubernetes.io/hostname',
       namespaceName: 'kubernetes.io/metadata.name',
+      bootstrapping: 'kubernetes.io/bootstrapping',
+      autoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
     },
   }
 }

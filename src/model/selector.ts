@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import type { Json } from './api-object.ts'
 import { PlatnetError } from './errors.ts'
 
 /** One condition of a label selector; all conditions of a selector must hold. */
@@ -40,6 +42,33 @@ export function parseLabelSelector(text: string): LabelSelector {
 export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<string, string>> | undefined): boolean {
   return selector.every((requirement) => matchesRequirement(requirement, labelValue(labels, requirement.key)))
 }
+
+const expressionOperators = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' } as const
+
+/** A selector as objects hold it: `{matchLabels, matchExpressions}`. Undefined when it is not one; an empty one matches everything. */
+export function readLabelSelector(value: Json): LabelSelector | undefined {
+  const parsed = labelSelectorShape.safeParse(value)
+  if (!parsed.success) return undefined
+  const equal = Object.entries(parsed.data.matchLabels).map(([key, text]) => ({
+    key,
+    operator: 'in' as const,
+    values: [text],
+  }))
+  return [...equal, ...parsed.data.matchExpressions]
+}
+
+const labelSelectorShape = z.object({
+  matchLabels: z.record(z.string(), z.string()).default({}),
+  matchExpressions: z
+    .array(
+      z.object({
+        key: z.string(),
+        operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).transform((name) => expressionOperators[name]),
+        values: z.array(z.string()).default([]),
+      }),
+    )
+    .default([]),
+})
 
 /** Parses `metadata.name=web,spec.nodeName!=n1`; `\\`, `\,` and `\=` stand for the character itself. Throws SelectorError. */
 export function parseFieldSelector(text: string): FieldSelector {

@@ -40,6 +40,7 @@ async function startApi() {
     bindAddress: identity.bindAddress,
     port,
     staticTokens: [],
+    authorizationMode: 'RBAC',
     components: () => [],
     metricsText: async () => '',
     log: silentLogger,

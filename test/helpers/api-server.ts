@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { createInterface } from 'node:readline'
+import type { StaticToken } from '../../src/api/access/authenticate.ts'
 import { createApiServer } from '../../src/api/index.ts'
 import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
 import type { Component } from '../../src/loop/component.ts'
@@ -46,6 +47,8 @@ export interface TestServerOptions {
   readonly dialect?: DialectName
   readonly serviceCidr?: string
   readonly nodePortRange?: { first: number; last: number }
+  readonly tokens?: readonly StaticToken[]
+  readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
 }
 
 const storeComponent: Component = {
@@ -71,7 +74,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     tls: { certificate: certPem, key: keyPem, clientCa: authority.certPem },
     bindAddress,
     port: 0,
-    staticTokens: [{ token: testToken, user: { name: 'tester', groups: ['system:masters'] } }],
+    staticTokens: [
+      { token: testToken, user: { name: 'tester', groups: ['system:masters'] } },
+      ...(options.tokens ?? []),
+    ],
+    authorizationMode: options.authorizationMode ?? 'RBAC',
     components: () => [storeComponent],
     metricsText: async () => 'test_metric 1\n',
     log: silentLogger,

@@ -33,3 +33,10 @@ export function checkPortName(name: string): string | undefined {
 export function checkPortNumber(port: number): string | undefined {
   return port >= 1 && port <= 65535 ? undefined : 'must be between 1 and 65535, inclusive'
 }
+
+/** What may stand in a path, colons included; the rule for roles. */
+export function checkPathSegment(name: string): string | undefined {
+  if (name === '.' || name === '..') return `may not be '${name}'`
+  if (/[/%]/.test(name)) return `may not contain '${name.includes('/') ? '/' : '%'}'`
+  return undefined
+}

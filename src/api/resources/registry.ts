@@ -8,6 +8,7 @@ import { namespaces } from './namespaces.ts'
 import { nodes } from './nodes.ts'
 import { pods } from './pods.ts'
 import type { Resource } from './resource.ts'
+import { roles } from './roles.ts'
 import { services } from './services.ts'
 
 /** Every resource that is served now. Custom resources come and go through `add`. */
@@ -39,13 +40,17 @@ export interface BuiltInOptions {
 
 export function createRegistry({ store, dialect, ranges }: BuiltInOptions): Registry {
   const registry = new Registry()
+  const rbac = roles(dialect)
   const namespaced = [
     pods(),
     services(createServiceAllocator(store, ranges), ranges.serviceCidr),
     endpoints(),
     endpointSlices(dialect),
     configMaps(),
+    ...rbac.filter((resource) => resource.namespaced),
   ]
-  for (const resource of [namespaces(dialect, store, namespaced), nodes(), ...namespaced]) registry.add(resource)
+  const cluster = rbac.filter((resource) => !resource.namespaced)
+  const all = [namespaces(dialect, store, namespaced), nodes(), ...namespaced, ...cluster]
+  for (const resource of all) registry.add(resource)
   return registry
 }

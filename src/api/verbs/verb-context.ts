@@ -1,5 +1,5 @@
 import type { Registry } from '../resources/registry.ts'
-import type { Resource, Subresource } from '../resources/resource.ts'
+import type { Resource, Subresource, Transition } from '../resources/resource.ts'
 import type { Store } from '../store/index.ts'
 
 /** What the verbs work with; clock and chance are passed in. */
@@ -10,7 +10,12 @@ export interface VerbContext {
   readonly newUid: () => string
   /** A random integer at least 0 and below the limit. */
   readonly pickBelow: (limit: number) => number
+  /** Absent: the server itself writes. */
+  readonly admit?: Admit
 }
+
+/** Throws a Status where the one who asks may not make that very change of an object. */
+export type Admit = (change: Transition & { readonly target: Target; readonly name: string }) => void
 
 /** Which object or collection a request is about. */
 export interface Target {

@@ -161,7 +161,10 @@ describe('discovery', () => {
         name,
         preferredVersion.version,
       ]),
-      [['discovery.platform.internal', 'v1']],
+      [
+        ['discovery.platform.internal', 'v1'],
+        ['rbac.authorization.platform.internal', 'v1'],
+      ],
     )
     assert.equal((await server.call('GET', '/apis/discovery.platform.internal')).body.kind, 'APIGroup')
     const list = (await server.call('GET', '/apis/discovery.platform.internal/v1')).body

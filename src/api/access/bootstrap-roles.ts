@@ -1,0 +1,163 @@
+import type { JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+
+/** A ClusterRole that every cluster has. */
+interface BootstrapRole {
+  readonly name: string
+  readonly rules: readonly JsonObject[]
+  readonly labels?: Readonly<Record<string, string>>
+  readonly aggregates?: string
+}
+
+interface BootstrapBinding {
+  readonly role: string
+  readonly subjects: readonly JsonObject[]
+}
+
+const read = ['get', 'list', 'watch']
+const write = ['create', 'delete', 'deletecollection', 'patch', 'update']
+
+/** The ClusterRoles and bindings that people and our own components count on, under the names Kubernetes gives them. */
+export function bootstrapRoles(dialect: Dialect): readonly BootstrapRole[] {
+  return [...userRoles(dialect), ...basicRoles(dialect), ...componentRoles(dialect)]
+}
+
+export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[] {
+  const group = (name: string) => ({ kind: 'Group', name, apiGroup: dialect.groups.rbac })
+  const user = (name: string) => ({ kind: 'User', name, apiGroup: dialect.groups.rbac })
+  return [
+    { role: 'cluster-admin', subjects: [group('system:masters')] },
+    { role: 'system:discovery', subjects: [group('system:authenticated')] },
+    { role: 'system:basic-user', subjects: [group('system:authenticated')] },
+    {
+      role: 'system:public-info-viewer',
+      subjects: [group('system:authenticated'), group('system:unauthenticated')],
+    },
+    { role: 'system:monitoring', subjects: [group('system:monitoring')] },
+    { role: 'system:service-account-issuer-discovery', subjects: [group('system:serviceaccounts')] },
+    { role: 'system:kube-controller-manager', subjects: [user('system:kube-controller-manager')] },
+    { role: 'system:kube-scheduler', subjects: [user('system:kube-scheduler')] },
+    { role: 'system:kube-proxy', subjects: [user('system:kube-proxy')] },
+  ]
+}
+
+/** `admin`, `edit` and `view` are whatever carries their label, so that a custom resource can add itself. */
+function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
+  const label = (name: string) => `${groups.rbac}/aggregate-to-${name}`
+  const core = ['configmaps', 'endpoints', 'events', 'pods', 'pods/status', 'serviceaccounts', 'services']
+  const writable = core.filter((name) => !name.includes('/') && name !== 'events')
+  const networking = ['ingresses', 'networkpolicies']
+  return [
+    {
+      name: 'cluster-admin',
+      rules: [resources(['*'], ['*'], ['*']), { verbs: ['*'], nonResourceURLs: ['*'] }],
+    },
+    { name: 'admin', rules: [], aggregates: label('admin') },
+    { name: 'edit', rules: [], aggregates: label('edit'), labels: { [label('admin')]: 'true' } },
+    { name: 'view', rules: [], aggregates: label('view'), labels: { [label('edit')]: 'true' } },
+    {
+      name: 'system:aggregate-to-admin',
+      labels: { [label('admin')]: 'true' },
+      rules: [
+        resources([groups.rbac], ['roles', 'rolebindings'], [...read, ...write]),
+        resources([groups.authorization], ['localsubjectaccessreviews'], ['create']),
+      ],
+    },
+    {
+      name: 'system:aggregate-to-edit',
+      labels: { [label('edit')]: 'true', [label('admin')]: 'true' },
+      rules: [
+        resources([''], writable, write),
+        resources([''], ['secrets'], [...read, ...write]),
+        resources([''], ['serviceaccounts/token'], ['create']),
+        resources([''], ['serviceaccounts'], ['impersonate']),
+        resources([groups.networking], networking, write),
+        resources([groups.coordination], ['leases'], [...read, ...write]),
+      ],
+    },
+    {
+      name: 'system:aggregate-to-view',
+      labels: { [label('view')]: 'true', [label('edit')]: 'true', [label('admin')]: 'true' },
+      rules: [
+        resources([''], [...core, 'namespaces', 'services/status'], read),
+        resources([groups.discovery], ['endpointslices'], read),
+        resources([groups.networking], [...networking, 'ingresses/status'], read),
+        resources([groups.events], ['events'], read),
+      ],
+    },
+  ]
+}
+
+/** What everybody has who has an identity, and what some groups have. */
+function basicRoles({ groups }: Dialect): readonly BootstrapRole[] {
+  const health = ['/healthz', '/livez', '/readyz', '/version', '/version/']
+  const documents = ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', ...health]
+  const deepHealth = ['/healthz/*', '/livez/*', '/readyz/*', ...health]
+  const issuer = [
+    '/.well-known/openid-configuration',
+    '/.well-known/openid-configuration/',
+    '/openid/v1/jwks',
+    '/openid/v1/jwks/',
+  ]
+  return [
+    { name: 'system:public-info-viewer', rules: [{ verbs: ['get'], nonResourceURLs: health }] },
+    { name: 'system:discovery', rules: [{ verbs: ['get'], nonResourceURLs: documents }] },
+    {
+      name: 'system:basic-user',
+      rules: [
+        resources([groups.authorization], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'], ['create']),
+        resources([groups.authentication], ['selfsubjectreviews'], ['create']),
+      ],
+    },
+    { name: 'system:monitoring', rules: [{ verbs: ['get'], nonResourceURLs: ['/metrics', ...deepHealth] }] },
+    { name: 'system:service-account-issuer-discovery', rules: [{ verbs: ['get'], nonResourceURLs: issuer }] },
+    {
+      name: 'system:auth-delegator',
+      rules: [
+        resources([groups.authentication], ['tokenreviews'], ['create']),
+        resources([groups.authorization], ['subjectaccessreviews'], ['create']),
+      ],
+    },
+  ]
+}
+
+/** `system:node` is bound to nobody: the node authorizer gives each node what is its own. */
+function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
+  const events = resources(['', groups.events], ['events'], ['create', 'patch', 'update'])
+  const leases = resources([groups.coordination], ['leases'], ['create', 'get', 'list', 'patch', 'update', 'watch'])
+  const network = [
+    resources([''], ['endpoints', 'namespaces', 'nodes', 'services'], read),
+    resources([groups.discovery], ['endpointslices'], read),
+  ]
+  return [
+    { name: 'system:node', rules: [...network, events, leases] },
+    { name: 'system:kube-proxy', rules: [...network, resources([groups.networking], ['servicecidrs'], read), events] },
+    {
+      name: 'system:kube-scheduler',
+      rules: [
+        resources([''], ['namespaces', 'nodes', 'pods', 'services'], read),
+        resources([''], ['pods'], ['delete']),
+        resources([''], ['bindings', 'pods/binding'], ['create']),
+        resources([''], ['pods/status'], ['patch', 'update']),
+        events,
+        leases,
+      ],
+    },
+    {
+      name: 'system:kube-controller-manager',
+      rules: [
+        resources(['*'], ['*'], ['delete', 'deletecollection', ...read, 'patch', 'update']),
+        resources([''], ['endpoints', 'pods', 'secrets', 'serviceaccounts', 'serviceaccounts/token'], ['create']),
+        resources([groups.discovery], ['endpointslices'], ['create']),
+        resources([groups.authentication], ['tokenreviews'], ['create']),
+        resources([groups.authorization], ['subjectaccessreviews'], ['create']),
+        events,
+        leases,
+      ],
+    },
+  ]
+}
+
+function resources(apiGroups: readonly string[], names: readonly string[], verbs: readonly string[]): JsonObject {
+  return { apiGroups, resources: names, verbs }
+}

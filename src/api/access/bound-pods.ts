@@ -1,0 +1,37 @@
+import { type ApiDocument, textAt } from '../document.ts'
+import { podReferences } from './pod-references.ts'
+
+/** Which pods are bound to which node, and what they use. */
+export class BoundPods {
+  readonly #nodes = new Map<string, Map<string, ReadonlySet<string>>>()
+  readonly #nodeOfPod = new Map<string, string>()
+
+  /** `path` is `namespace/name`; a pod that is undefined is gone. */
+  set(path: string, pod: ApiDocument | undefined): void {
+    this.#forget(path)
+    const node = textAt(pod, 'spec', 'nodeName')
+    if (pod === undefined || node === '') return
+    this.#nodeOfPod.set(path, node)
+    const pods = this.#nodes.get(node) ?? new Map<string, ReadonlySet<string>>()
+    this.#nodes.set(node, pods.set(path, podReferences(pod)))
+  }
+
+  isBound(path: string, node: string): boolean {
+    return this.#nodeOfPod.get(path) === node
+  }
+
+  /** Whether a pod on the node uses that object: `secrets/default/tls`. */
+  isUsed(object: string, node: string): boolean {
+    const pods = this.#nodes.get(node)
+    return pods?.values().some((references) => references.has(object)) ?? false
+  }
+
+  #forget(path: string): void {
+    const node = this.#nodeOfPod.get(path)
+    if (node === undefined) return
+    this.#nodeOfPod.delete(path)
+    const pods = this.#nodes.get(node)
+    pods?.delete(path)
+    if (pods?.size === 0) this.#nodes.delete(node)
+  }
+}

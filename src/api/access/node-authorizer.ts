@@ -1,0 +1,103 @@
+import type { Dialect } from '../../model/dialect.ts'
+import { collectionPrefix } from '../resources/keys.ts'
+import type { Store, StoreWatch } from '../store/index.ts'
+import { type Attributes, equalTo, type ResourceAttributes } from './attributes.ts'
+import type { User } from './authenticate.ts'
+import type { Authorizer } from './authorizer.ts'
+import { BoundPods } from './bound-pods.ts'
+import { followStore } from './follow-store.ts'
+import { type PolicyRule, ruleAllows } from './policy-rule.ts'
+
+const userPrefix = 'system:node:'
+const nodesGroup = 'system:nodes'
+export const leaseNamespace = 'kube-node-lease'
+
+/** The node whose agent this is, undefined for anybody else. */
+export function nodeNameOf({ name, groups }: User): string | undefined {
+  const isNode = name.startsWith(userPrefix) && name.length > userPrefix.length && groups.includes(nodesGroup)
+  return isNode ? name.slice(userPrefix.length) : undefined
+}
+
+/**
+ * What a node's agent may do: read what makes the network, and touch only its own Node, Lease and pods, and what those pods use. That it creates
+ * no other node's Node or Lease is seen to by `admission.ts`, since only the body names them.
+ */
+export class NodeAuthorizer implements Authorizer {
+  readonly #store: Store
+  readonly #pods = new BoundPods()
+  readonly #shared: readonly PolicyRule[]
+  readonly #ownRules: Readonly<Record<string, OwnRule>>
+  #watch: StoreWatch | undefined
+
+  constructor(store: Store, dialect: Dialect) {
+    this.#store = store
+    this.#shared = sharedRules(dialect)
+    this.#ownRules = ownRules(dialect, this.#pods)
+  }
+
+  async start(): Promise<void> {
+    const prefix = collectionPrefix({ plural: 'pods' }, undefined)
+    this.#watch = await followStore(this.#store, prefix, (path, pod) => this.#pods.set(path, pod))
+  }
+
+  stop(): void {
+    this.#watch?.close()
+  }
+
+  allows(user: User, attributes: Attributes): boolean {
+    const node = nodeNameOf(user)
+    if (node === undefined || attributes.kind === 'path') return false
+    if (this.#shared.some((rule) => ruleAllows(rule, attributes))) return true
+    const key = `${attributes.group}/${attributes.resource}`
+    const own = Object.hasOwn(this.#ownRules, key) ? this.#ownRules[key] : undefined
+    return own === undefined ? false : own.verbs.includes(attributes.verb) && own.isOwn(attributes, node)
+  }
+}
+
+interface OwnRule {
+  readonly verbs: readonly string[]
+  readonly isOwn: (attributes: ResourceAttributes, node: string) => boolean
+}
+
+const read = ['get', 'list', 'watch']
+const change = ['patch', 'update']
+
+/** The same for every node. Nodes are read for the routes to their pods. */
+function sharedRules({ groups }: Dialect): readonly PolicyRule[] {
+  return [
+    rule([''], ['services', 'endpoints', 'namespaces', 'nodes'], read),
+    rule([groups.discovery], ['endpointslices'], read),
+    rule([groups.networking], ['ingressclasses', 'ingresses', 'networkpolicies', 'servicecidrs'], read),
+    rule(['', groups.events], ['events'], ['create', 'patch']),
+    rule([groups.authentication], ['tokenreviews'], ['create']),
+    rule([groups.authorization], ['subjectaccessreviews'], ['create']),
+    rule([''], ['nodes'], ['create']),
+  ]
+}
+
+function rule(apiGroups: readonly string[], resources: readonly string[], verbs: readonly string[]): PolicyRule {
+  return { apiGroups, resources, verbs, resourceNames: [], nonResourceURLs: [] }
+}
+
+/** By `group/resource`. */
+function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string, OwnRule>> {
+  const isNode = ({ name }: ResourceAttributes, node: string) => name === node
+  const isLease = ({ verb, namespace, name }: ResourceAttributes, node: string) =>
+    namespace === leaseNamespace && (verb === 'create' || name === node)
+  const isBound = ({ namespace, name }: ResourceAttributes, node: string) => pods.isBound(`${namespace}/${name}`, node)
+  const isBoundOrSelected = (attributes: ResourceAttributes, node: string) =>
+    isBound(attributes, node) ||
+    (attributes.verb !== 'delete' && equalTo(attributes.fieldSelector, 'spec.nodeName') === node)
+  const isUsed = ({ resource, namespace, name }: ResourceAttributes, node: string) =>
+    name !== '' && pods.isUsed(`${resource.split('/', 1)}/${namespace}/${name}`, node)
+  return {
+    '/nodes': { verbs: change, isOwn: isNode },
+    '/nodes/status': { verbs: ['get', ...change], isOwn: isNode },
+    [`${groups.coordination}/leases`]: { verbs: ['create', 'delete', 'get', ...change], isOwn: isLease },
+    '/pods': { verbs: [...read, 'delete'], isOwn: isBoundOrSelected },
+    '/pods/status': { verbs: ['get', ...change], isOwn: isBound },
+    '/configmaps': { verbs: read, isOwn: isUsed },
+    '/secrets': { verbs: read, isOwn: isUsed },
+    '/serviceaccounts/token': { verbs: ['create'], isOwn: isUsed },
+  }
+}

@@ -1,0 +1,96 @@
+import { type LabelSelector, matchesLabels, readLabelSelector } from '../../model/selector.ts'
+import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
+import type { User } from './authenticate.ts'
+import { type PolicyRule, parseRules } from './policy-rule.ts'
+
+export const roleKinds = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'] as const
+
+export type RoleKind = (typeof roleKinds)[number]
+
+/** The rules of one role, as one binding grants them. */
+export interface Grant {
+  /** Undefined: everywhere, and paths too. */
+  readonly namespace: string | undefined
+  readonly rules: readonly PolicyRule[]
+}
+
+export interface RoleReference {
+  readonly kind: string
+  readonly name: string
+}
+
+/** What users and groups may do, from the roles and bindings of the moment. Compiled anew after a change, when next asked. */
+export class RoleIndex {
+  /** By `name` or `namespace/name`. */
+  readonly #documents: Readonly<Record<RoleKind, Map<string, ApiDocument>>> = {
+    clusterroles: new Map(),
+    roles: new Map(),
+    clusterrolebindings: new Map(),
+    rolebindings: new Map(),
+  }
+  #grants: ReadonlyMap<string, readonly Grant[]> | undefined
+
+  /** A document that is undefined is gone. */
+  set(kind: RoleKind, path: string, document: ApiDocument | undefined): void {
+    this.#grants = undefined
+    if (document === undefined) this.#documents[kind].delete(path)
+    else this.#documents[kind].set(path, document)
+  }
+
+  grantsOf({ name, groups }: User): readonly Grant[] {
+    const grants = this.#compiled()
+    return [`User/${name}`, ...groups.map((group) => `Group/${group}`)].flatMap((subject) => grants.get(subject) ?? [])
+  }
+
+  /** What the role named in a binding of that namespace grants; undefined when there is no such role. */
+  rulesOf({ kind, name }: RoleReference, namespace: string | undefined): readonly PolicyRule[] | undefined {
+    const { clusterroles, roles } = this.#documents
+    const role = kind === 'Role' ? roles.get(`${namespace}/${name}`) : clusterroles.get(name)
+    return role === undefined ? undefined : this.#rulesWithin(role)
+  }
+
+  /** A role that aggregates has the rules of those it selects, and none of its own. */
+  #rulesWithin(role: ApiDocument): readonly PolicyRule[] {
+    if (valueAt(role, 'aggregationRule') === undefined) return parseRules(listAt(role['rules']))
+    const selectors = listAt(role['aggregationRule'], 'clusterRoleSelectors').map(readLabelSelector)
+    const isChosen = ({ metadata }: ApiDocument) => selectors.some((selector) => selects(selector, metadata.labels))
+    return [...this.#documents.clusterroles.values()]
+      .filter((other) => other !== role && isChosen(other))
+      .flatMap((other) => parseRules(listAt(other['rules'])))
+  }
+
+  #compiled(): ReadonlyMap<string, readonly Grant[]> {
+    this.#grants ??= this.#compile()
+    return this.#grants
+  }
+
+  #compile(): ReadonlyMap<string, readonly Grant[]> {
+    const bindings = [...this.#documents.clusterrolebindings.values(), ...this.#documents.rolebindings.values()]
+    const granted = bindings.flatMap((binding) => {
+      const { namespace } = binding.metadata
+      const rules = this.rulesOf(roleReference(binding), namespace) ?? []
+      return subjectsOf(binding).map((subject) => ({ subject, grant: { namespace, rules } }))
+    })
+    const bySubject = Map.groupBy(granted, ({ subject }) => subject)
+    return new Map([...bySubject].map(([subject, entries]) => [subject, entries.map(({ grant }) => grant)]))
+  }
+}
+
+export function roleReference(binding: ApiDocument): RoleReference {
+  return { kind: textAt(binding['roleRef'], 'kind'), name: textAt(binding['roleRef'], 'name') }
+}
+
+/** `User/…` or `Group/…`; a service account is a user. */
+function subjectsOf(binding: ApiDocument): readonly string[] {
+  return listAt(binding['subjects']).map((subject) => {
+    const [kind, name] = [textAt(subject, 'kind'), textAt(subject, 'name')]
+    if (kind !== 'ServiceAccount') return `${kind}/${name}`
+    const namespace = textAt(subject, 'namespace') || binding.metadata.namespace
+    return `User/system:serviceaccount:${namespace}:${name}`
+  })
+}
+
+/** Of a selector that nobody can read nothing is taken. */
+function selects(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>> | undefined): boolean {
+  return selector !== undefined && matchesLabels(selector, labels)
+}
