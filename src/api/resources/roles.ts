@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt } from '../document.ts'
+import { builtInSchema } from '../schema/built-in-schema.ts'
 import {
   type FieldError,
   forbiddenField,
@@ -9,34 +10,20 @@ import {
   requiredField,
   unsupportedField,
 } from '../schema/field-error.ts'
-import { documentSchema, listOf, object, openObject, text } from '../schema/schema.ts'
 import { checkPathSegment } from './names.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
-const rules = listOf(
-  object({
-    verbs: listOf(text),
-    apiGroups: listOf(text),
-    resources: listOf(text),
-    resourceNames: listOf(text),
-    nonResourceURLs: listOf(text),
-  }),
-)
-const subjects = listOf(object({ kind: text, apiGroup: text, name: text, namespace: text }))
-const roleRef = object({ apiGroup: text, kind: text, name: text })
-
 /** Role, ClusterRole, RoleBinding and ClusterRoleBinding: who may do what. */
 export function roles({ groups: { rbac } }: Dialect): readonly Resource[] {
-  const bindingFields = { subjects, roleRef }
   return [
-    { ...kind(rbac, 'Role', true, { rules }, []), strategy: roleStrategy(true) },
-    { ...kind(rbac, 'ClusterRole', false, { rules, aggregationRule: openObject }, []), strategy: roleStrategy(false) },
+    { ...kind(rbac, 'Role', true, []), strategy: roleStrategy(true) },
+    { ...kind(rbac, 'ClusterRole', false, []), strategy: roleStrategy(false) },
     {
-      ...kind(rbac, 'RoleBinding', true, bindingFields, [column('Role', roleOf)]),
+      ...kind(rbac, 'RoleBinding', true, [column('Role', roleOf)]),
       strategy: bindingStrategy(rbac, ['Role', 'ClusterRole']),
     },
     {
-      ...kind(rbac, 'ClusterRoleBinding', false, bindingFields, [column('Role', roleOf)]),
+      ...kind(rbac, 'ClusterRoleBinding', false, [column('Role', roleOf)]),
       strategy: bindingStrategy(rbac, ['ClusterRole']),
     },
   ]
@@ -46,7 +33,6 @@ function kind(
   group: string,
   name: string,
   namespaced: boolean,
-  fields: Parameters<typeof documentSchema>[0],
   columns: Resource['columns'],
 ): Omit<Resource, 'strategy'> {
   const singular = name.toLowerCase()
@@ -60,7 +46,7 @@ function kind(
     categories: [],
     namespaced,
     subresources: [],
-    schema: documentSchema(fields),
+    schema: builtInSchema(group, 'v1', name),
     countsGeneration: false,
     selectableFields: {},
     columns,
