@@ -40,10 +40,10 @@ async function ensure(context: VerbContext, dialect: Dialect, plural: string, wa
   const { name } = wanted.metadata
   const target = { resource, namespace: undefined, name, subresource: undefined }
   try {
-    await createObject(context, target, wanted, { dryRun: false })
+    await createObject(context, target, wanted, { dryRun: false, manager: 'platnet' })
   } catch (thrown) {
     if (!(thrown instanceof StatusError) || thrown.code !== 'AlreadyExists') throw thrown
-    await reviseObject(context, target, (found) => mend(found, wanted, dialect), { dryRun: false })
+    await reviseObject(context, target, (found) => mend(found, wanted, dialect), { dryRun: false, manager: 'platnet' })
   }
 }
 
