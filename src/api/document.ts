@@ -72,3 +72,8 @@ export function without<T extends JsonObject>(value: T, ...fields: readonly stri
   const kept = Object.entries(value).filter(([key]) => !fields.includes(key))
   return Object.fromEntries(kept) as T
 }
+
+/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
+export function formatTime(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`
+}

@@ -91,8 +91,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 }
 
 function createContext({ store, dialect, serviceCidr, nodePortRange }: ApiServerOptions): VerbContext {
-  const registry = createRegistry({ store, dialect, ranges: { serviceCidr, nodePortRange } })
-  return { store, registry, now: () => new Date(), newUid: randomUUID, pickBelow: randomInt }
+  const now = () => new Date()
+  const registry = createRegistry({ store, dialect, ranges: { serviceCidr, nodePortRange }, now })
+  return { store, registry, now, newUid: randomUUID, pickBelow: randomInt }
 }
 
 /** Who is asked whether something may be done, and the roles where they count. */

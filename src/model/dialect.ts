@@ -20,6 +20,14 @@ export interface Dialect {
     readonly coordination: string
     readonly events: string
   }
+  /** What the well-known types of Secrets begin with; kubectl knows only Kubernetes' own. */
+  readonly wellKnownPrefixes: readonly string[]
+  readonly annotations: {
+    /** On an IngressClass, with the value `true`: Ingresses that name no class get this one. */
+    readonly defaultIngressClass: string
+    /** On an Ingress: its class, as it was named before there was a field. */
+    readonly ingressClass: string
+  }
   readonly labels: {
     /** On an EndpointSlice: the name of the Service it belongs to. */
     readonly serviceName: string
@@ -34,6 +42,12 @@ export interface Dialect {
     readonly bootstrapping: string
     /** Annotation of such a role: `"false"` keeps the server from mending it. */
     readonly autoUpdate: string
+    /** On an IPAddress: `IPv4` or `IPv6`. */
+    readonly ipFamily: string
+    /** On an IPAddress: who made it. */
+    readonly ipAddressManagedBy: string
+    /** On Endpoints: no slice is to mirror them. */
+    readonly skipMirror: string
   }
 }
 
@@ -66,6 +80,11 @@ function platformDialect(domain: string): Dialect {
       coordination: `coordination.${domain}`,
       events: `events.${domain}`,
     },
+    wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
+    annotations: {
+      defaultIngressClass: `ingressclass.${domain}/is-default-class`,
+      ingressClass: `${domain}/ingress.class`,
+    },
     labels: {
       serviceName: `${domain}/service-name`,
       managedBy: `endpointslice.${domain}/managed-by`,
@@ -75,6 +94,9 @@ function platformDialect(domain: string): Dialect {
       namespaceName: `${domain}/metadata.name`,
       bootstrapping: `${domain}/bootstrapping`,
       autoUpdate: `rbac.authorization.${domain}/autoupdate`,
+      ipFamily: `ipaddress.${domain}/ip-family`,
+      ipAddressManagedBy: `ipaddress.${domain}/managed-by`,
+      skipMirror: `endpointslice.${domain}/skip-mirror`,
     },
   }
 }
@@ -93,6 +115,11 @@ function kubernetesDialect(domain: string): Dialect {
       coordination: 'coordination.k8s.io',
       events: 'events.k8s.io',
     },
+    wellKnownPrefixes: ['kubernetes.io/'],
+    annotations: {
+      defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
+      ingressClass: 'kubernetes.io/ingress.class',
+    },
     labels: {
       serviceName: 'kubernetes.io/service-name',
       managedBy: 'endpointslice.kubernetes.io/managed-by',
@@ -102,6 +129,9 @@ function kubernetesDialect(domain: string): Dialect {
       namespaceName: 'kubernetes.io/metadata.name',
       bootstrapping: 'kubernetes.io/bootstrapping',
       autoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
+      ipFamily: 'ipaddress.kubernetes.io/ip-family',
+      ipAddressManagedBy: 'ipaddress.kubernetes.io/managed-by',
+      skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
     },
   }
 }

@@ -83,3 +83,9 @@ function maskOf(family: IpFamily, prefix: number): bigint {
 function hasLeadingZero(quad: string): boolean {
   return quad.split('.').some((octet) => octet.length > 1 && octet.startsWith('0'))
 }
+
+/** Whether every address of `inner` (a network, or one address as a network) lies in `outer`. */
+export function cidrContains(outer: Cidr, inner: Cidr): boolean {
+  const [large, small] = [cidrRange(outer), cidrRange(inner)]
+  return large.family === small.family && large.first <= small.first && small.last <= large.last
+}

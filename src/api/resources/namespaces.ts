@@ -63,8 +63,8 @@ async function deleteContents(
   const name = next === undefined ? old?.metadata.name : undefined
   if (name === undefined) return { writes: [], errors: [] }
   const writes: StoreWrite[] = []
-  for (const resource of contents) {
-    for (const entry of (await store.range(collectionPrefix(resource, name))).entries) {
+  for (const [prefix, resource] of new Map(contents.map((each) => [collectionPrefix(each, name), each]))) {
+    for (const entry of (await store.range(prefix)).entries) {
       const document = JSON.parse(entry.value) as ApiDocument
       const companions = await resource.strategy.companions?.({ old: document, next: undefined })
       writes.push({ kind: 'delete', key: entry.key, expectedRevision: entry.revision }, ...(companions?.writes ?? []))

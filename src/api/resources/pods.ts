@@ -4,19 +4,19 @@ import { type FieldError, requiredField } from '../schema/field-error.ts'
 import { object, type Schema } from '../schema/schema.ts'
 import { column, type Resource } from './resource.ts'
 
-const defaults: Schema = object({
-  spec: {
-    default: {},
-    properties: {
-      restartPolicy: { default: 'Always' },
-      dnsPolicy: { default: 'ClusterFirst' },
-      schedulerName: { default: 'default-scheduler' },
-      terminationGracePeriodSeconds: { default: 30 },
-      containers: { items: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } } },
-    },
+/** Of a Pod, and of the template that one is made from. */
+export const podSpecDefaults: Schema = {
+  default: {},
+  properties: {
+    restartPolicy: { default: 'Always' },
+    dnsPolicy: { default: 'ClusterFirst' },
+    schedulerName: { default: 'default-scheduler' },
+    terminationGracePeriodSeconds: { default: 30 },
+    containers: { items: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } } },
   },
-  status: { default: {} },
-})
+}
+
+const defaults: Schema = object({ spec: podSpecDefaults, status: { default: {} } })
 
 export function pods(): Resource {
   return {

@@ -4,12 +4,22 @@ import type { Store } from '../store/index.ts'
 import { configMaps } from './config-maps.ts'
 import { endpointSlices } from './endpoint-slices.ts'
 import { endpoints } from './endpoints.ts'
+import { coreEvents, groupEvents } from './events.ts'
+import { ingressClasses } from './ingress-classes.ts'
+import { ingresses } from './ingresses.ts'
+import { ipAddresses } from './ip-addresses.ts'
+import { leases } from './leases.ts'
 import { namespaces } from './namespaces.ts'
+import { networkPolicies } from './network-policies.ts'
 import { nodes } from './nodes.ts'
 import { pods } from './pods.ts'
 import type { Resource } from './resource.ts'
 import { roles } from './roles.ts'
+import { secrets } from './secrets.ts'
+import { serviceAccounts } from './service-accounts.ts'
+import { serviceCidrs } from './service-cidrs.ts'
 import { services } from './services.ts'
+import { workloads } from './workloads.ts'
 
 /** Every resource that is served now. Custom resources come and go through `add`. */
 export class Registry {
@@ -36,9 +46,10 @@ export interface BuiltInOptions {
   readonly store: Store
   readonly dialect: Dialect
   readonly ranges: AllocationRanges
+  readonly now: () => Date
 }
 
-export function createRegistry({ store, dialect, ranges }: BuiltInOptions): Registry {
+export function createRegistry({ store, dialect, ranges, now }: BuiltInOptions): Registry {
   const registry = new Registry()
   const rbac = roles(dialect)
   const namespaced = [
@@ -47,10 +58,23 @@ export function createRegistry({ store, dialect, ranges }: BuiltInOptions): Regi
     endpoints(),
     endpointSlices(dialect),
     configMaps(),
+    secrets(dialect),
+    coreEvents(),
+    groupEvents(dialect),
+    serviceAccounts(),
+    leases(dialect),
+    networkPolicies(dialect),
+    ingresses(dialect, store),
+    ...workloads(),
     ...rbac.filter((resource) => resource.namespaced),
   ]
-  const cluster = rbac.filter((resource) => !resource.namespaced)
-  const all = [namespaces(dialect, store, namespaced), nodes(), ...namespaced, ...cluster]
-  for (const resource of all) registry.add(resource)
+  const clusterWide = [
+    nodes(),
+    ingressClasses(dialect),
+    ...serviceCidrs(dialect, now),
+    ...ipAddresses(dialect),
+    ...rbac.filter((resource) => !resource.namespaced),
+  ]
+  for (const resource of [namespaces(dialect, store, namespaced), ...clusterWide, ...namespaced]) registry.add(resource)
   return registry
 }

@@ -58,6 +58,8 @@ export interface Column {
 export interface Strategy {
   /** The rule for `metadata.name`; absent means a DNS subdomain. */
   readonly validateName?: (name: string) => string | undefined
+  /** A PUT must say which resourceVersion it replaces. */
+  readonly needsRevision?: boolean
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
   readonly validate?: (document: ApiDocument) => readonly FieldError[]

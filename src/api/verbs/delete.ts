@@ -1,11 +1,10 @@
-import { type ApiDocument, withMetadata } from '../document.ts'
+import { type ApiDocument, formatTime, withMetadata } from '../document.ts'
 import { parseStored } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
 import { conflict, internalError, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { deletedAnswer, objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
-import { formatTime } from './format-time.ts'
 import type { Answer, CommitOptions, ItemTarget, VerbContext } from './verb-context.ts'
 
 export interface DeleteOptions extends CommitOptions {

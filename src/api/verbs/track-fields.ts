@@ -1,9 +1,8 @@
 import type { Json } from '../../model/api-object.ts'
-import { type ApiDocument, withMetadata, without } from '../document.ts'
+import { type ApiDocument, formatTime, withMetadata, without } from '../document.ts'
 import type { WrittenPart } from '../managed-fields/ownable.ts'
 import { trackUpdate } from '../managed-fields/track-update.ts'
 import { apiVersionOf } from '../resources/resource.ts'
-import { formatTime } from './format-time.ts'
 import type { Target, VerbContext, WriteOptions } from './verb-context.ts'
 
 interface Write {

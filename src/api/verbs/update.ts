@@ -5,6 +5,7 @@ import { parseStored, withRevision } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
 import { isSpecChanged, validateMetadata, validateMetadataUpdate } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
+import { invalidField } from '../schema/field-error.ts'
 import { badRequest, conflict, internalError, invalid, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument } from './accept-document.ts'
@@ -26,6 +27,10 @@ export function replaceObject(
   const { name = '' } = document.metadata
   if (name !== '' && name !== target.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
+  }
+  if (target.resource.strategy.needsRevision === true && !document.metadata.resourceVersion) {
+    const missing = invalidField('metadata.resourceVersion', 0, 'must be specified for an update')
+    throw invalid(target.resource, target.name, [missing])
   }
   const named = withMetadata(document, { name: target.name })
   return reviseObject(context, target, () => named, options)

@@ -1,0 +1,80 @@
+import type { Dialect } from '../../model/dialect.ts'
+import { type ApiDocument, textAt, valueAt } from '../document.ts'
+import {
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+  unsupportedField,
+} from '../schema/field-error.ts'
+import { defineKind } from './define-kind.ts'
+import { checkDnsSubdomain } from './names.ts'
+import { column, type Resource } from './resource.ts'
+
+const maxControllerLength = 250
+
+export function ingressClasses(dialect: Dialect): Resource {
+  return defineKind({
+    group: dialect.groups.networking,
+    version: 'v1',
+    kind: 'IngressClass',
+    plural: 'ingressclasses',
+    namespaced: false,
+    defaults: { spec: { default: {}, properties: { parameters: { properties: { scope: { default: 'Cluster' } } } } } },
+    countsGeneration: true,
+    columns: [
+      column('Controller', (ingressClass) => textAt(ingressClass['spec'], 'controller')),
+      column('Parameters', parametersCell),
+    ],
+    strategy: { validate: validateIngressClass, validateUpdate: validateController },
+  })
+}
+
+function parametersCell(ingressClass: ApiDocument): string {
+  const part = (field: string) => textAt(ingressClass['spec'], 'parameters', field)
+  if (part('kind') === '') return '<none>'
+  return `${part('kind')}${part('apiGroup') === '' ? '' : `.${part('apiGroup')}`}/${part('name')}`
+}
+
+function validateController(ingressClass: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const controller = textAt(ingressClass['spec'], 'controller')
+  if (controller === textAt(old['spec'], 'controller')) return []
+  return [invalidField('spec.controller', controller, 'field is immutable')]
+}
+
+function validateIngressClass(ingressClass: ApiDocument): readonly FieldError[] {
+  return [...validateControllerName(textAt(ingressClass['spec'], 'controller')), ...validateParameters(ingressClass)]
+}
+
+function validateControllerName(controller: string): readonly FieldError[] {
+  const field = 'spec.controller'
+  if (controller === '') return [requiredField(field)]
+  if (controller.length > maxControllerLength) {
+    return [invalidField(field, controller, `may not be more than ${maxControllerLength} characters`)]
+  }
+  const slash = controller.indexOf('/')
+  const isGood =
+    slash > 0 && checkDnsSubdomain(controller.slice(0, slash)) === undefined && slash < controller.length - 1
+  return isGood ? [] : [invalidField(field, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+}
+
+function validateParameters(ingressClass: ApiDocument): readonly FieldError[] {
+  const parameters = valueAt(ingressClass['spec'], 'parameters')
+  if (parameters === undefined) return []
+  const path = 'spec.parameters'
+  const scope = textAt(parameters, 'scope')
+  const namespace = textAt(parameters, 'namespace')
+  const scopes = ['Cluster', 'Namespace']
+  return [
+    ...['kind', 'name']
+      .filter((field) => textAt(parameters, field) === '')
+      .map((field) => requiredField(`${path}.${field}`)),
+    ...(scopes.includes(scope) ? [] : [unsupportedField(`${path}.scope`, scope, scopes)]),
+    ...(scope === 'Namespace' && namespace === ''
+      ? [requiredField(`${path}.namespace`, "`parameters.scope` is set to 'Namespace'")]
+      : []),
+    ...(scope === 'Cluster' && namespace !== ''
+      ? [forbiddenField(`${path}.namespace`, "`parameters.scope` is set to 'Cluster'")]
+      : []),
+  ]
+}

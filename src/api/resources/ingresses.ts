@@ -1,0 +1,65 @@
+import type { Dialect } from '../../model/dialect.ts'
+import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
+import type { Store } from '../store/index.ts'
+import { defineKind } from './define-kind.ts'
+import { validateIngress } from './ingress-validation.ts'
+import { collectionPrefix } from './keys.ts'
+import { type Companions, column, type Resource, type Transition } from './resource.ts'
+
+/** A new Ingress that names no class gets the default one from the store. */
+export function ingresses(dialect: Dialect, store: Store): Resource {
+  return defineKind({
+    group: dialect.groups.networking,
+    version: 'v1',
+    kind: 'Ingress',
+    plural: 'ingresses',
+    shortNames: ['ing'],
+    namespaced: true,
+    subresources: ['status'],
+    defaults: { spec: { default: {} }, status: { default: { loadBalancer: {} } } },
+    countsGeneration: true,
+    columns: [
+      column('Class', (ingress) => textAt(ingress['spec'], 'ingressClassName') || '<none>'),
+      column('Hosts', hostsCell),
+      column('Address', addressCell),
+      column('Ports', (ingress) => (listAt(ingress['spec'], 'tls').length > 0 ? '80, 443' : '80')),
+    ],
+    strategy: {
+      prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
+      validate: validateIngress,
+      companions: (transition) => chooseClass(transition, dialect, store),
+    },
+  })
+}
+
+async function chooseClass({ old, next }: Transition, dialect: Dialect, store: Store): Promise<Companions> {
+  const unchanged: Companions = { writes: [], errors: [] }
+  if (next === undefined || old !== undefined) return unchanged
+  const isNamed = next.metadata.annotations?.[dialect.annotations.ingressClass] !== undefined
+  const spec = objectAt(next['spec'])
+  if (isNamed || spec['ingressClassName'] !== undefined) return unchanged
+  const ingressClassName = await findDefaultClass(dialect, store)
+  if (ingressClassName === undefined) return unchanged
+  return { ...unchanged, next: { ...next, spec: { ...spec, ingressClassName } } }
+}
+
+/** The newest of them, where several claim to be the default. */
+async function findDefaultClass({ annotations }: Dialect, store: Store): Promise<string | undefined> {
+  const { entries } = await store.range(collectionPrefix({ plural: 'ingressclasses' }, undefined))
+  return entries
+    .map(({ value }) => (JSON.parse(value) as ApiDocument).metadata)
+    .filter((metadata) => metadata.annotations?.[annotations.defaultIngressClass] === 'true')
+    .toSorted((a, b) => (b.creationTimestamp ?? '').localeCompare(a.creationTimestamp ?? ''))
+    .at(0)?.name
+}
+
+function hostsCell(ingress: ApiDocument): string {
+  const hosts = listAt(ingress['spec'], 'rules').map((rule) => textAt(rule, 'host') || '*')
+  return [...new Set(hosts)].join(',') || '*'
+}
+
+function addressCell(ingress: ApiDocument): string {
+  return listAt(ingress['status'], 'loadBalancer', 'ingress')
+    .map((entry) => textAt(entry, 'ip') || textAt(entry, 'hostname'))
+    .join(',')
+}

@@ -1,0 +1,61 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Dialect } from '../../model/dialect.ts'
+import { parseIp } from '../../model/ip.ts'
+import { type ApiDocument, textAt, valueAt } from '../document.ts'
+import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
+import { defineKind } from './define-kind.ts'
+import { column, type Resource } from './resource.ts'
+
+/** The object that makes an address taken: its name is the address, so there can be only one. Both versions on one storage. */
+export function ipAddresses(dialect: Dialect): readonly Resource[] {
+  const group = dialect.groups.networking
+  return ['v1beta1', 'v1'].map((version) =>
+    defineKind({
+      group,
+      version,
+      kind: 'IPAddress',
+      plural: 'ipaddresses',
+      shortNames: ['ip'],
+      namespaced: false,
+      defaults: { spec: { default: {} } },
+      selectableFields: {
+        'spec.parentRef.name': (document) => textAt(document['spec'], 'parentRef', 'name'),
+        'spec.parentRef.namespace': (document) => textAt(document['spec'], 'parentRef', 'namespace'),
+        'spec.parentRef.resource': (document) => textAt(document['spec'], 'parentRef', 'resource'),
+      },
+      columns: [column('ParentRef', parentCell)],
+      strategy: {
+        validateName: checkAddressName,
+        validate: validateParent,
+        validateUpdate: validateIpAddressUpdate,
+      },
+      storage: { prefix: 'ipaddresses', apiVersion: `${group}/v1` },
+    }),
+  )
+}
+
+function checkAddressName(name: string): string | undefined {
+  const ip = parseIp(name)
+  if (ip === undefined) return 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
+  return ip === name ? undefined : `must be in canonical form (${JSON.stringify(ip)})`
+}
+
+function parentCell(document: ApiDocument): string {
+  const part = (field: string) => textAt(document['spec'], 'parentRef', field)
+  const group = part('group') === '' ? '' : `.${part('group')}`
+  const namespace = part('namespace') === '' ? '' : `${part('namespace')}/`
+  return `${part('resource')}${group}/${namespace}${part('name')}`
+}
+
+function validateParent(document: ApiDocument): readonly FieldError[] {
+  if (valueAt(document['spec'], 'parentRef') === undefined) return [requiredField('spec.parentRef')]
+  return ['resource', 'name']
+    .filter((field) => textAt(document['spec'], 'parentRef', field) === '')
+    .map((field) => requiredField(`spec.parentRef.${field}`))
+}
+
+function validateIpAddressUpdate(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const parent = valueAt(document['spec'], 'parentRef')
+  if (isDeepStrictEqual(parent, valueAt(old['spec'], 'parentRef'))) return []
+  return [invalidField('spec.parentRef', parent, 'field is immutable')]
+}

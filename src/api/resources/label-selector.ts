@@ -1,0 +1,48 @@
+import type { Json } from '../../model/api-object.ts'
+import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
+import { listAt, objectAt, textAt } from '../document.ts'
+import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
+
+export function validateLabelSelector(selector: Json | undefined, path: string): readonly FieldError[] {
+  return [
+    ...Object.entries(objectAt(selector, 'matchLabels')).flatMap(([key, value]) => [
+      ...validateKey(key, `${path}.matchLabels`),
+      ...validateValue(textAt(value), `${path}.matchLabels`),
+    ]),
+    ...listAt(selector, 'matchExpressions').flatMap((expression, index) =>
+      validateExpression(expression, `${path}.matchExpressions[${index}]`),
+    ),
+  ]
+}
+
+function validateExpression(expression: Json, path: string): readonly FieldError[] {
+  const values = listAt(expression, 'values').map((value) => textAt(value))
+  return [
+    ...validateOperator(textAt(expression, 'operator'), values.length, path),
+    ...validateKey(textAt(expression, 'key'), `${path}.key`),
+    ...values.flatMap((value, index) => validateValue(value, `${path}.values[${index}]`)),
+  ]
+}
+
+function validateOperator(operator: string, valueCount: number, path: string): readonly FieldError[] {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      if (valueCount > 0) return []
+      return [requiredField(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'")]
+    case 'Exists':
+    case 'DoesNotExist':
+      if (valueCount === 0) return []
+      return [forbiddenField(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")]
+    default:
+      return [invalidField(`${path}.operator`, operator, 'not a valid selector operator')]
+  }
+}
+
+function validateKey(key: string, path: string): readonly FieldError[] {
+  return isQualifiedName(key) ? [] : [invalidField(path, key, 'must be a qualified name')]
+}
+
+function validateValue(value: string, path: string): readonly FieldError[] {
+  return isLabelValue(value) ? [] : [invalidField(path, value, 'must be a valid label value')]
+}

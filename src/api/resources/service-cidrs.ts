@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Dialect } from '../../model/dialect.ts'
+import { type Cidr, ipFamily, parseCidr } from '../../model/ip.ts'
+import { type ApiDocument, formatTime, listAt, textAt } from '../document.ts'
+import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
+import { defineKind } from './define-kind.ts'
+import { column, type Resource } from './resource.ts'
+
+const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
+
+/**
+ * Both versions on one storage, the one the spec names first. `now` stamps the Ready condition, which the server gives until
+ * the controller of ServiceCIDRs does (issue 4).
+ */
+export function serviceCidrs(dialect: Dialect, now: () => Date): readonly Resource[] {
+  const group = dialect.groups.networking
+  return ['v1beta1', 'v1'].map((version) =>
+    defineKind({
+      group,
+      version,
+      kind: 'ServiceCIDR',
+      plural: 'servicecidrs',
+      namespaced: false,
+      subresources: ['status'],
+      defaults: { spec: { default: {} }, status: { default: {} } },
+      columns: [column('CIDRs', (document) => cidrTexts(document).join(','))],
+      strategy: {
+        prepareForCreate: (document) => ({ ...document, status: { conditions: [readyCondition(now())] } }),
+        validate: validateServiceCidr,
+        validateUpdate: validateServiceCidrUpdate,
+      },
+      storage: { prefix: 'servicecidrs', apiVersion: `${group}/v1` },
+    }),
+  )
+}
+
+function readyCondition(now: Date) {
+  return {
+    type: 'Ready',
+    status: 'True',
+    reason: 'NetworkServiceCIDRReady',
+    message: 'Kubernetes Service CIDR is ready',
+    lastTransitionTime: formatTime(now),
+  }
+}
+
+function cidrTexts(document: ApiDocument): readonly string[] {
+  return listAt(document['spec'], 'cidrs').map((cidr) => textAt(cidr))
+}
+
+/** The networks of a ServiceCIDR that Services may be given addresses of; none while it is not ready or being deleted. */
+export function readyCidrs(document: ApiDocument): readonly Cidr[] {
+  const ready = listAt(document['status'], 'conditions').find((condition) => textAt(condition, 'type') === 'Ready')
+  const isReady = textAt(ready, 'status') === 'True' && document.metadata.deletionTimestamp === undefined
+  return isReady ? allCidrs(document) : []
+}
+
+export function allCidrs(document: ApiDocument): readonly Cidr[] {
+  return cidrTexts(document).flatMap((text) => parseCidr(text) ?? [])
+}
+
+function validateServiceCidr(document: ApiDocument): readonly FieldError[] {
+  const texts = cidrTexts(document)
+  if (texts.length === 0) return [requiredField('spec.cidrs', 'at least one CIDR required')]
+  if (texts.length > 2) return [invalidField('spec.cidrs', [...texts], 'may only hold up to 2 values')]
+  const errors = texts.flatMap((text, index) => validateCidr(text, `spec.cidrs[${index}]`))
+  const families = allCidrs(document).map(ipFamily)
+  if (errors.length > 0 || new Set(families).size === texts.length) return errors
+  return [
+    invalidField(
+      'spec.cidrs',
+      [...texts],
+      'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64',
+    ),
+  ]
+}
+
+function validateCidr(text: string, path: string): readonly FieldError[] {
+  const cidr = parseCidr(text)
+  if (cidr === undefined) return [invalidField(path, text, badCidr)]
+  return cidr === text ? [] : [invalidField(path, text, `must be in canonical form (${JSON.stringify(cidr)})`)]
+}
+
+/** The ranges stay, except that a second family may come. */
+function validateServiceCidrUpdate(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const [before, after] = [cidrTexts(old), cidrTexts(document)]
+  if (isDeepStrictEqual(before, after)) return []
+  const isExtended = before.length === 1 && after.length === 2 && before[0] === after[0]
+  return isExtended ? [] : [invalidField('spec.cidrs', [...after], 'field is immutable')]
+}

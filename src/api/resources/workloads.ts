@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
+import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
+import type { Schema } from '../schema/schema.ts'
+import { defineKind } from './define-kind.ts'
+import { validateLabelSelector } from './label-selector.ts'
+import { podSpecDefaults } from './pods.ts'
+import { column, type Resource, type Strategy } from './resource.ts'
+
+const template: Schema = { properties: { spec: podSpecDefaults } }
+const selectedPods: Strategy = { validate: validateWorkload, validateUpdate: validateSelectorKept }
+
+/** Deployment, ReplicaSet, StatefulSet and DaemonSet, what runs Pods; the group has the same name in every dialect. */
+export function workloads(): readonly Resource[] {
+  return [deployments(), replicaSets(), statefulSets(), daemonSets()]
+}
+
+const common = {
+  group: 'apps',
+  version: 'v1',
+  namespaced: true,
+  categories: ['all'],
+  subresources: ['status'],
+  countsGeneration: true,
+  strategy: selectedPods,
+} as const
+
+function deployments(): Resource {
+  return defineKind({
+    ...common,
+    kind: 'Deployment',
+    plural: 'deployments',
+    shortNames: ['deploy'],
+    defaults: specDefaults({
+      replicas: { default: 1 },
+      revisionHistoryLimit: { default: 10 },
+      progressDeadlineSeconds: { default: 600 },
+      strategy: { default: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } } },
+    }),
+    columns: [
+      column('Ready', (document) => readyCell(document, 'readyReplicas')),
+      countColumn('Up-to-date', 'updatedReplicas'),
+      countColumn('Available', 'availableReplicas'),
+    ],
+  })
+}
+
+function replicaSets(): Resource {
+  return defineKind({
+    ...common,
+    kind: 'ReplicaSet',
+    plural: 'replicasets',
+    shortNames: ['rs'],
+    defaults: specDefaults({ replicas: { default: 1 } }),
+    columns: [
+      column('Desired', (document) => Number(textAt(document['spec'], 'replicas'))),
+      countColumn('Current', 'replicas'),
+      countColumn('Ready', 'readyReplicas'),
+    ],
+  })
+}
+
+function statefulSets(): Resource {
+  return defineKind({
+    ...common,
+    kind: 'StatefulSet',
+    plural: 'statefulsets',
+    shortNames: ['sts'],
+    defaults: specDefaults({
+      replicas: { default: 1 },
+      revisionHistoryLimit: { default: 10 },
+      podManagementPolicy: { default: 'OrderedReady' },
+      updateStrategy: { default: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } } },
+    }),
+    columns: [column('Ready', (document) => readyCell(document, 'readyReplicas'))],
+  })
+}
+
+function daemonSets(): Resource {
+  return defineKind({
+    ...common,
+    kind: 'DaemonSet',
+    plural: 'daemonsets',
+    shortNames: ['ds'],
+    defaults: specDefaults({
+      revisionHistoryLimit: { default: 10 },
+      updateStrategy: { default: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } },
+    }),
+    columns: [
+      countColumn('Desired', 'desiredNumberScheduled'),
+      countColumn('Current', 'currentNumberScheduled'),
+      countColumn('Ready', 'numberReady'),
+      countColumn('Up-to-date', 'updatedNumberScheduled'),
+      countColumn('Available', 'numberAvailable'),
+    ],
+  })
+}
+
+function specDefaults(fields: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
+  return { spec: { default: {}, properties: { template, ...fields } }, status: { default: {} } }
+}
+
+function countColumn(name: string, field: string): Resource['columns'][number] {
+  return column(name, (document) => Number(textAt(document['status'], field) || 0))
+}
+
+function readyCell(document: ApiDocument, field: string): string {
+  return `${textAt(document['status'], field) || 0}/${textAt(document['spec'], 'replicas') || 0}`
+}
+
+function validateWorkload({ spec }: ApiDocument): readonly FieldError[] {
+  const replicas = valueAt(spec, 'replicas')
+  const why = 'must be greater than or equal to 0'
+  return [
+    ...(typeof replicas === 'number' && replicas < 0 ? [invalidField('spec.replicas', replicas, why)] : []),
+    ...validateSelector(objectAt(spec)),
+    ...(listAt(spec, 'template', 'spec', 'containers').length === 0
+      ? [requiredField('spec.template.spec.containers')]
+      : []),
+  ]
+}
+
+function validateSelector(spec: ReturnType<typeof objectAt>): readonly FieldError[] {
+  const selector = spec['selector']
+  if (selector === undefined) return [requiredField('spec.selector')]
+  const wanted = Object.entries(objectAt(selector, 'matchLabels'))
+  if (wanted.length === 0 && listAt(selector, 'matchExpressions').length === 0) {
+    return [invalidField('spec.selector', selector, 'must not be empty: it would select every Pod of the namespace')]
+  }
+  const labels = objectAt(spec, 'template', 'metadata', 'labels')
+  const isMatched = wanted.every(([key, value]) => labels[key] === value)
+  return [
+    ...validateLabelSelector(selector, 'spec.selector'),
+    ...(isMatched
+      ? []
+      : [invalidField('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')]),
+  ]
+}
+
+function validateSelectorKept(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const selector = valueAt(document['spec'], 'selector')
+  if (isDeepStrictEqual(selector, valueAt(old['spec'], 'selector'))) return []
+  return [invalidField('spec.selector', selector, 'field is immutable')]
+}
