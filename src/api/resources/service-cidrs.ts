@@ -48,14 +48,7 @@ function cidrTexts(document: ApiDocument): readonly string[] {
   return listAt(document['spec'], 'cidrs').map((cidr) => textAt(cidr))
 }
 
-/** The networks of a ServiceCIDR that Services may be given addresses of; none while it is not ready or being deleted. */
-export function readyCidrs(document: ApiDocument): readonly Cidr[] {
-  const ready = listAt(document['status'], 'conditions').find((condition) => textAt(condition, 'type') === 'Ready')
-  const isReady = textAt(ready, 'status') === 'True' && document.metadata.deletionTimestamp === undefined
-  return isReady ? allCidrs(document) : []
-}
-
-export function allCidrs(document: ApiDocument): readonly Cidr[] {
+function allCidrs(document: ApiDocument): readonly Cidr[] {
   return cidrTexts(document).flatMap((text) => parseCidr(text) ?? [])
 }
 
