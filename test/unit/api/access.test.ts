@@ -162,8 +162,12 @@ describe('discovery', () => {
         preferredVersion.version,
       ]),
       [
-        ['discovery.platform.internal', 'v1'],
+        ['networking.platform.internal', 'v1'],
         ['rbac.authorization.platform.internal', 'v1'],
+        ['discovery.platform.internal', 'v1'],
+        ['events.platform.internal', 'v1'],
+        ['coordination.platform.internal', 'v1'],
+        ['apps', 'v1'],
       ],
     )
     assert.equal((await server.call('GET', '/apis/discovery.platform.internal')).body.kind, 'APIGroup')
@@ -174,12 +178,15 @@ describe('discovery', () => {
     assert.deepEqual(found.toSorted(), [
       'configmaps',
       'endpoints',
+      'events',
       'namespaces',
       'namespaces/status',
       'nodes',
       'nodes/status',
       'pods',
       'pods/status',
+      'secrets',
+      'serviceaccounts',
       'services',
       'services/status',
     ])
@@ -189,7 +196,9 @@ describe('discovery', () => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json'
     const reply = await server.call('GET', '/apis', { headers: { accept } })
     assert.match(reply.headers['content-type'] ?? '', /as=APIGroupDiscoveryList/)
-    assert.equal(reply.body.items[0].metadata.name, 'discovery.platform.internal')
-    assert.equal(reply.body.items[0].versions[0].resources[0].responseKind.kind, 'EndpointSlice')
+    const group = reply.body.items.find(
+      ({ metadata }: { metadata: { name: string } }) => metadata.name === 'discovery.platform.internal',
+    )
+    assert.equal(group.versions[0].resources[0].responseKind.kind, 'EndpointSlice')
   })
 })
