@@ -11,7 +11,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
   const store = openMemoryStore({ log: silentLogger })
   const dialect = createDialect('kubernetes')
   const ranges = { serviceCidr: cidrOf('10.96.0.0/12'), nodePortRange: { first: 30000, last: 32767 } }
-  const registry = createRegistry({ store, dialect, ranges })
+  const registry = createRegistry({ now: () => new Date(), store, dialect, ranges })
   const context = { store, registry, now: () => new Date(0), newUid: () => 'uid', pickBelow: () => 0 }
   await ensureBootstrapRoles(context, dialect)
   const revision = store.revision
