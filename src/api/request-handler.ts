@@ -12,8 +12,10 @@ import { parseListOptions } from './decode/query.ts'
 import { aggregatedContentType } from './discovery/aggregated.ts'
 import { discover } from './discovery/discovery.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
+import { sendAnswer } from './encode/send-answer.ts'
 import { InFlight } from './in-flight.ts'
 import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
+import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
 import { type Route, routeRequest } from './route/route.ts'
 import { badRequest, internalError, renderFailure, StatusError, unauthorized, unknownPath } from './status.ts'
@@ -38,9 +40,11 @@ export interface HandlerParts {
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #inFlight = new InFlight()
+  readonly #openApi: OpenApiDocuments
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
+    this.#openApi = new OpenApiDocuments(parts.context.registry)
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -48,7 +52,7 @@ export class RequestHandler {
     try {
       await this.#serve(request, response)
     } catch (thrown) {
-      if (thrown instanceof StatusError || !isAbandoned(request)) this.#fail(response, thrown)
+      if (thrown instanceof StatusError || !isAbandoned(request)) await this.#fail(request, response, thrown)
     }
     if (!this.#parts.log.enabled('debug')) return
     const { method, url } = request
@@ -65,7 +69,7 @@ export class RequestHandler {
     authorize(user, attributesOf(route, request.method ?? 'GET', url), this.#parts.authorizers)
     if (route.kind === 'resource') return this.#serveResource(route, this.#contextOf(user), request, response, url)
     assertReadOnly(request)
-    send(response, await this.#readPage(route, request, url))
+    await sendAnswer(request, response, await this.#readPage(route, request, url))
   }
 
   /** A wrong path or method is told to nobody without an identity: the error waits for authentication. */
@@ -98,7 +102,7 @@ export class RequestHandler {
         return
       }
       const answer = await performVerb(context, route, request, url.searchParams)
-      send(response, encodeAnswer(answer, representation, context.now()))
+      await sendAnswer(request, response, encodeAnswer(answer, representation, context.now()))
     })
   }
 
@@ -118,12 +122,14 @@ export class RequestHandler {
         const body = JSON.stringify(discover(context.registry, route.path, isAggregated))
         return { httpCode: 200, body, contentType: isAggregated ? aggregatedContentType : 'application/json' }
       }
+      case 'openapi':
+        return this.#openApi.answer(route.path, url.searchParams.get('hash'), request.headers)
       case 'unknown':
         throw unknownPath()
     }
   }
 
-  #fail(response: ServerResponse, thrown: unknown): void {
+  async #fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<void> {
     const status = toStatus(thrown)
     if (status.httpCode >= 500) this.#parts.log.error('a request failed', { error: describeError(thrown) })
     if (response.headersSent) {
@@ -134,7 +140,8 @@ export class RequestHandler {
     if (status.details?.retryAfterSeconds !== undefined) {
       response.setHeader('retry-after', String(status.details.retryAfterSeconds))
     }
-    send(response, { httpCode: status.httpCode, contentType: 'application/json', body: renderFailure(status) })
+    const body = renderFailure(status)
+    await sendAnswer(request, response, { httpCode: status.httpCode, contentType: 'application/json', body })
   }
 }
 
@@ -176,14 +183,4 @@ function toStatus(thrown: unknown): StatusError {
   const isDown = thrown instanceof StoreError && (thrown.code === 'store-failed' || thrown.code === 'store-closed')
   if (isDown) return new StatusError('ServiceUnavailable', 'the store does not take writes now', { cause: thrown })
   return internalError('the request could not be completed; the log of the server says why', thrown)
-}
-
-function send(response: ServerResponse, { httpCode, contentType, body }: EncodedAnswer): void {
-  const bytes = Buffer.from(body)
-  response.writeHead(httpCode, {
-    'content-type': contentType,
-    'content-length': bytes.length,
-    'cache-control': 'no-cache, private',
-  })
-  response.end(bytes)
 }

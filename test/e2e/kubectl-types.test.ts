@@ -28,5 +28,21 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
         'service/out created\n',
       )
     })
+
+    test('validates and explains by the documents of the server', async () => {
+      const { run, file } = kubectl
+      const pod = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'web-1' },
+        spec: { containers: [{ name: 'web' }] },
+      }
+      assert.equal(await run('create', '-f', file('pod.json', pod)), 'pod/web-1 created\n')
+      const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { a: '1' } }
+      assert.equal(await run('apply', '-f', file('settings.json', settings)), 'configmap/settings created\n')
+      assert.equal(await run('replace', '-f', 'settings.json'), 'configmap/settings replaced\n')
+      assert.match(await run('explain', 'pod.spec.containers'), /imagePullPolicy\t<string>/)
+      assert.match(await run('explain', 'endpointslices', '--recursive'), /addressType\t<string> -required-/)
+    })
   })
 }

@@ -17,6 +17,7 @@ export interface Reply {
   readonly code: number
   readonly headers: IncomingMessage['headers']
   readonly text: string
+  readonly bytes: Buffer
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
   readonly body: any
 }
@@ -145,12 +146,15 @@ function toBytes(body: unknown): Buffer | undefined {
 async function readReply(response: IncomingMessage): Promise<Reply> {
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
-  const text = Buffer.concat(chunks).toString()
-  const isJson = text !== '' && response.headers['content-type']?.startsWith('application/json') === true
+  const bytes = Buffer.concat(chunks)
+  const text = bytes.toString()
+  const isPacked = response.headers['content-encoding'] !== undefined
+  const isJson = text !== '' && !isPacked && response.headers['content-type']?.startsWith('application/json') === true
   return {
     code: response.statusCode ?? 0,
     headers: response.headers,
     text,
+    bytes,
     body: isJson ? JSON.parse(text) : undefined,
   }
 }

@@ -10,6 +10,8 @@ export interface EncodedAnswer {
   readonly httpCode: number
   readonly contentType: string
   readonly body: string
+  /** Further ones, or others than usual. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Puts a verb's answer into the form the client accepts. JSON, the hot path, is put together from texts and never parsed. */

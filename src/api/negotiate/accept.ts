@@ -55,3 +55,16 @@ function splitAt(text: string, separator: string): [string, string] {
   const index = text.indexOf(separator)
   return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)]
 }
+
+/** Whether an Accept-Encoding header names gzip and does not weigh it zero. */
+export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
+  return parseAccept(String(acceptEncoding ?? '')).some(
+    ({ type, parameters }) => type === 'gzip' && Number(parameters.get('q') ?? 1) > 0,
+  )
+}
+
+/** Whether a client takes JSON of any kind; OpenAPI v2 has a protobuf form that this server does not. */
+export function acceptsJson(accept: string | undefined): boolean {
+  const ranges = parseAccept(accept)
+  return ranges.length === 0 || ranges.some(({ type }) => ['application/json', 'application/*', '*/*'].includes(type))
+}

@@ -9,6 +9,7 @@ export type Verb = 'create' | 'get' | 'list' | 'watch' | 'update' | 'patch' | 'd
 export type Route =
   | { readonly kind: 'resource'; readonly verb: Verb; readonly target: Target }
   | { readonly kind: 'discovery'; readonly path: readonly string[] }
+  | { readonly kind: 'openapi'; readonly path: readonly string[] }
   | { readonly kind: 'version' }
   | { readonly kind: 'health'; readonly endpoint: HealthEndpoint; readonly component: string | undefined }
   | { readonly kind: 'metrics' }
@@ -23,6 +24,7 @@ export function routeRequest(registry: Registry, method: string, url: URL): Rout
   }
   if (first === 'version') return readOnly(path, { kind: 'version' })
   if (first === 'metrics') return readOnly(path, { kind: 'metrics' })
+  if (first === 'openapi') return { kind: 'openapi', path: path.slice(1) }
   if (first !== 'api' && first !== 'apis') return { kind: 'unknown' }
   const versionDepth = first === 'api' ? 2 : 3
   if (path.length <= versionDepth) return { kind: 'discovery', path }

@@ -20,6 +20,8 @@ export function metadataSchema(): Schema {
 
 /** The base with the keywords of the overlay added, field by field: how a kind states its defaults. */
 export function overlaySchema(base: Schema, overlay: Schema): Schema {
+  const isSameType = Object.keys(overlay).every((keyword) => keyword === 'default')
+  if (isSameType) return { ...base, ...overlay }
   const { typeName: _, ...kept } = base
   const { properties, items, additionalProperties, ...keywords } = overlay
   return {

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { JsonObject } from '../../model/api-object.ts'
+import type { EncodedAnswer } from '../encode/answer.ts'
+import { acceptsJson } from '../negotiate/accept.ts'
+import type { Registry } from '../resources/registry.ts'
+import type { Resource } from '../resources/resource.ts'
+import { notAcceptable, unknownPath } from '../status.ts'
+import { groupVersionPath } from './operations.ts'
+import { toVersion2 } from './version-2.ts'
+import { toVersion3 } from './version-3.ts'
+
+interface CachedDocument {
+  /** Those it was made of: others, and it is made anew. */
+  readonly resources: readonly Resource[]
+  readonly text: string
+  readonly hash: string
+}
+
+/** The documents under `/openapi`, each made when it is first asked for and kept until its resources change. */
+export class OpenApiDocuments {
+  readonly #registry: Registry
+  readonly #cache = new Map<string, CachedDocument>()
+
+  constructor(registry: Registry) {
+    this.#registry = registry
+  }
+
+  /** The answer to `/openapi/{...path}`. Throws a 404, and a 406 for the protobuf form of v2. */
+  answer(path: readonly string[], hash: string | null, headers: IncomingHttpHeaders): EncodedAnswer {
+    const [version, ...rest] = path
+    if (version === 'v2' && rest.length === 0) {
+      if (!acceptsJson(headers.accept)) throw notAcceptable(['application/json'])
+      return answerDocument(this.#document('v2', this.#registry.all(), toVersion2), null, headers)
+    }
+    if (version !== 'v3') throw unknownPath()
+    if (rest.length === 0) return json(JSON.stringify({ paths: this.#paths() }))
+    const name = rest.join('/')
+    const resources = this.#groups().get(name)
+    if (resources === undefined) throw unknownPath()
+    const document = this.#document(name, resources, toVersion3)
+    if (hash !== null && hash !== document.hash) return redirect(`/openapi/v3/${name}?hash=${document.hash}`)
+    return answerDocument(document, hash, headers)
+  }
+
+  #groups(): ReadonlyMap<string, readonly Resource[]> {
+    return Map.groupBy(this.#registry.all(), groupVersionPath)
+  }
+
+  #paths(): JsonObject {
+    const entries = [...this.#groups()].map(([name, resources]) => {
+      const { hash } = this.#document(name, resources, toVersion3)
+      return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hash}` }]
+    })
+    return Object.fromEntries(entries)
+  }
+
+  #document(
+    name: string,
+    resources: readonly Resource[],
+    make: (from: readonly Resource[]) => JsonObject,
+  ): CachedDocument {
+    const cached = this.#cache.get(name)
+    if (cached !== undefined && isSame(cached.resources, resources)) return cached
+    const text = JSON.stringify(make(resources))
+    const document = { resources, text, hash: createHash('sha256').update(text).digest('hex').slice(0, 32) }
+    this.#cache.set(name, document)
+    return document
+  }
+}
+
+/** Resources never change; a changed custom resource is another one. */
+function isSame(a: readonly Resource[], b: readonly Resource[]): boolean {
+  return a.length === b.length && a.every((resource, index) => resource === b[index])
+}
+
+function json(body: string, headers: Readonly<Record<string, string>> = {}): EncodedAnswer {
+  return { httpCode: 200, contentType: 'application/json', body, headers }
+}
+
+/** A document whose hash stands in its URL never changes. */
+function answerDocument(
+  { text, hash }: CachedDocument,
+  asked: string | null,
+  headers: IncomingHttpHeaders,
+): EncodedAnswer {
+  const etag = `"${hash}"`
+  const lifetime = asked === null ? 'no-cache, private' : 'public, immutable, max-age=31536000'
+  const cacheHeaders = { etag, 'cache-control': lifetime }
+  if (headers['if-none-match'] === etag) {
+    return { httpCode: 304, contentType: 'application/json', body: '', headers: cacheHeaders }
+  }
+  return json(text, cacheHeaders)
+}
+
+function redirect(location: string): EncodedAnswer {
+  return { httpCode: 301, contentType: 'application/json', body: '', headers: { location } }
+}

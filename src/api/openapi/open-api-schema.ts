@@ -1,0 +1,102 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Schema } from '../schema/schema.ts'
+
+/** Types of which several kinds are made, by name: a document gives each once and refers to it. */
+export class SharedTypes {
+  readonly #schemas = new Map<string, JsonObject>()
+
+  /** The reference to a type, which is added with all that it refers to. */
+  refer(name: string, schema: Schema): JsonObject {
+    if (!this.#schemas.has(name)) {
+      const { typeName: _, default: _own, ...type } = withoutPlace(schema)
+      this.#schemas.set(name, {})
+      this.#schemas.set(name, toOpenApiSchema(type, this))
+    }
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  all(): JsonObject {
+    return Object.fromEntries(this.#schemas)
+  }
+}
+
+/**
+ * A schema as OpenAPI v3 has it. What is empty or false is left out (spec 2.2 rule 6), a zero or an empty default is not: it says
+ * something.
+ */
+export function toOpenApiSchema(schema: Schema, shared: SharedTypes): JsonObject {
+  if (schema.typeName === undefined)
+    return compact({ ...plainKeywords(schema), ...nested(schema, shared), ...extensions(schema) })
+  const reference = shared.refer(schema.typeName, schema)
+  const own = compact({ default: schema.default, description: schema.description, ...patchExtensions(schema) })
+  return Object.keys(own).length === 0 ? reference : { ...own, allOf: [reference] }
+}
+
+const plainNames = [
+  ...(['type', 'format', 'description', 'required', 'default', 'nullable', 'enum', 'pattern', 'multipleOf'] as const),
+  ...(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength'] as const),
+  ...(['minItems', 'maxItems', 'minProperties', 'maxProperties'] as const),
+]
+
+function plainKeywords(schema: Schema): JsonObject {
+  return Object.fromEntries(plainNames.map((name) => [name, schema[name]]))
+}
+
+function nested(schema: Schema, shared: SharedTypes): JsonObject {
+  const each = (schemas: readonly Schema[] | undefined) => schemas?.map((item) => toOpenApiSchema(item, shared))
+  const one = (inner: Schema | undefined) => (inner === undefined ? undefined : toOpenApiSchema(inner, shared))
+  const { properties } = schema
+  const entries = Object.entries(properties ?? {}).map(([name, inner]) => [name, toOpenApiSchema(inner, shared)])
+  return {
+    properties: entries.length === 0 ? undefined : Object.fromEntries(entries),
+    additionalProperties: one(schema.additionalProperties),
+    items: one(schema.items),
+    allOf: each(schema.allOf),
+    anyOf: each(schema.anyOf),
+    oneOf: schema.intOrString === true ? numberOrString(schema) : each(schema.oneOf),
+    not: one(schema.not),
+  }
+}
+
+function numberOrString({ format }: Schema): readonly JsonObject[] {
+  return [{ type: format === 'quantity' ? 'number' : 'integer' }, { type: 'string' }]
+}
+
+/** The names that Kubernetes clients read, and the platform's own beside the one that its documents promise. */
+function extensions(schema: Schema): JsonObject {
+  return {
+    'x-kubernetes-int-or-string': schema.intOrString === true && schema.format !== 'quantity',
+    'x-kubernetes-preserve-unknown-fields': schema.preserveUnknownFields,
+    'x-platform-preserve-unknown-fields': schema.preserveUnknownFields,
+    'x-kubernetes-embedded-resource': schema.embeddedResource,
+    'x-kubernetes-map-type': schema.mapType,
+    ...patchExtensions(schema),
+  }
+}
+
+function patchExtensions(schema: Schema): JsonObject {
+  return {
+    'x-kubernetes-list-type': schema.listType,
+    'x-kubernetes-list-map-keys': schema.listMapKeys,
+    'x-kubernetes-patch-merge-key': schema.patchMergeKey,
+    'x-kubernetes-patch-strategy': schema.patchStrategy?.join(','),
+  }
+}
+
+/** Without what belongs to the field that has this type. */
+function withoutPlace(schema: Schema): Schema {
+  const { description: _, listType: _a, listMapKeys: _b, patchMergeKey: _c, patchStrategy: _d, ...type } = schema
+  return type
+}
+
+function compact(entries: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(entries).filter(([name, value]) => !isEmpty(value) || (name === 'default' && value !== undefined)),
+  )
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  if (value === undefined || value === false || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return false
+}

@@ -1,0 +1,67 @@
+import type { JsonObject } from '../../model/api-object.ts'
+import { apiVersionOf, type Resource } from '../resources/resource.ts'
+
+/** One method of one path, as both versions of OpenAPI need it. */
+export interface Operation {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** In the words of `x-kubernetes-action`. */
+  readonly action: string
+  /** Names of the query parameters. */
+  readonly query: readonly string[]
+  /** Media types of the body, none where there is no body. */
+  readonly consumes: readonly string[]
+}
+
+export interface OperationPath {
+  readonly path: string
+  readonly resource: Resource
+  readonly operations: readonly Operation[]
+}
+
+const writeQuery = ['dryRun', 'fieldManager', 'fieldValidation']
+const listQuery = [
+  ...['allowWatchBookmarks', 'continue', 'fieldSelector', 'labelSelector', 'limit', 'resourceVersion'],
+  ...['resourceVersionMatch', 'sendInitialEvents', 'timeoutSeconds', 'watch'],
+]
+const deleteQuery = ['dryRun', 'gracePeriodSeconds', 'propagationPolicy']
+const objectTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
+const patchTypes = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+
+const get: Operation = { method: 'get', action: 'get', query: [], consumes: [] }
+const put: Operation = { method: 'put', action: 'put', query: writeQuery, consumes: objectTypes }
+const patch: Operation = { method: 'patch', action: 'patch', query: [...writeQuery, 'force'], consumes: patchTypes }
+const remove: Operation = { method: 'delete', action: 'delete', query: deleteQuery, consumes: objectTypes }
+const list: Operation = { method: 'get', action: 'list', query: listQuery, consumes: [] }
+const post: Operation = { method: 'post', action: 'post', query: writeQuery, consumes: objectTypes }
+const removeAll: Operation = { ...remove, action: 'deletecollection', query: [...deleteQuery, ...listQuery] }
+
+/** `api/v1`, `apis/apps/v1` */
+export function groupVersionPath(resource: { readonly group: string; readonly version: string }): string {
+  return `${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}`
+}
+
+/** Every path under which a resource is reached. */
+export function pathsOf(resource: Resource): readonly OperationPath[] {
+  const root = `/${groupVersionPath(resource)}`
+  const collection = resource.namespaced
+    ? `${root}/namespaces/{namespace}/${resource.plural}`
+    : `${root}/${resource.plural}`
+  const item = `${collection}/{name}`
+  const everywhere = { path: `${root}/${resource.plural}`, resource, operations: [list] }
+  return [
+    ...(resource.namespaced ? [everywhere] : []),
+    { path: collection, resource, operations: [list, post, removeAll] },
+    { path: item, resource, operations: [get, put, patch, remove] },
+    ...resource.subresources.map((name) => ({ path: `${item}/${name}`, resource, operations: [get, put, patch] })),
+  ]
+}
+
+/** How clients find what is theirs in a document; the platform's spelling stands beside the one that kubectl reads. */
+export function groupVersionKind({ group, version, kind }: Resource): JsonObject {
+  return { group, version, kind }
+}
+
+/** `core.v1.Pod`, `internal.platform.discovery.v1.EndpointSlice` */
+export function componentName({ group, version, kind }: Resource): string {
+  return `${group === '' ? 'core' : group.split('.').toReversed().join('.')}.${version}.${kind}`
+}

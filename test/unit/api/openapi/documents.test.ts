@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { OpenApiDocuments } from '../../../../src/api/openapi/open-api-documents.ts'
+import { configMaps } from '../../../../src/api/resources/config-maps.ts'
+import { Registry } from '../../../../src/api/resources/registry.ts'
+import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
+
+describe('the documents under /openapi', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ dialect: 'platform' })
+  })
+  after(async () => server.stop())
+
+  const linkOf = async (name: string): Promise<string> =>
+    (await server.call('GET', '/openapi/v3')).body.paths[name].serverRelativeURL
+
+  test('each group and version has a document that may be kept for ever under its hash', async () => {
+    const link = await linkOf('apis/discovery.platform.internal/v1')
+    const reply = await server.call('GET', link)
+    assert.equal(reply.headers['cache-control'], 'public, immutable, max-age=31536000')
+    const schema = reply.body.components.schemas['internal.platform.discovery.v1.EndpointSlice']
+    const gvk = [{ group: 'discovery.platform.internal', version: 'v1', kind: 'EndpointSlice' }]
+    assert.deepEqual(schema['x-kubernetes-group-version-kind'], gvk)
+    assert.deepEqual(schema['x-platform-group-version-kind'], gvk)
+    const headers = { 'if-none-match': reply.headers.etag ?? '' }
+    assert.equal((await server.call('GET', link, { headers })).code, 304)
+  })
+
+  test('an old hash leads to the present document', async () => {
+    const reply = await server.call('GET', '/openapi/v3/api/v1?hash=old')
+    assert.deepEqual([reply.code, reply.headers.location], [301, await linkOf('api/v1')])
+  })
+
+  test('every write says that it takes fieldValidation, as kubectl wants to know', async () => {
+    const { paths } = (await server.call('GET', await linkOf('api/v1'))).body
+    const item = paths['/api/v1/namespaces/{namespace}/pods/{name}']
+    for (const method of ['put', 'patch']) {
+      assert.ok(
+        item[method].parameters.some((parameter: { name: string }) => parameter.name === 'fieldValidation'),
+        method,
+      )
+      assert.deepEqual(item[method]['x-kubernetes-group-version-kind'], { group: '', version: 'v1', kind: 'Pod' })
+    }
+    assert.equal(paths['/api/v1/namespaces/{namespace}/pods'].get['x-kubernetes-action'], 'list')
+  })
+
+  test('v2 is there as JSON, and its protobuf form is not acceptable', async () => {
+    const { body } = await server.call('GET', '/openapi/v2')
+    assert.deepEqual(body.definitions['core.v1.Pod'].properties.status.allOf, [
+      { $ref: '#/definitions/core.v1.PodStatus' },
+    ])
+    assert.doesNotMatch(JSON.stringify(body), /components\/schemas/)
+    const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
+    assert.equal((await server.call('GET', '/openapi/v2', { headers })).code, 406)
+  })
+
+  test('a long document comes compressed to those who take that, and only to them', async () => {
+    const plain = await server.call('GET', '/openapi/v2')
+    assert.equal(plain.headers['content-encoding'], undefined)
+    assert.equal(plain.headers.vary, 'accept-encoding')
+    const packed = await server.call('GET', '/openapi/v2', { headers: { 'accept-encoding': 'gzip;q=1.0, br' } })
+    assert.equal(packed.headers['content-encoding'], 'gzip')
+    assert.equal(gunzipSync(packed.bytes).toString(), plain.text)
+    const refused = await server.call('GET', '/openapi/v2', { headers: { 'accept-encoding': 'gzip;q=0' } })
+    assert.equal(refused.headers['content-encoding'], undefined)
+  })
+
+  for (const path of ['/openapi', '/openapi/v4', '/openapi/v3/apis/none/v1', '/openapi/v2/x']) {
+    test(`${path} is not found`, async () => assert.equal((await server.call('GET', path)).code, 404))
+  }
+})
+
+describe('a document', () => {
+  test('is made again when a resource of its version changed, and only then', () => {
+    const registry = new Registry()
+    const resource = { ...configMaps(), group: 'example.com', plural: 'widgets', kind: 'Widget' }
+    registry.add(resource)
+    const documents = new OpenApiDocuments(registry)
+    const bodyOf = () => documents.answer(['v3', 'apis', 'example.com', 'v1'], null, {}).body
+    const before = bodyOf()
+    assert.equal(bodyOf(), before)
+    registry.add({ ...resource, schema: { type: 'object', properties: { size: { type: 'integer' } } } })
+    assert.match(bodyOf(), /"size":\{"type":"integer"\}/)
+  })
+})
