@@ -50,7 +50,7 @@ async function performPatch(
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Answer> {
-  const patch = await readPatch(request)
+  const patch = await readPatch(request, target.resource.isCustom === true)
   if (patch.type === 'apply') return applyObject(context, target, patch.body, parseApplyOptions(query))
   assertNotForced(query)
   return patchObject(context, target, patch, parseWriteOptions(query, request))

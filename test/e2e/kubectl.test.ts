@@ -131,13 +131,6 @@ for (const dialect of ['kubernetes', 'platform'] as const satisfies readonly Dia
       assert.equal(found.metadata.annotations.note, 'x')
     })
 
-    test('is told plainly what the server does not take yet', async () => {
-      await assert.rejects(
-        kubectl('patch', 'cm', 'settings', '-p', '{}'),
-        /the body of the request was in an unknown format/,
-      )
-    })
-
     test('describes a Service and a Pod', async () => {
       assert.match(await kubectl('describe', 'svc', 'web'), /Type: +NodePort/)
       assert.match(await kubectl('describe', 'pod', 'web-1'), /Status: +Pending/)

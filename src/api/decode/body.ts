@@ -20,6 +20,7 @@ const decoders: Readonly<Record<string, Decoder>> = {
 const patchTypes: Readonly<Record<string, PatchBody['type']>> = {
   'application/json-patch+json': 'json',
   'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
   'application/apply-patch+yaml': 'apply',
 }
 
@@ -53,9 +54,13 @@ export async function readOptionalObject(request: IncomingMessage): Promise<Json
   return bytes.length === 0 ? undefined : decoderOf(request)(bytes)
 }
 
-export async function readPatch(request: IncomingMessage): Promise<PatchBody> {
+/** Custom resources take no strategic merge patch: what their lists are is not known to those who send one. */
+export async function readPatch(request: IncomingMessage, isCustom: boolean): Promise<PatchBody> {
   const type = patchTypes[mediaTypeOf(request)]
-  if (type === undefined) throw unsupportedMediaType(Object.keys(patchTypes))
+  const isTaken = (other: string) => !(isCustom && patchTypes[other] === 'strategic')
+  if (type === undefined || (isCustom && type === 'strategic')) {
+    throw unsupportedMediaType(Object.keys(patchTypes).filter(isTaken))
+  }
   const bytes = await readBody(request)
   return { type, body: type === 'apply' ? parseYamlBody(bytes) : parseJsonBody(bytes) }
 }

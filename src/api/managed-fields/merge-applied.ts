@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import { interleave } from '../patch/element-order.ts'
 import type { Schema } from '../schema/schema.ts'
-import { groupItems, itemStep, memberSchema, shapeOf } from './shape.ts'
+import { groupItems, memberSchema, shapeOf } from './shape.ts'
 
 /** The live value with an applied configuration laid over it: maps and lists by their keys, everything else replaced. */
 export function mergeApplied(schema: Schema | undefined, live: Json | undefined, applied: Json): Json {
@@ -20,23 +21,13 @@ function mergeMembers(schema: Schema | undefined, live: JsonObject, applied: Jso
   return Object.fromEntries(merged)
 }
 
-/** The items in the order of the configuration; those it does not name stay behind the item they followed. */
+/** The items in the order of the configuration; those it does not name stay before the item they stood before. */
 function mergeItems(schema: Schema | undefined, live: readonly Json[], applied: readonly Json[]): readonly Json[] {
-  const steps = live.map((item) => itemStep(schema, item))
+  const present = groupItems(schema, live)
   const wanted = groupItems(schema, applied)
-  const merged: Json[] = []
-  let cursor = 0
-  const takeUnnamed = (end: number) => {
-    for (; cursor < end; cursor++) {
-      const item = live[cursor]
-      if (item !== undefined && !wanted.has(steps[cursor] ?? '')) merged.push(item)
-    }
-  }
-  for (const [step, [item = null]] of wanted) {
-    const index = steps.indexOf(step)
-    takeUnnamed(index)
-    merged.push(index === -1 ? item : mergeApplied(schema?.items, live[index], item))
-  }
-  takeUnnamed(live.length)
-  return merged
+  return interleave([...present.keys()], [...wanted.keys()]).flatMap((step) => {
+    const before = present.get(step) ?? []
+    const [item] = wanted.get(step) ?? []
+    return item === undefined ? before : [mergeApplied(schema?.items, before[0], item)]
+  })
 }

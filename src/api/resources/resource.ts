@@ -26,6 +26,8 @@ export interface Resource {
   /** Between NAME and AGE in a Table. */
   readonly columns: readonly Column[]
   readonly strategy: Strategy
+  /** Declared by a CustomResourceDefinition: knows no strategic merge patch. */
+  readonly isCustom?: boolean
   /** Where and how objects stand in the store; absent: under their plural, as this version shows them. */
   readonly storage?: ResourceStorage
 }

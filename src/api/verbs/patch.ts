@@ -2,6 +2,7 @@ import type { Json } from '../../model/api-object.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
 import { PatchError } from '../patch/json-pointer.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
+import { applyStrategicPatch } from '../patch/strategic-patch.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest, invalid, StatusError } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
@@ -10,7 +11,7 @@ import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-conte
 
 /** A change to what is stored, in one of the forms that are understood; further forms are further members. */
 export interface Patch {
-  readonly type: 'merge' | 'json'
+  readonly type: 'merge' | 'strategic' | 'json'
   readonly body: Json
 }
 
@@ -31,7 +32,7 @@ export function patchObject(
 function applyPatch(resource: Resource, name: string, current: Json, { type, body }: Patch): Json {
   if (type === 'merge') return applyMergePatch(current, body)
   try {
-    return applyJsonPatch(current, body)
+    return type === 'json' ? applyJsonPatch(current, body) : applyStrategicPatch(resource.schema, current, body)
   } catch (thrown) {
     throw thrown instanceof PatchError ? patchStatus(resource, name, thrown) : thrown
   }
