@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Component, Health } from '../../loop/component.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { HeldLease, LeaseLock, LeaseSpec } from './lease-lock.ts'
+
+export interface ElectionTiming {
+  /** How long others wait after the last renewal they saw. */
+  readonly leaseMs: number
+  /** A leader that could not renew for this long stops being one. */
+  readonly renewDeadlineMs: number
+  readonly retryMs: number
+}
+
+const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
+
+export interface ElectionOptions {
+  readonly lock: LeaseLock
+  /** Differs for each process. */
+  readonly identity: string
+  readonly onStarted: () => void
+  /** At once, whatever else is under way. */
+  readonly onStopped: () => void
+  readonly log: Logger
+  readonly timing?: Partial<ElectionTiming>
+}
+
+/**
+ * One leader at a time among those who share a lease. Clocks need not agree: what counts is how long ago, by our own clock, we saw the
+ * lease change (as client-go). A leader stops before anyone else may start, as long as clocks run at about the same speed.
+ */
+export class LeaderElection implements Component {
+  readonly name = 'leader-election'
+  readonly #options: ElectionOptions
+  readonly #timing: ElectionTiming
+  readonly #stopping = new AbortController()
+  #loop: Promise<void> = Promise.resolve()
+  #observed: HeldLease | undefined
+  #observedMs = 0
+  #giveUp: NodeJS.Timeout | undefined
+  #isLeader = false
+
+  constructor(options: ElectionOptions) {
+    this.#options = options
+    this.#timing = { ...defaultTiming, ...options.timing }
+  }
+
+  async start(): Promise<void> {
+    this.#loop = this.#run()
+  }
+
+  /** Gives the lease back, so that another need not wait for it to run out. */
+  async stop({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+    if (!this.#isLeader) return
+    this.#lose('stopping')
+    await this.#release(signal).catch((error) => this.#options.log.info('the lease could not be given back', { error }))
+  }
+
+  get isLeader(): boolean {
+    return this.#isLeader
+  }
+
+  health(): Health {
+    const holder = this.#observed?.spec.holderIdentity
+    const message = this.#isLeader ? 'leading' : `waiting; the leader is ${holder || 'not known'}`
+    return { level: 'ok', message, sinceMs: 0 }
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      await this.#attempt()
+      await sleep(this.#timing.retryMs, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  async #attempt(): Promise<void> {
+    const startedMs = performance.now()
+    const deadline = AbortSignal.timeout(this.#timing.renewDeadlineMs)
+    try {
+      const isHeld = await this.#acquireOrRenew(AbortSignal.any([this.#stopping.signal, deadline]))
+      if (isHeld) this.#lead(startedMs)
+      else if (this.#isLeader) this.#lose('another process holds the lease')
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) this.#options.log.debug('the lease was not written', { error })
+    }
+  }
+
+  async #acquireOrRenew(signal: AbortSignal): Promise<boolean> {
+    const { identity, lock } = this.#options
+    const held = await lock.read(signal)
+    if (held === undefined) {
+      this.#observe(await lock.create(this.#claim(undefined), signal))
+      return true
+    }
+    this.#observe(held)
+    const isOurs = held.spec.holderIdentity === identity
+    const isFree = held.spec.holderIdentity === '' || performance.now() - this.#observedMs >= this.#timing.leaseMs
+    if (!isOurs && !isFree) return false
+    this.#observe(await lock.replace(held, this.#claim(held.spec), signal))
+    return true
+  }
+
+  #observe(held: HeldLease): void {
+    if (held.resourceVersion === this.#observed?.resourceVersion) return
+    this.#observed = held
+    this.#observedMs = performance.now()
+  }
+
+  #claim(current: LeaseSpec | undefined): LeaseSpec {
+    const { identity } = this.#options
+    const now = microTime(new Date())
+    const isOurs = current?.holderIdentity === identity
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(this.#timing.leaseMs / 1000),
+      acquireTime: isOurs ? current.acquireTime : now,
+      renewTime: now,
+      leaseTransitions: current === undefined ? 0 : current.leaseTransitions + (isOurs ? 0 : 1),
+    }
+  }
+
+  /** The time left counts from before the request: others may have seen the renewal that early. */
+  #lead(renewedMs: number): void {
+    clearTimeout(this.#giveUp)
+    const leftMs = this.#timing.renewDeadlineMs - (performance.now() - renewedMs)
+    this.#giveUp = setTimeout(() => this.#lose('the lease could not be renewed in time'), leftMs)
+    if (this.#isLeader) return
+    this.#isLeader = true
+    this.#options.log.info('leading', { identity: this.#options.identity })
+    this.#options.onStarted()
+  }
+
+  #lose(because: string): void {
+    clearTimeout(this.#giveUp)
+    if (!this.#isLeader) return
+    this.#isLeader = false
+    this.#options.log.warn('no longer leading', { because })
+    this.#options.onStopped()
+  }
+
+  async #release(signal: AbortSignal): Promise<void> {
+    const { lock, identity } = this.#options
+    const held = await lock.read(signal)
+    if (held?.spec.holderIdentity !== identity) return
+    await lock.replace(held, { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1 }, signal)
+  }
+}
+
+/** RFC 3339 with microseconds, as `renewTime` wants it. */
+function microTime(date: Date): string {
+  return date.toISOString().replace('Z', '000Z')
+}

@@ -1,0 +1,102 @@
+import type { Metrics } from '../../observe/index.ts'
+
+/** What a scrape asks of a queue. */
+export interface QueueState {
+  /** Keys that wait for a worker. */
+  depth(): number
+  /** How long each key that is being worked on has been, in ms. */
+  unfinishedMs(): readonly number[]
+}
+
+export interface QueueMetrics {
+  countAdd(): void
+  countRetry(): void
+  observeWait(durationMs: number): void
+  observeWork(durationMs: number): void
+}
+
+export type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error'
+
+export interface ControllerMetrics {
+  /** A queue that starts again under the same name takes its former self's place. */
+  queue(name: string, state: QueueState): QueueMetrics
+  countReconcile(controller: string, result: ReconcileResult): void
+  setLeader(lease: string, isLeader: boolean): void
+}
+
+/** From 10 ns to 10 s by tens, as dashboards of client-go's queues expect. */
+const queueBuckets = Array.from({ length: 10 }, (_, index) => 10 ** (index - 8))
+
+/** The names are those of client-go and Kubernetes' controller manager where they have the same figure. */
+export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
+  const states = new Map<string, QueueState>()
+  collectQueueStates(metrics, states)
+  const createQueueMetrics = queueCounters(metrics)
+  const reconciles = metrics.counter({
+    name: 'controller_reconcile_total',
+    help: 'Reconciliations by controller and result: success, requeue, conflict or error.',
+    labels: ['controller', 'result'],
+  })
+  const leader = metrics.gauge({
+    name: 'leader_election_master_status',
+    help: 'Whether this process holds the lease: 1 or 0.',
+    labels: ['name'],
+  })
+  return {
+    queue: (name, state) => {
+      states.set(name, state)
+      return createQueueMetrics(name)
+    },
+    countReconcile: (controller, result) => reconciles.add(1, { controller, result }),
+    setLeader: (name, isLeader) => leader.set(isLeader ? 1 : 0, { name }),
+  }
+}
+
+function queueCounters(metrics: Metrics): (name: string) => QueueMetrics {
+  const labels = ['name'] as const
+  const adds = metrics.counter({ name: 'workqueue_adds_total', help: 'Keys added to the queue.', labels })
+  const retries = metrics.counter({ name: 'workqueue_retries_total', help: 'Keys that are tried again.', labels })
+  const waits = metrics.histogram({
+    name: 'workqueue_queue_duration_seconds',
+    help: 'How long a key waits before it is worked on, in seconds.',
+    labels,
+    buckets: queueBuckets,
+  })
+  const works = metrics.histogram({
+    name: 'workqueue_work_duration_seconds',
+    help: 'How long the work on a key takes, in seconds.',
+    labels,
+    buckets: queueBuckets,
+  })
+  return (name) => ({
+    countAdd: () => adds.add(1, { name }),
+    countRetry: () => retries.add(1, { name }),
+    observeWait: (durationMs) => waits.observe(durationMs / 1000, { name }),
+    observeWork: (durationMs) => works.observe(durationMs / 1000, { name }),
+  })
+}
+
+function collectQueueStates(metrics: Metrics, states: ReadonlyMap<string, QueueState>): void {
+  const collect = (read: (state: QueueState) => number) => () =>
+    Array.from(states, ([name, state]) => ({ value: read(state), labels: { name } }))
+  metrics.collectedGauge(
+    { name: 'workqueue_depth', help: 'Keys that wait to be worked on.', labels: ['name'] },
+    collect((state) => state.depth()),
+  )
+  metrics.collectedGauge(
+    {
+      name: 'workqueue_unfinished_work_seconds',
+      help: 'How long the work in progress has taken so far, all keys together, in seconds.',
+      labels: ['name'],
+    },
+    collect((state) => state.unfinishedMs().reduce((sum, ms) => sum + ms, 0) / 1000),
+  )
+  metrics.collectedGauge(
+    {
+      name: 'workqueue_longest_running_processor_seconds',
+      help: 'How long the oldest work in progress has taken so far, in seconds.',
+      labels: ['name'],
+    },
+    collect((state) => Math.max(0, ...state.unfinishedMs()) / 1000),
+  )
+}

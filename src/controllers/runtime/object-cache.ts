@@ -1,0 +1,175 @@
+import {
+  type ApiClient,
+  Informer,
+  type InformerHandler,
+  type InformerTiming,
+  type WireObject,
+} from '../../client/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
+import { compareResourceVersions } from '../../model/resource-version.ts'
+import type { Logger } from '../../observe/index.ts'
+import { ObjectIndex } from './object-index.ts'
+import { type CachedObject, keyOf, type ResourceType } from './resource-type.ts'
+
+/** One of the two is always there: created without `old`, deleted without `next`. */
+export interface Change<T> {
+  readonly old: T | undefined
+  readonly next: T | undefined
+}
+
+export type ChangeHandler<T> = (change: Change<T>) => void
+
+export interface CacheOptions<T extends CachedObject> {
+  readonly client: ApiClient
+  readonly type: ResourceType<T>
+  readonly log: Logger
+  readonly timing?: Partial<InformerTiming>
+}
+
+/**
+ * All objects of a resource as the API server has them, or newer: what this process wrote is noted at once (`note`), and older
+ * news of the same object is then ignored. An object that cannot be read is left out with a warning.
+ */
+export class ObjectCache<T extends CachedObject> implements Component, InformerHandler {
+  readonly name: string
+  readonly #options: CacheOptions<T>
+  readonly #informer: Informer
+  readonly #objects = new Map<string, T>()
+  readonly #indexes: ObjectIndex<T>[] = []
+  readonly #handlers = new Set<ChangeHandler<T>>()
+  /** The newest version the server has told of. */
+  #seenVersion = '0'
+  #hasSynced = false
+
+  constructor(options: CacheOptions<T>) {
+    this.name = `cache-${options.type.resource.resource}`.slice(0, 30)
+    this.#options = options
+    this.#informer = new Informer({
+      client: options.client,
+      collection: { resource: options.type.resource },
+      handler: this,
+      log: options.log,
+      ...(options.timing !== undefined && { timing: options.timing }),
+    })
+  }
+
+  /** Resolves when the first list is in the cache. */
+  async start(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#informer.start(scope)
+  }
+
+  async stop(): Promise<void> {
+    await this.#informer.stop()
+  }
+
+  health(): Health {
+    return this.#informer.health()
+  }
+
+  get hasSynced(): boolean {
+    return this.#hasSynced
+  }
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  /** By `namespace/name`, or by name for what has no namespace. */
+  get(key: string): T | undefined {
+    return this.#objects.get(key)
+  }
+
+  /** Of all namespaces; see `addIndex` for anything narrower. */
+  list(): Iterable<T> {
+    return this.#objects.values()
+  }
+
+  addIndex(valuesOf: (object: T) => Iterable<string>): ObjectIndex<T> {
+    const index = new ObjectIndex(valuesOf)
+    for (const object of this.#objects.values()) index.change(undefined, object)
+    this.#indexes.push(index)
+    return index
+  }
+
+  /** Tells of everything there is as created, then of each change; the function it returns ends that. */
+  onChange(handler: ChangeHandler<T>): () => void {
+    this.#handlers.add(handler)
+    for (const next of [...this.#objects.values()]) handler({ old: undefined, next })
+    return () => this.#handlers.delete(handler)
+  }
+
+  /** Takes the server's answer to a write of ours, unless a watch was faster. */
+  note(written: unknown): T {
+    const object = this.#options.type.schema.parse(written)
+    if (compareResourceVersions(object.metadata.resourceVersion, this.#seenVersion) > 0) this.#upsert(object)
+    return object
+  }
+
+  /** Called by the informer, as are the next two. */
+  async onReplace(items: readonly WireObject[], resourceVersion: string): Promise<void> {
+    const slice = new TimeSlice()
+    const listed = new Set<string>()
+    for (const item of items) {
+      listed.add(keyOf(item))
+      this.#take(item)
+      if (slice.spent) await slice.pause()
+    }
+    for (const [key, object] of this.#objects) {
+      if (!listed.has(key) && compareResourceVersions(object.metadata.resourceVersion, resourceVersion) <= 0) {
+        this.#remove(key)
+      }
+    }
+    this.#seenVersion = resourceVersion
+    this.#hasSynced = true
+  }
+
+  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject, resourceVersion: string): void {
+    this.#seenVersion = resourceVersion
+    if (type !== 'DELETED') this.#take(object)
+    else if (!this.#holdsNewer(object)) this.#remove(keyOf(object))
+  }
+
+  onProgress(resourceVersion: string): void {
+    this.#seenVersion = resourceVersion
+  }
+
+  #take(item: WireObject): void {
+    if (this.#holdsNewer(item)) return
+    const parsed = this.#options.type.schema.safeParse(item)
+    if (parsed.success) {
+      this.#upsert(parsed.data)
+      return
+    }
+    const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'unknown' }
+    const object = `${this.#options.type.kind} ${keyOf(item)}`
+    this.#options.log.warn('an object that cannot be read is left out', { object, field: path.join('.'), message })
+    this.#remove(keyOf(item))
+  }
+
+  /** Also true for the very version that is held. */
+  #holdsNewer(item: WireObject): boolean {
+    const held = this.#objects.get(keyOf(item))?.metadata.resourceVersion
+    return held !== undefined && compareResourceVersions(held, item.metadata.resourceVersion) >= 0
+  }
+
+  #upsert(next: T): void {
+    const key = keyOf(next)
+    const old = this.#objects.get(key)
+    if (old && compareResourceVersions(old.metadata.resourceVersion, next.metadata.resourceVersion) >= 0) return
+    this.#objects.set(key, next)
+    this.#tell({ old, next })
+  }
+
+  #remove(key: string): void {
+    const old = this.#objects.get(key)
+    if (old === undefined) return
+    this.#objects.delete(key)
+    this.#tell({ old, next: undefined })
+  }
+
+  #tell(change: Change<T>): void {
+    for (const index of this.#indexes) index.change(change.old, change.next)
+    for (const handler of this.#handlers) handler(change)
+  }
+}

@@ -1,0 +1,55 @@
+import { type CachedObject, keyOf } from './resource-type.ts'
+
+/** Finds the objects of a cache by what a function says of them. */
+export class ObjectIndex<T extends CachedObject> {
+  readonly #valuesOf: (object: T) => Iterable<string>
+  readonly #buckets = new Map<string, Map<string, T>>()
+
+  constructor(valuesOf: (object: T) => Iterable<string>) {
+    this.#valuesOf = valuesOf
+  }
+
+  get(value: string): readonly T[] {
+    return [...(this.#buckets.get(value)?.values() ?? [])]
+  }
+
+  count(value: string): number {
+    return this.#buckets.get(value)?.size ?? 0
+  }
+
+  /** Called by the cache alone. */
+  change(old: T | undefined, next: T | undefined): void {
+    if (old !== undefined) this.#remove(old)
+    if (next !== undefined) this.#insert(next)
+  }
+
+  #remove(object: T): void {
+    for (const value of this.#valuesOf(object)) {
+      const bucket = this.#buckets.get(value)
+      bucket?.delete(keyOf(object))
+      if (bucket?.size === 0) this.#buckets.delete(value)
+    }
+  }
+
+  #insert(object: T): void {
+    for (const value of this.#valuesOf(object)) {
+      const bucket = this.#buckets.get(value) ?? new Map<string, T>()
+      bucket.set(keyOf(object), object)
+      this.#buckets.set(value, bucket)
+    }
+  }
+}
+
+/** Values for an index by owner: the uid of each. */
+export function ownerUids({ metadata }: CachedObject): Iterable<string> {
+  return (metadata.ownerReferences ?? []).map(({ uid }) => uid)
+}
+
+/** Values for an index by label: `namespace/key=value` of each. */
+export function labelTerms({ metadata }: CachedObject): Iterable<string> {
+  return Object.entries(metadata.labels ?? {}).map(([key, value]) => labelTerm(metadata.namespace, key, value))
+}
+
+export function labelTerm(namespace: string | undefined, key: string, value: string): string {
+  return `${namespace ?? ''}/${key}=${value}`
+}

@@ -1,0 +1,78 @@
+import { type ApiClient, ApiError, type ObjectRef, type Patch } from '../../client/index.ts'
+import type { ApiObject } from '../../model/api-object.ts'
+import type { ObjectCache } from './object-cache.ts'
+import type { CachedObject, ResourceType } from './resource-type.ts'
+
+/** The fields of an object beside kind and metadata. */
+export type ObjectFields = Readonly<Record<string, unknown>>
+
+/** Metadata as it is sent; with a resourceVersion an update holds only if nobody wrote since. */
+export interface WrittenMetadata {
+  readonly name?: string | undefined
+  readonly namespace?: string | undefined
+  readonly [field: string]: unknown
+}
+
+interface Named {
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string | undefined
+    readonly uid?: string
+    readonly resourceVersion?: string
+  }
+}
+
+/** Writes objects of one resource; what the server answers is in the cache when the call resolves. Throws ApiError. */
+export class ObjectWriter<T extends CachedObject> {
+  readonly #client: ApiClient
+  readonly #type: ResourceType<T>
+  readonly #cache: ObjectCache<T>
+
+  constructor(client: ApiClient, type: ResourceType<T>, cache: ObjectCache<T>) {
+    this.#client = client
+    this.#type = type
+    this.#cache = cache
+  }
+
+  async create(metadata: WrittenMetadata, fields: ObjectFields, signal: AbortSignal): Promise<T> {
+    const { resource } = this.#type
+    const { namespace } = metadata
+    const collection = namespace === undefined ? { resource } : { resource, namespace }
+    return this.#cache.note(await this.#client.create(collection, this.#body(metadata, fields), { signal }))
+  }
+
+  /** Replaces all of the object but its status. */
+  async update(metadata: WrittenMetadata & { name: string }, fields: ObjectFields, signal: AbortSignal): Promise<T> {
+    return this.#cache.note(
+      await this.#client.update(this.#ref({ metadata }), this.#body(metadata, fields), { signal }),
+    )
+  }
+
+  async patch(object: Named, patch: Patch, signal: AbortSignal, subresource?: string): Promise<T> {
+    return this.#cache.note(await this.#client.patch(this.#ref(object, subresource), patch, { signal }))
+  }
+
+  /** An object that is gone already counts as deleted. */
+  async delete(object: Named, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.delete(this.#ref(object), { signal })
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not-found') throw error
+    }
+  }
+
+  #ref({ metadata: { name, namespace } }: Named, subresource?: string): ObjectRef {
+    return {
+      resource: this.#type.resource,
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(subresource !== undefined && { subresource }),
+    }
+  }
+
+  #body(metadata: WrittenMetadata, fields: ObjectFields): ApiObject {
+    const { apiVersion, kind } = this.#type
+    // The name may be for the server to generate.
+    return { apiVersion, kind, metadata, ...fields } as ApiObject
+  }
+}

@@ -1,0 +1,173 @@
+import { Backoff } from '../../loop/backoff.ts'
+import { orAborted } from '../../loop/deadline.ts'
+import type { QueueMetrics, QueueState } from './metrics.ts'
+import { TokenBucket } from './token-bucket.ts'
+
+/** `againInMs`: the work is done for now and the key comes back after that time. */
+export type WorkResult = { readonly againInMs: number } | undefined
+
+export type Work = (key: string, scope: { signal: AbortSignal }) => Promise<WorkResult>
+
+export interface QueueTiming {
+  readonly backoffBaseMs: number
+  readonly backoffMaxMs: number
+  /** Retries of all keys together. */
+  readonly retriesPerSecond: number
+  readonly retryBurst: number
+}
+
+const defaultTiming: QueueTiming = { backoffBaseMs: 20, backoffMaxMs: 60_000, retriesPerSecond: 50, retryBurst: 500 }
+
+export interface WorkQueueOptions {
+  readonly workers: number
+  readonly work: Work
+  /** Told of each failure before the key's retry is set. */
+  readonly onFailure: (key: string, error: unknown, retryInMs: number) => void
+  readonly createMetrics: (state: QueueState) => QueueMetrics
+  readonly timing?: Partial<QueueTiming>
+}
+
+/**
+ * Keys that wait to be worked on, each at most once; a key is never worked on twice at a time, and one that is added meanwhile comes again.
+ * A failed key is retried after its own growing delay. Lives once: after `stop` nothing is taken any more.
+ */
+export class WorkQueue implements QueueState {
+  readonly #options: WorkQueueOptions
+  readonly #timing: QueueTiming
+  readonly #metrics: QueueMetrics
+  readonly #bucket: TokenBucket
+  readonly #stopping = new AbortController()
+  readonly #running = new AbortController()
+  /** By key since when; the oldest is worked on first. */
+  readonly #waiting = new Map<string, number>()
+  /** By key since when. */
+  readonly #working = new Map<string, number>()
+  readonly #runs = new Set<Promise<void>>()
+  readonly #addedMeanwhile = new Set<string>()
+  readonly #timers = new Map<string, { readonly dueMs: number; readonly timer: NodeJS.Timeout }>()
+  readonly #backoffs = new Map<string, Backoff>()
+  #isPumpDue = false
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options
+    this.#timing = { ...defaultTiming, ...options.timing }
+    this.#metrics = options.createMetrics(this)
+    const { retriesPerSecond, retryBurst } = this.#timing
+    this.#bucket = new TokenBucket({ perSecond: retriesPerSecond, burst: retryBurst })
+  }
+
+  /** The work begins after the current turn of the event loop; a delay the key was under ends. */
+  add(key: string): void {
+    if (this.#stopping.signal.aborted) return
+    this.#metrics.countAdd()
+    if (this.#working.has(key)) this.#addedMeanwhile.add(key)
+    else this.#wait(key)
+  }
+
+  /** The earlier of two delays holds. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#stopping.signal.aborted) return
+    const dueMs = performance.now() + delayMs
+    const current = this.#timers.get(key)
+    if (current !== undefined && current.dueMs <= dueMs) return
+    this.#endDelay(key)
+    this.#timers.set(key, { dueMs, timer: setTimeout(() => this.add(key), delayMs) })
+  }
+
+  /** The next failure of the key is its first again. */
+  forget(key: string): void {
+    this.#backoffs.delete(key)
+  }
+
+  depth(): number {
+    return this.#waiting.size
+  }
+
+  unfinishedMs(): readonly number[] {
+    const nowMs = performance.now()
+    return Array.from(this.#working.values(), (sinceMs) => nowMs - sinceMs)
+  }
+
+  /** Keys whose last attempt failed. */
+  get failing(): number {
+    return this.#backoffs.size
+  }
+
+  /** Nothing waits, is worked on or under a delay. */
+  get isIdle(): boolean {
+    return this.#waiting.size + this.#working.size + this.#timers.size === 0
+  }
+
+  /** Drops what waits and lets what runs finish; when the signal aborts the work's own signal does. */
+  async stop({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#stopping.abort()
+    for (const key of [...this.#timers.keys()]) this.#endDelay(key)
+    this.#waiting.clear()
+    const abortWork = () => this.#running.abort(signal.reason)
+    if (signal.aborted) abortWork()
+    signal.addEventListener('abort', abortWork, { once: true })
+    const running = Promise.all(this.#runs)
+    await orAborted(running, signal)
+      .catch(() => {})
+      .finally(() => signal.removeEventListener('abort', abortWork))
+  }
+
+  #wait(key: string): void {
+    if (this.#stopping.signal.aborted) return
+    this.#endDelay(key)
+    if (!this.#waiting.has(key)) this.#waiting.set(key, performance.now())
+    this.#pumpSoon()
+  }
+
+  #endDelay(key: string): void {
+    clearTimeout(this.#timers.get(key)?.timer)
+    this.#timers.delete(key)
+  }
+
+  #pumpSoon(): void {
+    if (this.#isPumpDue) return
+    this.#isPumpDue = true
+    setImmediate(() => {
+      this.#isPumpDue = false
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    for (const [key, sinceMs] of this.#waiting) {
+      if (this.#working.size >= this.#options.workers) return
+      this.#waiting.delete(key)
+      this.#metrics.observeWait(performance.now() - sinceMs)
+      this.#working.set(key, performance.now())
+      const run = this.#workOn(key)
+      this.#runs.add(run)
+      void run.finally(() => this.#runs.delete(run))
+    }
+  }
+
+  async #workOn(key: string): Promise<void> {
+    const startedMs = performance.now()
+    try {
+      const result = await this.#options.work(key, { signal: this.#running.signal })
+      this.forget(key)
+      if (result !== undefined) this.addAfter(key, result.againInMs)
+    } catch (error) {
+      this.#retry(key, error)
+    }
+    this.#metrics.observeWork(performance.now() - startedMs)
+    this.#working.delete(key)
+    if (this.#addedMeanwhile.delete(key)) this.#wait(key)
+    this.#pumpSoon()
+  }
+
+  #retry(key: string, error: unknown): void {
+    if (this.#stopping.signal.aborted) return
+    const { backoffBaseMs, backoffMaxMs } = this.#timing
+    const backoff = this.#backoffs.get(key) ?? new Backoff({ baseMs: backoffBaseMs, maxMs: backoffMaxMs })
+    this.#backoffs.set(key, backoff)
+    const delayMs = Math.max(backoff.nextDelayMs(), this.#bucket.reserve())
+    this.#metrics.countRetry()
+    this.#options.onFailure(key, error, delayMs)
+    this.addAfter(key, delayMs)
+  }
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LeaderElection } from '../../../../src/controllers/runtime/leader-election.ts'
+import type { HeldLease, LeaseLock, LeaseSpec } from '../../../../src/controllers/runtime/lease-lock.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+import { until } from '../../../helpers/until.ts'
+
+const forever = { signal: new AbortController().signal }
+const quick = { leaseMs: 150, renewDeadlineMs: 100, retryMs: 20 }
+
+/** One lease with compare-and-swap, as the API keeps it; `away` makes every request fail. */
+class MemoryLock implements LeaseLock {
+  held: HeldLease | undefined
+  away = false
+
+  async read(): Promise<HeldLease | undefined> {
+    this.#assertThere()
+    return this.held
+  }
+
+  async create(spec: LeaseSpec): Promise<HeldLease> {
+    this.#assertThere()
+    assert.equal(this.held, undefined, 'the lease exists')
+    return this.#store(spec)
+  }
+
+  async replace(held: HeldLease, spec: LeaseSpec): Promise<HeldLease> {
+    this.#assertThere()
+    assert.equal(held.resourceVersion, this.held?.resourceVersion, 'conflict')
+    return this.#store(spec)
+  }
+
+  #assertThere(): void {
+    if (this.away) throw new Error('the API is away')
+  }
+
+  #store(spec: LeaseSpec): HeldLease {
+    this.held = { resourceVersion: String(Number(this.held?.resourceVersion ?? 0) + 1), spec }
+    return this.held
+  }
+}
+
+function createCandidate(lock: LeaseLock, identity: string, notes: string[] = []): LeaderElection {
+  return new LeaderElection({
+    lock,
+    identity,
+    onStarted: () => notes.push(`${identity} starts`),
+    onStopped: () => notes.push(`${identity} stops`),
+    log: silentLogger,
+    timing: quick,
+  })
+}
+
+describe('leader election', () => {
+  test('one of two leads; when it gives the lease back the other takes over without waiting for it to run out', async () => {
+    const lock = new MemoryLock()
+    const notes: string[] = []
+    const [one, two] = [createCandidate(lock, 'one', notes), createCandidate(lock, 'two', notes)]
+    await one.start()
+    await until('one leads', () => one.isLeader)
+    await two.start()
+    await sleep(quick.leaseMs * 2)
+    assert.equal(two.isLeader, false)
+    await one.stop(forever)
+    assert.equal(lock.held?.spec.holderIdentity, '')
+    await until('two leads', () => two.isLeader, quick.leaseMs)
+    assert.deepEqual(notes, ['one starts', 'one stops', 'two starts'])
+    assert.equal(lock.held?.spec.leaseTransitions, 1)
+    await two.stop(forever)
+  })
+
+  test('a lease that is not renewed is taken after its time, counted by our own clock', async () => {
+    const lock = new MemoryLock()
+    const ancient = '2001-01-01T00:00:00.000000Z'
+    await lock.create({
+      holderIdentity: 'dead',
+      leaseDurationSeconds: 1,
+      acquireTime: ancient,
+      renewTime: ancient,
+      leaseTransitions: 4,
+    })
+    const candidate = createCandidate(lock, 'alive')
+    const startedMs = performance.now()
+    await candidate.start()
+    await until('it leads', () => candidate.isLeader)
+    assert.ok(performance.now() - startedMs >= quick.leaseMs - 1, 'the old renewTime alone says nothing')
+    assert.equal(lock.held?.spec.leaseTransitions, 5)
+    await candidate.stop(forever)
+  })
+
+  test('a leader that cannot renew stops before its lease runs out for others', async () => {
+    const lock = new MemoryLock()
+    const notes: string[] = []
+    const leader = createCandidate(lock, 'one', notes)
+    await leader.start()
+    await until('it leads', () => leader.isLeader)
+    const lastRenewal = lock.held?.resourceVersion
+    const awayMs = performance.now()
+    lock.away = true
+    await until('it stops', () => notes.includes('one stops'))
+    assert.ok(performance.now() - awayMs < quick.leaseMs)
+    assert.equal(lock.held?.resourceVersion, lastRenewal)
+    lock.away = false
+    await until('it leads again', () => leader.isLeader)
+    await leader.stop(forever)
+  })
+
+  test('a leader whose lease another took stops at its next look', async () => {
+    const lock = new MemoryLock()
+    const notes: string[] = []
+    const leader = createCandidate(lock, 'one', notes)
+    await leader.start()
+    await until('it leads', () => leader.isLeader)
+    const { held } = lock
+    assert.ok(held)
+    await lock.replace(held, { ...held.spec, holderIdentity: 'thief' })
+    await until('it stops', () => notes.includes('one stops'))
+    await leader.stop(forever)
+    assert.equal(lock.held?.spec.holderIdentity, 'thief')
+  })
+})
