@@ -8,3 +8,12 @@ export async function until(what: string, condition: () => boolean, timeoutMs = 
     await sleep(5)
   }
 }
+
+/** The same for a condition that has to ask somebody. */
+export async function untilAsync(what: string, condition: () => Promise<boolean>, timeoutMs = 5000): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs
+  while (!(await condition())) {
+    if (performance.now() > deadlineMs) throw new Error(`timed out waiting until ${what}`)
+    await sleep(20)
+  }
+}

@@ -1,8 +1,7 @@
 import type { Component, Health } from '../../loop/component.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { Caches } from './caches.ts'
-import { LeaderElection } from './leader-election.ts'
-import type { LeaseLock } from './lease-lock.ts'
+import { type ElectionOptions, LeaderElection } from './leader-election.ts'
 import type { ControllerMetrics } from './metrics.ts'
 
 export interface ManagerOptions {
@@ -12,7 +11,7 @@ export interface ManagerOptions {
   /** Their caches come from `caches`; each can be started again after it was stopped. */
   readonly controllers: readonly Component[]
   /** Absent: this process acts without asking. */
-  readonly election?: { readonly lock: LeaseLock; readonly identity: string }
+  readonly election?: Pick<ElectionOptions, 'lock' | 'identity' | 'timing'>
   readonly metrics: ControllerMetrics
   readonly log: Logger
 }

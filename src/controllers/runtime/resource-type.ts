@@ -28,7 +28,6 @@ export const metadataSchema = z.looseObject({
 })
 
 export type Metadata = z.output<typeof metadataSchema>
-export type OwnerReference = z.output<typeof ownerReferenceSchema>
 
 /** Any object as a cache holds it. */
 export interface CachedObject {

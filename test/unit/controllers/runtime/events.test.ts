@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiEventRecorder } from '../../../../src/controllers/runtime/events.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+import { startTestServer } from '../../../helpers/api-server.ts'
+import { clientOfServer } from '../../../helpers/controllers.ts'
+import { untilAsync } from '../../../helpers/until.ts'
+
+test('what is told again raises the count of the first Event', async () => {
+  await using server = await startTestServer()
+  const recorder = new ApiEventRecorder(clientOfServer(server), 'test-controller', silentLogger)
+  const subject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'default', uid: 'u1' } }
+  for (let round = 0; round < 3; round++) recorder.record(subject, 'Warning', 'FailedScheduling', 'no node fits')
+  recorder.record(subject, 'Normal', 'Scheduled', 'placed on node-1')
+  const read = async () => (await server.call('GET', '/api/v1/namespaces/default/events')).body.items
+  await untilAsync('all is told', async () => (await read()).some((event: { count: number }) => event.count === 3))
+  const events = await read()
+  assert.deepEqual(
+    // biome-ignore lint/suspicious/noExplicitAny: events as they came
+    events.map((event: any) => [event.type, event.reason, event.count, event.involvedObject.name]).sort(),
+    [
+      ['Normal', 'Scheduled', 1, 'web'],
+      ['Warning', 'FailedScheduling', 3, 'web'],
+    ],
+  )
+})
