@@ -18,6 +18,7 @@ import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/acce
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
 import { type Route, routeRequest } from './route/route.ts'
+import { sendBackup } from './send-backup.ts'
 import { badRequest, internalError, renderFailure, StatusError, unauthorized, unknownPath } from './status.ts'
 import { StoreError } from './store/index.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
@@ -69,6 +70,7 @@ export class RequestHandler {
     authorize(user, attributesOf(route, request.method ?? 'GET', url), this.#parts.authorizers)
     if (route.kind === 'resource') return this.#serveResource(route, this.#contextOf(user), request, response, url)
     assertReadOnly(request)
+    if (route.kind === 'backup') return sendBackup(this.#parts.context.store, response)
     await sendAnswer(request, response, await this.#readPage(route, request, url))
   }
 
@@ -106,7 +108,11 @@ export class RequestHandler {
     })
   }
 
-  async #readPage(route: Exclude<Route, ResourceRoute>, request: IncomingMessage, url: URL): Promise<EncodedAnswer> {
+  async #readPage(
+    route: Exclude<Route, ResourceRoute | { kind: 'backup' }>,
+    request: IncomingMessage,
+    url: URL,
+  ): Promise<EncodedAnswer> {
     const { context, components, metricsText } = this.#parts
     switch (route.kind) {
       case 'health': {

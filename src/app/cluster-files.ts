@@ -2,7 +2,14 @@ import { mkdir } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { bigIntToIp, type Cidr, cidrRange, type Ip, parseIp, unspecifiedIpv4 } from '../model/ip.ts'
-import { type ClusterCa, ensureCertificate, ensureClusterCa, renderKubeconfig, writeSecretFile } from '../pki/index.ts'
+import {
+  type ClusterCa,
+  ensureCertificate,
+  ensureClusterCa,
+  issueCertificate,
+  renderKubeconfig,
+  writeSecretFile,
+} from '../pki/index.ts'
 import type { TlsMaterial } from '../serve/index.ts'
 
 /** Where things stand in the data directory. */
@@ -54,6 +61,29 @@ export async function writeKubeconfigs(identity: ServerIdentity, port: number): 
   const agent = { name: 'agent', commonName: `system:node:${identity.nodeName}`, organizations: ['system:nodes'] }
   await writeKubeconfig(ca, paths.pki, paths.adminKubeconfig, server, admin)
   await writeKubeconfig(ca, paths.pki, paths.agentKubeconfig, server, agent)
+}
+
+/** Whom a kubeconfig is for. */
+export interface KubeconfigOwner {
+  readonly user: string
+  readonly groups: readonly string[]
+  /** `https://host:port` as the owner reaches it. */
+  readonly server: string
+}
+
+/** A kubeconfig with a certificate that is nowhere else; it is a secret. The CA is that of the data directory, made where there is none yet. */
+export async function issueKubeconfig(dataDir: string, { user, groups, server }: KubeconfigOwner): Promise<string> {
+  const ca = await ensureClusterCa(dataPaths(dataDir).pki)
+  const request = { commonName: user, organizations: groups, usages: ['client' as const], days: certificateDays }
+  const { certPem, keyPem } = await issueCertificate(ca, request)
+  return renderKubeconfig({
+    server,
+    caPem: ca.certPem,
+    clientCertPem: certPem,
+    clientKeyPem: keyPem,
+    user,
+    cluster: 'platnet',
+  })
 }
 
 /** The agent's serving certificate: of the cluster's CA where its key is on this machine, else of a CA of the agent's own. */
@@ -109,8 +139,8 @@ function isWildcard(address: Ip): boolean {
   return address === unspecifiedIpv4 || address === '::'
 }
 
-/** Loopback where the server listens everywhere: that address never changes. */
-function serverUrl(bindAddress: Ip, port: number): string {
+/** How this machine reaches the server: loopback where the server listens everywhere: that address never changes. */
+export function serverUrl(bindAddress: Ip, port: number): string {
   const host = isWildcard(bindAddress) ? '127.0.0.1' : bindAddress
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -5,6 +5,8 @@ import { type RunEnd, runAgent, runNode, runServer } from '../app/run.ts'
 import type { CommandName } from '../config/index.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+import { addKubeconfigCommand } from './server-kubeconfig.ts'
+import { addStoreCommands } from './server-store.ts'
 
 const commands = {
   run: { start: runNode, description: 'runs one node: the server, with the agent as a supervised second process' },
@@ -23,9 +25,21 @@ export const addLongRunningCommands: AddCommand = (program, context) => {
 function addOne(program: Command, context: CliContext, name: CommandName): void {
   const { start, description } = commands[name]
   const command = addOptionFlags(program.command(name).description(description), optionGroups, name)
+  if (name === 'server') addServerCommands(command, context)
   command.action(async () => {
     const readOptions = () => loadCommandOptions(command, optionGroups, context, name)
     const end: RunEnd = await start(await createContext(readOptions, context.env, process.stdout))
     if (end === 'forced') context.finish(exitCodes.failure)
   })
+}
+
+/** They take the options of `platnet server` itself, which is the parent that reads them. */
+function addServerCommands(server: Command, context: CliContext): void {
+  const readOptions = () => loadCommandOptions(server, optionGroups, context, 'server')
+  const readStore = async () => {
+    const { app, api } = (await readOptions()).values
+    return { dataDir: app.dataDir, dialect: api.dialect }
+  }
+  addKubeconfigCommand(server, context, readOptions)
+  addStoreCommands(server, context, readStore)
 }

@@ -62,6 +62,11 @@ export class ApiClient {
     return this.#json({ method: 'GET', path }, options)
   }
 
+  /** A file of the server, whatever its size, handed over as it comes. */
+  download<T>(path: string, consume: (chunks: AsyncIterable<Buffer>) => Promise<T>): Promise<T> {
+    return this.stream(path, {}, { timeoutMs: this.#timeoutMs, bounds: 'silence' }, consume)
+  }
+
   /** A GET whose body is consumed as it comes: lists and watches. A status other than 200 throws. */
   stream<T>(
     path: string,

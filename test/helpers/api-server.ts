@@ -9,6 +9,7 @@ import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
 import { parseCidr, parseIp } from '../../src/model/ip.ts'
 import { silentLogger } from '../../src/observe/index.ts'
+import type { TlsMaterial } from '../../src/serve/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 
 export const testToken = 'a-token-for-tests'
@@ -48,6 +49,9 @@ export interface TestServerOptions {
   readonly dialect?: DialectName
   readonly serviceCidr?: string
   readonly nodePortRange?: { first: number; last: number }
+  /** Instead of one in memory, with certificates for it; closed with the server. */
+  readonly store?: Store
+  readonly tls?: TlsMaterial
   readonly tokens?: readonly StaticToken[]
   readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
 }
@@ -63,7 +67,7 @@ const storeComponent: Component = {
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const authority = await createAuthority()
   const { certPem, keyPem } = await authority.issue('server')
-  const store = openMemoryStore({ log: silentLogger })
+  const store = options.store ?? openMemoryStore({ log: silentLogger })
   const serviceCidr = parseCidr(options.serviceCidr ?? '10.96.0.0/12')
   const bindAddress = parseIp('127.0.0.1')
   assert.ok(serviceCidr && bindAddress)
@@ -72,7 +76,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     dialect: createDialect(options.dialect ?? 'kubernetes'),
     serviceCidr,
     nodePortRange: options.nodePortRange ?? { first: 30000, last: 32767 },
-    tls: { certificate: certPem, key: keyPem, clientCa: authority.certPem },
+    tls: options.tls ?? { certificate: certPem, key: keyPem, clientCa: authority.certPem },
     bindAddress,
     port: 0,
     staticTokens: [
@@ -91,7 +95,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     host: '127.0.0.1',
     port,
     agent: call.tls === undefined ? agent : false,
-    ca: authority.certPem,
+    ca: options.tls?.clientCa ?? authority.certPem,
     ...call.tls,
     headers: {
       ...(call.token === null ? {} : { authorization: `Bearer ${call.token ?? testToken}` }),

@@ -13,6 +13,7 @@ export type Route =
   | { readonly kind: 'version' }
   | { readonly kind: 'health'; readonly endpoint: HealthEndpoint; readonly component: string | undefined }
   | { readonly kind: 'metrics' }
+  | { readonly kind: 'backup' }
   | { readonly kind: 'unknown' }
 
 /** What a request is about, from its method and URL alone. Throws a 405 for a method that its path does not have. */
@@ -25,6 +26,7 @@ export function routeRequest(registry: Registry, method: string, url: URL): Rout
   if (first === 'version') return readOnly(path, { kind: 'version' })
   if (first === 'metrics') return readOnly(path, { kind: 'metrics' })
   if (first === 'openapi') return { kind: 'openapi', path: path.slice(1) }
+  if (first === 'platnet' && path[1] === 'backup' && path.length === 2) return { kind: 'backup' }
   if (first !== 'api' && first !== 'apis') return { kind: 'unknown' }
   const versionDepth = first === 'api' ? 2 : 3
   if (path.length <= versionDepth) return { kind: 'discovery', path }

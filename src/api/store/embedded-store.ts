@@ -89,6 +89,10 @@ export class EmbeddedStore implements Store {
     return this.#watchers.add(prefix, afterRevision, this.#state.since(afterRevision), onEvents)
   }
 
+  async backup(path: string): Promise<void> {
+    await this.#journal.copyTo(path)
+  }
+
   async compact(revision: number): Promise<void> {
     this.#assertWritable()
     if (revision <= this.#state.compactRevision) return

@@ -1,3 +1,4 @@
+export { backUpFile, restoreFile } from './backup.ts'
 export type { CommitReport } from './commit-queue.ts'
 export { HistoryKeeper } from './history-keeper.ts'
 export { openMemoryStore, openStore } from './open-store.ts'

@@ -1,3 +1,4 @@
+import { StoreError } from './store-error.ts'
 import type { CommitRecord } from './versioned-keys.ts'
 
 /** Where commits become durable. */
@@ -6,6 +7,8 @@ export interface Journal {
   append(group: readonly CommitRecord[]): Promise<void>
   /** Drops what no revision from `revision` on can show, and remembers it as the compact revision. */
   compact(revision: number): Promise<void>
+  /** A copy of all that is durable at one moment, in a file that is not there yet. */
+  copyTo(path: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -13,6 +16,9 @@ export interface Journal {
 export const forgetfulJournal: Journal = {
   append: async () => {},
   compact: async () => {},
+  copyTo: async () => {
+    throw new StoreError('backup-failed', 'a store in memory has no file to back up')
+  },
   close: async () => {},
 }
 

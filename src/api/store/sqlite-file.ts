@@ -1,9 +1,11 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { DialectName } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
 import type { JournalRow } from './journal.ts'
 import { toStoreError } from './sqlite-error.ts'
 import { type MetaName, prepareSchema, readMeta, writeMeta } from './sqlite-schema.ts'
+import { StoreError } from './store-error.ts'
 
 /** How long another process that is just ending may keep the lock. */
 const lockTimeoutMs = 500
@@ -79,6 +81,34 @@ export class SqliteFile {
     })
     const isDone = last === undefined || Number(last['revision']) > revision
     return { nextSeq: isDone ? undefined : lastSeq + 1 }
+  }
+
+  /** Reads every page. Throws StoreError `store-corrupt`. */
+  assertSound(): void {
+    const found = this.#database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
+    if (found !== 'ok') throw new StoreError('store-corrupt', `the database is damaged: ${String(found)}`)
+  }
+
+  /** Whole and free of gaps, as of one moment; what wants to write waits. The file must not be there yet. */
+  copyTo(path: string): void {
+    createPrivateFile(path)
+    try {
+      this.#database.prepare('VACUUM INTO ?').run(path)
+    } catch (thrown) {
+      rmSync(path, { force: true })
+      throw new StoreError('backup-failed', `${path} could not be written: ${describeError(thrown)}`, { cause: thrown })
+    }
+  }
+
+  /**
+   * Goes on at that revision, which must be above every one that was ever given: of what was before, only the state is kept, so that
+   * clients who saw other revisions must list again.
+   */
+  skipTo(revision: number): void {
+    this.#inTransaction(() => {
+      writeMeta(this.#database, 'revision', revision)
+      writeMeta(this.#database, 'compact_revision', revision)
+    })
   }
 
   close(): void {

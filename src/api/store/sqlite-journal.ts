@@ -44,6 +44,10 @@ export class SqliteJournal implements Journal {
     }
   }
 
+  async copyTo(path: string): Promise<void> {
+    await this.#ask('copy', { path })
+  }
+
   async close(): Promise<void> {
     try {
       if (this.#end === undefined) await this.#ask('close', undefined)

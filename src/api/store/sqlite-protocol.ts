@@ -15,6 +15,7 @@ export interface SqliteCalls {
     readonly ask: { readonly revision: number; readonly fromSeq: number }
     readonly answer: CompactStep
   }
+  readonly copy: { readonly ask: { readonly path: string }; readonly answer: undefined }
   readonly close: { readonly ask: undefined; readonly answer: undefined }
 }
 

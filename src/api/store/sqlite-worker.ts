@@ -31,6 +31,8 @@ function answer(request: SqliteRequest): unknown {
       return file.read(request.ask.fromSeq)
     case 'append':
       return file.append(request.ask.rows)
+    case 'copy':
+      return file.copyTo(request.ask.path)
     case 'compact':
       return file.compact(request.ask.revision, request.ask.fromSeq)
   }

@@ -18,6 +18,9 @@ export type StoreErrorCode =
   /** The database could not be opened at all: missing folder, permission. */
   | 'open-failed'
   | 'dialect-mismatch'
+  | 'backup-failed'
+  /** There is no restoring over what is there, or from what is no backup. */
+  | 'restore-refused'
   /** A newer version of this program wrote the database. */
   | 'schema-too-new'
 

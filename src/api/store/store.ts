@@ -68,6 +68,8 @@ export interface Store {
    * `future-revision` when it has not come that far yet.
    */
   watch(prefix: string, afterRevision: number, onEvents: (events: readonly StoreEvent[]) => void): StoreWatch
+  /** Writes all that is durable at one moment to a file that is not there yet; StoreError `backup-failed`. */
+  backup(path: string): Promise<void>
   /** Forgets history up to and including the revision. */
   compact(revision: number): Promise<void>
   close(): Promise<void>

@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { backUp, restore, type StoreOnDisk } from '../app/back-up.ts'
+import type { CliContext } from './program.ts'
+
+/** `platnet server backup|restore`; `readStore` says which store, from the options of `platnet server`. */
+export function addStoreCommands(server: Command, context: CliContext, readStore: () => Promise<StoreOnDisk>): void {
+  server
+    .command('backup')
+    .description('copies the store to a file, also while the server runs; takes the options of `platnet server`')
+    .argument('<file>')
+    .action(async (file: string) => {
+      await backUp(await readStore(), file)
+      context.stderr.write(`${file} holds the store; it is as secret as the data directory\n`)
+    })
+  server
+    .command('restore')
+    .description('puts a backup in the place of the store; the server must be stopped')
+    .argument('<file>')
+    .option('--force', 'replace a store that is there')
+    .action(async (file: string, { force }: { force?: boolean }) => {
+      const revision = restore(await readStore(), file, force === true)
+      context.stderr.write(`restored; the store goes on at revision ${revision}\n`)
+    })
+}
