@@ -1,10 +1,11 @@
+import { AdminConnection } from '../../test/helpers/admin-connection.ts'
 import { percentile } from '../report.ts'
-import { Connection, configMaps, configMapText } from './connection.ts'
+import { configMaps, configMapText } from './config-maps.ts'
 import type { CreateOrder, LoadResults } from './load-order.ts'
 
 /** So many clients, each with one request under way, until all objects are there. */
 export async function createAll({ access, clients, objects }: CreateOrder): Promise<LoadResults['create']> {
-  const connection = new Connection(access, clients)
+  const connection = new AdminConnection(access, clients)
   const names = Array.from({ length: objects }, (_, index) => `bench-${index}`).values()
   const tookMs: number[] = []
   const client = async () => {

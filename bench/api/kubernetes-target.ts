@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseIp } from '../../src/model/ip.ts'
 import { ensureCertificate, ensureClusterCa, writeSecretFile } from '../../src/pki/index.ts'
+import { AdminConnection } from '../../test/helpers/admin-connection.ts'
 import { type AdminAccess, findFreePort, isReady, residentMiB } from '../../test/helpers/platnet-server.ts'
-import { Connection } from './connection.ts'
 import type { BenchTarget } from './target.ts'
 
 const programs = { apiServer: '.cache/peer/kube-apiserver', etcd: '.cache/peer/etcd-server' }
@@ -48,7 +48,7 @@ function run(dir: string, program: string, flags: readonly string[]): ChildProce
 }
 
 async function hasDefaultNamespace(access: AdminAccess): Promise<boolean> {
-  return new Connection(access, 1).send('GET', '/api/v1/namespaces/default').then(
+  return new AdminConnection(access, 1).send('GET', '/api/v1/namespaces/default').then(
     () => true,
     () => false,
   )

@@ -1,11 +1,12 @@
 import { buffer } from 'node:stream/consumers'
+import { AdminConnection } from '../../test/helpers/admin-connection.ts'
 import { percentile } from '../report.ts'
-import { Connection, configMaps } from './connection.ts'
+import { configMaps } from './config-maps.ts'
 import type { ListOrder, LoadResults } from './load-order.ts'
 
 /** The whole collection, one list after the other; the first is not counted. */
 export async function listAll({ access, times, expectedItems }: ListOrder): Promise<LoadResults['list']> {
-  const connection = new Connection(access, 1)
+  const connection = new AdminConnection(access, 1)
   const found = JSON.parse((await buffer(await connection.open('GET', configMaps))).toString()).items.length
   if (found < expectedItems) throw new Error(`the list holds ${found} of ${expectedItems} objects`)
   const tookMs: number[] = []

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AdminConnection } from '../../test/helpers/admin-connection.ts'
 import { percentile } from '../report.ts'
-import { Connection, configMaps, configMapText } from './connection.ts'
+import { configMaps, configMapText } from './config-maps.ts'
 import type { LoadResults, WatchOrder } from './load-order.ts'
 
 const lineEnd = 10
@@ -8,9 +9,9 @@ const lineEnd = 10
 /** One writer at a steady rate, so many watchers, each of which must see every write. */
 export async function watchWrites(order: WatchOrder): Promise<LoadResults['watch']> {
   const { access, watchers, writes, writesPerSecond } = order
-  const writer = new Connection(access, 1)
+  const writer = new AdminConnection(access, 1)
   await writer.send('POST', configMaps, configMapText('written'))
-  const seenMs = await Promise.all(Array.from({ length: watchers }, () => openWatch(new Connection(access, 1))))
+  const seenMs = await Promise.all(Array.from({ length: watchers }, () => openWatch(new AdminConnection(access, 1))))
   const answeredMs: number[] = []
   const startMs = performance.now()
   for (let count = 0; count < writes; count += 1) {
@@ -26,7 +27,7 @@ export async function watchWrites(order: WatchOrder): Promise<LoadResults['watch
 }
 
 /** The times at which this watcher has seen a line, which is an event; grows while it is open. */
-async function openWatch(connection: Connection): Promise<readonly number[]> {
+async function openWatch(connection: AdminConnection): Promise<readonly number[]> {
   const seenMs: number[] = []
   const query = 'watch=1&fieldSelector=metadata.name%3Dwritten'
   const response = await connection.open('GET', `${configMaps}?${query}`)

@@ -1,20 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
-import type { AdminAccess } from '../../test/helpers/platnet-server.ts'
+import { buffer } from 'node:stream/consumers'
+import type { AdminAccess } from './platnet-server.ts'
 
-export const configMaps = '/api/v1/namespaces/default/configmaps'
-
-/** About 1 KB, as a small Service or ConfigMap is. */
-export function configMapText(name: string): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, labels: { app: 'bench' } },
-    data: { blob: 'x'.repeat(900) },
-  })
+export interface AdminReply {
+  readonly code: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into any answer
+  readonly body: any
 }
 
-export class Connection {
+/** Requests as the administrator over connections that are kept. */
+export class AdminConnection {
   readonly #access: AdminAccess
   readonly #agent: Agent
 
@@ -23,9 +19,17 @@ export class Connection {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections })
   }
 
+  /** The answer's body, parsed, whatever its code. */
+  async call(method: string, path: string, body?: unknown): Promise<AdminReply> {
+    const response = await this.open(method, path, body === undefined ? undefined : JSON.stringify(body))
+    return { code: response.statusCode ?? 0, body: JSON.parse((await buffer(response)).toString()) }
+  }
+
   /** Resolves with the bytes of the body; anything but a 2xx rejects. */
   async send(method: string, path: string, body?: string): Promise<number> {
     const response = await this.open(method, path, body)
+    const { statusCode = 0 } = response
+    if (statusCode < 200 || statusCode > 299) throw new Error(`${method} ${path} was answered with ${statusCode}`)
     let bytes = 0
     for await (const chunk of response) bytes += (chunk as Buffer).length
     return bytes
@@ -35,13 +39,13 @@ export class Connection {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
     const headers = body === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }
     return new Promise((resolve, reject) => {
-      request({ ...this.#access, agent: this.#agent, method, path, headers }, (response) => {
-        const code = response.statusCode ?? 0
-        if (code >= 200 && code < 300) resolve(response)
-        else reject(new Error(`${method} ${path} was answered with ${code}`))
-      })
+      request({ ...this.#access, agent: this.#agent, method, path, headers }, resolve)
         .on('error', reject)
         .end(body)
     })
+  }
+
+  close(): void {
+    this.#agent.destroy()
   }
 }
