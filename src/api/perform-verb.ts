@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
+import type { Json } from '../model/api-object.ts'
 import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
 import { parseDeleteOptions } from './decode/delete-options.ts'
 import { parseGetRevision, parseListOptions } from './decode/query.ts'
-import { assertNotForced, parseApplyOptions, parseWriteOptions } from './decode/write-options.ts'
+import { assertNotForced, parseApplyOptions, parseFieldValidation, parseWriteOptions } from './decode/write-options.ts'
 import type { Route } from './route/route.ts'
 import { applyObject } from './verbs/apply.ts'
 import { createObject } from './verbs/create.ts'
 import { deleteObject } from './verbs/delete.ts'
 import { deleteCollection } from './verbs/delete-collection.ts'
+import { checkBodyFields, type FieldCheck } from './verbs/field-validation.ts'
 import { getObject } from './verbs/get.ts'
 import { listObjects } from './verbs/list.ts'
 import { patchObject } from './verbs/patch.ts'
@@ -25,14 +27,24 @@ export async function performVerb(
 ): Promise<Answer> {
   switch (verb) {
     case 'create':
-      return createObject(context, target, await readObject(request), parseWriteOptions(query, request))
+      return createObject(
+        context,
+        target,
+        await readChecked(context, target, request, query),
+        parseWriteOptions(query, request),
+      )
     case 'get':
       return getObject(context, itemOf(target), parseGetRevision(query))
     case 'list':
     case 'watch':
       return listObjects(context, target, parseListOptions(query))
     case 'update':
-      return replaceObject(context, itemOf(target), await readObject(request), parseWriteOptions(query, request))
+      return replaceObject(
+        context,
+        itemOf(target),
+        await readChecked(context, target, request, query),
+        parseWriteOptions(query, request),
+      )
     case 'patch':
       return performPatch(context, itemOf(target), request, query)
     case 'delete':
@@ -51,9 +63,29 @@ async function performPatch(
   query: URLSearchParams,
 ): Promise<Answer> {
   const patch = await readPatch(request, target.resource.isCustom === true)
-  if (patch.type === 'apply') return applyObject(context, target, patch.body, parseApplyOptions(query))
+  const fieldCheck = fieldCheckOf(context, query)
+  if (patch.type === 'apply') {
+    checkBodyFields(fieldCheck, target.resource, patch)
+    return applyObject(context, target, patch.value, parseApplyOptions(query))
+  }
   assertNotForced(query)
-  return patchObject(context, target, patch, parseWriteOptions(query, request))
+  return patchObject(context, target, patch, { ...parseWriteOptions(query, request), fieldCheck })
+}
+
+/** The object in the body, its fields checked as the request wants it. */
+async function readChecked(
+  context: VerbContext,
+  { resource }: Target,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Json> {
+  const body = await readObject(request)
+  checkBodyFields(fieldCheckOf(context, query), resource, body)
+  return body.value
+}
+
+function fieldCheckOf({ warn = () => undefined }: VerbContext, query: URLSearchParams): FieldCheck {
+  return { validation: parseFieldValidation(query), warn }
 }
 
 function itemOf(target: Target): ItemTarget {

@@ -13,6 +13,7 @@ import { aggregatedContentType } from './discovery/aggregated.ts'
 import { discover } from './discovery/discovery.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
 import { sendAnswer } from './encode/send-answer.ts'
+import { renderWarnings } from './encode/warnings.ts'
 import { InFlight } from './in-flight.ts'
 import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
@@ -103,7 +104,10 @@ export class RequestHandler {
         await watches.serve({ target: { ...route.target, name: undefined }, options, representation }, response)
         return
       }
-      const answer = await performVerb(context, route, request, url.searchParams)
+      const warnings: string[] = []
+      const warned = { ...context, warn: (text: string) => warnings.push(text) }
+      const answer = await performVerb(warned, route, request, url.searchParams)
+      if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
       await sendAnswer(request, response, encodeAnswer(answer, representation, context.now()))
     })
   }

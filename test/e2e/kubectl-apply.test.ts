@@ -109,6 +109,16 @@ describe('kubectl apply, patch and edit', { skip }, () => {
     assert.deepEqual((await get('svc', 'web')).spec.selector, { app: 'other' })
   })
 
+  test('create without further words is strict and names the unknown field', async () => {
+    writeFileSync(join(home, 'unknown.yaml'), configMap('{a: "1"}\ncolour: red').replace('settings', 'strict'))
+    await assert.rejects(
+      kubectl('create', '-f', 'unknown.yaml'),
+      /strict decoding error: unknown field "colour"|unknown field "colour" in/,
+    )
+    writeFileSync(join(home, 'known.yaml'), configMap('{a: "1"}').replace('settings', 'strict'))
+    assert.equal(await kubectl('create', '-f', 'known.yaml'), 'configmap/strict created\n')
+  })
+
   test('diff shows what an apply would change, and changes nothing', async () => {
     writeFileSync(join(home, 'manifest.yaml'), service(82))
     await assert.rejects(kubectl('diff', '-f', 'manifest.yaml'), (thrown: { code?: unknown; stdout?: unknown }) => {

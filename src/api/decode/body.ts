@@ -2,19 +2,19 @@ import type { IncomingMessage } from 'node:http'
 import type { Json } from '../../model/api-object.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from '../status.ts'
 import type { Patch } from '../verbs/patch.ts'
-import { parseJsonBody, parseYamlBody } from './json-text.ts'
+import { type DecodedBody, decodeJson, decodeYaml } from './json-text.ts'
 import { parseProtobufBody } from './protobuf.ts'
 
 /** 3 MiB, as Kubernetes. */
 const maxBodyBytes = 3 * 1024 * 1024
 
-type Decoder = (bytes: Uint8Array) => Json
+type Decoder = (bytes: Uint8Array) => DecodedBody
 
 /** The object formats by media type. */
 const decoders: Readonly<Record<string, Decoder>> = {
-  'application/json': parseJsonBody,
-  'application/yaml': parseYamlBody,
-  'application/vnd.kubernetes.protobuf': parseProtobufBody,
+  'application/json': decodeJson,
+  'application/yaml': decodeYaml,
+  'application/vnd.kubernetes.protobuf': decodeProtobuf,
 }
 
 const patchTypes: Readonly<Record<string, PatchBody['type']>> = {
@@ -25,7 +25,7 @@ const patchTypes: Readonly<Record<string, PatchBody['type']>> = {
 }
 
 /** A patch of the stored object, or the configuration of a server-side apply. */
-export type PatchBody = Patch | { readonly type: 'apply'; readonly body: Json }
+export type PatchBody = Patch | (DecodedBody & { readonly type: 'apply' })
 
 /** Collects the body. Throws a 413 as soon as it is known to be too large. */
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
@@ -41,7 +41,7 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
 }
 
 /** An object in the format that Content-Type names (JSON where it is absent); otherwise a 415. */
-export async function readObject(request: IncomingMessage): Promise<Json> {
+export async function readObject(request: IncomingMessage): Promise<DecodedBody> {
   const decode = decoderOf(request)
   const bytes = await readBody(request)
   if (bytes.length === 0) throw badRequest('the body of the request is empty, expected an object')
@@ -51,7 +51,7 @@ export async function readObject(request: IncomingMessage): Promise<Json> {
 /** Undefined for an empty body. */
 export async function readOptionalObject(request: IncomingMessage): Promise<Json | undefined> {
   const bytes = await readBody(request)
-  return bytes.length === 0 ? undefined : decoderOf(request)(bytes)
+  return bytes.length === 0 ? undefined : decoderOf(request)(bytes).value
 }
 
 /** Custom resources take no strategic merge patch: what their lists are is not known to those who send one. */
@@ -62,7 +62,12 @@ export async function readPatch(request: IncomingMessage, isCustom: boolean): Pr
     throw unsupportedMediaType(Object.keys(patchTypes).filter(isTaken))
   }
   const bytes = await readBody(request)
-  return { type, body: type === 'apply' ? parseYamlBody(bytes) : parseJsonBody(bytes) }
+  return { type, ...(type === 'apply' ? decodeYaml(bytes) : decodeJson(bytes)) }
+}
+
+/** A message of protobuf cannot say a field twice. */
+function decodeProtobuf(bytes: Uint8Array): DecodedBody {
+  return { value: parseProtobufBody(bytes), findDuplicates: () => [] }
 }
 
 function decoderOf(request: IncomingMessage): Decoder {

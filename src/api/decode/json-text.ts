@@ -1,18 +1,46 @@
-import { parse as parseYamlText } from 'yaml'
+import { parse as parseYaml } from 'yaml'
 import type { Json } from '../../model/api-object.ts'
 import { badRequest } from '../status.ts'
+import { findDuplicateFields, findYamlDuplicates } from './duplicate-fields.ts'
 
 /** Deeper than any object of ours, shallow enough that recursion over a body never overflows the stack. */
 const maxDepth = 1_000
+
+/** A body as a value, and what only its text tells. */
+export interface DecodedBody {
+  readonly value: Json
+  /** Each field that stands twice in its object, in the words of an error. */
+  readonly findDuplicates: () => readonly string[]
+}
 
 /** Throws a 400 for text that is not UTF-8, not JSON, or nested too deeply. */
 export function parseJsonBody(bytes: Uint8Array): Json {
   return parseJsonText(decodeUtf8(bytes))
 }
 
-/** kubectl sends JSON where YAML is asked for, and JSON is read much faster; YAML's own braces look the same at first. */
-function isJson(text: string): boolean {
-  return text.startsWith('{"') && text.trimEnd().endsWith('}')
+export function decodeJson(bytes: Uint8Array): DecodedBody {
+  const text = decodeUtf8(bytes)
+  return { value: parseJsonText(text), findDuplicates: () => describeDuplicates(text) }
+}
+
+/** kubectl sends JSON where YAML is asked for; reading it as JSON is much faster. */
+export function decodeYaml(bytes: Uint8Array): DecodedBody {
+  const text = decodeUtf8(bytes)
+  const value = tryJson(text)
+  if (value !== undefined) return { value, findDuplicates: () => describeDuplicates(text) }
+  return { value: parseYamlText(text), findDuplicates: () => findYamlDuplicates(text) }
+}
+
+function describeDuplicates(text: string): readonly string[] {
+  return [...findDuplicateFields(text)].sort().map((path) => `duplicate field ${JSON.stringify(path)}`)
+}
+
+function tryJson(text: string): Json | undefined {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return undefined
+  }
 }
 
 function parseJsonText(text: string): Json {
@@ -26,11 +54,10 @@ function parseJsonText(text: string): Json {
 }
 
 /** YAML of one document; what JSON cannot say (dates, NaN) becomes what JSON.stringify makes of it. */
-export function parseYamlBody(bytes: Uint8Array): Json {
-  const text = decodeUtf8(bytes)
+function parseYamlText(text: string): Json {
   try {
-    if (isJson(text)) return parseJsonText(text)
-    return JSON.parse(JSON.stringify(parseYamlText(text, { maxAliasCount: 100, logLevel: 'error' }) ?? null)) as Json
+    const options = { maxAliasCount: 100, logLevel: 'error', uniqueKeys: false } as const
+    return JSON.parse(JSON.stringify(parseYaml(text, options) ?? null)) as Json
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown)
     throw badRequest(`the body of the request is not valid YAML: ${why}`, thrown)

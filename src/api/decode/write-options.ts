@@ -1,14 +1,27 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
+import {
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+  tooLongField,
+  unsupportedField,
+} from '../schema/field-error.ts'
 import { invalid, type StatusError } from '../status.ts'
 import type { ApplyOptions } from '../verbs/apply.ts'
+import type { FieldValidation } from '../verbs/field-validation.ts'
 import type { WriteOptions } from '../verbs/verb-context.ts'
 import { flag, parseDryRun, parseQuery } from './query.ts'
 
 const maxManagerLength = 128
 
-const shape = z.object({ fieldManager: z.string().default(''), force: flag.default(false) })
+const shape = z.object({
+  fieldManager: z.string().default(''),
+  force: flag.default(false),
+  fieldValidation: z.string().default(''),
+})
+const fieldValidations: readonly string[] = ['Ignore', 'Warn', 'Strict'] satisfies readonly FieldValidation[]
 
 /** The options of create, update and of patches that are no apply. */
 export function parseWriteOptions(query: URLSearchParams, { headers }: IncomingMessage): WriteOptions {
@@ -29,6 +42,18 @@ export function parseApplyOptions(query: URLSearchParams): ApplyOptions {
 export function assertNotForced(query: URLSearchParams): void {
   if (!query.has('force')) return
   throw invalidOption(forbiddenField('force', 'may not be specified for non-apply patch'))
+}
+
+/** Ignore where it is not said, as the platform's API has it (Kubernetes: Warn). */
+export function parseFieldValidation(query: URLSearchParams): FieldValidation {
+  const { fieldValidation } = parseQuery(shape, query)
+  if (fieldValidation === '') return 'Ignore'
+  if (isFieldValidation(fieldValidation)) return fieldValidation
+  throw invalidOption(unsupportedField('fieldValidation', fieldValidation, fieldValidations))
+}
+
+function isFieldValidation(text: string): text is FieldValidation {
+  return fieldValidations.includes(text)
 }
 
 function invalidOption(error: FieldError): StatusError {

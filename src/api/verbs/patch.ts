@@ -6,13 +6,16 @@ import { applyStrategicPatch } from '../patch/strategic-patch.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest, invalid, StatusError } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
+import { checkPatchedFields } from './field-validation.ts'
 import { reviseObject } from './update.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
 
 /** A change to what is stored, in one of the forms that are understood; further forms are further members. */
 export interface Patch {
   readonly type: 'merge' | 'strategic' | 'json'
-  readonly body: Json
+  readonly value: Json
+  /** Each field that stands twice in the patch, in the words of an error. */
+  readonly findDuplicates: () => readonly string[]
 }
 
 export function patchObject(
@@ -21,18 +24,18 @@ export function patchObject(
   patch: Patch,
   options: WriteOptions,
 ): Promise<Answer> {
-  return reviseObject(
-    context,
-    target,
-    (current) => acceptDocument(target, applyPatch(target.resource, target.name, current, patch)),
-    options,
-  )
+  const revise = (current: Json) => {
+    const patched = applyPatch(target.resource, target.name, current, patch)
+    if (options.fieldCheck !== undefined) checkPatchedFields(options.fieldCheck, target, patched, patch)
+    return acceptDocument(target, patched)
+  }
+  return reviseObject(context, target, revise, options)
 }
 
-function applyPatch(resource: Resource, name: string, current: Json, { type, body }: Patch): Json {
-  if (type === 'merge') return applyMergePatch(current, body)
+function applyPatch(resource: Resource, name: string, current: Json, { type, value }: Patch): Json {
+  if (type === 'merge') return applyMergePatch(current, value)
   try {
-    return type === 'json' ? applyJsonPatch(current, body) : applyStrategicPatch(resource.schema, current, body)
+    return type === 'json' ? applyJsonPatch(current, value) : applyStrategicPatch(resource.schema, current, value)
   } catch (thrown) {
     throw thrown instanceof PatchError ? patchStatus(resource, name, thrown) : thrown
   }

@@ -1,6 +1,7 @@
 import type { Registry } from '../resources/registry.ts'
 import type { Resource, Subresource, Transition } from '../resources/resource.ts'
 import type { Store } from '../store/index.ts'
+import type { FieldCheck } from './field-validation.ts'
 
 /** What the verbs work with; clock and chance are passed in. */
 export interface VerbContext {
@@ -12,6 +13,8 @@ export interface VerbContext {
   readonly pickBelow: (limit: number) => number
   /** Absent: the server itself writes. */
   readonly admit?: Admit
+  /** Tells the client something that is no error; absent: nobody listens. */
+  readonly warn?: (text: string) => void
 }
 
 /** Throws a Status where the one who asks may not make that very change of an object. */
@@ -37,6 +40,8 @@ export interface CommitOptions {
 export interface WriteOptions extends CommitOptions {
   /** Whose fields `metadata.managedFields` says the written ones are. */
   readonly manager: string
+  /** Absent: unknown and duplicate fields are dropped in silence. */
+  readonly fieldCheck?: FieldCheck
   /** The document comes with its managed fields worked out. */
   readonly isApply?: boolean
 }
