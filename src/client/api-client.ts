@@ -9,6 +9,13 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface DeleteOptions extends RequestOptions {
+  /** Only the object with that uid; another one of the same name is a conflict. */
+  readonly uid?: string | undefined
+  /** What becomes of the objects it owns; the server's choice when absent. */
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
+}
+
 /** A JSON merge patch (RFC 7396) or JSON patch (RFC 6902). */
 export type Patch =
   | { readonly kind: 'merge'; readonly patch: Readonly<Record<string, unknown>> }
@@ -53,8 +60,16 @@ export class ApiClient {
   }
 
   /** Resolves when the server has taken the request; an object with finalizers or a grace period goes later. */
-  async delete(ref: ObjectRef, options?: RequestOptions): Promise<void> {
-    await this.#json({ method: 'DELETE', path: objectPath(ref) }, options)
+  async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
+    const { uid, propagation } = options
+    const wishes = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      ...(uid === undefined ? {} : { preconditions: { uid } }),
+      ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
+    }
+    const body = uid === undefined && propagation === undefined ? {} : { body: JSON.stringify(wishes) }
+    await this.#json({ method: 'DELETE', path: objectPath(ref), ...body }, options)
   }
 
   /** Any document of the server, such as `/apis`, not checked. */

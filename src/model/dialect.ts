@@ -20,8 +20,6 @@ export interface Dialect {
     readonly coordination: string
     readonly events: string
   }
-  /** Who an IPAddress says it is managed by when a Service's address made it. */
-  readonly ipAllocatorName: string
   /** What the well-known types of Secrets begin with; kubectl knows only Kubernetes' own. */
   readonly wellKnownPrefixes: readonly string[]
   readonly annotations: {
@@ -29,6 +27,8 @@ export interface Dialect {
     readonly defaultIngressClass: string
     /** On an Ingress: its class, as it was named before there was a field. */
     readonly ingressClass: string
+    /** On a Pod: how dear its loss is; of a workload the cheapest goes first. */
+    readonly podDeletionCost: string
   }
   readonly labels: {
     /** On an EndpointSlice: the name of the Service it belongs to. */
@@ -50,6 +50,32 @@ export interface Dialect {
     readonly ipAddressManagedBy: string
     /** On Endpoints: no slice is to mirror them. */
     readonly skipMirror: string
+    /** On a Pod of a StatefulSet: its own name, for Services of one pod. */
+    readonly statefulSetPodName: string
+    /** On a Pod of a StatefulSet: its ordinal. */
+    readonly podIndex: string
+    readonly operatingSystem: string
+    readonly architecture: string
+  }
+  /** Keys of the taints by which a node tells that it is in trouble, or should be left alone. */
+  readonly taints: {
+    readonly notReady: string
+    readonly unreachable: string
+    readonly unschedulable: string
+    readonly memoryPressure: string
+    readonly diskPressure: string
+    readonly pidPressure: string
+  }
+}
+
+function nodeTaints(prefix: string): Dialect['taints'] {
+  return {
+    notReady: `${prefix}/not-ready`,
+    unreachable: `${prefix}/unreachable`,
+    unschedulable: `${prefix}/unschedulable`,
+    memoryPressure: `${prefix}/memory-pressure`,
+    diskPressure: `${prefix}/disk-pressure`,
+    pidPressure: `${prefix}/pid-pressure`,
   }
 }
 
@@ -82,11 +108,11 @@ function platformDialect(domain: string): Dialect {
       coordination: `coordination.${domain}`,
       events: `events.${domain}`,
     },
-    ipAllocatorName: `ipallocator.${domain}`,
     wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
     annotations: {
       defaultIngressClass: `ingressclass.${domain}/is-default-class`,
       ingressClass: `${domain}/ingress.class`,
+      podDeletionCost: `controller.${domain}/pod-deletion-cost`,
     },
     labels: {
       serviceName: `${domain}/service-name`,
@@ -100,7 +126,12 @@ function platformDialect(domain: string): Dialect {
       ipFamily: `ipaddress.${domain}/ip-family`,
       ipAddressManagedBy: `ipaddress.${domain}/managed-by`,
       skipMirror: `endpointslice.${domain}/skip-mirror`,
+      statefulSetPodName: `statefulset.${domain}/pod-name`,
+      podIndex: `apps.${domain}/pod-index`,
+      operatingSystem: `${domain}/os`,
+      architecture: `${domain}/arch`,
     },
+    taints: nodeTaints(`node.${domain}`),
   }
 }
 
@@ -118,11 +149,11 @@ function kubernetesDialect(domain: string): Dialect {
       coordination: 'coordination.k8s.io',
       events: 'events.k8s.io',
     },
-    ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],
     annotations: {
       defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
       ingressClass: 'kubernetes.io/ingress.class',
+      podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
     },
     labels: {
       serviceName: 'kubernetes.io/service-name',
@@ -136,6 +167,11 @@ function kubernetesDialect(domain: string): Dialect {
       ipFamily: 'ipaddress.kubernetes.io/ip-family',
       ipAddressManagedBy: 'ipaddress.kubernetes.io/managed-by',
       skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
+      statefulSetPodName: 'statefulset.kubernetes.io/pod-name',
+      podIndex: 'apps.kubernetes.io/pod-index',
+      operatingSystem: 'kubernetes.io/os',
+      architecture: 'kubernetes.io/arch',
     },
+    taints: nodeTaints('node.kubernetes.io'),
   }
 }

@@ -38,7 +38,6 @@ async function startApi() {
     nodePortRange: { first: 30000, last: 32767 },
     tls: await ensureServerTls(identity),
     bindAddress: identity.bindAddress,
-    advertiseAddress: undefined,
     port,
     staticTokens: [],
     authorizationMode: 'RBAC',

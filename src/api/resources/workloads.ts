@@ -12,7 +12,7 @@ const selectedPods: Strategy = { validate: validateWorkload, validateUpdate: val
 
 /** Deployment, ReplicaSet, StatefulSet and DaemonSet, what runs Pods; the group has the same name in every dialect. */
 export function workloads(): readonly Resource[] {
-  return [deployments(), replicaSets(), statefulSets(), daemonSets()]
+  return [deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions()]
 }
 
 const common = {
@@ -94,6 +94,24 @@ function daemonSets(): Resource {
       countColumn('Available', 'numberAvailable'),
     ],
   })
+}
+
+/** One version of a StatefulSet's or DaemonSet's template; `kubectl rollout history` and `undo` read them. */
+function controllerRevisions(): Resource {
+  return defineKind({
+    group: 'apps',
+    version: 'v1',
+    kind: 'ControllerRevision',
+    plural: 'controllerrevisions',
+    namespaced: true,
+    columns: [column('Revision', (document) => Number(textAt(document['revision'])))],
+    strategy: { validateUpdate: validateDataKept },
+  })
+}
+
+function validateDataKept(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  if (isDeepStrictEqual(document['data'], old['data'])) return []
+  return [invalidField('data', document['data'] ?? null, 'field is immutable')]
 }
 
 function specDefaults(fields: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {

@@ -1,0 +1,16 @@
+import type { ApiClient } from '../client/index.ts'
+import type { Dialect } from '../model/dialect.ts'
+import type { Logger } from '../observe/index.ts'
+import type { Caches } from './runtime/caches.ts'
+import type { EventRecorder } from './runtime/events.ts'
+import type { ControllerMetrics } from './runtime/metrics.ts'
+
+/** What every controller is made from. */
+export interface ControllerKit {
+  readonly client: ApiClient
+  readonly caches: Caches
+  readonly dialect: Dialect
+  readonly events: EventRecorder
+  readonly metrics: ControllerMetrics
+  readonly log: Logger
+}

@@ -1,0 +1,67 @@
+import type { JsonObject } from '../../model/api-object.ts'
+import { selects } from './selector.ts'
+import type { ControlledObject, Meta, OwnerReference, Selector } from './shapes.ts'
+import { nameOf, type ResourceName, type Write } from './writes.ts'
+
+/** An object that controls others, with the kind under which they name it. */
+export interface Owner extends ControlledObject {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+export interface Claim<Child> {
+  /** Those that belong to the owner, newly adopted ones included. */
+  readonly mine: readonly Child[]
+  /** Adoptions and releases. */
+  readonly writes: readonly Write[]
+}
+
+export function controllerOf({ metadata }: ControlledObject): OwnerReference | undefined {
+  return metadata.ownerReferences.find(({ controller }) => controller)
+}
+
+/**
+ * Which of the candidates in the owner's namespace belong to it: its own that still match, and orphans that match, which it adopts. Its own that match
+ * no longer are released. What another owner controls is left alone, and an owner on its way out takes nothing new.
+ */
+export function claimChildren<Child extends ControlledObject>(
+  owner: Owner,
+  selector: Selector,
+  resource: ResourceName,
+  candidates: readonly Child[],
+): Claim<Child> {
+  const mine: Child[] = []
+  const writes: Write[] = []
+  const isLeaving = owner.metadata.deletionTimestamp !== undefined
+  for (const child of candidates) {
+    const matches = selects(selector, child.metadata.labels)
+    const controller = controllerOf(child)
+    if (controller?.uid === owner.metadata.uid) {
+      if (matches) mine.push(child)
+      else if (!isLeaving) writes.push(reownWrite(resource, child, withoutOwner(child.metadata, owner)))
+    } else if (controller === undefined && matches && !isLeaving && child.metadata.deletionTimestamp === undefined) {
+      mine.push(child)
+      writes.push(reownWrite(resource, child, [...child.metadata.ownerReferences, controllerReference(owner)]))
+    }
+  }
+  return { mine, writes }
+}
+
+/** The reference that makes `owner` the controller of an object. */
+export function controllerReference({ apiVersion, kind, metadata }: Owner): OwnerReference {
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: true }
+}
+
+function withoutOwner({ ownerReferences }: Meta, owner: Owner): readonly OwnerReference[] {
+  return ownerReferences.filter(({ uid }) => uid !== owner.metadata.uid)
+}
+
+function reownWrite(resource: ResourceName, child: ControlledObject, references: readonly OwnerReference[]): Write {
+  const { uid, resourceVersion } = child.metadata
+  const ownerReferences = references.map((reference): JsonObject => ({ ...(reference as unknown as JsonObject) }))
+  return {
+    verb: 'patch',
+    target: nameOf(resource, child),
+    patch: { metadata: { uid, resourceVersion, ownerReferences } },
+  }
+}

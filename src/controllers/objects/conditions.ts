@@ -1,0 +1,35 @@
+import type { Condition } from './shapes.ts'
+
+export interface ConditionChange {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+}
+
+export function findCondition(conditions: readonly Condition[], type: string): Condition | undefined {
+  return conditions.find((condition) => condition.type === type)
+}
+
+/** The list with that condition set; its transition time stays while its status does. Equal conditions give the very same list. */
+export function withCondition(
+  conditions: readonly Condition[],
+  change: ConditionChange,
+  nowMs: number,
+): readonly Condition[] {
+  const old = findCondition(conditions, change.type)
+  if (old?.status === change.status && old.reason === change.reason && old.message === change.message) return conditions
+  const now = formatTime(nowMs)
+  const lastTransitionTime = old?.status === change.status ? old.lastTransitionTime : now
+  const next: Condition = { ...old, ...change, lastTransitionTime }
+  return [...conditions.filter(({ type }) => type !== change.type), next]
+}
+
+export function withoutCondition(conditions: readonly Condition[], type: string): readonly Condition[] {
+  return conditions.filter((condition) => condition.type !== type)
+}
+
+/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
+export function formatTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { conditionSchema, metaSchema, otherwise } from './shapes.ts'
+
+const taintSchema = z.looseObject({
+  key: z.string(),
+  value: otherwise(z.string(), ''),
+  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
+})
+
+const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})
+
+export const nodeSchema = z.looseObject({
+  metadata: metaSchema,
+  spec: otherwise(
+    z.looseObject({
+      unschedulable: otherwise(z.boolean(), false),
+      taints: otherwise(z.array(taintSchema), []),
+      podCIDRs: otherwise(z.array(z.string()), []),
+    }),
+    { unschedulable: false, taints: [], podCIDRs: [] },
+  ),
+  status: otherwise(
+    z.looseObject({
+      allocatable: amounts,
+      capacity: amounts,
+      conditions: otherwise(z.array(conditionSchema), []),
+    }),
+    { allocatable: {}, capacity: {}, conditions: [] },
+  ),
+})
+
+export type Node = z.output<typeof nodeSchema>
+export type Taint = z.output<typeof taintSchema>

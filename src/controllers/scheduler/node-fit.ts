@@ -1,0 +1,57 @@
+import type { Node, Taint } from '../objects/node.ts'
+import type { NodeTerm, Requirements, Toleration } from './requirements.ts'
+
+/** Whether the node is one the pod allows by labels: its nodeSelector and required node affinity. */
+export function matchesNodeSelection({ nodeSelector, affinity }: Requirements, node: Node): boolean {
+  const { labels } = node.metadata
+  if (!Object.entries(nodeSelector).every(([key, value]) => labels[key] === value)) return false
+  const required = affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution
+  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node))
+}
+
+/** A term without any requirement matches no node. */
+export function matchesTerm({ matchExpressions, matchFields }: NodeTerm, node: Node): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false
+  const byLabel = matchExpressions.every((expression) => matchesExpression(expression, node.metadata.labels))
+  return byLabel && matchFields.every((field) => matchesExpression(field, { 'metadata.name': node.metadata.name }))
+}
+
+function matchesExpression(
+  { key, operator, values }: NodeTerm['matchExpressions'][number],
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const value = labels[key]
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value)
+    case 'NotIn':
+      return value === undefined || !values.includes(value)
+    case 'Exists':
+      return value !== undefined
+    case 'DoesNotExist':
+      return value === undefined
+    default:
+      return matchesBound(operator, value, values[0])
+  }
+}
+
+function matchesBound(operator: 'Gt' | 'Lt', value: string | undefined, bound: string | undefined): boolean {
+  const [one, other] = [value, bound].map((text) => (text && /^[+-]?\d{1,18}$/.test(text) ? BigInt(text) : undefined))
+  if (one === undefined || other === undefined) return false
+  return operator === 'Gt' ? one > other : one < other
+}
+
+/** The first taint of the given effects that none of the tolerations covers. */
+export function untoleratedTaint(
+  taints: readonly Taint[],
+  tolerations: readonly Toleration[],
+  effects: readonly Taint['effect'][],
+): Taint | undefined {
+  return taints.find((taint) => effects.includes(taint.effect) && !tolerations.some((one) => tolerates(one, taint)))
+}
+
+export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+  if (effect !== '' && effect !== taint.effect) return false
+  if (key === '') return operator === 'Exists'
+  return key === taint.key && (operator === 'Exists' || value === taint.value)
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import type { Pod } from '../objects/pod.ts'
+import { optional, otherwise, selectorSchema } from '../objects/shapes.ts'
+
+/** What a pod asks of the node it runs on, from its spec. */
+
+const nodeExpression = z.looseObject({
+  key: z.string(),
+  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']),
+  values: otherwise(z.array(z.string()), []),
+})
+
+const nodeTerm = z.looseObject({
+  matchExpressions: otherwise(z.array(nodeExpression), []),
+  matchFields: otherwise(z.array(nodeExpression), []),
+})
+
+const podTerm = z.looseObject({
+  topologyKey: z.string(),
+  labelSelector: optional(selectorSchema),
+  namespaces: otherwise(z.array(z.string()), []),
+})
+
+const podAffinity = z.looseObject({
+  requiredDuringSchedulingIgnoredDuringExecution: otherwise(z.array(podTerm), []),
+  preferredDuringSchedulingIgnoredDuringExecution: otherwise(
+    z.array(z.looseObject({ weight: z.number(), podAffinityTerm: podTerm })),
+    [],
+  ),
+})
+const noPodAffinity = {
+  requiredDuringSchedulingIgnoredDuringExecution: [],
+  preferredDuringSchedulingIgnoredDuringExecution: [],
+}
+
+const nodeAffinity = z.looseObject({
+  requiredDuringSchedulingIgnoredDuringExecution: optional(z.looseObject({ nodeSelectorTerms: z.array(nodeTerm) })),
+  preferredDuringSchedulingIgnoredDuringExecution: otherwise(
+    z.array(z.looseObject({ weight: z.number(), preference: nodeTerm })),
+    [],
+  ),
+})
+const noNodeAffinity = {
+  requiredDuringSchedulingIgnoredDuringExecution: undefined,
+  preferredDuringSchedulingIgnoredDuringExecution: [],
+}
+const noAffinity = { nodeAffinity: noNodeAffinity, podAffinity: noPodAffinity, podAntiAffinity: noPodAffinity }
+
+const toleration = z.looseObject({
+  key: otherwise(z.string(), ''),
+  operator: otherwise(z.enum(['Equal', 'Exists']), 'Equal'),
+  value: otherwise(z.string(), ''),
+  effect: otherwise(z.string(), ''),
+  tolerationSeconds: optional(z.number()),
+})
+
+const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})
+
+const container = z.looseObject({
+  restartPolicy: otherwise(z.string(), ''),
+  resources: otherwise(z.looseObject({ requests: amounts }), { requests: {} }),
+  ports: otherwise(
+    z.array(
+      z.looseObject({
+        hostPort: otherwise(z.number(), 0),
+        hostIP: otherwise(z.string(), ''),
+        protocol: otherwise(z.string(), 'TCP'),
+      }),
+    ),
+    [],
+  ),
+})
+
+const spreadConstraint = z.looseObject({
+  maxSkew: z.number(),
+  topologyKey: z.string(),
+  whenUnsatisfiable: z.enum(['DoNotSchedule', 'ScheduleAnyway']),
+  labelSelector: optional(selectorSchema),
+  minDomains: otherwise(z.number(), 1),
+})
+
+const requirementsSchema = z.looseObject({
+  nodeSelector: otherwise(z.record(z.string(), z.string()), {}),
+  affinity: otherwise(
+    z.looseObject({
+      nodeAffinity: otherwise(nodeAffinity, noNodeAffinity),
+      podAffinity: otherwise(podAffinity, noPodAffinity),
+      podAntiAffinity: otherwise(podAffinity, noPodAffinity),
+    }),
+    noAffinity,
+  ),
+  tolerations: otherwise(z.array(toleration), []),
+  containers: otherwise(z.array(container), []),
+  initContainers: otherwise(z.array(container), []),
+  overhead: amounts,
+  topologySpreadConstraints: otherwise(z.array(spreadConstraint), []),
+})
+
+export type Requirements = z.output<typeof requirementsSchema>
+export type NodeTerm = z.output<typeof nodeTerm>
+export type Toleration = z.output<typeof toleration>
+
+/** Throws ZodError, with the field in its path, when the spec makes no sense. */
+export function requirementsOf(spec: Pod['spec']): Requirements {
+  return requirementsSchema.parse(spec)
+}

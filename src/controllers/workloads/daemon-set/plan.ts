@@ -1,0 +1,199 @@
+import type { JsonObject } from '../../../model/api-object.ts'
+import { claimChildren, controllerOf } from '../../objects/claim.ts'
+import type { Node } from '../../objects/node.ts'
+import { availableInMs, isAvailable, isFinished, isReady, type Pod } from '../../objects/pod.ts'
+import { podsResource, type Write } from '../../objects/writes.ts'
+import { matchesNodeSelection, untoleratedTaint } from '../../scheduler/node-fit.ts'
+import { type Requirements, requirementsOf, type Toleration } from '../../scheduler/requirements.ts'
+import { resolveCount } from '../fraction.ts'
+import { appsVersion, daemonSetsResource } from '../kinds.ts'
+import type { Plan } from '../plan.ts'
+import { deletePod } from '../replica-set/plan.ts'
+import { planRevisions } from '../revisions.ts'
+import type { ControllerRevision, DaemonSet } from '../shapes.ts'
+import { statusWrites } from '../status-write.ts'
+import { podFromTemplate, revisionHashLabel } from '../template.ts'
+
+export interface DaemonSetView {
+  readonly set: DaemonSet
+  readonly pods: readonly Pod[]
+  readonly nodes: readonly Node[]
+  readonly revisions: readonly ControllerRevision[]
+  /** Taints a daemon runs in spite of: those that say that the node is in trouble. */
+  readonly toleratedTaints: { readonly noExecute: readonly string[]; readonly noSchedule: readonly string[] }
+  readonly nowMs: number
+}
+
+/** One pod on each node that suits, none elsewhere; replaced a few nodes at a time when the template changes. */
+export function planDaemonSet(view: DaemonSetView): Plan {
+  const { set, nowMs } = view
+  const owner = ownerOf(set)
+  const claim = claimChildren(owner, set.spec.selector, podsResource, view.pods)
+  const history = view.revisions.filter((revision) => controllerOf(revision)?.uid === set.metadata.uid)
+  const hashes = claim.mine.map(({ metadata }) => `${set.metadata.name}-${metadata.labels[revisionHashLabel]}`)
+  const limit = { revisionHistoryLimit: set.spec.revisionHistoryLimit, inUse: new Set(hashes) }
+  const revision = planRevisions(owner, set.spec.template, history, limit)
+  const states = nodeStates(view, claim.mine)
+  const isLeaving = set.metadata.deletionTimestamp !== undefined
+  const steps = isLeaving ? [] : stepWrites(view, states, revision.hash, claim.mine)
+  const status = statusOf(set, states, revision.hash, nowMs) as unknown as JsonObject
+  const waits = claim.mine.filter(isReady).map((pod) => availableInMs(pod, set.spec.minReadySeconds, nowMs))
+  const again = waits.filter((waitMs) => waitMs > 0)
+  return {
+    writes: [...claim.writes, ...revision.writes, ...steps, ...statusWrites(daemonSetsResource, owner, status)],
+    ...(again.length > 0 && { againInMs: Math.min(...again) }),
+  }
+}
+
+interface NodeState {
+  readonly node: Node
+  /** A new pod may go there. */
+  readonly shouldRun: boolean
+  /** A pod that runs there may stay. */
+  readonly mayStay: boolean
+  /** The oldest first. */
+  readonly pods: readonly Pod[]
+}
+
+function ownerOf(set: DaemonSet): DaemonSet & { apiVersion: string; kind: string } {
+  return { ...set, apiVersion: appsVersion, kind: 'DaemonSet' }
+}
+
+function nodeStates({ set, nodes, toleratedTaints }: DaemonSetView, mine: readonly Pod[]): readonly NodeState[] {
+  const requirements = requirementsOf({ ...set.spec.template.spec } as Pod['spec'])
+  const tolerations = [...requirements.tolerations, ...ownTolerations(toleratedTaints)]
+  const byNode = Map.groupBy(mine.toSorted(byAge), nodeOf)
+  return nodes.map((node) => {
+    const isWanted = isNamed(set, node) && matchesNodeSelection(requirements, node)
+    const taintsOf = (effects: readonly ('NoSchedule' | 'NoExecute')[]) =>
+      untoleratedTaint(node.spec.taints, tolerations, effects)
+    return {
+      node,
+      shouldRun: isWanted && taintsOf(['NoSchedule', 'NoExecute']) === undefined,
+      mayStay: isWanted && taintsOf(['NoExecute']) === undefined,
+      pods: byNode.get(node.metadata.name) ?? [],
+    }
+  })
+}
+
+function byAge(one: Pod, other: Pod): number {
+  return Date.parse(one.metadata.creationTimestamp) - Date.parse(other.metadata.creationTimestamp)
+}
+
+function isNamed({ spec }: DaemonSet, node: Node): boolean {
+  const { nodeName } = spec.template.spec
+  return nodeName === undefined || nodeName === node.metadata.name
+}
+
+/** The node it runs on or, before it is bound, the one it was made for. */
+function nodeOf({ spec }: Pod): string {
+  if (spec.nodeName) return spec.nodeName
+  const required = requirementsOf(spec).affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution
+  const fields = required?.nodeSelectorTerms.flatMap(({ matchFields }) => matchFields) ?? []
+  return fields.find(({ key }) => key === 'metadata.name')?.values[0] ?? ''
+}
+
+function ownTolerations({ noExecute, noSchedule }: DaemonSetView['toleratedTaints']): Toleration[] {
+  const toleration = (key: string, effect: string): Toleration => ({
+    key,
+    operator: 'Exists',
+    value: '',
+    effect,
+    tolerationSeconds: undefined,
+  })
+  return [
+    ...noExecute.map((key) => toleration(key, 'NoExecute')),
+    ...noSchedule.map((key) => toleration(key, 'NoSchedule')),
+  ]
+}
+
+function stepWrites(
+  view: DaemonSetView,
+  states: readonly NodeState[],
+  hash: string,
+  mine: readonly Pod[],
+): readonly Write[] {
+  const known = new Set(states.map(({ node }) => node.metadata.name))
+  const stray = mine.filter((pod) => !known.has(nodeOf(pod)) && !isLeaving(pod))
+  const presence = states.flatMap((state) => presenceWrites(view, state, hash))
+  const update = view.set.spec.updateStrategy.type === 'RollingUpdate' ? updateWrites(view, states, hash) : []
+  const planned = new Set(presence.map((write) => (write.verb === 'delete' ? write.uid : '')))
+  const fresh = update.filter((write) => write.verb !== 'delete' || !planned.has(write.uid))
+  return [...stray.map(deletePod), ...presence, ...fresh]
+}
+
+function isLeaving({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined
+}
+
+/** Finished pods go, so that the next pass replaces them; of several on one node the oldest stays. */
+function presenceWrites(view: DaemonSetView, state: NodeState, hash: string): readonly Write[] {
+  const staying = state.pods.filter((pod) => !isLeaving(pod))
+  if (!state.mayStay) return staying.map(deletePod)
+  const finished = staying.filter(isFinished)
+  const running = staying.filter((pod) => !isFinished(pod))
+  const surplus = running.slice(1)
+  const isMissing = state.shouldRun && state.pods.length === 0
+  return [...[...finished, ...surplus].map(deletePod), ...(isMissing ? [createPod(view, state.node, hash)] : [])]
+}
+
+/** Old pods that are not available cost nothing; of the others as many as `maxUnavailable` allows beside the nodes without an available pod. */
+function updateWrites({ set, nowMs }: DaemonSetView, states: readonly NodeState[], hash: string): readonly Write[] {
+  const wanted = states.filter(({ shouldRun }) => shouldRun)
+  const { maxUnavailable } = set.spec.updateStrategy.rollingUpdate
+  const allowed = Math.max(1, resolveCount(maxUnavailable, wanted.length, 'up'))
+  const isUp = (pod: Pod) => !isLeaving(pod) && isAvailable(pod, set.spec.minReadySeconds, nowMs)
+  const missing = wanted.filter(({ pods }) => !pods.some(isUp)).length
+  const old = wanted.flatMap(({ pods }) => pods.filter((pod) => !isLeaving(pod) && isOld(pod, hash)).slice(0, 1))
+  const replaceable = old.filter(isUp).slice(0, Math.max(0, allowed - missing))
+  return [...old.filter((pod) => !isUp(pod)), ...replaceable].map(deletePod)
+}
+
+function isOld({ metadata }: Pod, hash: string): boolean {
+  return metadata.labels[revisionHashLabel] !== hash
+}
+
+/** The scheduler binds it, so that its requests count; its affinity leaves one node only. */
+function createPod({ set, toleratedTaints }: DaemonSetView, node: Node, hash: string): Write {
+  const { template } = set.spec
+  const requirements = requirementsOf({ ...template.spec } as Pod['spec'])
+  const tolerations = [...requirements.tolerations, ...ownTolerations(toleratedTaints)]
+  const object = podFromTemplate(ownerOf(set), template, {
+    generateName: `${set.metadata.name}-`,
+    labels: { [revisionHashLabel]: hash },
+    spec: {
+      tolerations: tolerations as unknown as JsonObject[],
+      affinity: {
+        ...(template.spec['affinity'] as JsonObject | undefined),
+        nodeAffinity: pinnedAffinity(requirements, node),
+      },
+    },
+  })
+  return { verb: 'create', resource: podsResource, object }
+}
+
+/** The node by name in every term that already stood there. */
+function pinnedAffinity({ affinity }: Requirements, node: Node): JsonObject {
+  const pin = { key: 'metadata.name', operator: 'In', values: [node.metadata.name] }
+  const { requiredDuringSchedulingIgnoredDuringExecution: required, ...preferred } = affinity.nodeAffinity
+  const terms = required?.nodeSelectorTerms ?? [{ matchExpressions: [] }]
+  const nodeSelectorTerms = terms.map((term) => ({ ...term, matchFields: [pin] }))
+  const pinned = { ...preferred, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } }
+  return pinned as unknown as JsonObject
+}
+
+function statusOf(set: DaemonSet, states: readonly NodeState[], hash: string, nowMs: number) {
+  const wanted = states.filter(({ shouldRun }) => shouldRun)
+  const first = wanted.flatMap(({ pods }) => pods.filter((pod) => !isLeaving(pod)).slice(0, 1))
+  const numberAvailable = first.filter((pod) => isAvailable(pod, set.spec.minReadySeconds, nowMs)).length
+  return {
+    observedGeneration: set.metadata.generation,
+    currentNumberScheduled: first.length,
+    desiredNumberScheduled: wanted.length,
+    numberMisscheduled: states.filter(({ shouldRun, pods }) => !shouldRun && pods.length > 0).length,
+    numberReady: first.filter(isReady).length,
+    updatedNumberScheduled: first.filter((pod) => !isOld(pod, hash)).length,
+    numberAvailable,
+    numberUnavailable: wanted.length - numberAvailable,
+  }
+}

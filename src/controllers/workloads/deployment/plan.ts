@@ -1,0 +1,193 @@
+import type { ApiObject, JsonObject } from '../../../model/api-object.ts'
+import { claimChildren, controllerReference } from '../../objects/claim.ts'
+import { isFinished, type Pod } from '../../objects/pod.ts'
+import { nameOf, type Write } from '../../objects/writes.ts'
+import { appsVersion, deploymentsResource, replicaSetsResource } from '../kinds.ts'
+import type { Plan } from '../plan.ts'
+import type { Deployment, ReplicaSet } from '../shapes.ts'
+import { statusWrites } from '../status-write.ts'
+import { canonicalJson, hashTemplate, templateHashLabel } from '../template.ts'
+import {
+  desiredReplicasAnnotation,
+  inheritedAnnotations,
+  nextRevision,
+  revisionAnnotation,
+  revisionOf,
+  sizeAnnotations,
+} from './annotations.ts'
+import {
+  createdOrder,
+  newestReplicas,
+  oldReplicas,
+  rolloutBounds,
+  spreadReplicas,
+  wantedReplicas,
+} from './replica-counts.ts'
+import { countsOf, deadlineInMs, deploymentStatus, isComplete, type Rollout } from './status.ts'
+
+export interface DeploymentView {
+  readonly deployment: Deployment
+  /** All ReplicaSets of its namespace. */
+  readonly sets: readonly ReplicaSet[]
+  /** All pods of its namespace; only Recreate asks whether old ones still run. */
+  readonly pods: readonly Pod[]
+  readonly nowMs: number
+}
+
+/** One step of a Deployment towards its template and size: ReplicaSets made, sized and tidied away, revisions and status kept. */
+export function planDeployment({ deployment, sets, pods, nowMs }: DeploymentView): Plan {
+  const owner = ownerOf(deployment)
+  const claim = claimChildren(owner, deployment.spec.selector, replicaSetsResource, sets)
+  const rollout = rolloutOf(deployment, [...claim.mine].sort(createdOrder))
+  const isLeaving = deployment.metadata.deletionTimestamp !== undefined
+  const steps = isLeaving ? [] : stepWrites(rollout, pods)
+  const status = deploymentStatus(rollout, nowMs)
+  const againInMs = deadlineInMs(rollout, status, nowMs)
+  return {
+    writes: [...claim.writes, ...steps, ...statusWrites(deploymentsResource, owner, status as unknown as JsonObject)],
+    ...(againInMs !== undefined && { againInMs }),
+  }
+}
+
+function ownerOf(deployment: Deployment): Deployment & { apiVersion: string; kind: string } {
+  return { ...deployment, apiVersion: appsVersion, kind: 'Deployment' }
+}
+
+/** The oldest ReplicaSet of the present template is the newest version; where two were made by mistake the other one counts as old. */
+function rolloutOf(deployment: Deployment, sets: readonly ReplicaSet[]): Rollout {
+  const wanted = templateText(deployment.spec.template)
+  const newest = sets.find(({ spec }) => templateText(spec.template) === wanted)
+  return { deployment, newest, old: sets.filter((set) => set !== newest) }
+}
+
+function templateText(template: Deployment['spec']['template']): string {
+  const { [templateHashLabel]: _, ...labels } = template.metadata.labels
+  const metadata = { ...template.metadata, labels, creationTimestamp: undefined }
+  return canonicalJson({ ...template, metadata } as unknown as JsonObject)
+}
+
+function stepWrites(rollout: Rollout, pods: readonly Pod[]): readonly Write[] {
+  const { deployment } = rollout
+  const bookkeeping = revisionWrites(rollout)
+  if (deployment.spec.paused || isScaled(rollout)) return [...bookkeeping, ...scaleWrites(rollout)]
+  const strategy = deployment.spec.strategy.type === 'Recreate' ? recreateWrites(rollout, pods) : rollingWrites(rollout)
+  return [...bookkeeping, ...strategy, ...historyWrites(rollout)]
+}
+
+/** The newest ReplicaSet and the Deployment carry the highest revision; a rollback makes an old ReplicaSet the newest one again. */
+function revisionWrites({ deployment, newest, old }: Rollout): readonly Write[] {
+  if (newest === undefined) return []
+  const revision = Math.max(revisionOf(newest), nextRevision(old))
+  const wanted = inheritedAnnotations(deployment, revision)
+  return [
+    ...annotationWrites(replicaSetsResource, newest, wanted),
+    ...annotationWrites(deploymentsResource, deployment, { [revisionAnnotation]: String(revision) }),
+  ]
+}
+
+function annotationWrites(
+  resource: typeof replicaSetsResource,
+  object: ReplicaSet | Deployment,
+  wanted: Readonly<Record<string, string>>,
+): readonly Write[] {
+  const changed = Object.entries(wanted).filter(([key, value]) => object.metadata.annotations[key] !== value)
+  if (changed.length === 0) return []
+  const patch = { metadata: { uid: object.metadata.uid, annotations: Object.fromEntries(changed) } }
+  return [{ verb: 'patch', target: nameOf(resource, object), patch }]
+}
+
+/** Whether the Deployment was given another size since its ReplicaSets were sized. */
+function isScaled({ deployment, newest, old }: Rollout): boolean {
+  return activeSets(newest, old).some(({ metadata }) => {
+    const sized = metadata.annotations[desiredReplicasAnnotation]
+    return sized !== undefined && Number(sized) !== deployment.spec.replicas
+  })
+}
+
+function activeSets(newest: ReplicaSet | undefined, old: readonly ReplicaSet[]): readonly ReplicaSet[] {
+  return [...(newest === undefined ? [] : [newest]), ...old].filter(({ spec }) => spec.replicas > 0)
+}
+
+/** One ReplicaSet alone takes the new size; several share it in proportion, surge included. */
+function scaleWrites({ deployment, newest, old }: Rollout): readonly Write[] {
+  const active = activeSets(newest, old)
+  const [only] = active.length === 0 && newest !== undefined ? [newest] : active
+  if (active.length <= 1) return only === undefined ? [] : resizeWrites(deployment, only, deployment.spec.replicas)
+  const { surge } = rolloutBounds(deployment)
+  const total = deployment.spec.replicas === 0 ? 0 : deployment.spec.replicas + surge
+  const counts = spreadReplicas(active, total)
+  return active.flatMap((set) => resizeWrites(deployment, set, counts.get(set.metadata.name) ?? set.spec.replicas))
+}
+
+function rollingWrites(rollout: Rollout): readonly Write[] {
+  const { deployment, newest, old } = rollout
+  const all = wantedReplicas(old)
+  if (newest === undefined) return [createWrite(rollout, newestReplicas(deployment, 0, all))]
+  const replicas = newestReplicas(deployment, newest.spec.replicas, all + newest.spec.replicas)
+  if (replicas !== newest.spec.replicas) return resizeWrites(deployment, newest, replicas)
+  const counts = oldReplicas(deployment, newest, old)
+  return old.flatMap((set) => resizeWrites(deployment, set, counts.get(set.metadata.name) ?? 0))
+}
+
+/** All old pods end before the first new one is made. */
+function recreateWrites(rollout: Rollout, pods: readonly Pod[]): readonly Write[] {
+  const { deployment, newest, old } = rollout
+  const running = old.filter(({ spec }) => spec.replicas > 0)
+  if (running.length > 0) return running.flatMap((set) => resizeWrites(deployment, set, 0))
+  const oldUids = new Set(old.map(({ metadata }) => metadata.uid))
+  const isOld = ({ metadata }: Pod) => metadata.ownerReferences.some(({ uid }) => oldUids.has(uid))
+  if (pods.some((pod) => isOld(pod) && !isFinished(pod))) return []
+  if (newest === undefined) return [createWrite(rollout, deployment.spec.replicas)]
+  return resizeWrites(deployment, newest, deployment.spec.replicas)
+}
+
+function resizeWrites(deployment: Deployment, set: ReplicaSet, replicas: number): readonly Write[] {
+  const sizes = sizeAnnotations(deployment.spec.replicas, deployment.spec.replicas + rolloutBounds(deployment).surge)
+  const isNoted = Object.entries(sizes).every(([key, value]) => set.metadata.annotations[key] === value)
+  if (set.spec.replicas === replicas && (isNoted || replicas === 0)) return []
+  const { uid, resourceVersion } = set.metadata
+  const patch = { metadata: { uid, resourceVersion, annotations: sizes }, spec: { replicas } }
+  return [{ verb: 'patch', target: nameOf(replicaSetsResource, set), patch }]
+}
+
+function createWrite({ deployment, old }: Rollout, replicas: number): Write {
+  const { template, selector, minReadySeconds } = deployment.spec
+  const hash = hashTemplate(templateText(template), deployment.status.collisionCount)
+  const labels = { ...template.metadata.labels, [templateHashLabel]: hash }
+  const sizes = sizeAnnotations(deployment.spec.replicas, deployment.spec.replicas + rolloutBounds(deployment).surge)
+  const object = {
+    apiVersion: appsVersion,
+    kind: 'ReplicaSet',
+    metadata: {
+      name: `${deployment.metadata.name}-${hash}`,
+      namespace: deployment.metadata.namespace,
+      labels,
+      annotations: { ...inheritedAnnotations(deployment, nextRevision(old)), ...sizes },
+      ownerReferences: [controllerReference(ownerOf(deployment))],
+    },
+    spec: {
+      replicas,
+      minReadySeconds,
+      selector: { ...selector, matchLabels: { ...selector.matchLabels, [templateHashLabel]: hash } },
+      template: { ...template, metadata: { ...template.metadata, labels } },
+    },
+  }
+  return { verb: 'create', resource: replicaSetsResource, object: object as unknown as ApiObject }
+}
+
+/** Old ReplicaSets without pods beyond `revisionHistoryLimit` go, the lowest revisions first, once the rollout is complete. */
+function historyWrites(rollout: Rollout): readonly Write[] {
+  const { deployment, old } = rollout
+  if (!isComplete(deployment, countsOf(rollout))) return []
+  const kept = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const surplus = kept.length - deployment.spec.revisionHistoryLimit
+  return kept
+    .toSorted((one, other) => revisionOf(one) - revisionOf(other))
+    .slice(0, Math.max(0, surplus))
+    .filter(isEmpty)
+    .map((set) => ({ verb: 'delete', target: nameOf(replicaSetsResource, set), uid: set.metadata.uid }))
+}
+
+function isEmpty({ spec, status, metadata }: ReplicaSet): boolean {
+  return spec.replicas === 0 && status.replicas === 0 && status.observedGeneration >= metadata.generation
+}

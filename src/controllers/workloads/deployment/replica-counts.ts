@@ -1,0 +1,87 @@
+import { resolveCount } from '../fraction.ts'
+import type { Deployment, ReplicaSet } from '../shapes.ts'
+
+export interface RolloutBounds {
+  /** Pods beyond `replicas` while both versions run. */
+  readonly surge: number
+  /** Pods below `replicas` that may be unavailable. */
+  readonly unavailable: number
+}
+
+/** Percentages of surge round up, of unavailability down; both at 0 would stand still, so then one may be unavailable. */
+export function rolloutBounds({ spec }: Deployment): RolloutBounds {
+  if (spec.strategy.type === 'Recreate') return { surge: 0, unavailable: spec.replicas }
+  const { maxSurge, maxUnavailable } = spec.strategy.rollingUpdate
+  const surge = resolveCount(maxSurge, spec.replicas, 'up')
+  const unavailable = Math.min(resolveCount(maxUnavailable, spec.replicas, 'down'), spec.replicas)
+  return surge === 0 && unavailable === 0 ? { surge, unavailable: Math.min(1, spec.replicas) } : { surge, unavailable }
+}
+
+export function wantedReplicas(sets: readonly ReplicaSet[]): number {
+  return sets.reduce((sum, { spec }) => sum + spec.replicas, 0)
+}
+
+export function availableReplicas(sets: readonly ReplicaSet[]): number {
+  return sets.reduce((sum, { status }) => sum + status.availableReplicas, 0)
+}
+
+/** How many the newest ReplicaSet should have now: as many as surge leaves room for, never more than wanted. */
+export function newestReplicas(deployment: Deployment, newest: number, all: number): number {
+  const { replicas, strategy } = deployment.spec
+  if (strategy.type === 'Recreate') return replicas
+  const room = replicas + rolloutBounds(deployment).surge - all
+  return room <= 0 ? newest : newest + Math.min(room, replicas - newest)
+}
+
+/** How many each of the old ReplicaSets should have now: first what is not available goes, then as many available pods as others stand in for. */
+export function oldReplicas(
+  deployment: Deployment,
+  newest: ReplicaSet,
+  old: readonly ReplicaSet[],
+): ReadonlyMap<string, number> {
+  const { unavailable } = rolloutBounds(deployment)
+  const minAvailable = deployment.spec.replicas - unavailable
+  const newestUnavailable = Math.max(0, newest.spec.replicas - newest.status.availableReplicas)
+  const all = [...old, newest]
+  const counts = new Map(old.map(({ metadata, spec }) => [metadata.name, spec.replicas]))
+  let room = wantedReplicas(all) - minAvailable - newestUnavailable
+  if (room <= 0) return counts
+  const take = (set: ReplicaSet, most: number): number => {
+    const count = counts.get(set.metadata.name) ?? 0
+    const taken = Math.max(0, Math.min(count, most))
+    counts.set(set.metadata.name, count - taken)
+    return taken
+  }
+  for (const set of old) room -= take(set, Math.min(room, set.spec.replicas - set.status.availableReplicas))
+  let spare = availableReplicas(all) - minAvailable
+  for (const set of old) spare -= take(set, spare)
+  return counts
+}
+
+/**
+ * Replicas of each ReplicaSet after the Deployment itself was scaled in the middle of a rollout: the difference is spread in proportion to their sizes,
+ * the largest first; what rounding leaves goes to the largest.
+ */
+export function spreadReplicas(sets: readonly ReplicaSet[], total: number): ReadonlyMap<string, number> {
+  const current = wantedReplicas(sets)
+  const difference = total - current
+  const bySize = [...sets].sort(
+    (one, other) => other.spec.replicas - one.spec.replicas || createdOrder(other, one) * Math.sign(difference || 1),
+  )
+  const counts = new Map<string, number>()
+  let left = difference
+  for (const { metadata, spec } of bySize) {
+    const share = current === 0 ? 0 : Math.round((spec.replicas * total) / current) - spec.replicas
+    const added = difference > 0 ? Math.min(share, left) : Math.max(share, left)
+    counts.set(metadata.name, Math.max(0, spec.replicas + added))
+    left -= added
+  }
+  const first = bySize[0]?.metadata.name
+  if (first !== undefined) counts.set(first, Math.max(0, (counts.get(first) ?? 0) + left))
+  return counts
+}
+
+export function createdOrder(one: ReplicaSet, other: ReplicaSet): number {
+  const byTime = Date.parse(one.metadata.creationTimestamp) - Date.parse(other.metadata.creationTimestamp)
+  return byTime || (one.metadata.name < other.metadata.name ? -1 : 1)
+}

@@ -1,0 +1,119 @@
+import { findCondition, formatTime, withCondition, withoutCondition } from '../../objects/conditions.ts'
+import type { Condition } from '../../objects/shapes.ts'
+import type { Deployment, ReplicaSet } from '../shapes.ts'
+import { availableReplicas, rolloutBounds, wantedReplicas } from './replica-counts.ts'
+
+export interface Rollout {
+  readonly deployment: Deployment
+  /** The ReplicaSet of the present template, when there is one. */
+  readonly newest: ReplicaSet | undefined
+  readonly old: readonly ReplicaSet[]
+}
+
+type DeploymentStatus = ReturnType<typeof countsOf> & { readonly conditions: readonly Condition[] }
+
+/** kubectl sets no deadline when this stands in `progressDeadlineSeconds`. */
+const noDeadline = 2_147_483_647
+
+export function deploymentStatus(rollout: Rollout, nowMs: number): DeploymentStatus {
+  const counts = countsOf(rollout)
+  const available = availableCondition(rollout, counts.availableReplicas, nowMs)
+  return { ...counts, conditions: progressConditions(rollout, counts, available, nowMs) }
+}
+
+/** Every pod is of the present template and available, and no old one is left. */
+export function isComplete({ spec, metadata }: Deployment, counts: ReturnType<typeof countsOf>): boolean {
+  const { updatedReplicas, replicas, availableReplicas: available, observedGeneration } = counts
+  const isFull = [updatedReplicas, replicas, available].every((count) => count === spec.replicas)
+  return isFull && observedGeneration >= metadata.generation
+}
+
+/** When the deadline of a rollout that stands still will have passed; undefined when none runs. */
+export function deadlineInMs({ deployment }: Rollout, status: DeploymentStatus, nowMs: number): number | undefined {
+  const progressing = findCondition(status.conditions, 'Progressing')
+  if (progressing === undefined || !hasDeadline(deployment) || deployment.spec.paused) return undefined
+  if (progressing.reason === 'NewReplicaSetAvailable' || progressing.status === 'False') return undefined
+  return Math.max(1_000, lastProgressMs(progressing) + deployment.spec.progressDeadlineSeconds * 1000 - nowMs + 1_000)
+}
+
+export function countsOf({ deployment, newest, old }: Rollout) {
+  const all = newest === undefined ? old : [...old, newest]
+  const available = availableReplicas(all)
+  return {
+    observedGeneration: deployment.metadata.generation,
+    replicas: all.reduce((sum, { status }) => sum + status.replicas, 0),
+    updatedReplicas: newest?.status.replicas ?? 0,
+    readyReplicas: all.reduce((sum, { status }) => sum + status.readyReplicas, 0),
+    availableReplicas: available,
+    unavailableReplicas: Math.max(0, wantedReplicas(all) - available),
+  }
+}
+
+function availableCondition({ deployment }: Rollout, available: number, nowMs: number): readonly Condition[] {
+  const isEnough = available >= deployment.spec.replicas - rolloutBounds(deployment).unavailable
+  return withCondition(
+    deployment.status.conditions,
+    isEnough
+      ? {
+          type: 'Available',
+          status: 'True',
+          reason: 'MinimumReplicasAvailable',
+          message: 'Deployment has minimum availability.',
+        }
+      : {
+          type: 'Available',
+          status: 'False',
+          reason: 'MinimumReplicasUnavailable',
+          message: 'Deployment does not have minimum availability.',
+        },
+    nowMs,
+  )
+}
+
+function progressConditions(
+  rollout: Rollout,
+  counts: ReturnType<typeof countsOf>,
+  conditions: readonly Condition[],
+  nowMs: number,
+): readonly Condition[] {
+  const { deployment, newest } = rollout
+  if (!hasDeadline(deployment)) return withoutCondition(conditions, 'Progressing')
+  const say = (status: 'True' | 'False' | 'Unknown', reason: string, message: string) =>
+    withCondition(conditions, { type: 'Progressing', status, reason, message }, nowMs)
+  if (deployment.spec.paused) return say('Unknown', 'DeploymentPaused', 'Deployment is paused')
+  const what = `ReplicaSet "${newest?.metadata.name ?? deployment.metadata.name}"`
+  if (isComplete(deployment, counts))
+    return say('True', 'NewReplicaSetAvailable', `${what} has successfully progressed.`)
+  const old = findCondition(conditions, 'Progressing')
+  if (old?.reason === 'DeploymentPaused')
+    return touched(say('Unknown', 'DeploymentResumed', 'Deployment is resumed'), nowMs)
+  if (!old?.message.includes(what) || hasMoved(deployment, counts))
+    return touched(say('True', 'ReplicaSetUpdated', `${what} is progressing.`), nowMs)
+  const isLate = lastProgressMs(old) + deployment.spec.progressDeadlineSeconds * 1000 < nowMs
+  if (!isLate || old.reason === 'NewReplicaSetAvailable') return conditions
+  return say('False', 'ProgressDeadlineExceeded', `${what} has timed out progressing.`)
+}
+
+function hasMoved({ status }: Deployment, counts: ReturnType<typeof countsOf>): boolean {
+  return (
+    counts.updatedReplicas > status.updatedReplicas ||
+    counts.replicas - counts.updatedReplicas < status.replicas - status.updatedReplicas ||
+    counts.readyReplicas > status.readyReplicas ||
+    counts.availableReplicas > status.availableReplicas
+  )
+}
+
+function touched(conditions: readonly Condition[], nowMs: number): readonly Condition[] {
+  return conditions.map((condition) =>
+    condition.type === 'Progressing' ? { ...condition, lastUpdateTime: formatTime(nowMs) } : condition,
+  )
+}
+
+function lastProgressMs({ lastTransitionTime, ...rest }: Condition): number {
+  const { lastUpdateTime } = rest
+  return Date.parse(typeof lastUpdateTime === 'string' ? lastUpdateTime : lastTransitionTime) || 0
+}
+
+function hasDeadline({ spec }: Deployment): boolean {
+  return spec.progressDeadlineSeconds < noDeadline
+}

@@ -1,0 +1,68 @@
+import { claimChildren } from '../../objects/claim.ts'
+import { availableInMs, isActive, isAvailable, isReady, type Pod } from '../../objects/pod.ts'
+import type { ControlledObject } from '../../objects/shapes.ts'
+import { nameOf, podsResource, type Write } from '../../objects/writes.ts'
+import { inDeletionOrder } from '../deletion-order.ts'
+import { appsVersion, replicaSetsResource } from '../kinds.ts'
+import type { Plan } from '../plan.ts'
+import type { ReplicaSet } from '../shapes.ts'
+import { statusWrites } from '../status-write.ts'
+import { podFromTemplate } from '../template.ts'
+
+export interface ReplicaSetView {
+  readonly set: ReplicaSet
+  /** All pods of its namespace. */
+  readonly pods: readonly Pod[]
+  readonly deletionCostAnnotation: string
+  readonly nowMs: number
+}
+
+/** Pods that one pass creates or deletes at most, so that one workload cannot keep the others waiting. */
+const burst = 500
+
+/** As many active pods as wanted: those that match are adopted, what lacks is created, what is too many goes in deletion order. */
+export function planReplicaSet({ set, pods, deletionCostAnnotation, nowMs }: ReplicaSetView): Plan {
+  const owner = ownerOf(set)
+  const claim = claimChildren(owner, set.spec.selector, podsResource, pods)
+  const active = claim.mine.filter(isActive)
+  const isLeaving = set.metadata.deletionTimestamp !== undefined
+  const scaling = isLeaving ? [] : scalePods(set, active, deletionCostAnnotation)
+  const status = statusWrites(replicaSetsResource, owner, statusOf(set, active, nowMs))
+  const waits = active.filter((pod) => isReady(pod)).map((pod) => availableInMs(pod, set.spec.minReadySeconds, nowMs))
+  const again = waits.filter((waitMs) => waitMs > 0)
+  return {
+    writes: [...claim.writes, ...scaling, ...status],
+    ...(again.length > 0 && { againInMs: Math.min(...again) }),
+  }
+}
+
+function ownerOf(set: ReplicaSet): ReplicaSet & { apiVersion: string; kind: string } {
+  return { ...set, apiVersion: appsVersion, kind: 'ReplicaSet' }
+}
+
+function scalePods(set: ReplicaSet, active: readonly Pod[], deletionCostAnnotation: string): readonly Write[] {
+  const missing = set.spec.replicas - active.length
+  if (missing >= 0) return Array.from({ length: Math.min(missing, burst) }, () => createPod(set))
+  return inDeletionOrder(active, deletionCostAnnotation).slice(0, Math.min(-missing, burst)).map(deletePod)
+}
+
+function createPod(set: ReplicaSet): Write {
+  const object = podFromTemplate(ownerOf(set), set.spec.template, { generateName: `${set.metadata.name}-` })
+  return { verb: 'create', resource: podsResource, object }
+}
+
+export function deletePod(pod: ControlledObject): Write {
+  return { verb: 'delete', target: nameOf(podsResource, pod), uid: pod.metadata.uid }
+}
+
+function statusOf(set: ReplicaSet, active: readonly Pod[], nowMs: number) {
+  const templateLabels = Object.entries(set.spec.template.metadata.labels)
+  const isFullyLabelled = ({ metadata }: Pod) => templateLabels.every(([key, value]) => metadata.labels[key] === value)
+  return {
+    replicas: active.length,
+    fullyLabeledReplicas: active.filter(isFullyLabelled).length,
+    readyReplicas: active.filter(isReady).length,
+    availableReplicas: active.filter((pod) => isAvailable(pod, set.spec.minReadySeconds, nowMs)).length,
+    observedGeneration: set.metadata.generation,
+  }
+}

@@ -1,0 +1,67 @@
+import type { ApiObject, JsonObject } from '../../model/api-object.ts'
+import { controllerReference, type Owner } from '../objects/claim.ts'
+import type { PodTemplate } from '../objects/shapes.ts'
+import { nameOf, type Write } from '../objects/writes.ts'
+import { appsVersion, controllerRevisionsResource } from './kinds.ts'
+import type { ControllerRevision } from './shapes.ts'
+import { hashTemplate, revisionHashLabel } from './template.ts'
+
+/** Which version of its template a StatefulSet or DaemonSet wants, and the history that `kubectl rollout history|undo` reads. */
+export interface Revisions {
+  /** The name of the wanted revision, and the hash its pods carry. */
+  readonly name: string
+  readonly hash: string
+  readonly writes: readonly Write[]
+}
+
+/** The revision of the present template is the newest one; an old one that has the same template becomes the newest again. */
+export function planRevisions(
+  owner: Owner,
+  template: PodTemplate,
+  history: readonly ControllerRevision[],
+  limit: { readonly revisionHistoryLimit: number; readonly inUse: ReadonlySet<string> },
+): Revisions {
+  const hash = hashTemplate(template, 0)
+  const name = `${owner.metadata.name}-${hash}`
+  const newest = Math.max(0, ...history.map(({ revision }) => revision))
+  const existing = history.find(({ metadata }) => metadata.name === name)
+  if (existing === undefined) return { name, hash, writes: [createRevision(owner, template, hash, newest + 1)] }
+  const target = nameOf(controllerRevisionsResource, existing)
+  const renewal: readonly Write[] =
+    existing.revision === newest ? [] : [{ verb: 'patch', target, patch: { revision: newest + 1 } }]
+  return { name, hash, writes: [...renewal, ...tidy(history, name, limit)] }
+}
+
+function tidy(
+  history: readonly ControllerRevision[],
+  wanted: string,
+  { revisionHistoryLimit, inUse }: { readonly revisionHistoryLimit: number; readonly inUse: ReadonlySet<string> },
+): readonly Write[] {
+  const old = history.filter(({ metadata }) => metadata.name !== wanted && !inUse.has(metadata.name))
+  return old
+    .toSorted((one, other) => one.revision - other.revision)
+    .slice(0, Math.max(0, old.length - revisionHistoryLimit))
+    .map((revision) => ({
+      verb: 'delete',
+      target: nameOf(controllerRevisionsResource, revision),
+      uid: revision.metadata.uid,
+    }))
+}
+
+function createRevision(owner: Owner, template: PodTemplate, hash: string, revision: number): Write {
+  const { name, namespace, annotations } = owner.metadata
+  const object = {
+    apiVersion: appsVersion,
+    kind: 'ControllerRevision',
+    metadata: {
+      name: `${name}-${hash}`,
+      namespace,
+      labels: { ...template.metadata.labels, [revisionHashLabel]: hash },
+      annotations,
+      ownerReferences: [controllerReference(owner)],
+    },
+    revision,
+    data: { spec: { template: { ...(template as unknown as JsonObject), $patch: 'replace' } } },
+  }
+  return { verb: 'create', resource: controllerRevisionsResource, object: object as unknown as ApiObject }
+}

@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import type { JsonObject } from '../../../model/api-object.ts'
+import { claimChildren, controllerOf } from '../../objects/claim.ts'
+import { availableInMs, isAvailable, isFinished, isReady, type Pod } from '../../objects/pod.ts'
+import { type PodTemplate, templateSchema } from '../../objects/shapes.ts'
+import { podsResource, type Write } from '../../objects/writes.ts'
+import { appsVersion, statefulSetsResource } from '../kinds.ts'
+import type { Plan } from '../plan.ts'
+import { deletePod } from '../replica-set/plan.ts'
+import { planRevisions } from '../revisions.ts'
+import type { ControllerRevision, StatefulSet } from '../shapes.ts'
+import { statusWrites } from '../status-write.ts'
+import { podFromTemplate, revisionHashLabel } from '../template.ts'
+
+/** The labels that say which pod of its set a pod is. */
+export interface StatefulSetLabels {
+  readonly podName: string
+  readonly podIndex: string
+}
+
+export interface StatefulSetView {
+  readonly set: StatefulSet
+  readonly pods: readonly Pod[]
+  readonly revisions: readonly ControllerRevision[]
+  readonly labels: StatefulSetLabels
+  readonly nowMs: number
+}
+
+/** One step towards `replicas` pods with stable names: made in order, ended in reverse, replaced from the highest down to the partition. */
+export function planStatefulSet(view: StatefulSetView): Plan {
+  const { set, pods, nowMs } = view
+  const owner = ownerOf(set)
+  const isOurs = (pod: Pod) => ordinalOf(set, pod) !== undefined
+  const claim = claimChildren(owner, set.spec.selector, podsResource, pods.filter(isOurs))
+  const history = view.revisions.filter((revision) => controllerOf(revision)?.uid === set.metadata.uid)
+  const inUse = new Set([set.status.currentRevision, ...claim.mine.map((pod) => revisionOf(set, pod))])
+  const limit = { revisionHistoryLimit: set.spec.revisionHistoryLimit, inUse }
+  const update = planRevisions(owner, set.spec.template, history, limit)
+  const rollout = rolloutOf({ ...view, revisions: history }, claim.mine, update.name)
+  const steps = set.metadata.deletionTimestamp === undefined ? stepWrites(rollout) : []
+  const status = statusWrites(statefulSetsResource, owner, statusOf(rollout) as unknown as JsonObject)
+  const waits = claim.mine.filter(isReady).map((pod) => availableInMs(pod, set.spec.minReadySeconds, nowMs))
+  const again = waits.filter((waitMs) => waitMs > 0)
+  return {
+    writes: [...claim.writes, ...update.writes, ...steps, ...status],
+    ...(again.length > 0 && { againInMs: Math.min(...again) }),
+  }
+}
+
+interface StatefulRollout {
+  readonly set: StatefulSet
+  readonly labels: StatefulSetLabels
+  /** The pods that should be, by ordinal. */
+  readonly byOrdinal: ReadonlyMap<number, Pod>
+  /** The ordinals that should be, ascending. */
+  readonly ordinals: readonly number[]
+  /** Pods beyond them, the highest ordinal first. */
+  readonly surplus: readonly Pod[]
+  readonly currentRevision: string
+  /** As the history has it; undefined when it was tidied away. */
+  readonly currentTemplate: PodTemplate | undefined
+  readonly updateRevision: string
+  readonly nowMs: number
+}
+
+function ownerOf(set: StatefulSet): StatefulSet & { apiVersion: string; kind: string } {
+  return { ...set, apiVersion: appsVersion, kind: 'StatefulSet' }
+}
+
+function rolloutOf(
+  { set, labels, revisions, nowMs }: StatefulSetView,
+  mine: readonly Pod[],
+  updateRevision: string,
+): StatefulRollout {
+  const { start } = set.spec.ordinals
+  const ordinals = Array.from({ length: set.spec.replicas }, (_, index) => start + index)
+  const byOrdinal = new Map(mine.map((pod) => [ordinalOf(set, pod) ?? -1, pod]))
+  const surplus = mine
+    .filter((pod) => !ordinals.includes(ordinalOf(set, pod) ?? -1))
+    .toSorted((one, other) => (ordinalOf(set, other) ?? 0) - (ordinalOf(set, one) ?? 0))
+  const currentRevision = set.status.currentRevision || updateRevision
+  const currentTemplate = templateOf(revisions.find(({ metadata }) => metadata.name === currentRevision))
+  return { set, labels, byOrdinal, ordinals, surplus, currentRevision, currentTemplate, updateRevision, nowMs }
+}
+
+/** `web-2` of the set `web` is 2. */
+function ordinalOf({ metadata }: StatefulSet, pod: Pod): number | undefined {
+  const text = pod.metadata.name.startsWith(`${metadata.name}-`)
+    ? pod.metadata.name.slice(metadata.name.length + 1)
+    : ''
+  return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : undefined
+}
+
+function revisionOf({ metadata }: StatefulSet, pod: Pod): string {
+  const hash = pod.metadata.labels[revisionHashLabel] ?? ''
+  return hash.startsWith(`${metadata.name}-`) ? hash : `${metadata.name}-${hash}`
+}
+
+function stepWrites(rollout: StatefulRollout): readonly Write[] {
+  const { set } = rollout
+  const isOrdered = set.spec.podManagementPolicy === 'OrderedReady'
+  const presence = presenceWrites(rollout)
+  if (presence.writes.length > 0)
+    return isOrdered ? presence.writes.slice(0, 1) : [...presence.writes, ...surplusWrites(rollout)]
+  if (isOrdered && presence.isWaiting) return []
+  const surplus = surplusWrites(rollout)
+  if (surplus.length > 0) return isOrdered ? surplus.slice(0, 1) : surplus
+  if (isOrdered && rollout.surplus.length > 0) return []
+  return set.spec.updateStrategy.type === 'RollingUpdate' ? updateWrites(rollout) : []
+}
+
+/** Missing pods made and finished ones replaced, the lowest first; in order each waits for the one before. */
+function presenceWrites(rollout: StatefulRollout): { readonly writes: readonly Write[]; readonly isWaiting: boolean } {
+  const { set, ordinals, byOrdinal, nowMs } = rollout
+  const isOrdered = set.spec.podManagementPolicy === 'OrderedReady'
+  const writes: Write[] = []
+  let isWaiting = false
+  for (const ordinal of ordinals) {
+    const pod = byOrdinal.get(ordinal)
+    if (pod === undefined) writes.push(createPod(rollout, ordinal))
+    else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) writes.push(deletePod(pod))
+    else if (!isHealthy(set, pod, nowMs)) isWaiting = true
+    if (isOrdered && (isWaiting || writes.length > 0)) break
+  }
+  return { writes, isWaiting }
+}
+
+/** In order a pod goes only when the one above it is gone. */
+function surplusWrites({ set, surplus }: StatefulRollout): readonly Write[] {
+  const isLeaving = ({ metadata }: Pod) => metadata.deletionTimestamp !== undefined
+  if (set.spec.podManagementPolicy === 'OrderedReady' && surplus.some(isLeaving)) return []
+  return surplus.filter((pod) => !isLeaving(pod)).map(deletePod)
+}
+
+/** The highest pod of an old revision, once all above it are healthy; those below the partition stay as they are. */
+function updateWrites(rollout: StatefulRollout): readonly Write[] {
+  const { set, ordinals, byOrdinal, updateRevision, nowMs } = rollout
+  const from = set.spec.ordinals.start + set.spec.updateStrategy.rollingUpdate.partition
+  for (const ordinal of ordinals.filter((candidate) => candidate >= from).toReversed()) {
+    const pod = byOrdinal.get(ordinal)
+    if (pod === undefined) return []
+    const isLeaving = pod.metadata.deletionTimestamp !== undefined
+    if (revisionOf(set, pod) !== updateRevision && !isLeaving) return [deletePod(pod)]
+    if (!isHealthy(set, pod, nowMs)) return []
+  }
+  return []
+}
+
+function isHealthy(set: StatefulSet, pod: Pod, nowMs: number): boolean {
+  return pod.metadata.deletionTimestamp === undefined && isAvailable(pod, set.spec.minReadySeconds, nowMs)
+}
+
+function createPod(rollout: StatefulRollout, ordinal: number): Write {
+  const { set, labels } = rollout
+  const name = `${set.metadata.name}-${ordinal}`
+  const { template, revision } = versionFor(rollout, ordinal)
+  const object = podFromTemplate(ownerOf(set), template, {
+    name,
+    labels: { [labels.podName]: name, [labels.podIndex]: String(ordinal), [revisionHashLabel]: revision },
+    spec: { hostname: name, subdomain: set.spec.serviceName },
+  })
+  return { verb: 'create', resource: podsResource, object }
+}
+
+/** Below the partition, and where the rollout has not come yet, a lost pod comes back as it was. */
+function versionFor(rollout: StatefulRollout, ordinal: number): { template: PodTemplate; revision: string } {
+  const { set, byOrdinal, currentTemplate, currentRevision, updateRevision } = rollout
+  const isBelow = ordinal < set.spec.ordinals.start + set.spec.updateStrategy.rollingUpdate.partition
+  const isAhead = [...byOrdinal].some(([other, pod]) => other > ordinal && revisionOf(set, pod) !== updateRevision)
+  const isKept = set.spec.updateStrategy.type === 'RollingUpdate' && (isBelow || isAhead)
+  if (isKept && currentTemplate !== undefined) return { template: currentTemplate, revision: currentRevision }
+  return { template: set.spec.template, revision: updateRevision }
+}
+
+function templateOf(revision: ControllerRevision | undefined): PodTemplate | undefined {
+  const parsed = z.looseObject({ spec: z.looseObject({ template: templateSchema }) }).safeParse(revision?.data)
+  if (!parsed.success) return undefined
+  const { $patch: _, ...template } = parsed.data.spec.template
+  return template
+}
+
+function statusOf(rollout: StatefulRollout) {
+  const { set, byOrdinal, currentRevision, updateRevision, nowMs } = rollout
+  const pods = [...byOrdinal.values()]
+  const present = pods.filter((pod) => !isFinished(pod))
+  const live = present.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const ofRevision = (revision: string) => live.filter((pod) => revisionOf(set, pod) === revision).length
+  const updatedReplicas = ofRevision(updateRevision)
+  const readyReplicas = present.filter(isReady).length
+  const isDone = updatedReplicas === present.length && readyReplicas === present.length
+  return {
+    observedGeneration: set.metadata.generation,
+    replicas: present.length,
+    readyReplicas,
+    availableReplicas: present.filter((pod) => isAvailable(pod, set.spec.minReadySeconds, nowMs)).length,
+    currentReplicas: isDone ? updatedReplicas : ofRevision(currentRevision),
+    updatedReplicas,
+    currentRevision: isDone ? updateRevision : currentRevision,
+    updateRevision,
+  }
+}

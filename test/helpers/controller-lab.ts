@@ -1,0 +1,63 @@
+import type { ApiClient } from '../../src/client/index.ts'
+import type { ControllerKit } from '../../src/controllers/kit.ts'
+import { isFinished, isReady } from '../../src/controllers/objects/pod.ts'
+import { podType } from '../../src/controllers/objects/types.ts'
+import { Caches } from '../../src/controllers/runtime/caches.ts'
+import { Controller, watchKeys } from '../../src/controllers/runtime/controller.ts'
+import { ApiEventRecorder } from '../../src/controllers/runtime/events.ts'
+import { ControllerManager } from '../../src/controllers/runtime/manager.ts'
+import { keyOf } from '../../src/controllers/runtime/resource-type.ts'
+import type { Component } from '../../src/loop/component.ts'
+import { createDialect } from '../../src/model/dialect.ts'
+import { type Logger, silentLogger } from '../../src/observe/index.ts'
+import type { TestServer } from './api-server.ts'
+import { clientOfServer, freshControllerMetrics } from './controllers.ts'
+
+interface LabOptions {
+  readonly client?: ApiClient
+  readonly log?: Logger
+}
+
+/** Runs controllers against the server until it is disposed of; no leader election. */
+export async function runControllers(
+  server: TestServer,
+  create: (kit: ControllerKit) => readonly Component[],
+  { client = clientOfServer(server), log = silentLogger }: LabOptions = {},
+): Promise<AsyncDisposable> {
+  const caches = new Caches({ client, log })
+  const metrics = freshControllerMetrics()
+  const events = new ApiEventRecorder(client, 'test', log)
+  const controllers = create({ client, caches, dialect: createDialect('kubernetes'), events, metrics, log })
+  const manager = new ControllerManager({ name: 'test', caches, controllers, metrics, log })
+  await manager.start({ signal: AbortSignal.timeout(10_000) })
+  return { [Symbol.asyncDispose]: () => manager.stop({ signal: AbortSignal.timeout(2_000) }) }
+}
+
+/** A node that runs every pod at once: each becomes ready, whether bound or not. */
+export function hollowNode({ client, caches, metrics, log }: ControllerKit): Component {
+  const pods = caches.of(podType)
+  const writer = caches.writer(podType)
+  return new Controller({
+    name: 'hollow-node',
+    watches: [watchKeys(pods, (pod) => [keyOf(pod)])],
+    reconcile: async (key, { signal }) => {
+      const pod = pods.get(key)
+      if (pod === undefined) return undefined
+      if (pod.metadata.deletionTimestamp !== undefined) await client.delete(refOf(pod.metadata), { signal })
+      else if (!isReady(pod) && !isFinished(pod))
+        await writer.patch(pod, { kind: 'merge', patch: running() }, signal, 'status')
+      return undefined
+    },
+    metrics,
+    log,
+  })
+}
+
+function running() {
+  const condition = { type: 'Ready', status: 'True', lastTransitionTime: new Date().toISOString() }
+  return { status: { phase: 'Running', conditions: [condition] } }
+}
+
+function refOf({ name, namespace = 'default' }: { name: string; namespace?: string | undefined }) {
+  return { resource: podType.resource, namespace, name }
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { nodeSchema } from '../../../../src/controllers/objects/node.ts'
+import { podSchema } from '../../../../src/controllers/objects/pod.ts'
+import { planDaemonSet } from '../../../../src/controllers/workloads/daemon-set/plan.ts'
+import { controllerRevisionSchema, daemonSetSchema } from '../../../../src/controllers/workloads/shapes.ts'
+import { readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
+
+const toleratedTaints = { noExecute: ['not-ready'], noSchedule: ['unschedulable'] }
+
+function startLab(spec: object = {}, podSpec: object = {}) {
+  const cluster = new SimulatedCluster()
+  const template = {
+    metadata: { labels: { app: 'log' } },
+    spec: { containers: [{ name: 'log', image: 'one' }], ...podSpec },
+  }
+  cluster.add('daemonsets', {
+    metadata: { name: 'log', namespace: 'default' },
+    spec: { selector: { matchLabels: { app: 'log' } }, template, ...spec },
+  })
+  for (const name of ['n1', 'n2', 'n3']) cluster.add('nodes', { metadata: { name, labels: { host: name } } })
+  const pods = () => cluster.list('pods', (object) => podSchema.parse(object))
+  const set = () => {
+    const [found] = cluster.list('daemonsets', (object) => daemonSetSchema.parse(object))
+    assert.ok(found)
+    return found
+  }
+  const step = () => {
+    const nodes = cluster.list('nodes', (object) => nodeSchema.parse(object))
+    const revisions = cluster.list('controllerrevisions', (object) => controllerRevisionSchema.parse(object))
+    const view = { set: set(), pods: pods(), nodes, revisions, toleratedTaints, nowMs: cluster.nowMs }
+    cluster.apply(planDaemonSet(view).writes)
+  }
+  /** What scheduler and node would do: the affinity of a daemon's pod leaves one node. */
+  const run = () => {
+    for (const { metadata, spec: pod } of pods()) {
+      const nodeName = /"metadata\.name","operator":"In","values":\["(\w+)"\]/.exec(JSON.stringify(pod))?.[1]
+      assert.ok(nodeName)
+      cluster.patch('pods', 'default', metadata.name, { spec: { nodeName }, status: readyStatus(cluster.nowMs) })
+    }
+  }
+  const nodesOf = () => pods().map(({ spec: pod }) => pod.nodeName)
+  return { cluster, set, pods, step, run, nodesOf }
+}
+
+describe('a DaemonSet', () => {
+  test('runs one pod on each node that its selector allows', () => {
+    const lab = startLab({}, { nodeSelector: { host: 'n2' } })
+    lab.step()
+    lab.run()
+    lab.step()
+    assert.deepEqual(lab.nodesOf(), ['n2'])
+    assert.equal(lab.set().status['desiredNumberScheduled'], 1)
+    assert.equal(lab.set().status['numberAvailable'], 1)
+  })
+
+  test('makes no pod on a tainted node, keeps one there until the taint says NoExecute', () => {
+    const lab = startLab()
+    const taint = (key: string, effect: string) =>
+      lab.cluster.patch('nodes', '', 'n3', { spec: { taints: [{ key, effect }] } })
+    taint('dedicated', 'NoSchedule')
+    lab.step()
+    lab.run()
+    assert.deepEqual(lab.nodesOf(), ['n1', 'n2'])
+    taint('not-ready', 'NoExecute')
+    lab.step()
+    lab.run()
+    assert.deepEqual(lab.nodesOf(), ['n1', 'n2', 'n3'], 'its own tolerations cover a node in trouble')
+    taint('dedicated', 'NoSchedule')
+    lab.step()
+    assert.deepEqual(lab.nodesOf(), ['n1', 'n2', 'n3'])
+    taint('dedicated', 'NoExecute')
+    lab.step()
+    assert.deepEqual(lab.nodesOf(), ['n1', 'n2'])
+  })
+
+  test('replaces pods maxUnavailable at a time', () => {
+    const lab = startLab()
+    lab.step()
+    lab.run()
+    lab.cluster.patch('daemonsets', 'default', 'log', {
+      spec: { template: { spec: { containers: [{ name: 'log', image: 'two' }] } } },
+    })
+    const imagesPerStep: number[] = []
+    for (let round = 0; round < 8; round++) {
+      lab.step()
+      imagesPerStep.push(lab.pods().length)
+      lab.run()
+    }
+    lab.step()
+    assert.ok(Math.min(...imagesPerStep) >= 2, `never fewer than two of three: ${imagesPerStep}`)
+    assert.ok(lab.pods().every(({ spec }) => JSON.stringify(spec).includes('two')))
+    assert.equal(lab.set().status['updatedNumberScheduled'], 3)
+  })
+
+  test('lets the pod of a node that is gone go', () => {
+    const lab = startLab()
+    lab.step()
+    lab.run()
+    lab.cluster.remove('nodes', '', 'n1')
+    lab.step()
+    assert.deepEqual(lab.nodesOf(), ['n2', 'n3'])
+  })
+})

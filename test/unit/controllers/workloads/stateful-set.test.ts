@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { podSchema } from '../../../../src/controllers/objects/pod.ts'
+import { controllerRevisionSchema, statefulSetSchema } from '../../../../src/controllers/workloads/shapes.ts'
+import { planStatefulSet } from '../../../../src/controllers/workloads/stateful-set/plan.ts'
+import { readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
+
+function startLab(spec: object) {
+  const cluster = new SimulatedCluster()
+  const template = { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'db', image: 'one' }] } }
+  cluster.add('statefulsets', {
+    metadata: { name: 'db', namespace: 'default' },
+    spec: { serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template, ...spec },
+  })
+  const set = () => {
+    const [found] = cluster.list('statefulsets', (object) => statefulSetSchema.parse(object))
+    assert.ok(found)
+    return found
+  }
+  const pods = () => cluster.list('pods', (object) => podSchema.parse(object))
+  const step = () => {
+    const revisions = cluster.list('controllerrevisions', (object) => controllerRevisionSchema.parse(object))
+    const labels = { podName: 'pod-name', podIndex: 'pod-index' }
+    const { writes } = planStatefulSet({ set: set(), pods: pods(), revisions, labels, nowMs: cluster.nowMs })
+    cluster.apply(writes)
+    return writes
+  }
+  const makeReady = (name: string) => cluster.patch('pods', 'default', name, { status: readyStatus(cluster.nowMs) })
+  const settle = () => {
+    for (let round = 0; round < 30; round++) {
+      step()
+      for (const { metadata } of pods()) makeReady(metadata.name)
+    }
+  }
+  const images = () =>
+    Object.fromEntries(pods().map(({ metadata, spec }) => [metadata.name, JSON.stringify(spec).match(/one|two/)?.[0]]))
+  const roll = () =>
+    cluster.patch('statefulsets', 'default', 'db', {
+      spec: { template: { spec: { containers: [{ name: 'db', image: 'two' }] } } },
+    })
+  const names = () => pods().map(({ metadata }) => metadata.name)
+  return { cluster, set, pods, step, makeReady, settle, images, roll, names }
+}
+
+describe('a StatefulSet', () => {
+  test('makes its pods one after the other, each when the one before is ready, with names that last', () => {
+    const lab = startLab({ replicas: 3 })
+    lab.step()
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0'])
+    lab.makeReady('db-0')
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0', 'db-1'])
+    const [first] = lab.pods()
+    assert.equal(first?.spec['hostname'], 'db-0')
+    assert.equal(first?.spec['subdomain'], 'db')
+    assert.equal(first?.metadata.labels['pod-index'], '0')
+  })
+
+  test('makes all at once when it is Parallel', () => {
+    const lab = startLab({ replicas: 3, podManagementPolicy: 'Parallel', ordinals: { start: 5 } })
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-5', 'db-6', 'db-7'])
+  })
+
+  test('ends surplus pods from the highest, one at a time', () => {
+    const lab = startLab({ replicas: 3 })
+    lab.settle()
+    lab.cluster.patch('statefulsets', 'default', 'db', { spec: { replicas: 1 } })
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0', 'db-1'])
+    lab.step()
+    assert.deepEqual(lab.names(), ['db-0'])
+  })
+
+  test('rolls from the highest down and ends with the new revision as the current one', () => {
+    const lab = startLab({ replicas: 2 })
+    lab.settle()
+    const before = lab.set().status.currentRevision
+    lab.roll()
+    lab.step()
+    assert.deepEqual(lab.images(), { 'db-0': 'one' })
+    lab.step()
+    assert.deepEqual(lab.images(), { 'db-0': 'one', 'db-1': 'two' })
+    lab.step()
+    assert.deepEqual(lab.images(), { 'db-0': 'one', 'db-1': 'two' }, 'db-1 is not ready yet')
+    lab.settle()
+    assert.deepEqual(lab.images(), { 'db-0': 'two', 'db-1': 'two' })
+    const { status } = lab.set()
+    assert.equal(status.currentRevision, status.updateRevision)
+    assert.notEqual(status.currentRevision, before)
+  })
+
+  test('leaves pods below the partition as they are, and brings a lost one back as it was', () => {
+    const lab = startLab({ replicas: 3, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } })
+    lab.settle()
+    lab.roll()
+    lab.settle()
+    assert.deepEqual(lab.images(), { 'db-0': 'one', 'db-2': 'two', 'db-1': 'two' })
+    lab.cluster.remove('pods', 'default', 'db-0')
+    lab.settle()
+    assert.equal(lab.images()['db-0'], 'one')
+  })
+
+  test('waits for somebody to delete pods when it updates OnDelete', () => {
+    const lab = startLab({ replicas: 2, updateStrategy: { type: 'OnDelete' } })
+    lab.settle()
+    lab.roll()
+    lab.settle()
+    assert.deepEqual(lab.images(), { 'db-0': 'one', 'db-1': 'one' })
+    lab.cluster.remove('pods', 'default', 'db-1')
+    lab.settle()
+    assert.deepEqual(lab.images(), { 'db-0': 'one', 'db-1': 'two' })
+  })
+})
