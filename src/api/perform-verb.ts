@@ -5,6 +5,7 @@ import { parseDeleteOptions } from './decode/delete-options.ts'
 import { parseGetRevision, parseListOptions } from './decode/query.ts'
 import { assertNotForced, parseApplyOptions, parseFieldValidation, parseWriteOptions } from './decode/write-options.ts'
 import type { Route } from './route/route.ts'
+import { answerReview } from './verbs/answer-review.ts'
 import { applyObject } from './verbs/apply.ts'
 import { createObject } from './verbs/create.ts'
 import { deleteObject } from './verbs/delete.ts'
@@ -27,6 +28,8 @@ export async function performVerb(
 ): Promise<Answer> {
   switch (verb) {
     case 'create':
+      if (target.resource.review !== undefined)
+        return answerReview(context, target, await readChecked(context, target, request, query))
       return createObject(
         context,
         target,

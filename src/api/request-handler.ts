@@ -64,7 +64,7 @@ export class RequestHandler {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = parseUrl(request.url)
-    const user = this.#parts.authenticate(request)
+    const user = await this.#parts.authenticate(request)
     if (user === undefined) throw unauthorized()
     const route = this.#route(request, url)
     if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
@@ -86,7 +86,7 @@ export class RequestHandler {
   }
 
   #contextOf(user: User): VerbContext {
-    return { ...this.#parts.context, admit: admissionFor(user, this.#parts.roles) }
+    return { ...this.#parts.context, user, admit: admissionFor(user, this.#parts.roles) }
   }
 
   async #serveResource(

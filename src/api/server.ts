@@ -4,12 +4,13 @@ import type { Dialect } from '../model/dialect.ts'
 import type { Cidr, Ip } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
-import { createAuthenticator, type StaticToken } from './access/authenticate.ts'
+import { createAuthenticator, type StaticToken, staticTokens, type TokenAuthenticator } from './access/authenticate.ts'
 import { alwaysAllow } from './access/authorize.ts'
 import type { Authorizer } from './access/authorizer.ts'
 import { ensureBootstrapRoles } from './access/ensure-bootstrap-roles.ts'
 import { NodeAuthorizer } from './access/node-authorizer.ts'
 import { RbacAuthorizer } from './access/rbac-authorizer.ts'
+import { reviewKinds } from './access/reviews.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { createFirstObjects } from './first-objects.ts'
@@ -52,6 +53,7 @@ export class ApiServer implements Component {
     this.#context = createContext(options)
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
     this.#access = createAccess(options)
+    for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
     this.#listener = createListener(options, this.#context, this.#watches, this.#access)
   }
 
@@ -96,22 +98,33 @@ function createContext({ store, dialect, serviceCidr, nodePortRange }: ApiServer
   return { store, registry, now, newUid: randomUUID, pickBelow: randomInt }
 }
 
-/** Who is asked whether something may be done, and the roles where they count. */
+/** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */
 interface Access {
+  readonly authenticateToken: TokenAuthenticator
   readonly authorizers: readonly Authorizer[]
   readonly roles: RoleIndex | undefined
 }
 
-function createAccess({ authorizationMode, store, dialect }: ApiServerOptions): Access {
-  if (authorizationMode === 'AlwaysAllow') return { authorizers: [alwaysAllow], roles: undefined }
+function createAccess({ authorizationMode, store, dialect, ...options }: ApiServerOptions): Access {
+  const authenticateToken = staticTokens(options.staticTokens)
+  if (authorizationMode === 'AlwaysAllow') return { authenticateToken, authorizers: [alwaysAllow], roles: undefined }
   const rbac = new RbacAuthorizer(store)
-  return { authorizers: [new NodeAuthorizer(store, dialect), rbac], roles: rbac.index }
+  return { authenticateToken, authorizers: [new NodeAuthorizer(store, dialect), rbac], roles: rbac.index }
 }
 
 function createListener(options: ApiServerOptions, context: VerbContext, watches: WatchHub, access: Access) {
-  const { tls, bindAddress, port, staticTokens, components, metricsText, log } = options
-  const authenticate = createAuthenticator(staticTokens)
-  const handler = new RequestHandler({ context, authenticate, ...access, watches, components, metricsText, log })
+  const { tls, bindAddress, port, components, metricsText, log } = options
+  const authenticate = createAuthenticator(access.authenticateToken)
+  const handler = new RequestHandler({
+    context,
+    authenticate,
+    authorizers: access.authorizers,
+    roles: access.roles,
+    watches,
+    components,
+    metricsText,
+    log,
+  })
   return httpsListener({
     name: 'api-server',
     address: bindAddress,

@@ -6,6 +6,7 @@ import { TLSSocket } from 'node:tls'
 export interface User {
   readonly name: string
   readonly groups: readonly string[]
+  readonly uid?: string
 }
 
 export interface StaticToken {
@@ -16,19 +17,31 @@ export interface StaticToken {
 export const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
 
 /** Undefined for credentials that are wrong; `anonymous` where none were given. */
-export type Authenticator = (request: IncomingMessage) => User | undefined
+export type Authenticator = (request: IncomingMessage) => Promise<User | undefined>
+
+/** Whose token this is. Audiences: of which the token must be for one; none means this server. */
+export type TokenAuthenticator = (token: string, audiences: readonly string[]) => Promise<User | undefined>
 
 /** A certificate of the cluster's CA (CN is the user, each O a group) or else a bearer token. */
-export function createAuthenticator(tokens: readonly StaticToken[]): Authenticator {
-  const users = new Map(tokens.map(({ token, user }) => [digest(token), user]))
-  return (request) => {
+export function createAuthenticator(authenticateToken: TokenAuthenticator): Authenticator {
+  return async (request) => {
     const certified = userOfCertificate(request)
     if (certified !== undefined) return certified
     const { authorization } = request.headers
     if (authorization === undefined) return anonymous
     const token = /^bearer +(\S+)$/i.exec(authorization)?.[1]
-    return token === undefined ? undefined : users.get(digest(token))
+    return token === undefined ? undefined : authenticateToken(token, [])
   }
+}
+
+/** The tokens of a list, for any audience; every one of them is an identity. */
+export function staticTokens(tokens: readonly StaticToken[]): TokenAuthenticator {
+  const users = new Map(tokens.map(({ token, user }) => [digest(token), asAuthenticated(user)]))
+  return async (token) => users.get(digest(token))
+}
+
+function asAuthenticated(user: User): User {
+  return { ...user, groups: [...new Set([...user.groups, 'system:authenticated'])] }
 }
 
 /** Looking up digests takes no time that depends on how much of a token was right. */

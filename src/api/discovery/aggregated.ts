@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Resource } from '../resources/resource.ts'
-import { groupResources, type ResourceGroup, resourceVerbs, subresourceVerbs } from './groups.ts'
+import { groupResources, type ResourceGroup, subresourceVerbs, verbsOf } from './groups.ts'
 
 /** The media type of the aggregated document, which clients must be told. */
 export const aggregatedContentType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
@@ -33,7 +33,7 @@ function toResource(resource: Resource): JsonObject {
     responseKind: responseKind(resource),
     scope: resource.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: resource.singular,
-    verbs: [...resourceVerbs],
+    verbs: [...verbsOf(resource)],
     shortNames: [...resource.shortNames],
     categories: [...resource.categories],
     subresources: resource.subresources.map((subresource) => ({

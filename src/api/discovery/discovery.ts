@@ -3,7 +3,7 @@ import type { Registry } from '../resources/registry.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { unknownPath } from '../status.ts'
 import { toAggregated } from './aggregated.ts'
-import { groupResources, resourceVerbs, subresourceVerbs } from './groups.ts'
+import { groupResources, subresourceVerbs, verbsOf } from './groups.ts'
 
 /** The discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. Throws a 404. */
 export function discover(registry: Registry, path: readonly string[], isAggregated: boolean): JsonObject {
@@ -52,7 +52,7 @@ function toEntry(resource: Resource): JsonObject {
     singularName: singular,
     namespaced,
     kind,
-    verbs: [...resourceVerbs],
+    verbs: [...verbsOf(resource)],
     ...(shortNames.length > 0 ? { shortNames } : {}),
     ...(categories.length > 0 ? { categories } : {}),
   }

@@ -1,15 +1,11 @@
 import type { Resource } from '../resources/resource.ts'
 
-export const resourceVerbs = [
-  'create',
-  'delete',
-  'deletecollection',
-  'get',
-  'list',
-  'patch',
-  'update',
-  'watch',
-] as const
+const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
+/** What can be done with objects of the kind. */
+export function verbsOf({ review }: Resource): readonly string[] {
+  return review === undefined ? resourceVerbs : ['create']
+}
+
 export const subresourceVerbs = ['get', 'patch', 'update'] as const
 
 export interface ResourceGroup {

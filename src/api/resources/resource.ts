@@ -1,4 +1,5 @@
-import type { Json } from '../../model/api-object.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { User } from '../access/authenticate.ts'
 import type { ApiDocument } from '../document.ts'
 import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -26,10 +27,20 @@ export interface Resource {
   /** Between NAME and AGE in a Table. */
   readonly columns: readonly Column[]
   readonly strategy: Strategy
+  /** Create is all there is: the status that answers what was asked, and nothing is stored. */
+  readonly review?: Review
   /** Declared by a CustomResourceDefinition: knows no strategic merge patch. */
   readonly isCustom?: boolean
   /** Where and how objects stand in the store; absent: under their plural, as this version shows them. */
   readonly storage?: ResourceStorage
+}
+
+export type Review = (question: Question) => JsonObject | Promise<JsonObject>
+
+/** What is asked by creating an object of a kind that is only ever answered. */
+export interface Question {
+  readonly user: User
+  readonly document: ApiDocument
 }
 
 /** Versions of one kind that name the same prefix are views of the same objects. */

@@ -84,7 +84,8 @@ const collectionVerbs: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'cr
 function verbOf(method: string, url: URL, target: Target): Verb {
   const verbs = target.name === undefined ? collectionVerbs : itemVerbs
   const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined
-  const isAllowed = verb !== undefined && (target.subresource === undefined || verb !== 'delete')
+  const isAnswered = target.resource.review === undefined || verb === 'create'
+  const isAllowed = verb !== undefined && isAnswered && (target.subresource === undefined || verb !== 'delete')
   const isEverywhere = target.resource.namespaced && target.namespace === undefined
   if (!isAllowed || (isEverywhere && verb !== 'list')) {
     throw methodNotAllowed(verb ?? method.toLowerCase(), target.resource)

@@ -1,3 +1,4 @@
+import type { User } from '../access/authenticate.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { Resource, Subresource, Transition } from '../resources/resource.ts'
 import type { Store } from '../store/index.ts'
@@ -11,7 +12,8 @@ export interface VerbContext {
   readonly newUid: () => string
   /** A random integer at least 0 and below the limit. */
   readonly pickBelow: (limit: number) => number
-  /** Absent: the server itself writes. */
+  /** Absent: the server itself. */
+  readonly user?: User
   readonly admit?: Admit
   /** Tells the client something that is no error; absent: nobody listens. */
   readonly warn?: (text: string) => void

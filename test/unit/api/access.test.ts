@@ -168,6 +168,8 @@ describe('discovery', () => {
         ['events.platform.internal', 'v1'],
         ['coordination.platform.internal', 'v1'],
         ['apps', 'v1'],
+        ['authorization.platform.internal', 'v1'],
+        ['authentication.platform.internal', 'v1'],
       ],
     )
     assert.equal((await server.call('GET', '/apis/discovery.platform.internal')).body.kind, 'APIGroup')

@@ -1,0 +1,14 @@
+import type { Json } from '../../model/api-object.ts'
+import { unauthorized } from '../status.ts'
+import { acceptDocument } from './accept-document.ts'
+import { objectAnswer } from './answers.ts'
+import type { Answer, Target, VerbContext } from './verb-context.ts'
+
+/** 201 and what was asked with its status: the answer. */
+export async function answerReview({ user }: VerbContext, target: Target, body: Json): Promise<Answer> {
+  const { review } = target.resource
+  if (user === undefined || review === undefined) throw unauthorized()
+  const document = acceptDocument(target, body)
+  const status = await review({ user, document })
+  return objectAnswer(target.resource, { ...document, status }, 0, 201)
+}

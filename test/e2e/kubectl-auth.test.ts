@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { startTestServer, type TestServer } from '../helpers/api-server.ts'
+
+const run = promisify(execFile)
+const skip = findKubectl() ? false : 'kubectl is not on this machine'
+
+function findKubectl(): boolean {
+  try {
+    execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('kubectl auth, in the kubernetes dialect', { skip }, () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ tokens: [{ token: 'viewer', user: { name: 'viewer', groups: ['people'] } }] })
+    await kubectl('create', 'rolebinding', 'viewer', '--clusterrole=view', '--user=viewer', '--token=a-token-for-tests')
+  })
+  after(() => server.stop())
+
+  async function kubectl(...args: readonly string[]): Promise<string> {
+    const token = args.some((arg) => arg.startsWith('--token')) ? [] : ['--token=viewer']
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', KUBECONFIG: '/dev/null' }
+    const options = ['--server', server.url, '--insecure-skip-tls-verify', '--cache-dir=/dev/null', ...token]
+    try {
+      return (await run('kubectl', [...args, ...options], { env, timeout: 30_000 })).stdout
+    } catch (thrown) {
+      const { stdout, stderr } = thrown as { stdout: string; stderr: string }
+      return stdout + stderr
+    }
+  }
+
+  test('says what the user may do', async () => {
+    assert.match(await kubectl('auth', 'can-i', 'get', 'pods'), /^yes\n/)
+    assert.match(await kubectl('auth', 'can-i', 'delete', 'pods'), /^no\n/)
+    assert.match(await kubectl('auth', 'can-i', 'get', '/version'), /^yes\n/)
+    assert.match(await kubectl('auth', 'can-i', 'get', 'pods', '-n', 'kube-system'), /^no\n/)
+    const list = await kubectl('auth', 'can-i', '--list')
+    assert.match(list, /endpointslices\.discovery\.k8s\.io +\[\] +\[\] +\[get list watch\]/)
+  })
+
+  test('says who the user is, and what is forbidden', async () => {
+    assert.match(await kubectl('auth', 'whoami'), /Username +viewer\nGroups +\[people system:authenticated\]/)
+    const refused = await kubectl('delete', 'pod', 'x')
+    assert.match(refused, /pods "x" is forbidden: User "viewer" cannot delete resource "pods" in API group ""/)
+  })
+})

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
+
+const authorization = '/apis/authorization.k8s.io/v1'
+const authentication = '/apis/authentication.k8s.io/v1'
+
+describe('reviews', () => {
+  let server: TestServer
+  const review = (path: string, spec: object, token = 'viewer') => server.call('POST', path, { body: { spec }, token })
+  before(async () => {
+    const viewer = { token: 'viewer', user: { name: 'viewer', groups: ['people'], uid: 'u-1' } }
+    server = await startTestServer({ tokens: [viewer] })
+    await server.call('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings', {
+      body: {
+        metadata: { name: 'viewer' },
+        roleRef: { kind: 'ClusterRole', name: 'view' },
+        subjects: [{ kind: 'User', name: 'viewer' }],
+      },
+    })
+  })
+  after(() => server.stop())
+
+  test('everybody may ask what they may, and nothing is stored', async () => {
+    const { revision } = server.store
+    const table = [
+      [{ resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } }, true],
+      [{ resourceAttributes: { verb: 'get', resource: 'pods', subresource: 'status', namespace: 'default' } }, true],
+      [{ resourceAttributes: { verb: 'delete', resource: 'pods', namespace: 'default' } }, false],
+      [{ resourceAttributes: { verb: 'get', resource: 'pods' } }, false],
+      [{ resourceAttributes: { verb: '*', resource: '*', group: '*', namespace: 'default' } }, false],
+      [{ nonResourceAttributes: { verb: 'get', path: '/version' } }, true],
+      [{ nonResourceAttributes: { verb: 'get', path: '/metrics' } }, false],
+    ] as const
+    for (const [spec, allowed] of table) {
+      const reply = await review(`${authorization}/selfsubjectaccessreviews`, spec)
+      assert.deepEqual([reply.code, reply.body.status], [201, { allowed }], JSON.stringify(spec))
+    }
+    assert.equal((await review(`${authorization}/selfsubjectaccessreviews`, {})).code, 400)
+    assert.equal((await server.call('GET', `${authorization}/selfsubjectaccessreviews`)).code, 405)
+    assert.equal(server.store.revision, revision)
+  })
+
+  test('what others may is told to those who may ask for them', async () => {
+    const resourceAttributes = { verb: 'list', resource: 'services', namespace: 'default' }
+    const path = `${authorization}/subjectaccessreviews`
+    assert.equal((await review(path, { user: 'viewer', resourceAttributes })).code, 403)
+    const token = 'a-token-for-tests'
+    const allowed = async (spec: object, at = path) => (await review(at, spec, token)).body.status?.allowed
+    assert.equal(await allowed({ user: 'viewer', resourceAttributes }), true)
+    assert.equal(await allowed({ user: 'other', resourceAttributes }), false)
+    assert.equal(await allowed({ groups: ['system:masters'], resourceAttributes }), true)
+    const local = `${authorization}/namespaces/default/localsubjectaccessreviews`
+    assert.equal(await allowed({ user: 'viewer', resourceAttributes }, local), true)
+    const elsewhere = { user: 'viewer', resourceAttributes: { ...resourceAttributes, namespace: 'kube-system' } }
+    assert.equal((await review(local, elsewhere, token)).code, 400)
+  })
+
+  test('the rules of a namespace are listed', async () => {
+    const { body } = await review(`${authorization}/selfsubjectrulesreviews`, { namespace: 'default' })
+    const discovery = body.status.resourceRules.find(({ resources }: { resources: string[] }) =>
+      resources.includes('endpointslices'),
+    )
+    assert.deepEqual(discovery.verbs, ['get', 'list', 'watch'])
+    const other = await review(`${authorization}/selfsubjectrulesreviews`, { namespace: 'kube-system' })
+    assert.ok(other.body.status.resourceRules.length < body.status.resourceRules.length)
+    assert.ok(other.body.status.nonResourceRules.length > 0)
+  })
+
+  test('who one is, and whose token it is', async () => {
+    const info = { username: 'viewer', groups: ['people', 'system:authenticated'], uid: 'u-1' }
+    assert.deepEqual((await review(`${authentication}/selfsubjectreviews`, {})).body.status, { userInfo: info })
+    const ask = async (token: string) =>
+      (await review(`${authentication}/tokenreviews`, { token }, 'a-token-for-tests')).body.status
+    assert.deepEqual(await ask('viewer'), { authenticated: true, user: info })
+    assert.deepEqual(await ask('wrong'), { authenticated: false })
+  })
+})
