@@ -1,31 +1,83 @@
-import type { Json } from '../model/api-object.ts'
-import type { Cidr } from '../model/ip.ts'
+import type { Json, JsonObject } from '../model/api-object.ts'
+import type { Dialect } from '../model/dialect.ts'
+import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
 import { firstServiceIp } from './allocation/pools.ts'
 import { StatusError } from './status.ts'
 import { createObject } from './verbs/create.ts'
+import { replaceObject } from './verbs/update.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 
-/** Makes what every cluster has and clients count on, where it is not there yet. */
-export async function createFirstObjects(context: VerbContext, serviceCidr: Cidr, securePort: number): Promise<void> {
-  for (const name of ['default', 'kube-system']) {
-    await ensure(context, 'namespaces', undefined, { metadata: { name } })
-  }
-  await ensure(context, 'services', 'default', {
-    metadata: { name: 'kubernetes', labels: { component: 'apiserver', provider: 'kubernetes' } },
-    spec: {
-      clusterIP: firstServiceIp(serviceCidr),
-      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
-    },
-  })
+export interface FirstObjectsOptions {
+  readonly dialect: Dialect
+  readonly serviceCidr: Cidr
+  readonly securePort: number
+  /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
+  readonly advertiseAddress: Ip | undefined
 }
 
-async function ensure(context: VerbContext, plural: string, namespace: string | undefined, body: Json): Promise<void> {
-  const resource = context.registry.find('', 'v1', plural)
+const writeOptions = { dryRun: false, manager: 'platnet' } as const
+
+/** Makes what every cluster has and clients count on, where it is not there yet. */
+export async function createFirstObjects(context: VerbContext, options: FirstObjectsOptions): Promise<void> {
+  const { dialect, serviceCidr, securePort } = options
+  for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
+    await ensure(context, { plural: 'namespaces', namespace: undefined }, { metadata: { name } })
+  }
+  await ensure(
+    context,
+    { group: dialect.groups.networking, plural: 'servicecidrs', namespace: undefined },
+    { metadata: { name: 'default' }, spec: { cidrs: [serviceCidr] } },
+  )
+  await ensure(
+    context,
+    { plural: 'services', namespace: 'default' },
+    {
+      metadata: { name: 'kubernetes', labels: { component: 'apiserver', provider: 'kubernetes' } },
+      spec: {
+        clusterIP: firstServiceIp(serviceCidr),
+        ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
+      },
+    },
+  )
+  await advertise(context, options)
+}
+
+/** The endpoints of the kubernetes Service; made again at each start, when address or port may be others. */
+async function advertise(context: VerbContext, options: FirstObjectsOptions): Promise<void> {
+  const { dialect, securePort, advertiseAddress } = options
+  if (advertiseAddress === undefined) return
+  const port = { name: 'https', port: securePort, protocol: 'TCP' }
+  const endpoints = {
+    metadata: { name: 'kubernetes', labels: { [dialect.labels.skipMirror]: 'true' } },
+    subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [port] }],
+  }
+  const slice = {
+    metadata: { name: 'kubernetes', labels: { [dialect.labels.serviceName]: 'kubernetes' } },
+    addressType: ipFamily(advertiseAddress),
+    endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+    ports: [port],
+  }
+  const place = { namespace: 'default' }
+  await ensure(context, { ...place, plural: 'endpoints' }, endpoints, true)
+  await ensure(context, { ...place, group: dialect.groups.discovery, plural: 'endpointslices' }, slice, true)
+}
+
+interface Place {
+  readonly group?: string
+  readonly plural: string
+  readonly namespace: string | undefined
+}
+
+type Manifest = Readonly<Record<string, Json>> & { readonly metadata: JsonObject & { readonly name: string } }
+
+async function ensure(context: VerbContext, place: Place, body: Manifest, replaces = false): Promise<void> {
+  const resource = context.registry.find(place.group ?? '', 'v1', place.plural)
   if (resource === undefined) return
+  const target = { resource, namespace: place.namespace, name: undefined, subresource: undefined }
   try {
-    const target = { resource, namespace, name: undefined, subresource: undefined }
-    await createObject(context, target, body, { dryRun: false, manager: 'platnet' })
+    await createObject(context, target, body, writeOptions)
   } catch (thrown) {
     if (!(thrown instanceof StatusError) || thrown.code !== 'AlreadyExists') throw thrown
+    if (replaces) await replaceObject(context, { ...target, name: body.metadata.name }, body, writeOptions)
   }
 }

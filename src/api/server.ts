@@ -25,6 +25,8 @@ export interface ApiServerOptions {
   readonly dialect: Dialect
   readonly serviceCidr: Cidr
   readonly nodePortRange: PortRange
+  /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
+  readonly advertiseAddress: Ip | undefined
   /** `clientCa` is the cluster's CA: its certificates are identities. */
   readonly tls: TlsMaterial
   readonly bindAddress: Ip
@@ -67,7 +69,7 @@ export class ApiServer implements Component {
     for (const authorizer of this.#access.authorizers) await authorizer.start()
     await ensureBootstrapRoles(this.#context, this.#options.dialect)
     await this.#listener.start()
-    await createFirstObjects(this.#context, this.#options.serviceCidr, this.port)
+    await createFirstObjects(this.#context, { ...this.#options, securePort: this.port })
   }
 
   /** Ends watches, lets requests in flight finish, and cuts what is left at the deadline. */
@@ -92,10 +94,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return new ApiServer(options)
 }
 
-function createContext({ store, dialect, serviceCidr, nodePortRange }: ApiServerOptions): VerbContext {
-  const now = () => new Date()
-  const registry = createRegistry({ store, dialect, ranges: { serviceCidr, nodePortRange }, now })
-  return { store, registry, now, newUid: randomUUID, pickBelow: randomInt }
+function createContext({ store, dialect, nodePortRange }: ApiServerOptions): VerbContext {
+  const clock = { now: () => new Date(), newUid: randomUUID }
+  const registry = createRegistry({ store, dialect, nodePortRange, ...clock })
+  return { store, registry, ...clock, pickBelow: randomInt }
 }
 
 /** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */

@@ -5,6 +5,7 @@ import { Periodic } from '../loop/periodic.ts'
 import { createDialect } from '../model/dialect.ts'
 import type { Logger } from '../observe/index.ts'
 import type { TlsMaterial } from '../serve/index.ts'
+import { findAdvertiseAddress } from './advertise-address.ts'
 import { dataPaths, ensureServerTls, type ServerIdentity, writeKubeconfigs } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
@@ -68,6 +69,7 @@ export class ServerSide implements Component {
       nodePortRange: api.nodePortRange,
       tls,
       bindAddress: api.bindAddress,
+      advertiseAddress: findAdvertiseAddress(api.bindAddress),
       port: api.securePort,
       staticTokens: [],
       authorizationMode: api.authorizationMode,

@@ -20,6 +20,8 @@ export interface Dialect {
     readonly coordination: string
     readonly events: string
   }
+  /** Who an IPAddress says it is managed by when a Service's address made it. */
+  readonly ipAllocatorName: string
   /** What the well-known types of Secrets begin with; kubectl knows only Kubernetes' own. */
   readonly wellKnownPrefixes: readonly string[]
   readonly annotations: {
@@ -108,6 +110,7 @@ function platformDialect(domain: string): Dialect {
       coordination: `coordination.${domain}`,
       events: `events.${domain}`,
     },
+    ipAllocatorName: `ipallocator.${domain}`,
     wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
     annotations: {
       defaultIngressClass: `ingressclass.${domain}/is-default-class`,
@@ -149,6 +152,7 @@ function kubernetesDialect(domain: string): Dialect {
       coordination: 'coordination.k8s.io',
       events: 'events.k8s.io',
     },
+    ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],
     annotations: {
       defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',

@@ -38,6 +38,7 @@ async function startApi() {
     nodePortRange: { first: 30000, last: 32767 },
     tls: await ensureServerTls(identity),
     bindAddress: identity.bindAddress,
+    advertiseAddress: undefined,
     port,
     staticTokens: [],
     authorizationMode: 'RBAC',

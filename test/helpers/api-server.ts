@@ -7,7 +7,7 @@ import { createApiServer } from '../../src/api/index.ts'
 import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
 import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
-import { parseCidr, parseIp } from '../../src/model/ip.ts'
+import { type Ip, parseCidr, parseIp } from '../../src/model/ip.ts'
 import { silentLogger } from '../../src/observe/index.ts'
 import type { TlsMaterial } from '../../src/serve/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
@@ -48,6 +48,7 @@ export type WatchLine = { readonly type: string; readonly object: any }
 export interface TestServerOptions {
   readonly dialect?: DialectName
   readonly serviceCidr?: string
+  readonly advertiseAddress?: Ip
   readonly nodePortRange?: { first: number; last: number }
   /** Instead of one in memory, with certificates for it; closed with the server. */
   readonly store?: Store
@@ -78,6 +79,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     nodePortRange: options.nodePortRange ?? { first: 30000, last: 32767 },
     tls: options.tls ?? { certificate: certPem, key: keyPem, clientCa: authority.certPem },
     bindAddress,
+    advertiseAddress: options.advertiseAddress,
     port: 0,
     staticTokens: [
       { token: testToken, user: { name: 'tester', groups: ['system:masters'] } },

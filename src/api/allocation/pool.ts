@@ -1,78 +1,74 @@
 import type { Store, StoreWrite } from '../store/index.ts'
 import { type Band, findFree } from './band.ts'
 
-/** A band of numbers, each taken while its key is in the store. The value is the key of the object that holds it. */
+/** A band of numbers, each taken while its key is in the store. */
 export interface Pool {
   readonly band: Band
   readonly keyPrefix: string
   readonly toText: (value: bigint) => string
-  readonly fromText: (text: string) => bigint
+  /** Undefined for the key of a number that cannot be in this pool. */
+  readonly fromText: (text: string) => bigint | undefined
+  /** What the store keeps under the number's key; says who holds it. */
+  readonly render: (value: bigint) => string
+  /** Whether such a text names the holder for whom this pool was made. */
+  readonly isOwn: (text: string) => boolean
 }
 
 /** The claims and releases of one transition, on top of what the store has. Nothing is written before the commit. */
-export class PoolTransaction {
+export class Claims {
   readonly #store: Store
-  readonly #pool: Pool
-  readonly #owner: string
   readonly #pickBelow: (limit: number) => number
-  readonly #claimed = new Set<bigint>()
-  readonly #writes: StoreWrite[] = []
+  readonly #writes = new Map<string, StoreWrite>()
 
-  constructor(store: Store, pool: Pool, owner: string, pickBelow: (limit: number) => number) {
+  constructor(store: Store, pickBelow: (limit: number) => number) {
     this.#store = store
-    this.#pool = pool
-    this.#owner = owner
     this.#pickBelow = pickBelow
   }
 
   get writes(): readonly StoreWrite[] {
-    return this.#writes
+    return [...this.#writes.values()]
   }
 
   /** Claims that very number; false when another object holds it. Claiming twice is one claim. */
-  async claim(value: bigint): Promise<boolean> {
-    if (this.#claimed.has(value)) return true
-    if (await this.#isTaken(value)) return false
-    this.#put(value)
+  async claim(pool: Pool, value: bigint): Promise<boolean> {
+    if (this.#writes.has(keyOf(pool, value))) return true
+    if (await this.#isTaken(pool, value)) return false
+    this.#put(pool, value)
     return true
   }
 
   /** Claims a free number; undefined when there is none. */
-  async claimAny(): Promise<bigint | undefined> {
-    const isTaken = async (value: bigint) => this.#claimed.has(value) || (await this.#isTaken(value))
-    const value = await findFree(this.#pool.band, isTaken, () => this.#listTaken(), this.#pickBelow)
-    if (value !== undefined) this.#put(value)
+  async claimAny(pool: Pool): Promise<bigint | undefined> {
+    const isTaken = (value: bigint) => this.#isTaken(pool, value)
+    const value = await findFree(pool.band, isTaken, () => this.#listTaken(pool), this.#pickBelow)
+    if (value !== undefined) this.#put(pool, value)
     return value
   }
 
   /** Gives a number back; one that another object holds stays. */
-  async release(value: bigint): Promise<void> {
-    const entry = await this.#store.get(this.#keyOf(value))
-    if (entry?.value !== JSON.stringify(this.#owner)) return
-    this.#writes.push({ kind: 'delete', key: entry.key, expectedRevision: entry.revision })
+  async release(pool: Pool, value: bigint): Promise<void> {
+    const entry = await this.#store.get(keyOf(pool, value))
+    if (entry === undefined || !pool.isOwn(entry.value)) return
+    this.#writes.set(entry.key, { kind: 'delete', key: entry.key, expectedRevision: entry.revision })
   }
 
-  async #isTaken(value: bigint): Promise<boolean> {
-    return (await this.#store.get(this.#keyOf(value))) !== undefined
+  async #isTaken(pool: Pool, value: bigint): Promise<boolean> {
+    const key = keyOf(pool, value)
+    return this.#writes.has(key) || (await this.#store.get(key)) !== undefined
   }
 
-  async #listTaken(): Promise<ReadonlySet<bigint>> {
-    const { keyPrefix, fromText } = this.#pool
+  async #listTaken({ keyPrefix, fromText }: Pool): Promise<ReadonlySet<bigint>> {
     const { entries } = await this.#store.range(keyPrefix)
-    return new Set([...entries.map(({ key }) => fromText(key.slice(keyPrefix.length))), ...this.#claimed])
+    const keys = [...entries.map(({ key }) => key), ...this.#writes.keys()].filter((key) => key.startsWith(keyPrefix))
+    return new Set(keys.flatMap((key) => fromText(key.slice(keyPrefix.length)) ?? []))
   }
 
-  #put(value: bigint): void {
-    this.#claimed.add(value)
-    this.#writes.push({
-      kind: 'put',
-      key: this.#keyOf(value),
-      value: JSON.stringify(this.#owner),
-      expectedRevision: 0,
-    })
+  #put(pool: Pool, value: bigint): void {
+    const key = keyOf(pool, value)
+    this.#writes.set(key, { kind: 'put', key, value: pool.render(value), expectedRevision: 0 })
   }
+}
 
-  #keyOf(value: bigint): string {
-    return `${this.#pool.keyPrefix}${this.#pool.toText(value)}`
-  }
+function keyOf({ keyPrefix, toText }: Pool, value: bigint): string {
+  return `${keyPrefix}${toText(value)}`
 }

@@ -1,5 +1,6 @@
-import { bigIntToIp, type Cidr, cidrRange, ipToBigInt, parseIp } from '../../model/ip.ts'
-import { staticBandSize } from './band.ts'
+import { bigIntToIp, type Cidr, cidrRange, type Ip, ipFamily, ipToBigInt, parseIp } from '../../model/ip.ts'
+import { collectionPrefix } from '../resources/keys.ts'
+import { type Band, staticBandSize } from './band.ts'
 import type { Pool } from './pool.ts'
 
 /** Ports that NodePort Services may have, both ends included. */
@@ -11,29 +12,46 @@ export interface PortRange {
 /** The offset in the service range that the cluster DNS server asks for (10.96.0.10). */
 const dnsOffset = 10n
 
-export function clusterIpPool(cidr: Cidr): Pool {
+/** How an address is held: by an IPAddress object, which is written and recognised here. */
+export interface AddressLock {
+  readonly render: (address: Ip) => string
+  readonly isOwn: (text: string) => boolean
+}
+
+export const addressPrefix = collectionPrefix({ plural: 'ipaddresses' }, undefined)
+
+export function clusterIpPool(cidr: Cidr, lock: AddressLock): Pool {
+  const { family } = cidrRange(cidr)
+  return {
+    band: clusterIpBand(cidr),
+    keyPrefix: addressPrefix,
+    toText: (value) => bigIntToIp(value, family),
+    fromText: (text) => {
+      const ip = parseIp(text)
+      return ip === undefined || ipFamily(ip) !== family ? undefined : ipToBigInt(ip)
+    },
+    render: (value) => lock.render(bigIntToIp(value, family)),
+    isOwn: lock.isOwn,
+  }
+}
+
+/** Without the network's own address and, for IPv4, its broadcast address. */
+function clusterIpBand(cidr: Cidr): Band {
   const { family, first, last } = cidrRange(cidr)
   const hasBroadcast = family === 'IPv4' && last - first >= 2n
   const firstUsable = last === first ? first : first + 1n
   const lastUsable = hasBroadcast ? last - 1n : last
   const size = lastUsable - firstUsable + 1n
   return {
-    band: {
-      first: firstUsable,
-      dynamicFirst: firstUsable + staticBandSize(size, { min: 16, max: 256, step: 16 }),
-      last: lastUsable,
-      reserved: new Set([first + dnsOffset]),
-    },
-    keyPrefix: '/registry/ipallocations/',
-    toText: (value) => bigIntToIp(value, family),
-    fromText: (text) => {
-      const ip = parseIp(text)
-      return ip === undefined ? -1n : ipToBigInt(ip)
-    },
+    first: firstUsable,
+    dynamicFirst: firstUsable + staticBandSize(size, { min: 16, max: 256, step: 16 }),
+    last: lastUsable,
+    reserved: new Set([first + dnsOffset]),
   }
 }
 
-export function nodePortPool({ first, last }: PortRange): Pool {
+/** `holder` names the Service, as its key in the store. */
+export function nodePortPool({ first, last }: PortRange, holder: string): Pool {
   const size = BigInt(last - first + 1)
   return {
     band: {
@@ -45,11 +63,12 @@ export function nodePortPool({ first, last }: PortRange): Pool {
     keyPrefix: '/registry/nodeportallocations/',
     toText: String,
     fromText: BigInt,
+    render: () => JSON.stringify(holder),
+    isOwn: (text) => text === JSON.stringify(holder),
   }
 }
 
 /** The first usable address of a service range, which is `default/kubernetes`. */
-export function firstServiceIp(cidr: Cidr): string {
-  const { band, toText } = clusterIpPool(cidr)
-  return toText(band.first)
+export function firstServiceIp(cidr: Cidr): Ip {
+  return bigIntToIp(clusterIpBand(cidr).first, cidrRange(cidr).family)
 }

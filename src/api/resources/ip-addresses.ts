@@ -4,10 +4,10 @@ import { parseIp } from '../../model/ip.ts'
 import { type ApiDocument, textAt, valueAt } from '../document.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
-import { column, type Resource } from './resource.ts'
+import { column, type Resource, type Strategy } from './resource.ts'
 
 /** The object that makes an address taken: its name is the address, so there can be only one. Both versions on one storage. */
-export function ipAddresses(dialect: Dialect): readonly Resource[] {
+export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['companions']>): readonly Resource[] {
   const group = dialect.groups.networking
   return ['v1beta1', 'v1'].map((version) =>
     defineKind({
@@ -28,6 +28,7 @@ export function ipAddresses(dialect: Dialect): readonly Resource[] {
         validateName: checkAddressName,
         validate: validateParent,
         validateUpdate: validateIpAddressUpdate,
+        companions: guard,
       },
       storage: { prefix: 'ipaddresses', apiVersion: `${group}/v1` },
     }),

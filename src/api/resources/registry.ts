@@ -1,5 +1,7 @@
 import type { Dialect } from '../../model/dialect.ts'
-import { type AllocationRanges, createServiceAllocator } from '../allocation/service-allocator.ts'
+import type { PortRange } from '../allocation/pools.ts'
+import { createServiceAllocator } from '../allocation/service-allocator.ts'
+import { guardIpAddress, guardServiceCidr } from '../allocation/service-ranges.ts'
 import type { Store } from '../store/index.ts'
 import { configMaps } from './config-maps.ts'
 import { endpointSlices } from './endpoint-slices.ts'
@@ -45,16 +47,19 @@ function registryKey(group: string, version: string, plural: string): string {
 export interface BuiltInOptions {
   readonly store: Store
   readonly dialect: Dialect
-  readonly ranges: AllocationRanges
+  readonly nodePortRange: PortRange
   readonly now: () => Date
+  readonly newUid: () => string
 }
 
-export function createRegistry({ store, dialect, ranges, now }: BuiltInOptions): Registry {
+export function createRegistry(options: BuiltInOptions): Registry {
+  const { store, dialect, now } = options
+  const { networking } = dialect.groups
   const registry = new Registry()
   const rbac = roles(dialect)
   const namespaced = [
     pods(),
-    services(createServiceAllocator(store, ranges), ranges.serviceCidr),
+    services(createServiceAllocator(store, options)),
     endpoints(),
     endpointSlices(dialect),
     configMaps(),
@@ -71,8 +76,8 @@ export function createRegistry({ store, dialect, ranges, now }: BuiltInOptions):
   const clusterWide = [
     nodes(),
     ingressClasses(dialect),
-    ...serviceCidrs(dialect, now),
-    ...ipAddresses(dialect),
+    ...serviceCidrs(dialect, now, guardServiceCidr(store, networking)),
+    ...ipAddresses(dialect, guardIpAddress(store, networking)),
     ...rbac.filter((resource) => !resource.namespaced),
   ]
   for (const resource of [namespaces(dialect, store, namespaced), ...clusterWide, ...namespaced]) registry.add(resource)

@@ -4,7 +4,9 @@ import { type Cidr, ipFamily, parseCidr } from '../../model/ip.ts'
 import { type ApiDocument, formatTime, listAt, textAt } from '../document.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
-import { column, type Resource } from './resource.ts'
+import { column, type Resource, type Strategy } from './resource.ts'
+
+type Companion = NonNullable<Strategy['companions']>
 
 const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
 
@@ -12,7 +14,7 @@ const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)
  * Both versions on one storage, the one the spec names first. `now` stamps the Ready condition, which the server gives until
  * the controller of ServiceCIDRs does (issue 4).
  */
-export function serviceCidrs(dialect: Dialect, now: () => Date): readonly Resource[] {
+export function serviceCidrs(dialect: Dialect, now: () => Date, guard: Companion): readonly Resource[] {
   const group = dialect.groups.networking
   return ['v1beta1', 'v1'].map((version) =>
     defineKind({
@@ -28,6 +30,7 @@ export function serviceCidrs(dialect: Dialect, now: () => Date): readonly Resour
         prepareForCreate: (document) => ({ ...document, status: { conditions: [readyCondition(now())] } }),
         validate: validateServiceCidr,
         validateUpdate: validateServiceCidrUpdate,
+        companions: guard,
       },
       storage: { prefix: 'servicecidrs', apiVersion: `${group}/v1` },
     }),
@@ -48,7 +51,14 @@ function cidrTexts(document: ApiDocument): readonly string[] {
   return listAt(document['spec'], 'cidrs').map((cidr) => textAt(cidr))
 }
 
-function allCidrs(document: ApiDocument): readonly Cidr[] {
+/** The networks of a ServiceCIDR that Services may be given addresses of; none while it is not ready or being deleted. */
+export function readyCidrs(document: ApiDocument): readonly Cidr[] {
+  const ready = listAt(document['status'], 'conditions').find((condition) => textAt(condition, 'type') === 'Ready')
+  const isReady = textAt(ready, 'status') === 'True' && document.metadata.deletionTimestamp === undefined
+  return isReady ? allCidrs(document) : []
+}
+
+export function allCidrs(document: ApiDocument): readonly Cidr[] {
   return cidrTexts(document).flatMap((text) => parseCidr(text) ?? [])
 }
 

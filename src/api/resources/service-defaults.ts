@@ -1,18 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { IpFamily } from '../../model/ip.ts'
 import { without } from '../document.ts'
-import { type ServicePortSpec, type ServiceSpec, usesClusterIp, usesNodePorts } from './service-spec.ts'
+import {
+  needsHealthCheckPort,
+  type ServicePortSpec,
+  type ServiceSpec,
+  usesClusterIp,
+  usesNodePorts,
+} from './service-spec.ts'
 
 const defaultAffinitySeconds = 10_800
 
 /** The defaults that depend on other fields; the unconditional ones stand in the schema. */
-export function defaultService(spec: ServiceSpec, family: IpFamily): ServiceSpec {
+export function defaultService(spec: ServiceSpec): ServiceSpec {
   const ports = spec.ports?.map(defaultTargetPort)
   return {
     ...defaultAffinity(spec),
     ...(ports === undefined ? {} : { ports }),
     ...defaultTrafficPolicies(spec),
-    ...defaultFamilies(spec, family),
     ...mirrorClusterIp(spec),
   }
 }
@@ -22,7 +26,8 @@ export function defaultService(spec: ServiceSpec, family: IpFamily): ServiceSpec
  * addresses can be put again and again, and a NodePort Service can become a ClusterIP one.
  */
 export function carryAllocations(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
-  return carryNodePorts(dropOldTypeFields(carryClusterIp(spec, old), old), old)
+  const addressed = carryFamilies(carryClusterIp(spec, old), old)
+  return carryHealthCheckPort(carryNodePorts(dropOldTypeFields(addressed, old), old), old)
 }
 
 function defaultTargetPort(port: ServicePortSpec): ServicePortSpec {
@@ -48,12 +53,6 @@ function defaultTrafficPolicies(spec: ServiceSpec): Partial<ServiceSpec> {
   }
 }
 
-/** The cluster has one address family, so a Service that prefers two gets one. */
-function defaultFamilies(spec: ServiceSpec, family: IpFamily): Partial<ServiceSpec> {
-  if (spec.type === 'ExternalName') return {}
-  return { ipFamilies: spec.ipFamilies ?? [family], ipFamilyPolicy: spec.ipFamilyPolicy ?? 'SingleStack' }
-}
-
 function mirrorClusterIp(spec: ServiceSpec): Partial<ServiceSpec> {
   const first = spec.clusterIP || spec.clusterIPs?.[0]
   if (first === undefined || first === '' || spec.type === 'ExternalName') return {}
@@ -62,9 +61,8 @@ function mirrorClusterIp(spec: ServiceSpec): Partial<ServiceSpec> {
 
 function carryClusterIp(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (spec.type === 'ExternalName') {
-    return isDeepStrictEqual(spec.clusterIP ?? '', old.clusterIP ?? '')
-      ? without(spec, 'clusterIP', 'clusterIPs')
-      : spec
+    const isOld = (field: string) => isDeepStrictEqual(spec[field], old[field])
+    return without(spec, ...['clusterIP', 'clusterIPs'].filter(isOld))
   }
   const isOnlyMirrorOld = spec.clusterIP !== old.clusterIP && isDeepStrictEqual(spec.clusterIPs, old.clusterIPs)
   const current = isOnlyMirrorOld ? without(spec, 'clusterIPs') : spec
@@ -95,6 +93,39 @@ function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
     return kept === undefined || asked.has(kept) ? port : { ...port, nodePort: kept }
   })
   return { ...spec, ports }
+}
+
+/** To `SingleStack` the second family and its address go, unless the request says something else about them. */
+function carryFamilies(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  if (spec.type === 'ExternalName') {
+    const isOld = (field: string) => isDeepStrictEqual(spec[field], old[field])
+    return without(spec, ...['ipFamilies', 'ipFamilyPolicy'].filter(isOld))
+  }
+  if (old.type === 'ExternalName') return spec
+  const ipFamilyPolicy = spec.ipFamilyPolicy ?? old.ipFamilyPolicy
+  const ipFamilies = spec.ipFamilies ?? old.ipFamilies
+  const { clusterIPs } = spec
+  const kept = {
+    ...spec,
+    ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
+    ...(ipFamilies === undefined ? {} : { ipFamilies }),
+  }
+  if (ipFamilyPolicy !== 'SingleStack' || old.ipFamilyPolicy === 'SingleStack') return kept
+  const first = (list: readonly string[] | undefined, before: readonly string[] | undefined) =>
+    list !== undefined && isDeepStrictEqual(list, before) ? list.slice(0, 1) : list
+  const [families, addresses] = [first(ipFamilies, old.ipFamilies), first(clusterIPs, old.clusterIPs)]
+  return {
+    ...kept,
+    ...(families === undefined ? {} : { ipFamilies: families }),
+    ...(addresses === undefined ? {} : { clusterIPs: addresses }),
+  }
+}
+
+function carryHealthCheckPort(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  const before = old.healthCheckNodePort
+  if (before === undefined) return spec
+  if (needsHealthCheckPort(spec)) return spec.healthCheckNodePort ? spec : { ...spec, healthCheckNodePort: before }
+  return spec.healthCheckNodePort === before ? without(spec, 'healthCheckNodePort') : spec
 }
 
 /** Whether the virtual address may not change any more: it was given and is still needed. */

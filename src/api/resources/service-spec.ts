@@ -18,6 +18,7 @@ export interface ServiceSpec {
   readonly ipFamilies?: readonly string[]
   readonly ipFamilyPolicy?: string
   readonly allocateLoadBalancerNodePorts?: boolean
+  readonly healthCheckNodePort?: number
   readonly [field: string]: Json | undefined
 }
 
@@ -46,4 +47,9 @@ export function usesClusterIp(spec: ServiceSpec): boolean {
 
 export function usesNodePorts(spec: ServiceSpec): boolean {
   return spec.type === 'NodePort' || spec.type === 'LoadBalancer'
+}
+
+/** Load balancers ask this port of each node whether the Service has an endpoint there. */
+export function needsHealthCheckPort(spec: ServiceSpec): boolean {
+  return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local'
 }

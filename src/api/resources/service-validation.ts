@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import { type IpFamily, parseIp } from '../../model/ip.ts'
+import { parseIp } from '../../model/ip.ts'
 import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
 import {
   duplicateField,
@@ -11,30 +10,30 @@ import {
 } from '../schema/field-error.ts'
 import { checkDnsLabel, checkDnsSubdomain, checkPortName, checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
-import { isClusterIpFixed } from './service-defaults.ts'
-import { isHeadless, type ServicePortSpec, type ServiceSpec, usesNodePorts } from './service-spec.ts'
+import { badIp, validateAddresses } from './service-addresses.ts'
+import {
+  isHeadless,
+  needsHealthCheckPort,
+  type ServicePortSpec,
+  type ServiceSpec,
+  usesNodePorts,
+} from './service-spec.ts'
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 const policies = ['Cluster', 'Local']
-const badIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 
-export function validateService(spec: ServiceSpec, family: IpFamily): readonly FieldError[] {
+export function validateService(spec: ServiceSpec): readonly FieldError[] {
   return [
     ...oneOf('spec.type', spec.type, types),
     ...validateTypeFields(spec),
     ...validatePorts(spec),
     ...validateSelector(spec),
     ...validateAffinity(spec),
-    ...validateClusterIps(spec),
+    ...validateAddresses(spec),
     ...validateExternalIps(spec),
     ...validatePolicies(spec),
-    ...validateFamilies(spec, family),
+    ...validateHealthCheckPort(spec),
   ]
-}
-
-export function validateServiceUpdate(spec: ServiceSpec, old: ServiceSpec): readonly FieldError[] {
-  if (!isClusterIpFixed(spec, old) || isDeepStrictEqual(spec.clusterIPs, old.clusterIPs)) return []
-  return [invalidField('spec.clusterIPs[0]', [...(spec.clusterIPs ?? [])], 'may not change once set')]
 }
 
 function oneOf(field: string, value: string | undefined, supported: readonly string[]): readonly FieldError[] {
@@ -112,27 +111,6 @@ function validateAffinity(spec: ServiceSpec): readonly FieldError[] {
   return [...errors, invalidField(field, seconds, 'must be greater than 0 and less than 86400')]
 }
 
-function validateClusterIps(spec: ServiceSpec): readonly FieldError[] {
-  const addresses = spec.clusterIPs ?? []
-  if (spec.type === 'ExternalName' || addresses.length === 0) return []
-  const isFirstMirrored = addresses[0] === spec.clusterIP
-  return [
-    ...(isFirstMirrored ? [] : [invalidField('spec.clusterIPs', [...addresses], 'first value must match `clusterIP`')]),
-    ...(addresses.length > 1
-      ? [
-          invalidField(
-            'spec.clusterIPs',
-            [...addresses],
-            'may only hold one value: this cluster has one address family',
-          ),
-        ]
-      : []),
-    ...addresses
-      .filter((address) => address !== 'None' && parseIp(address) === undefined)
-      .map((_, index) => invalidField(`spec.clusterIPs[${index}]`, [...addresses], badIp)),
-  ]
-}
-
 function validateExternalIps(spec: ServiceSpec): readonly FieldError[] {
   return (spec.externalIPs ?? []).flatMap((address, index) =>
     parseIp(address) === undefined ? [invalidField(`spec.externalIPs[${index}]`, address, badIp)] : [],
@@ -152,22 +130,9 @@ function validatePolicies(spec: ServiceSpec): readonly FieldError[] {
   ]
 }
 
-function validateFamilies(spec: ServiceSpec, family: IpFamily): readonly FieldError[] {
-  if (spec.type === 'ExternalName') return []
-  const policyNames = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
-  return [
-    ...oneOf('spec.ipFamilyPolicy', spec.ipFamilyPolicy, policyNames),
-    ...(spec.ipFamilyPolicy === 'RequireDualStack'
-      ? [
-          invalidField(
-            'spec.ipFamilyPolicy',
-            spec.ipFamilyPolicy,
-            'this cluster is not configured for dual-stack services',
-          ),
-        ]
-      : []),
-    ...(spec.ipFamilies ?? []).flatMap((asked, index) =>
-      asked === family ? [] : [invalidField(`spec.ipFamilies[${index}]`, asked, 'not configured on this cluster')],
-    ),
-  ]
+function validateHealthCheckPort(spec: ServiceSpec): readonly FieldError[] {
+  const { healthCheckNodePort = 0 } = spec
+  if (healthCheckNodePort === 0 || needsHealthCheckPort(spec)) return []
+  const why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+  return [invalidField('spec.healthCheckNodePort', healthCheckNodePort, why)]
 }

@@ -1,12 +1,12 @@
-import { type Cidr, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { ApiDocument } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object } from '../schema/schema.ts'
 import { checkDns1035Label } from './names.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
+import { validateServiceUpdate } from './service-addresses.ts'
 import { carryAllocations, defaultService } from './service-defaults.ts'
 import { serviceSpec } from './service-spec.ts'
-import { validateService, validateServiceUpdate } from './service-validation.ts'
+import { validateService } from './service-validation.ts'
 
 /** The defaults that depend on nothing; `defaultService` has the others. */
 const defaults = object({
@@ -22,7 +22,7 @@ const defaults = object({
 })
 
 /** `allocate` fills in addresses and ports and answers the writes that hold them. */
-export function services(allocate: NonNullable<Strategy['companions']>, serviceCidr: Cidr): Resource {
+export function services(allocate: NonNullable<Strategy['companions']>): Resource {
   return {
     group: '',
     version: 'v1',
@@ -46,23 +46,23 @@ export function services(allocate: NonNullable<Strategy['companions']>, serviceC
       column('Port(s)', portsCell),
       column('Selector', selectorCell, { wide: true }),
     ],
-    strategy: serviceStrategy(allocate, ipFamily(serviceCidr)),
+    strategy: serviceStrategy(allocate),
   }
 }
 
-function serviceStrategy(allocate: NonNullable<Strategy['companions']>, family: IpFamily): Strategy {
+function serviceStrategy(allocate: NonNullable<Strategy['companions']>): Strategy {
   return {
     validateName: checkDns1035Label,
     prepareForCreate: (service) => ({
       ...service,
-      spec: defaultService(serviceSpec(service), family),
+      spec: defaultService(serviceSpec(service)),
       status: { loadBalancer: {} },
     }),
     prepareForUpdate: (service, old) => ({
       ...service,
-      spec: defaultService(carryAllocations(serviceSpec(service), serviceSpec(old)), family),
+      spec: defaultService(carryAllocations(serviceSpec(service), serviceSpec(old))),
     }),
-    validate: (service) => validateService(serviceSpec(service), family),
+    validate: (service) => validateService(serviceSpec(service)),
     validateUpdate: (service, old) => validateServiceUpdate(serviceSpec(service), serviceSpec(old)),
     companions: allocate,
   }

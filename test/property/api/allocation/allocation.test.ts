@@ -60,7 +60,7 @@ test('whatever writers do at once, no address and no port is held twice, and all
       const nodePorts = items.flatMap(({ spec }) => spec.ports.flatMap(({ nodePort }) => nodePort ?? []))
       assert.equal(new Set(addresses).size, addresses.length)
       assert.equal(new Set(nodePorts).size, nodePorts.length)
-      assert.deepEqual(await held('/registry/ipallocations/'), addresses.toSorted())
+      assert.deepEqual(await held('/registry/ipaddresses/'), addresses.toSorted())
       assert.deepEqual(await held('/registry/nodeportallocations/'), nodePorts.map(String).toSorted())
     }),
     { numRuns: 25 },

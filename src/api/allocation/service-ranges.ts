@@ -1,0 +1,68 @@
+import { type Cidr, cidrContains, hostCidr, type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
+import { type ApiDocument, listAt, textAt } from '../document.ts'
+import { collectionPrefix, storeKey } from '../resources/keys.ts'
+import type { Companions, Transition } from '../resources/resource.ts'
+import { allCidrs, readyCidrs } from '../resources/service-cidrs.ts'
+import { forbidden } from '../status.ts'
+import type { Store } from '../store/index.ts'
+import { addressPrefix } from './pools.ts'
+
+const serviceCidrPrefix = collectionPrefix({ plural: 'servicecidrs' }, undefined)
+const nothing: Companions = { writes: [], errors: [] }
+
+/** The networks of every ready ServiceCIDR, those of the one named `default` first: its first family is the cluster's. */
+export async function readServiceRanges(store: Store): Promise<readonly Cidr[]> {
+  const documents = (await readServiceCidrs(store)).toSorted((a, b) => rankOf(a) - rankOf(b))
+  return [...new Set(documents.flatMap(readyCidrs))]
+}
+
+export function familiesOf(ranges: readonly Cidr[]): readonly IpFamily[] {
+  return [...new Set(ranges.map(ipFamily))]
+}
+
+function rankOf({ metadata }: ApiDocument): number {
+  return metadata.name === 'default' ? 0 : 1
+}
+
+async function readServiceCidrs(store: Store): Promise<readonly ApiDocument[]> {
+  const { entries } = await store.range(serviceCidrPrefix)
+  return entries.map(({ value }) => JSON.parse(value) as ApiDocument)
+}
+
+/** A range stays while an address of it is held that no other range has (until the controller of issue 4 waits for that). */
+export function guardServiceCidr(store: Store, group: string) {
+  return async ({ old, next }: Transition): Promise<Companions> => {
+    if (old === undefined || next !== undefined) return nothing
+    const name = old.metadata.name ?? ''
+    const others = (await readServiceCidrs(store)).filter(({ metadata }) => metadata.name !== name).flatMap(allCidrs)
+    const { entries } = await store.range(addressPrefix)
+    const stranded = entries
+      .map(({ key }) => key.slice(addressPrefix.length))
+      .find((address) => {
+        const ip = parseIp(address)
+        const isIn = (cidr: Cidr) => ip !== undefined && cidrContains(cidr, hostCidr(ip))
+        return allCidrs(old).some(isIn) && !others.some(isIn)
+      })
+    if (stranded === undefined) return nothing
+    throw forbidden(
+      { group, plural: 'servicecidrs', kind: 'ServiceCIDR' },
+      name,
+      `IPAddress ${stranded} is only in its ranges`,
+    )
+  }
+}
+
+/** The lock of an address that a Service has is not the user's to take away. */
+export function guardIpAddress(store: Store, group: string) {
+  return async ({ old, next }: Transition): Promise<Companions> => {
+    if (old === undefined || next !== undefined) return nothing
+    const address = old.metadata.name ?? ''
+    const part = (field: string) => textAt(old['spec'], 'parentRef', field)
+    if (part('group') !== '' || part('resource') !== 'services') return nothing
+    const entry = await store.get(storeKey({ plural: 'services' }, part('namespace'), part('name')))
+    const service = entry && (JSON.parse(entry.value) as ApiDocument)
+    if (!listAt(service?.['spec'], 'clusterIPs').includes(address)) return nothing
+    const why = `Service ${part('namespace')}/${part('name')} has this address`
+    throw forbidden({ group, plural: 'ipaddresses', kind: 'IPAddress' }, address, why)
+  }
+}
