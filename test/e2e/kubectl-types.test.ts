@@ -44,5 +44,63 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.match(await run('explain', 'pod.spec.containers'), /imagePullPolicy\t<string>/)
       assert.match(await run('explain', 'endpointslices', '--recursive'), /addressType\t<string> -required-/)
     })
+
+    test('lists what there is, with short names, groups and verbs', async () => {
+      const { run } = kubectl
+      const domain = dialect === 'kubernetes' ? 'k8s.io' : 'platform.internal'
+      const resources = await run('api-resources', '-o', 'wide')
+      assert.match(
+        resources,
+        /^pods +po +v1 +true +Pod +create,delete,deletecollection,get,list,patch,update,watch +all$/m,
+      )
+      const version = dialect === 'kubernetes' ? 'v1' : 'v1beta1'
+      assert.match(resources, new RegExp(`^servicecidrs +networking.${domain}/${version} +false +ServiceCIDR `, 'm'))
+      assert.match(resources, new RegExp(`^ingresses +ing +networking.${domain}/v1 +true +Ingress `, 'm'))
+      const versions = (await run('api-versions')).split('\n')
+      for (const name of ['v1', 'apps/v1', `networking.${domain}/v1`, `networking.${domain}/v1beta1`]) {
+        assert.ok(versions.includes(name), name)
+      }
+    })
+
+    test('prints wide tables', async () => {
+      const { run, file, server } = kubectl
+      const node = {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: 'a', labels: { 'node-role.kubernetes.io/worker': '' } },
+        status: {
+          nodeInfo: { kubeletVersion: 'v1.32.0', osImage: 'Debian' },
+          addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+        },
+      }
+      assert.equal((await server.call('POST', '/api/v1/nodes', { body: node })).code, 201)
+      assert.equal((await server.call('PUT', '/api/v1/nodes/a/status', { body: node })).code, 200)
+      const wideNodes = await run('get', 'nodes', '-o', 'wide')
+      assert.match(
+        wideNodes,
+        /^NAME +STATUS +ROLES +VERSION +AGE +INTERNAL-IP +EXTERNAL-IP +OS-IMAGE +KERNEL-VERSION +CONTAINER-RUNTIME/,
+      )
+      assert.match(wideNodes, /^a +Unknown +worker +v1\.32\.0 +\S+ +10\.0\.0\.1 +<none> +Debian +<unknown> +<unknown>/m)
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'wide' }, spec: { containers: [{ name: 'web' }] } }
+      await run('create', '-f', file('wide.json', pod))
+      assert.match(await run('get', 'pods', '-o', 'wide'), /AGE +IP +NODE +NOMINATED NODE +READINESS GATES\n/)
+      const deployment = {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'web' },
+        spec: {
+          selector: {
+            matchLabels: { app: 'web' },
+            matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }],
+          },
+          template: {
+            metadata: { labels: { app: 'web', tier: 'a' } },
+            spec: { containers: [{ name: 'c', image: 'nginx' }] },
+          },
+        },
+      }
+      await run('create', '-f', file('deployment.json', deployment))
+      assert.match(await run('get', 'deploy', '-o', 'wide'), /web +0\/1 +0 +0 +\S+ +c +nginx +app=web,tier in \(a,b\)/)
+    })
   })
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Resource } from '../resources/resource.ts'
-import { groupResources, type ResourceGroup, subresourceVerbs, verbsOf } from './groups.ts'
+import { groupResources, kindOfSubresource, type ResourceGroup, subresourceVerbs, verbsOf } from './groups.ts'
 
 /** The media type of the aggregated document, which clients must be told. */
 export const aggregatedContentType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
@@ -38,7 +38,7 @@ function toResource(resource: Resource): JsonObject {
     categories: [...resource.categories],
     subresources: resource.subresources.map((subresource) => ({
       subresource,
-      responseKind: responseKind(resource),
+      responseKind: { ...kindOfSubresource(resource, subresource) },
       verbs: [...subresourceVerbs],
     })),
   }

@@ -3,7 +3,7 @@ import type { Registry } from '../resources/registry.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { unknownPath } from '../status.ts'
 import { toAggregated } from './aggregated.ts'
-import { groupResources, subresourceVerbs, verbsOf } from './groups.ts'
+import { groupResources, kindOfSubresource, storageVersionHash, subresourceVerbs, verbsOf } from './groups.ts'
 
 /** The discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. Throws a 404. */
 export function discover(registry: Registry, path: readonly string[], isAggregated: boolean): JsonObject {
@@ -55,15 +55,20 @@ function toEntry(resource: Resource): JsonObject {
     verbs: [...verbsOf(resource)],
     ...(shortNames.length > 0 ? { shortNames } : {}),
     ...(categories.length > 0 ? { categories } : {}),
+    storageVersionHash: storageVersionHash(resource),
   }
 }
 
-function subresourceEntries({ plural, namespaced, kind, subresources }: Resource): readonly JsonObject[] {
-  return subresources.map((subresource) => ({
-    name: `${plural}/${subresource}`,
-    singularName: '',
-    namespaced,
-    kind,
-    verbs: [...subresourceVerbs],
-  }))
+function subresourceEntries(resource: Resource): readonly JsonObject[] {
+  return resource.subresources.map((subresource) => {
+    const { group, version, kind } = kindOfSubresource(resource, subresource)
+    return {
+      name: `${resource.plural}/${subresource}`,
+      singularName: '',
+      namespaced: resource.namespaced,
+      ...(group === resource.group ? {} : { group, version }),
+      kind,
+      verbs: [...subresourceVerbs],
+    }
+  })
 }

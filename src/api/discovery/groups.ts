@@ -1,4 +1,5 @@
-import type { Resource } from '../resources/resource.ts'
+import { createHash } from 'node:crypto'
+import { apiVersionOf, type Resource } from '../resources/resource.ts'
 
 const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
 /** What can be done with objects of the kind. */
@@ -19,9 +20,36 @@ export interface ResourceGroup {
 export function groupResources(resources: readonly Resource[]): readonly ResourceGroup[] {
   return [...Map.groupBy(resources, ({ group }) => group)].map(([group, members]) => ({
     group,
-    versions: [...new Set(members.map(({ version }) => version))].toSorted(compareVersions),
+    versions: orderVersions(members),
     resources: members,
   }))
+}
+
+function orderVersions(resources: readonly Resource[]): readonly string[] {
+  const ordered = [...new Set(resources.map(({ version }) => version))].toSorted(compareVersions)
+  const preferred = resources.find((resource) => resource.isPreferred === true)?.version
+  return preferred === undefined ? ordered : [preferred, ...ordered.filter((version) => version !== preferred)]
+}
+
+export interface GroupVersionKind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+/** What a subresource is read and written as, where that is not its own kind. */
+const subresourceKinds: Readonly<Record<string, GroupVersionKind>> = {
+  scale: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+}
+
+export function kindOfSubresource({ group, version, kind }: Resource, subresource: string): GroupVersionKind {
+  return subresourceKinds[subresource] ?? { group, version, kind }
+}
+
+/** The same as long as objects are stored as the same kind and version: 8 bytes, base64. */
+export function storageVersionHash(resource: Resource): string {
+  const storedAs = `${resource.storage?.apiVersion ?? apiVersionOf(resource)}/${resource.kind}`
+  return createHash('sha256').update(storedAs).digest().subarray(0, 8).toString('base64')
 }
 
 /** Stable before beta before alpha, higher numbers first: v2, v1, v1beta1, v1alpha1. */

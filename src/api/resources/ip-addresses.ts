@@ -13,6 +13,7 @@ export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['compa
     defineKind({
       group,
       version,
+      isPreferred: dialect.name === 'platform' && version === 'v1beta1',
       kind: 'IPAddress',
       plural: 'ipaddresses',
       shortNames: ['ip'],

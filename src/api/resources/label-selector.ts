@@ -15,6 +15,23 @@ export function validateLabelSelector(selector: Json | undefined, path: string):
   ]
 }
 
+/** A selector as clients print it: `app=web,tier in (a,b),!old`. */
+export function formatLabelSelector(selector: Json | undefined): string {
+  const labels = Object.entries(objectAt(selector, 'matchLabels')).map(([key, value]) => `${key}=${textAt(value)}`)
+  return [...labels, ...listAt(selector, 'matchExpressions').map(formatExpression)].join(',') || '<none>'
+}
+
+function formatExpression(expression: Json): string {
+  const key = textAt(expression, 'key')
+  const values = listAt(expression, 'values').map((value) => textAt(value))
+  const operators: Readonly<Record<string, string>> = {
+    In: `${key} in (${values.join(',')})`,
+    NotIn: `${key} notin (${values.join(',')})`,
+    DoesNotExist: `!${key}`,
+  }
+  return operators[textAt(expression, 'operator')] ?? key
+}
+
 function validateExpression(expression: Json, path: string): readonly FieldError[] {
   const values = listAt(expression, 'values').map((value) => textAt(value))
   return [

@@ -12,7 +12,7 @@ import {
 } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
-import { validateLabelSelector } from './label-selector.ts'
+import { formatLabelSelector, validateLabelSelector } from './label-selector.ts'
 import { checkPortName, checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
@@ -31,7 +31,7 @@ export function networkPolicies(dialect: Dialect): Resource {
     namespaced: true,
     defaults: { spec: { default: {}, properties: { podSelector: { default: {} }, ingress: rules, egress: rules } } },
     countsGeneration: true,
-    columns: [column('Pod-Selector', podSelectorCell)],
+    columns: [column('Pod-Selector', (policy) => formatLabelSelector(valueAt(policy['spec'], 'podSelector')))],
     strategy: {
       prepareForCreate: defaultPolicyTypes,
       prepareForUpdate: defaultPolicyTypes,
@@ -46,11 +46,6 @@ function defaultPolicyTypes(policy: ApiDocument): ApiDocument {
   if (listAt(spec, 'policyTypes').length > 0) return policy
   const policyTypes = listAt(spec, 'egress').length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
   return { ...policy, spec: { ...spec, policyTypes } }
-}
-
-function podSelectorCell(policy: ApiDocument): string {
-  const terms = Object.entries(objectAt(policy['spec'], 'podSelector', 'matchLabels'))
-  return terms.map(([key, value]) => `${key}=${textAt(value)}`).join(',') || '<none>'
 }
 
 function validateNetworkPolicy(policy: ApiDocument): readonly FieldError[] {

@@ -19,8 +19,13 @@ export function nodes(): Resource {
     selectableFields: { 'spec.unschedulable': (node) => textAt(node['spec'], 'unschedulable') || 'false' },
     columns: [
       column('Status', nodeStatus),
+      column('Roles', rolesCell),
       column('Version', (node) => textAt(node['status'], 'nodeInfo', 'kubeletVersion')),
-      column('Internal-IP', internalIp, { wide: true }),
+      column('Internal-IP', (node) => addressOf(node, 'InternalIP'), { wide: true }),
+      column('External-IP', (node) => addressOf(node, 'ExternalIP'), { wide: true }),
+      column('OS-Image', (node) => infoOf(node, 'osImage'), { wide: true }),
+      column('Kernel-Version', (node) => infoOf(node, 'kernelVersion'), { wide: true }),
+      column('Container-Runtime', (node) => infoOf(node, 'containerRuntimeVersion'), { wide: true }),
     ],
     strategy: {},
   }
@@ -34,12 +39,24 @@ function nodeStatus(node: ApiDocument): string {
   return textAt(node['spec'], 'unschedulable') === 'true' ? `${word},SchedulingDisabled` : word
 }
 
-function internalIp(node: ApiDocument): string {
-  const addresses = listAt(node['status'], 'addresses')
+const roleLabel = 'node-role.kubernetes.io/'
+
+/** Clients and install tools of every kind set this label; the dialect does not change it. */
+function rolesCell({ metadata }: ApiDocument): string {
+  const roles = Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(roleLabel))
   return (
-    textAt(
-      addresses.find((address) => textAt(address, 'type') === 'InternalIP'),
-      'address',
-    ) || '<none>'
+    roles
+      .map((label) => label.slice(roleLabel.length))
+      .toSorted()
+      .join(',') || '<none>'
   )
+}
+
+function addressOf(node: ApiDocument, type: string): string {
+  const found = listAt(node['status'], 'addresses').find((address) => textAt(address, 'type') === type)
+  return textAt(found, 'address') || '<none>'
+}
+
+function infoOf(node: ApiDocument, field: string): string {
+  return textAt(node['status'], 'nodeInfo', field) || '<unknown>'
 }

@@ -47,6 +47,8 @@ export function pods(): Resource {
       column('Restarts', restartsCell),
       column('IP', (pod) => textAt(pod['status'], 'podIP') || '<none>', { wide: true }),
       column('Node', (pod) => textAt(pod['spec'], 'nodeName') || '<none>', { wide: true }),
+      column('Nominated Node', (pod) => textAt(pod['status'], 'nominatedNodeName') || '<none>', { wide: true }),
+      column('Readiness Gates', readinessGatesCell, { wide: true }),
     ],
     strategy: {
       prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending' } }),
@@ -70,6 +72,14 @@ function phaseOf(pod: ApiDocument): string {
 function readyCell(pod: ApiDocument): string {
   const ready = listAt(pod['status'], 'containerStatuses').filter((status) => textAt(status, 'ready') === 'true')
   return `${ready.length}/${listAt(pod['spec'], 'containers').length}`
+}
+
+function readinessGatesCell(pod: ApiDocument): string {
+  const gates = listAt(pod['spec'], 'readinessGates').map((gate) => textAt(gate, 'conditionType'))
+  const met = listAt(pod['status'], 'conditions')
+    .filter((condition) => textAt(condition, 'status') === 'True')
+    .map((condition) => textAt(condition, 'type'))
+  return gates.length === 0 ? '<none>' : `${gates.filter((gate) => met.includes(gate)).length}/${gates.length}`
 }
 
 function restartsCell(pod: ApiDocument): string {

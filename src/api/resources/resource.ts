@@ -18,6 +18,8 @@ export interface Resource {
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
   readonly namespaced: boolean
+  /** Its version is the one of its group that clients shall take first; without, the most stable and newest. */
+  readonly isPreferred?: boolean
   readonly subresources: readonly Subresource[]
   readonly schema: Schema
   /** Whether `metadata.generation` counts the changes outside metadata and status. */

@@ -20,6 +20,7 @@ export function serviceCidrs(dialect: Dialect, now: () => Date, guard: Companion
     defineKind({
       group,
       version,
+      isPreferred: dialect.name === 'platform' && version === 'v1beta1',
       kind: 'ServiceCIDR',
       plural: 'servicecidrs',
       namespaced: false,

@@ -3,7 +3,7 @@ import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
-import { validateLabelSelector } from './label-selector.ts'
+import { formatLabelSelector, validateLabelSelector } from './label-selector.ts'
 import { podSpecDefaults } from './pods.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
@@ -14,6 +14,12 @@ const selectedPods: Strategy = { validate: validateWorkload, validateUpdate: val
 export function workloads(): readonly Resource[] {
   return [deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions()]
 }
+
+const containerColumns = [containerColumn('Containers', 'name'), containerColumn('Images', 'image')]
+const templateColumns = [
+  ...containerColumns,
+  column('Selector', ({ spec }) => formatLabelSelector(valueAt(spec, 'selector')), { wide: true }),
+]
 
 const common = {
   group: 'apps',
@@ -41,6 +47,7 @@ function deployments(): Resource {
       column('Ready', (document) => readyCell(document, 'readyReplicas')),
       countColumn('Up-to-date', 'updatedReplicas'),
       countColumn('Available', 'availableReplicas'),
+      ...templateColumns,
     ],
   })
 }
@@ -56,6 +63,7 @@ function replicaSets(): Resource {
       column('Desired', (document) => Number(textAt(document['spec'], 'replicas'))),
       countColumn('Current', 'replicas'),
       countColumn('Ready', 'readyReplicas'),
+      ...templateColumns,
     ],
   })
 }
@@ -72,7 +80,7 @@ function statefulSets(): Resource {
       podManagementPolicy: { default: 'OrderedReady' },
       updateStrategy: { default: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } } },
     }),
-    columns: [column('Ready', (document) => readyCell(document, 'readyReplicas'))],
+    columns: [column('Ready', (document) => readyCell(document, 'readyReplicas')), ...containerColumns],
   })
 }
 
@@ -92,6 +100,8 @@ function daemonSets(): Resource {
       countColumn('Ready', 'numberReady'),
       countColumn('Up-to-date', 'updatedNumberScheduled'),
       countColumn('Available', 'numberAvailable'),
+      column('Node Selector', nodeSelectorCell),
+      ...templateColumns,
     ],
   })
 }
@@ -120,6 +130,19 @@ function specDefaults(fields: Readonly<Record<string, Schema>>): Readonly<Record
 
 function countColumn(name: string, field: string): Resource['columns'][number] {
   return column(name, (document) => Number(textAt(document['status'], field) || 0))
+}
+
+/** Of every container of the template, in order. */
+function containerColumn(name: string, field: string): Resource['columns'][number] {
+  const cell = ({ spec }: ApiDocument) =>
+    listAt(spec, 'template', 'spec', 'containers')
+      .map((container) => textAt(container, field))
+      .join(',')
+  return column(name, cell, { wide: true })
+}
+
+function nodeSelectorCell({ spec }: ApiDocument): string {
+  return formatLabelSelector({ matchLabels: objectAt(spec, 'template', 'spec', 'nodeSelector') })
 }
 
 function readyCell(document: ApiDocument, field: string): string {
