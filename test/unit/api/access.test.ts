@@ -162,7 +162,7 @@ describe('discovery', () => {
         preferredVersion.version,
       ]),
       [
-        ['networking.platform.internal', 'v1'],
+        ['networking.platform.internal', 'v1beta1'],
         ['rbac.authorization.platform.internal', 'v1'],
         ['discovery.platform.internal', 'v1'],
         ['events.platform.internal', 'v1'],
