@@ -98,15 +98,18 @@ export class RequestHandler {
   ): Promise<void> {
     const { watches } = this.#parts
     const representation = chooseRepresentation(request.headers.accept)
+    const { deprecation } = route.target.resource
+    const warnings = deprecation === undefined ? [] : [deprecation]
+    if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
     await this.#inFlight.run(route.verb, async () => {
       if (route.verb === 'watch') {
         const options = watchOptions(route, url)
         await watches.serve({ target: { ...route.target, name: undefined }, options, representation }, response)
         return
       }
-      const warnings: string[] = []
       const warned = { ...context, warn: (text: string) => warnings.push(text) }
       const answer = await performVerb(warned, route, request, url.searchParams)
+      if (answer.kind === 'object') warnings.push(...(answer.warnings ?? []))
       if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
       await sendAnswer(request, response, encodeAnswer(answer, representation, context.now()))
     })

@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import type { Cidr, Ip } from '../model/ip.ts'
@@ -13,6 +14,7 @@ import { RbacAuthorizer } from './access/rbac-authorizer.ts'
 import { reviewKinds } from './access/reviews.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import type { PortRange } from './allocation/pools.ts'
+import { CustomResources } from './custom/custom-resources.ts'
 import { createFirstObjects } from './first-objects.ts'
 import { RequestHandler } from './request-handler.ts'
 import { createRegistry } from './resources/registry.ts'
@@ -48,6 +50,7 @@ export class ApiServer implements Component {
   readonly #context: VerbContext
   readonly #watches: WatchHub
   readonly #access: Access
+  readonly #customResources: CustomResources
   readonly #listener: ReturnType<typeof httpsListener>
 
   constructor(options: ApiServerOptions) {
@@ -56,6 +59,7 @@ export class ApiServer implements Component {
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
     this.#access = createAccess(options)
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
+    this.#customResources = createCustomResources(options, this.#context)
     this.#listener = createListener(options, this.#context, this.#watches, this.#access)
   }
 
@@ -68,6 +72,7 @@ export class ApiServer implements Component {
   async start(): Promise<void> {
     for (const authorizer of this.#access.authorizers) await authorizer.start()
     await ensureBootstrapRoles(this.#context, this.#options.dialect)
+    await this.#customResources.start()
     await this.#listener.start()
     await createFirstObjects(this.#context, { ...this.#options, securePort: this.port })
   }
@@ -77,6 +82,7 @@ export class ApiServer implements Component {
     const stopped = this.#listener.stop(scope)
     this.#watches.endAll()
     await stopped
+    await this.#customResources.stop(scope)
     for (const authorizer of this.#access.authorizers) authorizer.stop()
   }
 
@@ -112,6 +118,11 @@ function createAccess({ authorizationMode, store, dialect, ...options }: ApiServ
   if (authorizationMode === 'AlwaysAllow') return { authenticateToken, authorizers: [alwaysAllow], roles: undefined }
   const rbac = new RbacAuthorizer(store)
   return { authenticateToken, authorizers: [new NodeAuthorizer(store, dialect), rbac], roles: rbac.index }
+}
+
+function createCustomResources({ dialect, log }: ApiServerOptions, context: VerbContext): CustomResources {
+  const backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
+  return new CustomResources({ context, dialect, backoff, log: log.child('custom') })
 }
 
 function createListener(options: ApiServerOptions, context: VerbContext, watches: WatchHub, access: Access) {

@@ -90,6 +90,11 @@ export function schemaExtension(keyword: string): string | undefined {
   return prefix === undefined ? undefined : keyword.slice(prefix.length)
 }
 
+/** On a CustomResourceDefinition that is being deleted, until its instances are gone. */
+export function customResourceCleanup({ groups }: Dialect): string {
+  return `customresourcecleanup.${groups.apiextensions}`
+}
+
 const defaultPlatformDomain = 'platform.internal'
 
 export function createDialect(name: DialectName, platformDomain: string = defaultPlatformDomain): Dialect {

@@ -1,5 +1,6 @@
 import { parse as parseYaml } from 'yaml'
 import type { Json } from '../../model/api-object.ts'
+import { parseJson } from '../exact-json.ts'
 import { badRequest } from '../status.ts'
 import { findDuplicateFields, findYamlDuplicates } from './duplicate-fields.ts'
 
@@ -46,7 +47,7 @@ function tryJson(text: string): Json | undefined {
 function parseJsonText(text: string): Json {
   assertDepth(text)
   try {
-    return JSON.parse(text) as Json
+    return parseJson(text)
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown)
     throw badRequest(`the body of the request is not valid JSON: ${why}`, thrown)

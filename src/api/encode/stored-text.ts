@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, withMetadata, without } from '../document.ts'
+import { parseJson } from '../exact-json.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import type { StoredEntry } from '../store/index.ts'
 
@@ -34,7 +35,7 @@ export function insertRevision(text: string, revision: number): string {
 
 /** The stored document in this resource's version, without its revision. */
 export function parseStored(resource: Resource, { value }: Pick<StoredEntry, 'value'>): ApiDocument {
-  const document = JSON.parse(value) as ApiDocument
+  const document = parseJson(value) as ApiDocument
   return needsConversion(resource) ? convert(resource, document) : document
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
+import { parseJson } from '../exact-json.ts'
 import {
   addAt,
   copyJson,
@@ -62,7 +63,7 @@ function copy(state: PatchState, from: readonly string[], path: readonly string[
   if (state.copiedBytes > maxCopiedBytes) {
     throw new PatchError('too-large', `the copy operations of a JSON patch may add at most ${maxCopiedBytes} bytes`)
   }
-  return addAt(state.root, path, JSON.parse(text) as MutableJson)
+  return addAt(state.root, path, parseJson(text) as MutableJson)
 }
 
 function move(root: MutableJson, from: readonly string[], path: readonly string[]): MutableJson {

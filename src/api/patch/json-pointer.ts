@@ -1,5 +1,6 @@
 import type { Json } from '../../model/api-object.ts'
 import { PlatnetError } from '../../model/errors.ts'
+import { parseJson } from '../exact-json.ts'
 
 /** JSON that this module may change in place: always a private copy. */
 export type MutableJson = null | boolean | number | string | MutableJson[] | MutableObject
@@ -60,7 +61,7 @@ export function replaceAt(root: MutableJson, path: readonly string[], value: Mut
 }
 
 export function copyJson(value: Json | MutableJson): MutableJson {
-  return JSON.parse(JSON.stringify(value)) as MutableJson
+  return parseJson(JSON.stringify(value)) as MutableJson
 }
 
 function readChild(value: MutableJson, token: string, path: readonly string[]): MutableJson {

@@ -9,7 +9,7 @@ import { checkDnsLabel } from './names.ts'
 import { type Companions, column, type Resource, type Transition } from './resource.ts'
 
 /** `contents` are the namespaced resources: what is in a namespace goes in the commit that deletes it. */
-export function namespaces(dialect: Dialect, store: Store, contents: readonly Resource[]): Resource {
+export function namespaces(dialect: Dialect, store: Store, contents: () => readonly Resource[]): Resource {
   return {
     group: '',
     version: 'v1',
@@ -33,7 +33,7 @@ export function namespaces(dialect: Dialect, store: Store, contents: readonly Re
       prepareForUpdate: (namespace) => withNameLabel(namespace, dialect),
       companions: async (transition) => {
         assertDeletable(transition)
-        return deleteContents(transition, store, contents)
+        return deleteContents(transition, store, contents())
       },
     },
   }

@@ -4,6 +4,7 @@ import { createServiceAllocator } from '../allocation/service-allocator.ts'
 import { guardIpAddress, guardServiceCidr } from '../allocation/service-ranges.ts'
 import type { Store } from '../store/index.ts'
 import { configMaps } from './config-maps.ts'
+import { customResourceDefinitions } from './custom-resource-definitions.ts'
 import { endpointSlices } from './endpoint-slices.ts'
 import { endpoints } from './endpoints.ts'
 import { coreEvents, groupEvents } from './events.ts'
@@ -23,20 +24,34 @@ import { serviceCidrs } from './service-cidrs.ts'
 import { services } from './services.ts'
 import { workloads } from './workloads.ts'
 
-/** Every resource that is served now. Custom resources come and go through `add`. */
+/** Every resource that is served now. Custom resources come and go. */
 export class Registry {
   readonly #resources = new Map<string, Resource>()
+  #custom: ReadonlyMap<string, Resource> = new Map()
+  #version = 0
 
   add(resource: Resource): void {
     this.#resources.set(registryKey(resource.group, resource.version, resource.plural), resource)
   }
 
   find(group: string, version: string, plural: string): Resource | undefined {
-    return this.#resources.get(registryKey(group, version, plural))
+    const key = registryKey(group, version, plural)
+    return this.#resources.get(key) ?? this.#custom.get(key)
   }
 
   all(): readonly Resource[] {
-    return [...this.#resources.values()]
+    return [...this.#resources.values(), ...this.#custom.values()]
+  }
+
+  /** Grows with every change of what is served: what is derived from the registry can be kept for as long as it stays. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** The custom resources that are served from now on; built-in ones stay. */
+  replaceCustom(resources: readonly Resource[]): void {
+    this.#custom = new Map(resources.map((each) => [registryKey(each.group, each.version, each.plural), each]))
+    this.#version++
   }
 }
 
@@ -76,10 +91,12 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const clusterWide = [
     nodes(),
     ingressClasses(dialect),
+    customResourceDefinitions(dialect, store, now),
     ...serviceCidrs(dialect, now, guardServiceCidr(store, networking)),
     ...ipAddresses(dialect, guardIpAddress(store, networking)),
     ...rbac.filter((resource) => !resource.namespaced),
   ]
-  for (const resource of [namespaces(dialect, store, namespaced), ...clusterWide, ...namespaced]) registry.add(resource)
+  const contents = () => registry.all().filter((resource) => resource.namespaced)
+  for (const resource of [namespaces(dialect, store, contents), ...clusterWide, ...namespaced]) registry.add(resource)
   return registry
 }

@@ -5,7 +5,7 @@ import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
 
-export type Subresource = 'status'
+export type Subresource = 'status' | 'scale'
 
 /** One kind that the server serves, in one version. Adding a kind is adding one of these to the registry. */
 export interface Resource {
@@ -28,6 +28,12 @@ export interface Resource {
   readonly selectableFields: Readonly<Record<string, (document: ApiDocument) => string>>
   /** Between NAME and AGE in a Table. */
   readonly columns: readonly Column[]
+  /** A Table shows no AGE. */
+  readonly hidesAge?: boolean
+  /** Where the numbers of `/scale` stand; present with that subresource. */
+  readonly scale?: ScalePaths
+  /** The Warning that every use of this version brings. */
+  readonly deprecation?: string
   readonly strategy: Strategy
   /** Create is all there is: the status that answers what was asked, and nothing is stored. */
   readonly review?: Review
@@ -61,12 +67,23 @@ export interface Conversion {
   readonly fromStored: (document: ApiDocument) => ApiDocument
 }
 
+/** Field names on the way to a value: `['spec', 'replicas']`. */
+export type FieldPath = readonly string[]
+
+export interface ScalePaths {
+  readonly specReplicas: FieldPath
+  readonly statusReplicas: FieldPath
+  /** The selector as one text. */
+  readonly labelSelector?: FieldPath
+}
+
 export interface Column {
   readonly name: string
-  readonly type: 'string' | 'integer'
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
+  readonly description?: string
   /** 0 is always shown, above 0 only by `-o wide`. */
   readonly priority: number
-  readonly cell: (document: ApiDocument) => Json
+  readonly cell: (document: ApiDocument, now: Date) => Json
 }
 
 /** What a kind adds to the verbs. All members are pure, except that `companions` reads the store. */
@@ -78,6 +95,8 @@ export interface Strategy {
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
   readonly validate?: (document: ApiDocument) => readonly FieldError[]
+  /** What is accepted and may surprise; becomes Warning headers. */
+  readonly warnings?: (document: ApiDocument) => readonly string[]
   readonly validateUpdate?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
   /** Further writes that must land in the same commit: allocations with the Service, contents with the Namespace. */
   readonly companions?: (transition: Transition) => Promise<Companions>

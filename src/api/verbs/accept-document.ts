@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, jsonTypeName } from '../document.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { coerce, type TypeProblem } from '../schema/coerce.ts'
+import { coerceStructural } from '../schema/coerce-structural.ts'
 import { badRequest, type StatusError } from '../status.ts'
 import type { Target } from './verb-context.ts'
 
@@ -11,7 +12,8 @@ export function acceptDocument(target: Target, body: Json): ApiDocument {
   const { resource } = target
   const apiVersion = apiVersionOf(resource)
   assertSameKind(resource, body)
-  const { value, problems } = coerce(resource.schema, { ...body, kind: resource.kind, apiVersion })
+  const coerceAny = resource.isCustom === true ? coerceStructural : coerce
+  const { value, problems } = coerceAny(resource.schema, { ...body, kind: resource.kind, apiVersion })
   if (problems.length > 0) throw typeError(resource, problems)
   return placeInNamespace(target, value as ApiDocument)
 }

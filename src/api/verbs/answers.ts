@@ -6,8 +6,9 @@ import type { Answer } from './verb-context.ts'
 
 /** Revision 0 is an object that was never stored (a dry run): it shows none. */
 export function objectAnswer(resource: Resource, document: ApiDocument, revision: number, httpCode = 200): Answer {
-  const text = renderDocument(document)
-  return { kind: 'object', httpCode, resource, text: revision === 0 ? text : insertRevision(text, revision) }
+  const rendered = renderDocument(document)
+  const text = revision === 0 ? rendered : insertRevision(rendered, revision)
+  return { kind: 'object', httpCode, resource, text, warnings: resource.strategy.warnings?.(document) ?? [] }
 }
 
 export function deletedAnswer(resource: Resource, document: ApiDocument): Answer {

@@ -28,12 +28,14 @@ export function replaceObject(
   if (name !== '' && name !== target.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
   }
-  if (target.resource.strategy.needsRevision === true && !document.metadata.resourceVersion) {
-    const missing = invalidField('metadata.resourceVersion', 0, 'must be specified for an update')
-    throw invalid(target.resource, target.name, [missing])
-  }
   const named = withMetadata(document, { name: target.name })
-  return reviseObject(context, target, () => named, options)
+  return reviseObject(context, target, () => withNeededRevision(target, named), options)
+}
+
+/** Said only of an object that is there: one that is not is a 404. */
+function withNeededRevision({ resource, name }: ItemTarget, document: ApiDocument): ApiDocument {
+  if (resource.strategy.needsRevision !== true || document.metadata.resourceVersion) return document
+  throw invalid(resource, name, [invalidField('metadata.resourceVersion', 0, 'must be specified for an update')])
 }
 
 /**

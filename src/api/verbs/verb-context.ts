@@ -50,7 +50,14 @@ export interface WriteOptions extends CommitOptions {
 
 /** What a verb answers, before it is put into the form the client accepts. */
 export type Answer =
-  | { readonly kind: 'object'; readonly httpCode: number; readonly resource: Resource; readonly text: string }
+  | {
+      readonly kind: 'object'
+      readonly httpCode: number
+      readonly resource: Resource
+      readonly text: string
+      /** What the client should be told beside. */
+      readonly warnings?: readonly string[]
+    }
   | {
       readonly kind: 'list'
       readonly resource: Resource

@@ -163,6 +163,7 @@ describe('discovery', () => {
       ]),
       [
         ['networking.platform.internal', 'v1beta1'],
+        ['apiextensions.platform.internal', 'v1'],
         ['rbac.authorization.platform.internal', 'v1'],
         ['discovery.platform.internal', 'v1'],
         ['events.platform.internal', 'v1'],

@@ -1,0 +1,162 @@
+import type { Dialect } from '../../model/dialect.ts'
+import { type ApiDocument, objectAt, textAt, valueAt, without } from '../document.ts'
+import {
+  apiVersionOf,
+  type FieldPath,
+  type Resource,
+  type ScalePaths,
+  type Strategy,
+  type Subresource,
+} from '../resources/resource.ts'
+import { metadataSchema } from '../schema/built-in-schema.ts'
+import { coerceStructural } from '../schema/coerce-structural.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import { parseSchema } from '../schema/parse-schema.ts'
+import { type Schema, text } from '../schema/schema.ts'
+import { Validator } from '../schema/validate.ts'
+import { forbidden } from '../status.ts'
+import type { Definition, DefinitionVersion } from './definition.ts'
+import { printerColumns } from './printer-columns.ts'
+
+/** What a definition brings about: one resource for each version that is served, all of them views of the same stored objects. */
+export function customResources(definition: Definition, dialect: Dialect): readonly Resource[] {
+  const stored = definition.versions.find(({ isStorage }) => isStorage)
+  if (stored === undefined || !definition.isEstablished) return []
+  const served = definition.versions.filter(({ isServed }) => isServed)
+  return served.map((version) => customResource(definition, version, stored.name, dialect))
+}
+
+/** The instances as they are stored, whether or not that version is served. */
+export function storedResource(definition: Definition, dialect: Dialect): Resource | undefined {
+  const stored = definition.versions.find(({ isStorage }) => isStorage)
+  return stored === undefined ? undefined : customResource(definition, stored, stored.name, dialect)
+}
+
+function customResource(
+  definition: Definition,
+  version: DefinitionVersion,
+  stored: string,
+  dialect: Dialect,
+): Resource {
+  const { group, names } = definition
+  const scale = scalePaths(version)
+  const schema = instanceSchema(version)
+  const { plural, singular, kind, shortNames, categories } = names
+  return {
+    group,
+    version: version.name,
+    plural,
+    singular,
+    kind,
+    shortNames,
+    categories,
+    namespaced: definition.isNamespaced,
+    subresources: subresourcesOf(version, scale),
+    schema,
+    isCustom: true,
+    countsGeneration: true,
+    selectableFields: Object.fromEntries(
+      version.selectableFields.map((path) => [path.slice(1), readText(fieldPath(path))]),
+    ),
+    columns: printerColumns(version.printerColumns),
+    hidesAge: version.printerColumns.length > 0,
+    strategy: instanceStrategy(definition, schema, dialect),
+    storage: {
+      prefix: `${group}/${plural}`,
+      apiVersion: apiVersionOf({ group, version: stored }),
+      conversion: { toStored: (document) => document, fromStored: (document) => readStored(schema, document) },
+    },
+    ...(scale === undefined ? {} : { scale }),
+    ...(version.deprecation === undefined ? {} : { deprecation: version.deprecation }),
+  }
+}
+
+function subresourcesOf({ subresources }: DefinitionVersion, scale: ScalePaths | undefined): readonly Subresource[] {
+  return [
+    ...(subresources['status'] === undefined ? [] : ['status' as const]),
+    ...(scale === undefined ? [] : ['scale' as const]),
+  ]
+}
+
+function scalePaths({ subresources }: DefinitionVersion): ScalePaths | undefined {
+  if (subresources['scale'] === undefined) return undefined
+  const scale = objectAt(subresources, 'scale')
+  const selector = textAt(scale, 'labelSelectorPath')
+  return {
+    specReplicas: fieldPath(textAt(scale, 'specReplicasPath')),
+    statusReplicas: fieldPath(textAt(scale, 'statusReplicasPath')),
+    ...(selector === '' ? {} : { labelSelector: fieldPath(selector) }),
+  }
+}
+
+/** `.spec.replicas` */
+function fieldPath(path: string): FieldPath {
+  return path.slice(1).split('.')
+}
+
+function readText(path: FieldPath): (document: ApiDocument) => string {
+  return (document) => textAt(document, ...path)
+}
+
+/** The definition's schema with the fields that every object has. */
+function instanceSchema(version: DefinitionVersion): Schema {
+  const { schema } = parseSchema(version.schema, '')
+  const properties = { apiVersion: text, kind: text, ...schema.properties, metadata: metadataSchema() }
+  return { ...schema, properties }
+}
+
+/** Objects that were stored under an earlier schema show what the present one says. */
+function readStored(schema: Schema, document: ApiDocument): ApiDocument {
+  const { metadata, ...fields } = document
+  const { value } = coerceStructural(schema, { ...fields, metadata: {} })
+  return { ...value, kind: document.kind, apiVersion: document.apiVersion, metadata }
+}
+
+function instanceStrategy(definition: Definition, schema: Schema, dialect: Dialect): Strategy {
+  const validator = instanceValidator(schema, dialect)
+  return {
+    needsRevision: true,
+    validate: validator,
+    prepareForCreate: (document) => {
+      assertOpen(definition, document)
+      return document
+    },
+  }
+}
+
+/**
+ * In the platform dialect `spec` and `status` are validated, each by its own schema (spec 2.2, rule 1); in the kubernetes dialect the
+ * whole object is.
+ */
+function instanceValidator(schema: Schema, dialect: Dialect): (document: ApiDocument) => readonly FieldError[] {
+  if (dialect.name === 'kubernetes') {
+    const root = new Validator(rootSchema(schema))
+    return (document) => root.validate(without(document, 'metadata'))
+  }
+  const parts = ['spec', 'status'].flatMap((field) => {
+    const part = schema.properties?.[field]
+    return part === undefined ? [] : [{ field, validator: new Validator(part) }]
+  })
+  return (document) => {
+    return parts.flatMap(({ field, validator }) => {
+      const value = valueAt(document, field)
+      return value === undefined ? [] : validator.validate(value, field)
+    })
+  }
+}
+
+/** Metadata is checked by the rules of every kind. */
+function rootSchema({ properties = {}, required = [], ...schema }: Schema): Schema {
+  const { metadata: _, ...rest } = properties
+  return { ...schema, properties: rest, required: required.filter((field) => field !== 'metadata') }
+}
+
+function assertOpen({ group, names, isTerminating }: Definition, document: ApiDocument): void {
+  if (!isTerminating) return
+  const resource = { group, plural: names.plural, kind: names.kind }
+  throw forbidden(
+    resource,
+    document.metadata.name ?? '',
+    'create not allowed while custom resource definition is terminating',
+  )
+}

@@ -1,0 +1,47 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, isJsonObject, textAt } from '../document.ts'
+import { formatAge } from '../encode/age.ts'
+import { numberOf } from '../exact-json.ts'
+import type { Column } from '../resources/resource.ts'
+import { type JsonPath, parseJsonPath, readJsonPath } from './json-path.ts'
+
+const types = ['string', 'integer', 'number', 'boolean', 'date'] as const
+
+/** `additionalPrinterColumns` as columns of a Table. */
+export function printerColumns(columns: readonly Json[]): readonly Column[] {
+  return columns.filter(isJsonObject).map(toColumn)
+}
+
+function toColumn(raw: JsonObject): Column {
+  const text = textAt(raw, 'jsonPath')
+  const path = parseJsonPath(text)
+  const type = types.find((each) => each === raw['type']) ?? 'string'
+  return {
+    name: textAt(raw, 'name'),
+    type,
+    description: textAt(raw, 'description') || `Custom resource definition column (in JSONPath format): ${text}`,
+    priority: numberOf(raw['priority']) ?? 0,
+    cell: (document, now) => toCell(type, path, document, now),
+  }
+}
+
+function toCell(type: Column['type'], path: JsonPath, document: ApiDocument, now: Date): Json {
+  const [value] = readJsonPath(path, document)
+  if (type === 'date') return dateCell(value, now)
+  if (value === undefined || value === null) return null
+  if (type === 'string')
+    return typeof value === 'object' && numberOf(value) === undefined ? JSON.stringify(value) : cellText(value)
+  if (type === 'boolean') return typeof value === 'boolean' ? value : null
+  const number = numberOf(value)
+  if (number === undefined) return null
+  return type === 'integer' ? Math.trunc(number) : number
+}
+
+function cellText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function dateCell(value: Json | undefined, now: Date): string {
+  const timeMs = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(timeMs) ? '<unknown>' : formatAge(Math.max(0, now.getTime() - timeMs))
+}

@@ -1,0 +1,36 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isJsonObject } from '../document.ts'
+
+/** Keywords whose value is a schema, a list of schemas or schemas by name: inside anything else nothing is changed. */
+const schemaKeywords = ['items', 'additionalProperties', 'not']
+const schemaListKeywords = ['allOf', 'anyOf', 'oneOf']
+const schemaMapKeywords = ['properties']
+
+/** Values that say something although they are false, zero or empty: an absent one means something else. */
+const keptKeywords = ['default', 'enum', 'example', 'minimum', 'maximum', 'additionalProperties', 'items', 'not']
+
+/**
+ * A schema as it is given back (spec 2.2, rule 6): without keywords that are false or empty texts, lists and maps. Zeros stay. Extensions
+ * keep the spelling they came with.
+ */
+export function compactSchema(schema: JsonObject): JsonObject {
+  const kept = Object.entries(schema).filter(([keyword, value]) => keptKeywords.includes(keyword) || !isEmpty(value))
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, compactValue(keyword, value ?? null)]))
+}
+
+function compactValue(keyword: string, value: Json): Json {
+  if (schemaKeywords.includes(keyword) && isJsonObject(value)) return compactSchema(value)
+  if (schemaListKeywords.includes(keyword) && Array.isArray(value)) return value.map(compactItem)
+  if (!schemaMapKeywords.includes(keyword) || !isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, compactItem(each ?? null)]))
+}
+
+function compactItem(value: Json): Json {
+  return isJsonObject(value) ? compactSchema(value) : value
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return isJsonObject(value) && Object.keys(value).length === 0
+}

@@ -1,0 +1,75 @@
+import type { Json } from '../../model/api-object.ts'
+import { customResourceCleanup, type Dialect } from '../../model/dialect.ts'
+import { settleStatus } from '../custom/definition-status.ts'
+import { definitionWarnings, validateDefinition, validateDefinitionUpdate } from '../custom/definition-validation.ts'
+import { compactSchema } from '../custom/schema-output.ts'
+import { type ApiDocument, formatTime, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
+import { builtInSchema } from '../schema/built-in-schema.ts'
+import type { Store } from '../store/index.ts'
+import { type Companions, column, type Resource, type Transition } from './resource.ts'
+
+export const definitionsPrefix = '/registry/customresourcedefinitions/'
+
+/** Kinds that the API's users define. What a definition brings about is `custom/`. */
+export function customResourceDefinitions(dialect: Dialect, store: Store, now: () => Date): Resource {
+  return {
+    group: dialect.groups.apiextensions,
+    version: 'v1',
+    kind: 'CustomResourceDefinition',
+    plural: 'customresourcedefinitions',
+    singular: 'customresourcedefinition',
+    shortNames: ['crd', 'crds'],
+    categories: ['api-extensions'],
+    namespaced: false,
+    subresources: ['status'],
+    schema: builtInSchema('apiextensions', 'v1', 'CustomResourceDefinition'),
+    countsGeneration: true,
+    selectableFields: {},
+    columns: [column('Created At', ({ metadata }) => metadata.creationTimestamp ?? '')],
+    strategy: {
+      needsRevision: true,
+      prepareForCreate: (document) => withCleanup(withDefaults(document), dialect),
+      prepareForUpdate: (document) => withCleanup(withDefaults(document), dialect),
+      validate: validateDefinition,
+      validateUpdate: validateDefinitionUpdate,
+      warnings: definitionWarnings,
+      companions: (transition) => settle(transition, store, formatTime(now())),
+    },
+  }
+}
+
+/** Instances go before their definition does: the finalizer is there from the start, until the cleanup takes it away. */
+function withCleanup(document: ApiDocument, dialect: Dialect): ApiDocument {
+  const { finalizers = [], deletionTimestamp } = document.metadata
+  const cleanup = customResourceCleanup(dialect)
+  if (deletionTimestamp !== undefined || finalizers.includes(cleanup)) return document
+  return withMetadata(document, { finalizers: [...finalizers, cleanup] })
+}
+
+function withDefaults(document: ApiDocument): ApiDocument {
+  const spec = objectAt(document['spec'])
+  const given = objectAt(spec, 'names')
+  const kind = textAt(given, 'kind')
+  const filled = {
+    ...given,
+    singular: textAt(given, 'singular') || kind.toLowerCase(),
+    listKind: textAt(given, 'listKind') || (kind === '' ? '' : `${kind}List`),
+  }
+  const strategy = textAt(spec, 'conversion', 'strategy') || 'None'
+  const conversion = { ...objectAt(spec, 'conversion'), strategy }
+  return { ...document, spec: { ...spec, names: filled, conversion, versions: listAt(spec, 'versions').map(compact) } }
+}
+
+function compact(version: Json): Json {
+  const openAPIV3Schema = objectAt(version, 'schema')['openAPIV3Schema']
+  if (!isJsonObject(version) || !isJsonObject(openAPIV3Schema)) return version
+  return { ...version, schema: { openAPIV3Schema: compactSchema(openAPIV3Schema) } }
+}
+
+/** The conditions belong to the write itself: who creates a definition may use it at once. */
+async function settle({ next }: Transition, store: Store, time: string): Promise<Companions> {
+  if (next === undefined) return { writes: [], errors: [] }
+  const { entries } = await store.range(definitionsPrefix)
+  const all = entries.map((entry) => JSON.parse(entry.value) as ApiDocument)
+  return { next: settleStatus(next, all, time), writes: [], errors: [] }
+}

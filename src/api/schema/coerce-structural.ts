@@ -1,0 +1,25 @@
+import type { JsonObject } from '../../model/api-object.ts'
+import { metadataSchema } from './built-in-schema.ts'
+import { coerce, type TypeProblem } from './coerce.ts'
+import { dropNulls, fillDefaults, prune } from './prune.ts'
+import type { Schema } from './schema.ts'
+
+export interface CoercedObject {
+  readonly value: JsonObject
+  /** In `metadata` only: elsewhere types are for validation. */
+  readonly problems: readonly TypeProblem[]
+  /** Paths of the fields that were dropped. */
+  readonly unknown: readonly string[]
+}
+
+/**
+ * Brings a whole object into the shape of a custom resource's schema: metadata as every kind has it, then pruning, nulls and
+ * defaults, in that order. The schema's own word on metadata is for validation.
+ */
+export function coerceStructural(schema: Schema, object: JsonObject): CoercedObject {
+  const { metadata = {}, ...fields } = object
+  const coerced = coerce(metadataSchema(), metadata ?? {}, 'metadata')
+  const pruned = prune({ ...schema, embeddedResource: true }, fields)
+  const { metadata: _, ...rest } = fillDefaults(schema, dropNulls(schema, pruned.value)) as JsonObject
+  return { value: { ...rest, metadata: coerced.value }, problems: coerced.problems, unknown: pruned.unknown }
+}
