@@ -8,6 +8,14 @@ const maxWrites = 200
 export class InFlight {
   readonly #counts = { reads: 0, writes: 0 }
 
+  get reads(): number {
+    return this.#counts.reads
+  }
+
+  get writes(): number {
+    return this.#counts.writes
+  }
+
   /** Runs the work, or throws a 429 when too much is under way. */
   async run<T>(verb: Verb, work: () => Promise<T>): Promise<T> {
     if (verb === 'watch') return work()

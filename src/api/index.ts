@@ -1,1 +1,3 @@
+export type { StaticToken } from './access/authenticate.ts'
+export { readTokenFile } from './access/token-file.ts'
 export { createApiServer } from './server.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cidrBlock, declareOptions, dnsName, ipAddress, portNumber, portRange } from '../config/index.ts'
+import { cidrBlock, declareOptions, dnsName, filePath, ipAddress, portNumber, portRange } from '../config/index.ts'
 
 const commands = ['run', 'server'] as const
 
@@ -51,6 +51,14 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'The ports from which Services get their NodePort',
+  },
+  tokenAuthFile: {
+    schema: filePath.optional(),
+    flag: '--token-auth-file <file>',
+    reload: 'restart',
+    commands,
+    description: 'A file of bearer tokens: token,user,uid,"groups" a line',
+    example: '/etc/platnet/tokens.csv',
   },
   authorizationMode: {
     schema: z.enum(['RBAC', 'AlwaysAllow'], { error: 'expected RBAC or AlwaysAllow' }),

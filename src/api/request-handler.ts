@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Component } from '../loop/component.ts'
 import { describeError } from '../model/errors.ts'
-import { answerHealth, type Logger } from '../observe/index.ts'
+import { answerHealth, type Logger, type Metrics } from '../observe/index.ts'
 import { admissionFor } from './access/admission.ts'
 import { attributesOf } from './access/attributes.ts'
 import { type Authenticator, anonymous, type User } from './access/authenticate.ts'
@@ -15,6 +15,7 @@ import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
 import { sendAnswer } from './encode/send-answer.ts'
 import { renderWarnings } from './encode/warnings.ts'
 import { InFlight } from './in-flight.ts'
+import { ApiMetrics } from './metrics.ts'
 import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
@@ -34,7 +35,7 @@ export interface HandlerParts {
   readonly roles: RoleIndex | undefined
   readonly watches: WatchHub
   readonly components: () => readonly Component[]
-  readonly metricsText: () => Promise<string>
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
@@ -43,31 +44,38 @@ export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #inFlight = new InFlight()
   readonly #openApi: OpenApiDocuments
+  readonly #metrics: ApiMetrics
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
+    this.#metrics = new ApiMetrics(parts.metrics, this.#inFlight)
     this.#openApi = new OpenApiDocuments(parts.context.registry)
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now()
+    let found: Route | undefined
     try {
-      await this.#serve(request, response)
+      await this.#serve(request, response, (route) => {
+        found = route
+      })
     } catch (thrown) {
       if (thrown instanceof StatusError || !isAbandoned(request)) await this.#fail(request, response, thrown)
     }
+    const durationMs = Math.round(performance.now() - startedMs)
+    this.#metrics.observe({ route: found, code: response.statusCode, durationMs })
     if (!this.#parts.log.enabled('debug')) return
     const { method, url } = request
-    const durationMs = Math.round(performance.now() - startedMs)
     this.#parts.log.debug('answered a request', { method, url, code: response.statusCode, durationMs })
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serve(request: IncomingMessage, response: ServerResponse, onRoute: (route: Route) => void): Promise<void> {
     const url = parseUrl(request.url)
     const user = await this.#parts.authenticate(request)
     if (user === undefined) throw unauthorized()
     const route = this.#route(request, url)
     if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
+    onRoute(route)
     authorize(user, attributesOf(route, request.method ?? 'GET', url), this.#parts.authorizers)
     if (route.kind === 'resource') return this.#serveResource(route, this.#contextOf(user), request, response, url)
     assertReadOnly(request)
@@ -120,14 +128,14 @@ export class RequestHandler {
     request: IncomingMessage,
     url: URL,
   ): Promise<EncodedAnswer> {
-    const { context, components, metricsText } = this.#parts
+    const { context, components, metrics } = this.#parts
     switch (route.kind) {
       case 'health': {
         const { status, body } = answerHealth(healthRequest(route, url.searchParams), components())
         return { httpCode: status, body, contentType: 'text/plain; charset=utf-8' }
       }
       case 'metrics':
-        return { httpCode: 200, body: await metricsText(), contentType: 'text/plain; version=0.0.4; charset=utf-8' }
+        return { httpCode: 200, ...(await metrics.text()) }
       case 'version':
         return { httpCode: 200, body: JSON.stringify(versionInfo), contentType: 'application/json' }
       case 'discovery': {

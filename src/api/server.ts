@@ -3,7 +3,7 @@ import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import type { Cidr, Ip } from '../model/ip.ts'
-import type { Logger } from '../observe/index.ts'
+import type { Logger, Metrics } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
 import { createAuthenticator, type StaticToken, staticTokens, type TokenAuthenticator } from './access/authenticate.ts'
 import { alwaysAllow } from './access/authorize.ts'
@@ -38,8 +38,8 @@ export interface ApiServerOptions {
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** What `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly Component[]
-  /** The body of `/metrics`. */
-  readonly metricsText: () => Promise<string>
+  /** What `/metrics` shows. */
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
@@ -126,7 +126,7 @@ function createCustomResources({ dialect, log }: ApiServerOptions, context: Verb
 }
 
 function createListener(options: ApiServerOptions, context: VerbContext, watches: WatchHub, access: Access) {
-  const { tls, bindAddress, port, components, metricsText, log } = options
+  const { tls, bindAddress, port, components, metrics, log } = options
   const authenticate = createAuthenticator(access.authenticateToken)
   const handler = new RequestHandler({
     context,
@@ -135,7 +135,7 @@ function createListener(options: ApiServerOptions, context: VerbContext, watches
     roles: access.roles,
     watches,
     components,
-    metricsText,
+    metrics,
     log,
   })
   return httpsListener({

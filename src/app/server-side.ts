@@ -1,4 +1,4 @@
-import { createApiServer } from '../api/index.ts'
+import { createApiServer, readTokenFile, type StaticToken } from '../api/index.ts'
 import { HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
@@ -34,6 +34,7 @@ export class ServerSide implements Component {
       serviceCidr: api.serviceClusterIpRange,
       nodeName: findNodeName(this.#context.options.values.node.nodeName),
     }
+    const tokens = api.tokenAuthFile === undefined ? [] : await readTokenFile(api.tokenAuthFile)
     const tls = await ensureServerTls(identity)
     const store = await openStore({
       path: dataPaths(app.dataDir).store,
@@ -41,7 +42,7 @@ export class ServerSide implements Component {
       log: this.#log.child('store'),
     })
     this.#store = store
-    this.#api = this.#createApi(store, tls)
+    this.#api = this.#createApi(store, tls, tokens)
     await this.#api.start()
     await writeKubeconfigs(identity, this.#api.port)
     this.#compaction = this.#keepHistoryShort(store)
@@ -59,7 +60,7 @@ export class ServerSide implements Component {
     return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
   }
 
-  #createApi(store: Store, tls: TlsMaterial): ReturnType<typeof createApiServer> {
+  #createApi(store: Store, tls: TlsMaterial, staticTokens: readonly StaticToken[]): ReturnType<typeof createApiServer> {
     const { api } = this.#context.options.values
     const { metrics } = this.#context
     return createApiServer({
@@ -71,10 +72,10 @@ export class ServerSide implements Component {
       bindAddress: api.bindAddress,
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
       port: api.securePort,
-      staticTokens: [],
+      staticTokens,
       authorizationMode: api.authorizationMode,
       components: () => [this],
-      metricsText: async () => (await metrics.text()).body,
+      metrics,
       log: this.#log,
     })
   }

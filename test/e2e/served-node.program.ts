@@ -15,7 +15,7 @@ import { RuleMonitor, readRules } from '../../src/demo/rule-monitor.ts'
 import { createWebService } from '../../src/demo/web-service.ts'
 import { applySysctls, nodeSysctls, runInNetns } from '../../src/host/index.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
-import { silentLogger } from '../../src/observe/index.ts'
+import { createMetrics, silentLogger } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from '../helpers/addresses.ts'
 import { until } from '../helpers/until.ts'
 
@@ -43,7 +43,7 @@ async function startApi() {
     staticTokens: [],
     authorizationMode: 'RBAC',
     components: () => [],
-    metricsText: async () => '',
+    metrics: createMetrics(),
     log: silentLogger,
   })
   await api.start()

@@ -8,7 +8,7 @@ import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
 import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
 import { type Ip, parseCidr, parseIp } from '../../src/model/ip.ts'
-import { silentLogger } from '../../src/observe/index.ts'
+import { createMetrics, silentLogger } from '../../src/observe/index.ts'
 import type { TlsMaterial } from '../../src/serve/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 
@@ -87,7 +87,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ],
     authorizationMode: options.authorizationMode ?? 'RBAC',
     components: () => [storeComponent],
-    metricsText: async () => 'test_metric 1\n',
+    metrics: createMetrics(),
     log: silentLogger,
   })
   await server.start()

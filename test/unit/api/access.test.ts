@@ -70,7 +70,16 @@ describe('access and answers to bad requests', () => {
     assert.deepEqual([plain.text, plain.headers['content-type']], ['ok', 'text/plain; charset=utf-8'])
     const verbose = await server.call('GET', '/readyz?verbose')
     assert.equal(verbose.text, '[+]store ok\nreadyz check passed\n')
-    assert.equal((await server.call('GET', '/metrics')).text, 'test_metric 1\n')
+    await server.call('POST', paths.configMaps, { body: configMap('counted') })
+    await server.call('GET', '/no/such/path')
+    const metrics = (await server.call('GET', '/metrics')).text
+    assert.match(
+      metrics,
+      /apiserver_request_total\{verb="POST",group="",version="v1",resource="configmaps",subresource="",scope="namespace",code="201"\} 1/,
+    )
+    assert.match(metrics, /apiserver_request_duration_seconds_count\{verb="POST",.*resource="configmaps".*\} 1/)
+    assert.match(metrics, /apiserver_current_inflight_requests\{request_kind="mutating"\} 0/)
+    assert.doesNotMatch(metrics, /no\/such/)
     assert.match((await server.call('GET', '/version')).body.gitVersion, /^v1\.32\./)
   })
 
