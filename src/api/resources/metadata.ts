@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
-import type { ApiDocument, Metadata } from '../document.ts'
+import { type ApiDocument, formatTime, type Metadata, withMetadata } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
 import { checkDnsSubdomain } from './names.ts'
 import type { Resource } from './resource.ts'
@@ -77,4 +77,15 @@ function validateFinalizers(finalizers: readonly string[] = []): readonly FieldE
   return finalizers
     .filter((finalizer) => !isQualifiedName(finalizer))
     .map((finalizer) => invalidField('metadata.finalizers', finalizer, qualifiedNameRule))
+}
+
+/** Being deleted from now on, and gone after the grace unless finalizers keep it longer. */
+export function markDeleted(document: ApiDocument, graceSeconds: number, now: Date): ApiDocument {
+  const { generation, deletionTimestamp } = document.metadata
+  const isFirst = deletionTimestamp === undefined
+  return withMetadata(document, {
+    deletionTimestamp: formatTime(new Date(now.getTime() + graceSeconds * 1000)),
+    deletionGracePeriodSeconds: graceSeconds,
+    ...(isFirst && generation !== undefined ? { generation: generation + 1 } : {}),
+  })
 }

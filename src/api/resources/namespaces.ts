@@ -1,15 +1,25 @@
 import type { Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, textAt, withMetadata } from '../document.ts'
+import { type ApiDocument, objectAt, textAt, withMetadata } from '../document.ts'
+import { renderDocument } from '../encode/stored-text.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object } from '../schema/schema.ts'
 import { forbidden } from '../status.ts'
-import type { Store, StoreWrite } from '../store/index.ts'
+import type { Store, StoredEntry, StoreWrite } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
+import { markDeleted } from './metadata.ts'
 import { checkDnsLabel } from './names.ts'
 import { type Companions, column, type Resource, type Transition } from './resource.ts'
 
-/** `contents` are the namespaced resources: what is in a namespace goes in the commit that deletes it. */
-export function namespaces(dialect: Dialect, store: Store, contents: () => readonly Resource[]): Resource {
+export interface NamespaceContext {
+  readonly dialect: Dialect
+  readonly store: Store
+  readonly now: () => Date
+  /** The namespaced resources that are served now. */
+  readonly contents: () => readonly Resource[]
+}
+
+export function namespaces(context: NamespaceContext): Resource {
+  const { dialect } = context
   return {
     group: '',
     version: 'v1',
@@ -29,11 +39,15 @@ export function namespaces(dialect: Dialect, store: Store, contents: () => reado
     columns: [column('Status', (namespace) => textAt(namespace['status'], 'phase'))],
     strategy: {
       validateName: checkDnsLabel,
-      prepareForCreate: (namespace) => ({ ...withNameLabel(namespace, dialect), status: { phase: 'Active' } }),
+      prepareForCreate: (namespace) => ({
+        ...withNameLabel(namespace, dialect),
+        spec: { finalizers: ['kubernetes'] },
+        status: { phase: 'Active' },
+      }),
       prepareForUpdate: (namespace) => withNameLabel(namespace, dialect),
       companions: async (transition) => {
         assertDeletable(transition)
-        return deleteContents(transition, store, contents())
+        return endContents(transition, context)
       },
     },
   }
@@ -50,25 +64,56 @@ const permanent: readonly (string | undefined)[] = ['default', 'kube-system']
 
 function assertDeletable({ old, next }: Transition): void {
   const name = old?.metadata.name
-  if (next !== undefined || name === undefined || !permanent.includes(name)) return
+  if (!isEnding(next) || name === undefined || !permanent.includes(name)) return
   const names = { group: '', plural: 'namespaces', kind: 'Namespace' }
   throw forbidden(names, name, 'this namespace may not be deleted')
 }
 
-async function deleteContents(
-  { old, next }: Transition,
-  store: Store,
-  contents: readonly Resource[],
-): Promise<Companions> {
-  const name = next === undefined ? old?.metadata.name : undefined
-  if (name === undefined) return { writes: [], errors: [] }
+function isEnding(next: ApiDocument | undefined): boolean {
+  return next === undefined || next.metadata.deletionTimestamp !== undefined
+}
+
+/**
+ * Everything that nothing keeps goes in the commit that deletes the namespace; what has finalizers is marked, and the namespace stays
+ * Terminating until the last of it has gone. The namespace controller (issue 4) takes this over.
+ */
+async function endContents(transition: Transition, context: NamespaceContext): Promise<Companions> {
+  const { old, next } = transition
+  const name = old?.metadata.name
+  if (old === undefined || name === undefined || !isEnding(next)) return { writes: [], errors: [] }
+  const { writes, keptCount } = await planContents(name, context)
+  if (next === undefined && keptCount === 0) return { writes, errors: [] }
+  const marked = next ?? (old.metadata.deletionTimestamp === undefined ? markDeleted(old, 0, context.now()) : old)
+  return { next: { ...marked, status: { ...objectAt(marked['status']), phase: 'Terminating' } }, writes, errors: [] }
+}
+
+async function planContents(
+  name: string,
+  { store, contents, now }: NamespaceContext,
+): Promise<{ readonly writes: readonly StoreWrite[]; readonly keptCount: number }> {
   const writes: StoreWrite[] = []
-  for (const [prefix, resource] of new Map(contents.map((each) => [collectionPrefix(each, name), each]))) {
+  let keptCount = 0
+  for (const [prefix, resource] of new Map(contents().map((each) => [collectionPrefix(each, name), each]))) {
     for (const entry of (await store.range(prefix)).entries) {
       const document = JSON.parse(entry.value) as ApiDocument
-      const companions = await resource.strategy.companions?.({ old: document, next: undefined })
-      writes.push({ kind: 'delete', key: entry.key, expectedRevision: entry.revision }, ...(companions?.writes ?? []))
+      const isKept = (document.metadata.finalizers ?? []).length > 0
+      if (isKept) keptCount++
+      writes.push(...(isKept ? markKept(entry, document, now()) : await removeEntry(entry, document, resource)))
     }
   }
-  return { writes, errors: [] }
+  return { writes, keptCount }
+}
+
+function markKept({ key, revision }: StoredEntry, document: ApiDocument, now: Date): readonly StoreWrite[] {
+  if (document.metadata.deletionTimestamp !== undefined) return []
+  return [{ kind: 'put', key, value: renderDocument(markDeleted(document, 0, now)), expectedRevision: revision }]
+}
+
+async function removeEntry(
+  { key, revision }: StoredEntry,
+  document: ApiDocument,
+  { strategy }: Resource,
+): Promise<readonly StoreWrite[]> {
+  const companions = await strategy.companions?.({ old: document, next: undefined })
+  return [{ kind: 'delete', key, expectedRevision: revision }, ...(companions?.writes ?? [])]
 }

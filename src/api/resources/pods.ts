@@ -53,6 +53,7 @@ export function pods(): Resource {
     strategy: {
       prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending' } }),
       validate: validatePod,
+      graceSeconds,
     },
   }
 }
@@ -85,4 +86,15 @@ function readinessGatesCell(pod: ApiDocument): string {
 function restartsCell(pod: ApiDocument): string {
   const counts = listAt(pod['status'], 'containerStatuses').map((status) => Number(textAt(status, 'restartCount')))
   return String(counts.reduce((sum, count) => sum + count, 0))
+}
+
+const defaultGraceSeconds = 30
+
+/** A Pod that no node has, or whose containers have ended, goes at once; any other waits for its node. */
+function graceSeconds(pod: ApiDocument, asked: number | undefined): number {
+  const isOver = ['Succeeded', 'Failed'].includes(textAt(pod['status'], 'phase'))
+  if (isOver || textAt(pod['spec'], 'nodeName') === '') return 0
+  const own = Number(textAt(pod['spec'], 'terminationGracePeriodSeconds') || defaultGraceSeconds)
+  const seconds = asked ?? own
+  return seconds < 0 ? 1 : seconds
 }

@@ -97,6 +97,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     ...rbac.filter((resource) => !resource.namespaced),
   ]
   const contents = () => registry.all().filter((resource) => resource.namespaced)
-  for (const resource of [namespaces(dialect, store, contents), ...clusterWide, ...namespaced]) registry.add(resource)
+  const all = [namespaces({ ...options, contents }), ...clusterWide, ...namespaced]
+  for (const resource of all) registry.add(resource)
   return registry
 }

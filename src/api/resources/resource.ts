@@ -90,6 +90,8 @@ export interface Column {
 export interface Strategy {
   /** The rule for `metadata.name`; absent means a DNS subdomain. */
   readonly validateName?: (name: string) => string | undefined
+  /** How long a deleted object stays so that someone can stop what it stands for; absent: not at all. */
+  readonly graceSeconds?: (document: ApiDocument, asked: number | undefined) => number
   /** A PUT must say which resourceVersion it replaces. */
   readonly needsRevision?: boolean
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument

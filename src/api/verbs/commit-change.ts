@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ApiDocument } from '../document.ts'
-import { toStoredText } from '../encode/stored-text.ts'
+import { parseStored, toStoredText } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
 import type { Companions, Transition } from '../resources/resource.ts'
 import { internalError, invalid } from '../status.ts'
@@ -34,12 +35,28 @@ export async function commitChange(
   for (let attempt = 0; attempt < attempts; attempt++) {
     const companions = await planCompanions(change)
     const next = companions.next ?? change.next
-    if (options.dryRun) return { kind: 'done', next, revision: change.revision }
+    const isSame = companions.writes.length === 0 && next !== undefined && isDeepStrictEqual(next, change.old)
+    if (options.dryRun || isSame) return { kind: 'done', next, revision: change.revision }
     const result = await context.store.commit([ownWrite(change, key, next), ...companions.writes])
-    if (result.kind === 'committed') return { kind: 'done', next, revision: result.revision }
+    if (result.kind === 'committed') {
+      if (next === undefined) await sweepNamespace(context, change.target.namespace)
+      return { kind: 'done', next, revision: result.revision }
+    }
     if (result.key === key) return { kind: 'outdated' }
   }
   throw internalError('the write met other writers too often; please try again')
+}
+
+/** The last object of a namespace that is being deleted takes the namespace with it; the controller of issue 4 will see to that. */
+async function sweepNamespace(context: VerbContext, namespace: string | undefined): Promise<void> {
+  const resource = context.registry.find('', 'v1', 'namespaces')
+  if (namespace === undefined || resource === undefined) return
+  const entry = await context.store.get(storeKey(resource, undefined, namespace))
+  const old = entry && parseStored(resource, entry)
+  if (entry === undefined || old?.metadata.deletionTimestamp === undefined) return
+  const next = (old.metadata.finalizers ?? []).length > 0 ? old : undefined
+  const target = { resource, namespace: undefined, name: namespace, subresource: undefined }
+  await commitChange(context, { target, name: namespace, old, next, revision: entry.revision }, { dryRun: false })
 }
 
 async function planCompanions(change: Change): Promise<Companions> {

@@ -58,12 +58,17 @@ export async function reviseObject(
     const write = { old, next: settled, requested: revised.metadata['managedFields'] }
     const next = trackFields(context, target, write, options)
     if (isDeepStrictEqual(next, old)) return objectAnswer(resource, old, entry.revision)
-    const isGone = next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers ?? []).length === 0
-    const change = { target, name, old, next: isGone ? undefined : next, revision: entry.revision }
+    const change = { target, name, old, next: isGone(next) ? undefined : next, revision: entry.revision }
     const result = await commitChange(context, change, options)
     if (result.kind === 'done') return objectAnswer(resource, result.next ?? next, result.revision)
   }
   throw internalError('the object is being changed by too many writers; please try again')
+}
+
+/** Nothing keeps a deleted object any more. A grace that still runs is ended by another delete. */
+function isGone({ metadata }: ApiDocument): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0
 }
 
 /** The document as it would be stored: system fields from the old one, the parts this request may not touch put back, all of it valid. */
