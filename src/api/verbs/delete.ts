@@ -11,7 +11,7 @@ import type { Answer, CommitOptions, ItemTarget, VerbContext } from './verb-cont
 
 export interface DeleteOptions extends CommitOptions, DeletionWish {
   /** 202 for an object that is kept: the client asked in the way that promises it. */
-  readonly answersAccepted: boolean
+  readonly answersAccepted?: boolean
   readonly preconditions: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
 }
 
@@ -30,7 +30,7 @@ export async function deleteObject(context: VerbContext, target: ItemTarget, opt
     const result = await commitChange(context, { target, name, old, next: wanted, revision: entry.revision }, options)
     if (result.kind === 'outdated') continue
     if (result.next === undefined) return deletedAnswer(resource, old)
-    return objectAnswer(resource, result.next, result.revision, options.answersAccepted ? 202 : 200)
+    return objectAnswer(resource, result.next, result.revision, options.answersAccepted === true ? 202 : 200)
   }
   throw internalError('the object is being changed by too many writers; please try again')
 }

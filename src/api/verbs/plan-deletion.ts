@@ -6,9 +6,9 @@ export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground'
 
 export interface DeletionWish {
   /** Absent: what the kind itself says. */
-  readonly gracePeriodSeconds: number | undefined
+  readonly gracePeriodSeconds?: number | undefined
   /** What becomes of the object's dependents; absent leaves the finalizers as they are. */
-  readonly propagationPolicy: PropagationPolicy | undefined
+  readonly propagationPolicy?: PropagationPolicy | undefined
 }
 
 /** Each keeps the object until the garbage collector has done what the policy says. */
