@@ -27,7 +27,7 @@ export function defaultService(spec: ServiceSpec): ServiceSpec {
  */
 export function carryAllocations(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const addressed = carryFamilies(carryClusterIp(spec, old), old)
-  return carryHealthCheckPort(carryNodePorts(dropOldTypeFields(addressed, old), old), old)
+  return carryHealthCheckPort(carryNodePorts(dropOldFields(addressed, old), old), old)
 }
 
 function defaultTargetPort(port: ServicePortSpec): ServicePortSpec {
@@ -71,16 +71,27 @@ function carryClusterIp(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   return { ...current, clusterIP: old.clusterIP, clusterIPs: old.clusterIPs ?? [old.clusterIP] }
 }
 
-function dropOldTypeFields(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+function dropOldFields(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  return dropOldNodePorts(dropOldTrafficPolicy(spec, old), old)
+}
+
+function dropOldNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (usesNodePorts(spec) || !usesNodePorts(old)) return spec
   const oldNodePorts = (old.ports ?? []).map(({ nodePort }) => nodePort)
   const ports = (spec.ports ?? []).map((port) =>
     oldNodePorts.includes(port.nodePort) ? without(port, 'nodePort') : port,
   )
+  return { ...without(spec, 'allocateLoadBalancerNodePorts'), ports }
+}
+
+/** A policy that nobody changed goes with the last way in from outside. */
+function dropOldTrafficPolicy(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const isPolicyOld = spec.externalTrafficPolicy === old.externalTrafficPolicy
-  const keepsPolicy = !isPolicyOld || (spec.externalIPs ?? []).length > 0
-  const typeFields = keepsPolicy ? [] : ['externalTrafficPolicy']
-  return { ...without(spec, 'allocateLoadBalancerNodePorts', ...typeFields), ports }
+  return isPolicyOld && isExternal(old) && !isExternal(spec) ? without(spec, 'externalTrafficPolicy') : spec
+}
+
+function isExternal(spec: ServiceSpec): boolean {
+  return usesNodePorts(spec) || (spec.externalIPs ?? []).length > 0
 }
 
 function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {

@@ -145,6 +145,17 @@ describe('Services', () => {
     assert.deepEqual(put.body, created.body)
   })
 
+  test('the traffic policy that was chosen for external addresses goes with them', async () => {
+    const spec = { ports: [{ port: 80 }], externalIPs: ['192.0.2.1'] }
+    const { body } = await server.call('POST', paths.services, { body: { metadata: { name: 'outside' }, spec } })
+    assert.equal(body.spec.externalTrafficPolicy, 'Cluster')
+    const reply = await server.call('PATCH', `${paths.services}/outside`, {
+      body: { spec: { externalIPs: null } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    })
+    assert.deepEqual([reply.code, reply.body.spec?.externalTrafficPolicy], [200, undefined], reply.text)
+  })
+
   test('the address of a Service cannot be changed', async () => {
     await create('fixed', { clusterIP: '10.96.0.40' })
     const reply = await patch('fixed', { clusterIP: '10.96.0.41', clusterIPs: ['10.96.0.41'] })
