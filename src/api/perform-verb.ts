@@ -4,6 +4,7 @@ import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
 import { parseDeleteOptions } from './decode/delete-options.ts'
 import { parseGetRevision, parseListOptions } from './decode/query.ts'
 import { assertNotForced, parseApplyOptions, parseFieldValidation, parseWriteOptions } from './decode/write-options.ts'
+import { applyMergePatch } from './patch/merge-patch.ts'
 import type { Route } from './route/route.ts'
 import { answerReview } from './verbs/answer-review.ts'
 import { applyObject } from './verbs/apply.ts'
@@ -13,7 +14,8 @@ import { deleteCollection } from './verbs/delete-collection.ts'
 import { checkBodyFields, type FieldCheck } from './verbs/field-validation.ts'
 import { getObject } from './verbs/get.ts'
 import { listObjects } from './verbs/list.ts'
-import { patchObject } from './verbs/patch.ts'
+import { applyPatch, patchObject } from './verbs/patch.ts'
+import { getScale, writeScale } from './verbs/scale.ts'
 import { replaceObject } from './verbs/update.ts'
 import type { Answer, ItemTarget, Target, VerbContext } from './verbs/verb-context.ts'
 
@@ -26,6 +28,7 @@ export async function performVerb(
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Answer> {
+  if (target.subresource === 'scale') return performScale(context, verb, itemOf(target), request, query)
   switch (verb) {
     case 'create':
       if (target.resource.review !== undefined)
@@ -57,6 +60,25 @@ export async function performVerb(
       return deleteCollection(context, target, parseListOptions(query), options)
     }
   }
+}
+
+async function performScale(
+  context: VerbContext,
+  verb: ResourceRoute['verb'],
+  target: ItemTarget,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
+  if (verb === 'get') return getScale(context, target)
+  const options = parseWriteOptions(query, request)
+  if (verb === 'update') {
+    const scale = (await readObject(request)).value
+    return writeScale(context, target, () => scale, options)
+  }
+  const patch = await readPatch(request, true)
+  if (patch.type === 'apply')
+    return writeScale(context, target, (scale) => applyMergePatch(scale, patch.value), options)
+  return writeScale(context, target, (scale) => applyPatch(target.resource, target.name, scale, patch), options)
 }
 
 async function performPatch(

@@ -32,7 +32,8 @@ export function patchObject(
   return reviseObject(context, target, revise, options)
 }
 
-function applyPatch(resource: Resource, name: string, current: Json, { type, value }: Patch): Json {
+/** What the patch makes of a value. Throws a Status. */
+export function applyPatch(resource: Resource, name: string, current: Json, { type, value }: Patch): Json {
   if (type === 'merge') return applyMergePatch(current, value)
   try {
     return type === 'json' ? applyJsonPatch(current, value) : applyStrategicPatch(resource.schema, current, value)

@@ -162,6 +162,38 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.equal((await server.call('GET', `${widgets}?fieldSelector=spec.colour%3Dred`)).body.items.length, 0)
     })
 
+    test('scale reads and writes the replicas, its selector a plain text', async () => {
+      await create(spec('sc', { size: 1, replicas: 2 }))
+      const status = { status: { replicas: 1, selector: 'a=b,c=d' } }
+      const merge = { 'content-type': 'application/merge-patch+json' }
+      await server.call('PATCH', `${widgets}/sc/status`, { body: status, headers: merge })
+      const { body: scale } = await server.call('GET', `${widgets}/sc/scale`)
+      assert.equal(`${scale.apiVersion} ${scale.kind}`, 'autoscaling/v1 Scale')
+      assert.deepEqual([scale.spec, scale.status], [{ replicas: 2 }, { replicas: 1, selector: 'a=b,c=d' }])
+      const put = await server.call('PUT', `${widgets}/sc/scale`, { body: { ...scale, spec: { replicas: 5 } } })
+      assert.equal(put.body.spec.replicas, 5)
+      const stale = await server.call('PUT', `${widgets}/sc/scale`, { body: { ...scale, spec: { replicas: 6 } } })
+      assert.equal(stale.code, 409)
+      const free = { kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: { name: 'sc' }, spec: { replicas: 7 } }
+      assert.equal((await server.call('PUT', `${widgets}/sc/scale`, { body: free })).body.spec.replicas, 7)
+      const body = { spec: { replicas: 3 } }
+      const patched = await server.call('PATCH', `${widgets}/sc/scale`, { body, headers: merge })
+      assert.equal(patched.body.spec.replicas, 3)
+      const { body: widget } = await server.call('GET', `${widgets}/sc`)
+      assert.deepEqual([widget.spec.replicas, widget.spec.size, widget.metadata.generation], [3, 1, 4])
+    })
+
+    test('scale refuses negative numbers, and says which field is not there', async () => {
+      const merge = { 'content-type': 'application/merge-patch+json' }
+      const body = { spec: { replicas: -1 } }
+      const negative = await server.call('PATCH', `${widgets}/sc/scale`, { body, headers: merge })
+      assert.equal(negative.code, 422)
+      assert.match(negative.body.message, /spec.replicas: Invalid value: -1: should be a non-negative integer/)
+      const absent = await server.call('GET', `${widgets}/w1/scale`)
+      assert.equal(absent.code, 500)
+      assert.match(absent.body.message, /the spec replicas field ".spec.replicas" does not exist/)
+    })
+
     test('a definition that is deleted takes its instances along, waits for their finalizers and takes no more', async () => {
       const body = definition('gadgets', 'Gadget')
       assert.equal((await server.call('POST', definitions, { body })).code, 201)

@@ -1,0 +1,93 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, isJsonObject, textAt, valueAt, withMetadata } from '../document.ts'
+import { parseStored, withRevision } from '../encode/stored-text.ts'
+import { numberOf } from '../exact-json.ts'
+import { storeKey } from '../resources/keys.ts'
+import type { FieldPath, ScalePaths } from '../resources/resource.ts'
+import { invalidField } from '../schema/field-error.ts'
+import { badRequest, internalError, invalid, notFound, unknownPath } from '../status.ts'
+import { reviseObject } from './update.ts'
+import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
+
+const maxReplicas = 2 ** 31 - 1
+const scaleNames = { group: 'autoscaling', plural: 'scales', kind: 'Scale' }
+
+/** The Scale (autoscaling/v1) of an object: what `kubectl scale` and a horizontal autoscaler read. */
+export async function getScale(context: VerbContext, target: ItemTarget): Promise<Answer> {
+  const { resource, namespace, name } = target
+  const entry = await context.store.get(storeKey(resource, namespace, name))
+  if (entry === undefined) throw notFound(resource, name)
+  return scaleAnswer(target, withRevision(parseStored(resource, entry), entry.revision))
+}
+
+/**
+ * Writes `spec.replicas` of the wanted Scale and nothing else. `revise` gets the present Scale; a resourceVersion in what it answers must
+ * be the stored one, none tries again when another writer was faster.
+ */
+export async function writeScale(
+  context: VerbContext,
+  target: ItemTarget,
+  revise: (current: Json) => Json,
+  options: WriteOptions,
+): Promise<Answer> {
+  const paths = pathsOf(target)
+  const write = (current: ApiDocument) => {
+    const wanted = revise(toScale(target, current))
+    const resourceVersion = textAt(wanted, 'metadata', 'resourceVersion') || current.metadata.resourceVersion
+    const scaled = setAt(current, paths.specReplicas, readReplicas(target, wanted)) as ApiDocument
+    return withMetadata(scaled, resourceVersion === undefined ? {} : { resourceVersion })
+  }
+  const answer = await reviseObject(context, { ...target, subresource: undefined }, write, options)
+  return scaleAnswer(target, JSON.parse(answer.kind === 'list' ? '{}' : answer.text) as ApiDocument)
+}
+
+function pathsOf({ resource }: ItemTarget): ScalePaths {
+  if (resource.scale === undefined) throw unknownPath()
+  return resource.scale
+}
+
+function scaleAnswer(target: ItemTarget, document: ApiDocument): Answer {
+  return { kind: 'document', httpCode: 200, text: JSON.stringify(toScale(target, document)) }
+}
+
+function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
+  const { specReplicas, statusReplicas, labelSelector } = pathsOf(target)
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = document.metadata
+  const replicas = numberOf(valueAt(document, ...specReplicas))
+  if (replicas === undefined) throw internalError(`the spec replicas field ".${specReplicas.join('.')}" does not exist`)
+  const selector = labelSelector === undefined ? undefined : readSelector(document, labelSelector)
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: { replicas },
+    status: {
+      replicas: numberOf(valueAt(document, ...statusReplicas)) ?? 0,
+      ...(selector === undefined ? {} : { selector }),
+    },
+  }
+}
+
+/** The text as it stands; clients fail on anything else (spec 2.4). */
+function readSelector(document: ApiDocument, path: FieldPath): string | undefined {
+  const value = valueAt(document, ...path)
+  if (value === undefined || typeof value === 'string') return value
+  throw internalError(`the label selector field ".${path.join('.')}" must be a string`)
+}
+
+function readReplicas({ name }: ItemTarget, scale: Json): number {
+  if (!isJsonObject(scale)) throw badRequest('expected a Scale in the body')
+  const given = valueAt(scale, 'spec', 'replicas') ?? 0
+  const replicas = numberOf(given)
+  if (replicas === undefined || !Number.isInteger(replicas) || replicas > maxReplicas) {
+    throw badRequest(`Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected a 32 bit integer`)
+  }
+  if (replicas >= 0) return replicas
+  throw invalid(scaleNames, name, [invalidField('spec.replicas', given, 'should be a non-negative integer')])
+}
+
+function setAt(value: Json | undefined, [field, ...rest]: FieldPath, leaf: Json): Json {
+  if (field === undefined) return leaf
+  const object = isJsonObject(value) ? value : {}
+  return { ...object, [field]: setAt(Object.hasOwn(object, field) ? object[field] : undefined, rest, leaf) }
+}
