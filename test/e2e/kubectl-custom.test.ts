@@ -65,6 +65,10 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.match(await kubectl('get', 'all'), /cache\.example\.com\/front/)
     })
 
+    test('its fields are explained', async () => {
+      assert.match(await kubectl('explain', 'cache.spec'), /engine\s+<string> -required-/)
+    })
+
     test('it is patched, scaled and refused in plain words', async () => {
       await kubectl('patch', 'ca', 'front', '--type=merge', '-p', '{"spec":{"memory":"128Mi"}}')
       await kubectl('scale', 'cache/front', '--replicas=3')
@@ -77,7 +81,7 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
 
     test('it is deleted with its definition', async () => {
       await kubectl('delete', 'crd', 'caches.example.com')
-      await assert.rejects(kubectl('get', 'caches'), /doesn't have a resource type "caches"/)
+      await assert.rejects(kubectl('get', 'caches'), /could not find the requested resource/)
     })
   })
 }
