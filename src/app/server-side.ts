@@ -1,5 +1,5 @@
 import { createApiServer, readTokenFile, type StaticToken } from '../api/index.ts'
-import { HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
+import { type CommitReport, HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
 import { createDialect } from '../model/dialect.ts'
@@ -20,6 +20,8 @@ export class ServerSide implements Component {
   #store: Store | undefined
   #api: ReturnType<typeof createApiServer> | undefined
   #compaction: Periodic | undefined
+  /** Not ready any more, but alive until the last request is answered. */
+  #isStopping = false
 
   constructor(context: AppContext) {
     this.#context = context
@@ -40,6 +42,7 @@ export class ServerSide implements Component {
       path: dataPaths(app.dataDir).store,
       dialect: api.dialect,
       log: this.#log.child('store'),
+      onCommit: this.#measureCommits(),
     })
     this.#store = store
     this.#api = this.#createApi(store, tls, tokens)
@@ -49,12 +52,14 @@ export class ServerSide implements Component {
   }
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#isStopping = true
     await this.#compaction?.stop(scope)
     await this.#api?.stop(scope)
     await this.#store?.close()
   }
 
   health(): Health {
+    if (this.#isStopping) return { level: 'unknown', message: 'stopping', sinceMs: 0 }
     const failure = this.#store?.failure
     if (failure) return { level: 'stopped', message: `the store takes no writes: ${failure.message}`, sinceMs: 0 }
     return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
@@ -78,6 +83,17 @@ export class ServerSide implements Component {
       metrics,
       log: this.#log,
     })
+  }
+
+  /** Under the name that dashboards look for, whatever the store is. */
+  #measureCommits(): (report: CommitReport) => void {
+    const durations = this.#context.metrics.histogram({
+      name: 'etcd_request_duration_seconds',
+      help: 'Time from a commit being accepted to it being durable.',
+      labels: ['operation'],
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    })
+    return ({ durationMs }) => durations.observe(durationMs / 1000, { operation: 'commit' })
   }
 
   #keepHistoryShort(store: Store): Periodic {

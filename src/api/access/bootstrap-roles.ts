@@ -47,6 +47,10 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
   const core = ['configmaps', 'endpoints', 'events', 'pods', 'pods/status', 'serviceaccounts', 'services']
   const writable = core.filter((name) => !name.includes('/') && name !== 'events')
   const networking = ['ingresses', 'networkpolicies']
+  const workloads = ['deployments', 'replicasets', 'statefulsets', 'daemonsets'].flatMap((name) => [
+    name,
+    `${name}/scale`,
+  ])
   return [
     {
       name: 'cluster-admin',
@@ -72,6 +76,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([''], ['serviceaccounts/token'], ['create']),
         resources([''], ['serviceaccounts'], ['impersonate']),
         resources([groups.networking], networking, write),
+        resources(['apps'], workloads, write),
         resources([groups.coordination], ['leases'], [...read, ...write]),
       ],
     },
@@ -83,6 +88,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([groups.discovery], ['endpointslices'], read),
         resources([groups.networking], [...networking, 'ingresses/status'], read),
         resources([groups.events], ['events'], read),
+        resources(['apps'], workloads, read),
       ],
     },
   ]
