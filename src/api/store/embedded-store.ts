@@ -2,7 +2,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { CommitQueue, type CommitReport } from './commit-queue.ts'
 import type { Journal } from './journal.ts'
-import type { CommitResult, Range, Store, StoredEntry, StoreEvent, StoreWatch, StoreWrite } from './store.ts'
+import type { CommitResult, EventListener, Range, Store, StoredEntry, StoreWatch, StoreWrite } from './store.ts'
 import { StoreError } from './store-error.ts'
 import { keyOfEvent, type StoreState } from './store-state.ts'
 import { assertSensible, toStoreEvent } from './store-write.ts'
@@ -85,7 +85,7 @@ export class EmbeddedStore implements Store {
     return { kind: 'committed', revision: record.revision }
   }
 
-  watch(prefix: string, afterRevision: number, onEvents: (events: readonly StoreEvent[]) => void): StoreWatch {
+  watch(prefix: string, afterRevision: number, onEvents: EventListener): StoreWatch {
     return this.#watchers.add(prefix, afterRevision, this.#state.since(afterRevision), onEvents)
   }
 

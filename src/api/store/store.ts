@@ -32,6 +32,9 @@ export interface Range {
   readonly more: boolean
 }
 
+/** What one commit changed. A promise holds back the replay until it resolves, never what is live. */
+export type EventListener = (events: readonly StoreEvent[]) => unknown
+
 export interface StoreWatch {
   /** Every event up to this revision has been handed over: what a bookmark may say. Behind the store's while a replay is under way. */
   readonly revision: number
@@ -67,7 +70,7 @@ export interface Store {
    * changed. The replay begins after this call has returned. Throws StoreError `compacted` when the history no longer reaches back that far,
    * `future-revision` when it has not come that far yet.
    */
-  watch(prefix: string, afterRevision: number, onEvents: (events: readonly StoreEvent[]) => void): StoreWatch
+  watch(prefix: string, afterRevision: number, onEvents: EventListener): StoreWatch
   /** Writes all that is durable at one moment to a file that is not there yet; StoreError `backup-failed`. */
   backup(path: string): Promise<void>
   /** Forgets history up to and including the revision. */

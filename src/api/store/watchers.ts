@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
-import type { StoreEvent, StoreWatch } from './store.ts'
+import type { EventListener, StoreEvent, StoreWatch } from './store.ts'
 import { keyOfEvent } from './store-state.ts'
 import type { CommitRecord } from './versioned-keys.ts'
 
-type Listener = (events: readonly StoreEvent[]) => void
+type Listener = (events: readonly StoreEvent[]) => Promise<void> | undefined
 
 /** Commits that a watch replays before it lets other work run. */
 const replaySlice = 500
@@ -19,12 +20,12 @@ export class Watchers {
   }
 
   /** Starts with the backlog, after this call has returned, and goes on with what is announced. */
-  add(prefix: string, revision: number, backlog: CommitRecord[], listener: Listener): StoreWatch {
+  add(prefix: string, revision: number, backlog: CommitRecord[], listener: EventListener): StoreWatch {
     const watcher = new Watcher(prefix, revision, backlog, this.#guard(prefix, listener), () => {
       this.#watchers.delete(watcher)
     })
     this.#watchers.add(watcher)
-    queueMicrotask(() => watcher.replay())
+    queueMicrotask(() => void watcher.replay())
     return watcher
   }
 
@@ -37,12 +38,16 @@ export class Watchers {
   }
 
   /** One listener's failure is its own: the others, and the commit, go on. */
-  #guard(prefix: string, listener: Listener): Listener {
+  #guard(prefix: string, listener: EventListener): Listener {
+    const report = (thrown: unknown) =>
+      this.#log.error('a watch listener failed', { prefix, error: describeError(thrown) })
     return (events) => {
       try {
-        listener(events)
+        const taken = listener(events)
+        return taken instanceof Promise ? taken.catch(report) : undefined
       } catch (thrown) {
-        this.#log.error('a watch listener failed', { prefix, error: describeError(thrown) })
+        report(thrown)
+        return undefined
       }
     }
   }
@@ -71,14 +76,20 @@ class Watcher implements StoreWatch {
 
   take(record: CommitRecord): void {
     if (this.#backlog !== undefined) this.#backlog.push(record)
-    else this.#deliver(record)
+    else void this.#deliver(record)
   }
 
-  replay(): void {
+  /** As fast as the listener takes it. */
+  async replay(): Promise<void> {
     const backlog = this.#backlog ?? []
-    for (const record of backlog.splice(0, replaySlice)) this.#deliver(record)
-    if (backlog.length > 0 && !this.#closed) setImmediate(() => this.replay())
-    else this.#backlog = undefined
+    while (backlog.length > 0 && !this.#closed) {
+      for (const record of backlog.splice(0, replaySlice)) {
+        const taken = this.#deliver(record)
+        if (taken !== undefined) await taken
+      }
+      if (backlog.length > 0) await nextTurn()
+    }
+    this.#backlog = undefined
   }
 
   close(): void {
@@ -87,10 +98,11 @@ class Watcher implements StoreWatch {
     this.#onClose()
   }
 
-  #deliver(record: CommitRecord): void {
-    if (this.#closed || record.revision <= this.#revision) return
+  #deliver(record: CommitRecord): Promise<void> | undefined {
+    if (this.#closed || record.revision <= this.#revision) return undefined
     const events = record.events.filter((event) => keyOfEvent(event).startsWith(this.#prefix))
-    if (events.length > 0) this.#listener(events)
+    const taken = events.length > 0 ? this.#listener(events) : undefined
     this.#revision = record.revision
+    return taken
   }
 }

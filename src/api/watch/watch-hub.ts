@@ -89,6 +89,7 @@ export class WatchHub {
     try {
       return this.#store.watch(prefix, after, (events) => {
         for (const event of events) writer.write(this.#share(resource, event))
+        return stream.drained()
       })
     } catch (thrown) {
       stream.goLive()

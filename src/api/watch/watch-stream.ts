@@ -3,9 +3,12 @@ import type { ServerResponse } from 'node:http'
 
 /**
  * Bytes that one watcher may leave unread before it is cut off; a client that reads again lists and catches up. The
- * system's socket buffers come on top.
+ * system's socket buffers come on top, and TLS keeps what it is writing a second time.
  */
-const maxUnreadBytes = 4 * 1024 * 1024
+const maxUnreadBytes = 2 * 1024 * 1024
+
+/** How long a watcher may take to read what its socket holds. */
+const maxUnreadMs = 60_000
 
 /** The answer of one watch: lines in, chunked HTTP out. */
 export class WatchStream {
@@ -14,6 +17,7 @@ export class WatchStream {
   /** Live lines that wait for the initial ones to be read; undefined once these are through. */
   #waiting: (Buffer | string)[] | undefined = []
   #waitingBytes = 0
+  #draining: Promise<void> | undefined
 
   constructor(response: ServerResponse, onSlow: () => void) {
     this.#response = response
@@ -31,12 +35,28 @@ export class WatchStream {
 
   /** Waits while the client has much left to read: the initial state may be any size and costs no memory. */
   async sendInitial(line: string): Promise<void> {
-    if (!this.isOpen || this.#response.write(line)) return
-    const closed = new AbortController()
-    const abort = () => closed.abort()
+    if (!this.isOpen) return
+    this.#response.write(line)
+    await this.drained()
+  }
+
+  /** Resolves once the client has read enough for more; one that does not in a minute is cut off. */
+  drained(): Promise<void> {
+    if (!this.isOpen || !this.#response.writableNeedDrain) return Promise.resolve()
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = undefined
+    })
+    return this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    const end = new AbortController()
+    const abort = () => end.abort()
+    const timer = setTimeout(abort, maxUnreadMs)
     this.#response.once('close', abort)
-    await once(this.#response, 'drain', { signal: closed.signal }).catch(() => {})
+    await once(this.#response, 'drain', { signal: end.signal }).catch(() => this.#cut())
     this.#response.off('close', abort)
+    clearTimeout(timer)
   }
 
   /** After the initial lines: sends what came meanwhile, then everything at once. */
@@ -46,19 +66,27 @@ export class WatchStream {
     for (const line of waiting) this.send(line)
   }
 
+  /** One line more, of any length, as long as not too much before it is unread. */
   send(line: Buffer | string): void {
     if (!this.isOpen) return
-    if (this.#waiting === undefined) this.#response.write(line)
-    else {
+    if (this.#unreadBytes > maxUnreadBytes) {
+      this.#cut()
+    } else if (this.#waiting === undefined) {
+      this.#response.write(line)
+    } else {
       this.#waiting.push(line)
       this.#waitingBytes += line.length
     }
-    if (
-      Math.max(this.#response.writableLength, this.#waiting === undefined ? 0 : this.#waitingBytes) > maxUnreadBytes
-    ) {
-      this.#onSlow()
-      this.#response.destroy()
-    }
+  }
+
+  #cut(): void {
+    if (!this.isOpen) return
+    this.#onSlow()
+    this.#response.destroy()
+  }
+
+  get #unreadBytes(): number {
+    return this.#waiting === undefined ? this.#response.writableLength : this.#waitingBytes
   }
 
   end(): void {

@@ -224,6 +224,18 @@ describe('watches', () => {
     await events.return(undefined)
   })
 
+  test('a reader that comes back after many large changes gets all of them', async () => {
+    await newNamespace()
+    const body = configMap('large', { blob: 'x'.repeat(50_000) })
+    const created = await server.call('POST', collection, { body })
+    for (let count = 0; count < 200; count++) await patch('large', { data: { count: String(count) } })
+    const from = created.body.metadata.resourceVersion
+    const events = server.watch(`${collection}?watch=1&resourceVersion=${from}`)
+    const counts = (await take(events, 200)).map(({ object }) => Number(object.data.count))
+    assert.deepEqual(counts, [...Array(200).keys()])
+    await events.return(undefined)
+  })
+
   test('a reader that does not read is cut off and the others are not', async () => {
     await newNamespace()
     const events = server.watch(`${collection}?watch=1`)
