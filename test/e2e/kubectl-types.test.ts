@@ -22,6 +22,11 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.equal(service.spec.type, 'ClusterIP')
       const port = { name: '80-8080', port: 80, protocol: 'TCP', targetPort: 8080 }
       assert.deepEqual(service.spec.ports, [port])
+      assert.equal(await run('create', 'secret', 'generic', 's', '--from-literal=key=value'), 'secret/s created\n')
+      assert.equal(await run('get', 'secret', 's', '-o', 'jsonpath={.type} {.data}'), 'Opaque {"key":"dmFsdWU="}')
+      assert.equal(await run('create', 'serviceaccount', 'robot'), 'serviceaccount/robot created\n')
+      assert.equal(await run('create', 'deployment', 'front', '--image=nginx'), 'deployment.apps/front created\n')
+      assert.equal(await run('get', 'deployment', 'front', '-o', 'jsonpath={.spec.replicas}'), '1')
       assert.equal(await run('create', 'service', 'nodeport', 'np', '--tcp=80'), 'service/np created\n')
       assert.equal(
         await run('create', 'service', 'externalname', 'out', '--external-name=example.com'),

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../model/api-object.ts'
+import { type GroupVersionKind, kindOfSubresource, verbsOf } from '../discovery/groups.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 
 /** One method of one path, as both versions of OpenAPI need it. */
@@ -6,6 +7,8 @@ export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** In the words of `x-kubernetes-action`. */
   readonly action: string
+  /** In the words of discovery and of roles. */
+  readonly verb: string
   /** Names of the query parameters. */
   readonly query: readonly string[]
   /** Media types of the body, none where there is no body. */
@@ -15,6 +18,8 @@ export interface Operation {
 export interface OperationPath {
   readonly path: string
   readonly resource: Resource
+  /** What is read and written there, where it is not the resource's own kind. */
+  readonly part?: GroupVersionKind
   readonly operations: readonly Operation[]
 }
 
@@ -27,21 +32,47 @@ const deleteQuery = ['dryRun', 'gracePeriodSeconds', 'propagationPolicy']
 const objectTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
 const patchTypes = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
 
-const get: Operation = { method: 'get', action: 'get', query: [], consumes: [] }
-const put: Operation = { method: 'put', action: 'put', query: writeQuery, consumes: objectTypes }
-const patch: Operation = { method: 'patch', action: 'patch', query: [...writeQuery, 'force'], consumes: patchTypes }
-const remove: Operation = { method: 'delete', action: 'delete', query: deleteQuery, consumes: objectTypes }
-const list: Operation = { method: 'get', action: 'list', query: listQuery, consumes: [] }
-const post: Operation = { method: 'post', action: 'post', query: writeQuery, consumes: objectTypes }
-const removeAll: Operation = { ...remove, action: 'deletecollection', query: [...deleteQuery, ...listQuery] }
+const get: Operation = { method: 'get', action: 'get', verb: 'get', query: [], consumes: [] }
+const put: Operation = { method: 'put', action: 'put', verb: 'update', query: writeQuery, consumes: objectTypes }
+const patch: Operation = {
+  method: 'patch',
+  action: 'patch',
+  verb: 'patch',
+  query: [...writeQuery, 'force'],
+  consumes: patchTypes,
+}
+const remove: Operation = {
+  method: 'delete',
+  action: 'delete',
+  verb: 'delete',
+  query: deleteQuery,
+  consumes: objectTypes,
+}
+const list: Operation = { method: 'get', action: 'list', verb: 'list', query: listQuery, consumes: [] }
+const post: Operation = { method: 'post', action: 'post', verb: 'create', query: writeQuery, consumes: objectTypes }
+const removeAll: Operation = {
+  ...remove,
+  action: 'deletecollection',
+  verb: 'deletecollection',
+  query: [...deleteQuery, ...listQuery],
+}
 
 /** `api/v1`, `apis/apps/v1` */
 export function groupVersionPath(resource: { readonly group: string; readonly version: string }): string {
   return `${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}`
 }
 
-/** Every path under which a resource is reached. */
+/** Every path under which a resource is reached, with what can be done there. */
 export function pathsOf(resource: Resource): readonly OperationPath[] {
+  const verbs = verbsOf(resource)
+  const served = allPathsOf(resource).map((path) => ({
+    ...path,
+    operations: path.operations.filter(({ verb }) => verbs.includes(verb)),
+  }))
+  return served.filter(({ operations }) => operations.length > 0)
+}
+
+function allPathsOf(resource: Resource): readonly OperationPath[] {
   const root = `/${groupVersionPath(resource)}`
   const collection = resource.namespaced
     ? `${root}/namespaces/{namespace}/${resource.plural}`
@@ -52,12 +83,16 @@ export function pathsOf(resource: Resource): readonly OperationPath[] {
     ...(resource.namespaced ? [everywhere] : []),
     { path: collection, resource, operations: [list, post, removeAll] },
     { path: item, resource, operations: [get, put, patch, remove] },
-    ...resource.subresources.map((name) => ({ path: `${item}/${name}`, resource, operations: [get, put, patch] })),
+    ...resource.subresources.map((name) => {
+      const kind = kindOfSubresource(resource, name)
+      const part = kind.kind === resource.kind ? {} : { part: kind }
+      return { path: `${item}/${name}`, resource, operations: [get, put, patch], ...part }
+    }),
   ]
 }
 
 /** How clients find what is theirs in a document; the platform's spelling stands beside the one that kubectl reads. */
-export function groupVersionKind({ group, version, kind }: Resource): JsonObject {
+export function groupVersionKind({ group, version, kind }: GroupVersionKind): JsonObject {
   return { group, version, kind }
 }
 

@@ -10,17 +10,18 @@ export function toVersion2(resources: readonly Resource[]): JsonObject {
   return { swagger: '2.0', info, paths: Object.fromEntries(paths), definitions: toDefinitions(toComponents(resources)) }
 }
 
-function toPathItem({ path, resource, operations }: OperationPath): JsonObject {
+function toPathItem(item: OperationPath): JsonObject {
+  const { path, operations } = item
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const parameters = names.map((name) => ({ name, in: 'path', required: true, type: 'string' }))
   return {
-    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, resource)])),
+    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, item)])),
     ...(parameters.length === 0 ? {} : { parameters }),
   }
 }
 
-function toOperation({ action, query, consumes }: Operation, resource: Resource): JsonObject {
-  const schema = { $ref: `#/definitions/${componentName(resource)}` }
+function toOperation({ action, query, consumes }: Operation, { resource, part }: OperationPath): JsonObject {
+  const schema = part === undefined ? { $ref: `#/definitions/${componentName(resource)}` } : { type: 'object' }
   const isWhole = action === 'post' || action === 'put'
   const body = { name: 'body', in: 'body', required: isWhole, schema: isWhole ? schema : { type: 'object' } }
   const parameters = query.map((name) => ({ name, in: 'query', type: 'string' }))
@@ -30,7 +31,7 @@ function toOperation({ action, query, consumes }: Operation, resource: Resource)
     parameters: consumes.length === 0 ? parameters : [...parameters, body],
     responses: { 200: { description: 'OK', schema } },
     'x-kubernetes-action': action,
-    'x-kubernetes-group-version-kind': groupVersionKind(resource),
+    'x-kubernetes-group-version-kind': groupVersionKind(part ?? resource),
   }
 }
 

@@ -24,18 +24,19 @@ export function toComponents(resources: readonly Resource[]): JsonObject {
   return { ...shared.all(), ...Object.fromEntries(kinds) }
 }
 
-function toPathItem({ path, resource, operations }: OperationPath): JsonObject {
+function toPathItem(item: OperationPath): JsonObject {
+  const { path, operations } = item
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const parameters = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
   return {
-    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, resource)])),
+    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, item)])),
     ...(parameters.length === 0 ? {} : { parameters }),
   }
 }
 
-function toOperation({ action, query, consumes }: Operation, resource: Resource): JsonObject {
-  const gvk = groupVersionKind(resource)
-  const content = { $ref: `#/components/schemas/${componentName(resource)}` }
+function toOperation({ action, query, consumes }: Operation, { resource, part }: OperationPath): JsonObject {
+  const gvk = groupVersionKind(part ?? resource)
+  const content = part === undefined ? { $ref: `#/components/schemas/${componentName(resource)}` } : { type: 'object' }
   const body = action === 'post' || action === 'put' ? content : { type: 'object' }
   return {
     parameters: query.map((name) => ({ name, in: 'query', schema: { type: 'string' } })),

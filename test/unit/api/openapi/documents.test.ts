@@ -46,6 +46,13 @@ describe('the documents under /openapi', () => {
     assert.equal(paths['/api/v1/namespaces/{namespace}/pods'].get['x-kubernetes-action'], 'list')
   })
 
+  test('a review can only be created', async () => {
+    const { paths } = (await server.call('GET', await linkOf('apis/authorization.platform.internal/v1'))).body
+    const review = '/apis/authorization.platform.internal/v1/selfsubjectaccessreviews'
+    assert.deepEqual(Object.keys(paths[review]), ['post'])
+    assert.equal(paths[`${review}/{name}`], undefined)
+  })
+
   test('v2 is there as JSON, and its protobuf form is not acceptable', async () => {
     const { body } = await server.call('GET', '/openapi/v2')
     assert.deepEqual(body.definitions['core.v1.Pod'].properties.status.allOf, [
