@@ -50,6 +50,39 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.match(await run('explain', 'endpointslices', '--recursive'), /addressType\t<string> -required-/)
     })
 
+    test('applies a change to a list by its keys', async () => {
+      const { run, file } = kubectl
+      const service = (ports: readonly object[]) => ({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'applied' },
+        spec: { selector: { app: 'web' }, ports },
+      })
+      const http = { name: 'http', port: 80 }
+      await run('apply', '-f', file('service.json', service([http, { name: 'old', port: 81 }])))
+      const before = JSON.parse(await run('get', 'service', 'applied', '-o', 'json'))
+      const output = await run(
+        'apply',
+        '-f',
+        file(
+          'service.json',
+          service([
+            { ...http, targetPort: 'web' },
+            { name: 'new', port: 82 },
+          ]),
+        ),
+      )
+      assert.equal(output, 'service/applied configured\n')
+      const { spec } = JSON.parse(await run('get', 'service', 'applied', '-o', 'json'))
+      assert.equal(spec.clusterIP, before.spec.clusterIP)
+      const ports = spec.ports.map(({ name, targetPort }: { name: string; targetPort: unknown }) => [name, targetPort])
+      assert.deepEqual(ports.toSorted(), [
+        ['http', 'web'],
+        ['new', 82],
+      ])
+      assert.equal(await run('apply', '-f', 'service.json'), 'service/applied unchanged\n')
+    })
+
     test('lists what there is, with short names, groups and verbs', async () => {
       const { run } = kubectl
       const domain = dialect === 'kubernetes' ? 'k8s.io' : 'platform.internal'

@@ -30,7 +30,12 @@ const listQuery = [
 ]
 const deleteQuery = ['dryRun', 'gracePeriodSeconds', 'propagationPolicy']
 const objectTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
-const patchTypes = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+const patchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+]
 
 const get: Operation = { method: 'get', action: 'get', verb: 'get', query: [], consumes: [] }
 const put: Operation = { method: 'put', action: 'put', verb: 'update', query: writeQuery, consumes: objectTypes }
@@ -67,9 +72,17 @@ export function pathsOf(resource: Resource): readonly OperationPath[] {
   const verbs = verbsOf(resource)
   const served = allPathsOf(resource).map((path) => ({
     ...path,
-    operations: path.operations.filter(({ verb }) => verbs.includes(verb)),
+    operations: path.operations.filter(({ verb }) => verbs.includes(verb)).map((each) => forKind(each, resource)),
   }))
   return served.filter(({ operations }) => operations.length > 0)
+}
+
+/** What custom resources do not take: their fields have no numbers, and their lists no keys that a patch could know. */
+const builtInTypes = ['application/vnd.kubernetes.protobuf', 'application/strategic-merge-patch+json']
+
+function forKind(operation: Operation, { isCustom }: Resource): Operation {
+  if (isCustom !== true) return operation
+  return { ...operation, consumes: operation.consumes.filter((type) => !builtInTypes.includes(type)) }
 }
 
 function allPathsOf(resource: Resource): readonly OperationPath[] {
