@@ -19,6 +19,7 @@ export function dataPaths(dataDir: string) {
     pki: join(dataDir, 'pki'),
     adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
     agentKubeconfig: join(dataDir, 'agent.kubeconfig'),
+    controllersKubeconfig: join(dataDir, 'controllers.kubeconfig'),
     agentToken: join(dataDir, 'agent.token'),
   } as const
 }
@@ -52,13 +53,15 @@ export async function ensureServerTls(identity: ServerIdentity): Promise<TlsMate
   return { certificate: certPem, key: keyPem, clientCa: ca.certPem }
 }
 
-/** Kubeconfigs for the operator and for this machine's agent, both for the server at `port`, readable by their owner only. */
+/** Kubeconfigs for the operator, for this machine's agent and for the controllers, all for the server at `port`, readable by their owner only. */
 export async function writeKubeconfigs(identity: ServerIdentity, port: number): Promise<void> {
   const paths = dataPaths(identity.dataDir)
   const ca = await ensureClusterCa(paths.pki)
   const server = serverUrl(identity.bindAddress, port)
   const admin = { name: 'admin', commonName: 'platnet-admin', organizations: ['system:masters'] }
   const agent = { name: 'agent', commonName: `system:node:${identity.nodeName}`, organizations: ['system:nodes'] }
+  const controllers = { name: 'controllers', commonName: 'system:kube-controller-manager', organizations: [] }
+  await writeKubeconfig(ca, paths.pki, paths.controllersKubeconfig, server, controllers)
   await writeKubeconfig(ca, paths.pki, paths.adminKubeconfig, server, admin)
   await writeKubeconfig(ca, paths.pki, paths.agentKubeconfig, server, agent)
 }

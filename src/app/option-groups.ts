@@ -1,18 +1,20 @@
 import { apiOptions } from '../api/options.ts'
+import { controllerOptions } from '../controllers/index.ts'
 import { nodeOptions } from '../node/options.ts'
 import { observeOptions } from '../observe/index.ts'
 import { declareAppOptions } from './options.ts'
 
 /** What each command can run; `run` has the parts of both others. */
-const partsOf = {
-  server: ['api'],
+export const partsOf = {
+  server: ['api', 'controllers'],
   agent: ['proxy'],
-} as const
+} as const satisfies Record<string, readonly string[]>
 
 /** Every option of the program, by owner. */
 export const optionGroups = {
   app: declareAppOptions([...partsOf.server, ...partsOf.agent]),
   api: apiOptions,
+  controllers: controllerOptions,
   node: nodeOptions,
   observe: observeOptions,
 }

@@ -8,7 +8,9 @@ import { composeAgent } from './agent-side.ts'
 import { type AgentMessage, AgentSupervisor } from './agent-supervisor.ts'
 import { checkBeforeStart } from './check.ts'
 import type { AppContext } from './context.ts'
+import { ControllersSide } from './controllers-side.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { partsOf } from './option-groups.ts'
 import { reloadOnHangup } from './reload.ts'
 import { ServerSide } from './server-side.ts'
 import { listenForSignals } from './until-signal.ts'
@@ -17,12 +19,14 @@ import { whenReady } from './when-ready.ts'
 /** Ends when the program was asked to stop and everything has stopped; `forced` if it was asked a second time meanwhile. */
 export type RunEnd = 'stopped' | 'forced'
 
-/** `platnet server`: the API core alone. */
+/** `platnet server`: the API core and its controllers. */
 export function runServer(context: AppContext): Promise<RunEnd> {
-  const server = new ServerSide(context)
   reloadOnHangup(context, async () => {})
   const notifier = createNotifier(logOf(context), context.env)
-  return runComponents(context, [server], { notifier, onStarted: () => notifier.ready('serving the API') })
+  return runComponents(context, composeServer(context), {
+    notifier,
+    onStarted: () => notifier.ready('serving the API'),
+  })
 }
 
 /** `platnet agent`: the node side alone; under a supervisor it says when it is ready and ends with it. */
@@ -56,12 +60,21 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
   })
   reloadOnHangup(context, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
   const { components } = context.options.values.app
-  const withAgent = components.some((part) => part !== 'api')
-  const parts = [...(components.includes('api') ? [new ServerSide(context)] : []), ...(withAgent ? [agent] : [])]
+  const withAgent = partsOf.agent.some((part) => components.includes(part))
+  const parts = [...composeServer(context), ...(withAgent ? [agent] : [])]
   const onStarted = async () => {
     if (!withAgent) await notifier.ready('serving the API')
   }
   return runComponents(context, parts, { notifier, onStarted })
+}
+
+/** Those parts of the server that `--components` names. */
+function composeServer(context: AppContext): readonly Component[] {
+  const { components } = context.options.values.app
+  return [
+    ...(components.includes('api') ? [new ServerSide(context)] : []),
+    ...(components.includes('controllers') ? [new ControllersSide(context)] : []),
+  ]
 }
 
 function takeLogFilter(context: AppContext, message: unknown): void {

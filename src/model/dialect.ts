@@ -29,6 +29,12 @@ export interface Dialect {
     readonly defaultIngressClass: string
     /** On an Ingress: its class, as it was named before there was a field. */
     readonly ingressClass: string
+    /** On Endpoints and EndpointSlices: when the newest change they show happened. */
+    readonly lastChangeTriggerTime: string
+    /** On Endpoints that hold only the first 1000 addresses: `truncated`. */
+    readonly overCapacity: string
+    /** On Endpoints that old programs elect a leader with: not to be mirrored. */
+    readonly electionRecord: string
     /** On a Pod: how dear its loss is; of a workload the cheapest goes first. */
     readonly podDeletionCost: string
   }
@@ -52,12 +58,19 @@ export interface Dialect {
     readonly ipAddressManagedBy: string
     /** On Endpoints: no slice is to mirror them. */
     readonly skipMirror: string
+    /** On a Node: the part of the site that fails together. */
+    readonly zone: string
     /** On a Pod of a StatefulSet: its own name, for Services of one pod. */
     readonly statefulSetPodName: string
     /** On a Pod of a StatefulSet: its ordinal. */
     readonly podIndex: string
     readonly operatingSystem: string
     readonly architecture: string
+  }
+  /** Values of the label `managedBy`. */
+  readonly sliceManagers: {
+    readonly selector: string
+    readonly mirroring: string
   }
   /** Keys of the taints by which a node tells that it is in trouble, or should be left alone. */
   readonly taints: {
@@ -120,6 +133,9 @@ function platformDialect(domain: string): Dialect {
     annotations: {
       defaultIngressClass: `ingressclass.${domain}/is-default-class`,
       ingressClass: `${domain}/ingress.class`,
+      lastChangeTriggerTime: `endpoints.${domain}/last-change-trigger-time`,
+      overCapacity: `endpoints.${domain}/over-capacity`,
+      electionRecord: `control-plane.alpha.${domain}/leader`,
       podDeletionCost: `controller.${domain}/pod-deletion-cost`,
     },
     labels: {
@@ -134,10 +150,15 @@ function platformDialect(domain: string): Dialect {
       ipFamily: `ipaddress.${domain}/ip-family`,
       ipAddressManagedBy: `ipaddress.${domain}/managed-by`,
       skipMirror: `endpointslice.${domain}/skip-mirror`,
+      zone: `topology.${domain}/zone`,
       statefulSetPodName: `statefulset.${domain}/pod-name`,
       podIndex: `apps.${domain}/pod-index`,
       operatingSystem: `${domain}/os`,
       architecture: `${domain}/arch`,
+    },
+    sliceManagers: {
+      selector: `endpointslice-controller.${domain}`,
+      mirroring: `endpointslicemirroring-controller.${domain}`,
     },
     taints: nodeTaints(`node.${domain}`),
   }
@@ -162,6 +183,9 @@ function kubernetesDialect(domain: string): Dialect {
     annotations: {
       defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
       ingressClass: 'kubernetes.io/ingress.class',
+      lastChangeTriggerTime: 'endpoints.kubernetes.io/last-change-trigger-time',
+      overCapacity: 'endpoints.kubernetes.io/over-capacity',
+      electionRecord: 'control-plane.alpha.kubernetes.io/leader',
       podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
     },
     labels: {
@@ -176,10 +200,15 @@ function kubernetesDialect(domain: string): Dialect {
       ipFamily: 'ipaddress.kubernetes.io/ip-family',
       ipAddressManagedBy: 'ipaddress.kubernetes.io/managed-by',
       skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
+      zone: 'topology.kubernetes.io/zone',
       statefulSetPodName: 'statefulset.kubernetes.io/pod-name',
       podIndex: 'apps.kubernetes.io/pod-index',
       operatingSystem: 'kubernetes.io/os',
       architecture: 'kubernetes.io/arch',
+    },
+    sliceManagers: {
+      selector: 'endpointslice-controller.k8s.io',
+      mirroring: 'endpointslicemirroring-controller.k8s.io',
     },
     taints: nodeTaints('node.kubernetes.io'),
   }

@@ -13,6 +13,8 @@ export type Cidr = string & { readonly [canonical]: 'cidr' }
 /** Listening there is listening on every IPv4 address of the machine. */
 export const unspecifiedIpv4 = '0.0.0.0' as Ip
 
+export const loopbackIpv4 = '127.0.0.1' as Ip
+
 /** Accepts what Kubernetes accepts: dotted quads without leading zeros, RFC 4291 text without a zone. */
 export function parseIp(text: string): Ip | undefined {
   if (text.includes('%')) return undefined

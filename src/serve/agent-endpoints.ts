@@ -24,12 +24,30 @@ export function createAgentEndpoints({ metrics, configz, components, access, log
         contentType: 'application/json',
         body: `${JSON.stringify(configz(), undefined, 2)}\n`,
       })),
-      ...healthRoutes('healthz', components),
-      ...healthRoutes('livez', components),
-      ...healthRoutes('readyz', components),
+      ...allHealthRoutes(components),
     },
     (error, path) => log.error('an endpoint failed', { path, error }),
   )
+}
+
+/** `/metrics` and health, open to all who reach the address: for parts that listen on chosen addresses alone. */
+export function createComponentEndpoints({
+  metrics,
+  components,
+  log,
+}: Pick<AgentEndpoints, 'metrics' | 'components' | 'log'>): RequestListener {
+  return createRouter(
+    { ...allHealthRoutes(components), '/metrics': async () => ({ status: 200, ...(await metrics.text()) }) },
+    (error, path) => log.error('an endpoint failed', { path, error }),
+  )
+}
+
+function allHealthRoutes(components: () => readonly Component[]): Record<string, GetHandler> {
+  return {
+    ...healthRoutes('healthz', components),
+    ...healthRoutes('livez', components),
+    ...healthRoutes('readyz', components),
+  }
 }
 
 function healthRoutes(endpoint: HealthEndpoint, components: () => readonly Component[]): Record<string, GetHandler> {

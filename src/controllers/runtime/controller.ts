@@ -11,14 +11,19 @@ export interface Watch {
   subscribe(add: (key: string, delayMs?: number) => void): () => void
 }
 
-/** `keysOf` is asked about the object before and after each change, whichever there is. */
+/**
+ * `keysOf` is asked about the object before and after each change, whichever there is; a change between two versions of which `isSame` holds
+ * is passed over.
+ */
 export function watchKeys<T extends CachedObject>(
   cache: ObjectCache<T>,
   keysOf: (object: T) => Iterable<string>,
+  isSame: (old: T, next: T) => boolean = () => false,
 ): Watch {
   return {
     subscribe: (add) =>
       cache.onChange(({ old, next }) => {
+        if (old && next && isSame(old, next)) return
         const keys = new Set([...(old ? keysOf(old) : []), ...(next ? keysOf(next) : [])])
         for (const key of keys) add(key)
       }),

@@ -28,6 +28,7 @@ export const metadataSchema = z.looseObject({
 })
 
 export type Metadata = z.output<typeof metadataSchema>
+export type OwnerReference = z.output<typeof ownerReferenceSchema>
 
 /** Any object as a cache holds it. */
 export interface CachedObject {
@@ -65,4 +66,10 @@ export function splitKey(key: string): { readonly namespace: string | undefined;
   return slash < 0
     ? { namespace: undefined, name: key }
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
+/** Makes the owner the one controller of what carries this reference. */
+export function controllerReference(apiVersion: string, kind: string, { metadata }: CachedObject): OwnerReference {
+  const { name, uid } = metadata
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }

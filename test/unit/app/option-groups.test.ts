@@ -23,7 +23,7 @@ for (const [key, spec] of options) {
 
 test('Without any source the options are their defaults.', () => {
   assert.deepEqual(loadOptions(optionGroups, {}).values, {
-    app: { config: undefined, dataDir: '/var/lib/platnet', components: ['api', 'proxy'] },
+    app: { config: undefined, dataDir: '/var/lib/platnet', components: ['api', 'controllers', 'proxy'] },
     api: {
       dialect: 'platform',
       platformDomain: 'platform.internal',
@@ -31,6 +31,13 @@ test('Without any source the options are their defaults.', () => {
       securePort: 6443,
       serviceClusterIpRange: '10.96.0.0/12',
       nodePortRange: { first: 30000, last: 32767 },
+      tokenAuthFile: undefined,
+      authorizationMode: 'RBAC',
+    },
+    controllers: {
+      controllers: ['endpoints', 'endpointslice', 'endpointslice-mirroring'],
+      controllerManagerPort: 8080,
+      leaderElect: true,
     },
     node: {
       kubeconfig: undefined,

@@ -1,0 +1,40 @@
+import type { ControllerContext } from '../context.ts'
+import { Controller, watchKeys } from '../runtime/controller.ts'
+import { keyOf, splitKey } from '../runtime/resource-type.ts'
+import { planEndpoints } from './plan-endpoints.ts'
+import { hasSelector, ServicePods } from './service-pods.ts'
+import { isSameForEndpoints } from './slice-controller.ts'
+
+/** Keeps the Endpoints object of every Service with a selector, for clients that know no slices. Its keys are Services. */
+export function createEndpointsController({ caches, shapes, dialect, metrics, log }: ControllerContext): Controller {
+  const pods = caches.of(shapes.pods)
+  const services = caches.of(shapes.services)
+  const endpoints = caches.of(shapes.endpoints)
+  const writer = caches.writer(shapes.endpoints)
+  const servicePods = new ServicePods(pods, services)
+
+  const reconcile = async (key: string, { signal }: { signal: AbortSignal }) => {
+    const service = services.get(key)
+    const existing = endpoints.get(key)
+    if (!service && existing) await writer.delete(existing, signal)
+    if (!service || !hasSelector(service)) return undefined
+    const plan = planEndpoints(service, servicePods.podsOf(service), existing, dialect)
+    if (plan.kind === 'none') return undefined
+    const { labels, annotations, subsets } = plan.content
+    if (plan.kind === 'create') await writer.create({ ...splitKey(key), labels, annotations }, { subsets }, signal)
+    else await writer.update({ ...plan.existing.metadata, labels, annotations }, { subsets }, signal)
+    return undefined
+  }
+
+  return new Controller({
+    name: 'endpoints',
+    watches: [
+      watchKeys(services, (service) => [keyOf(service)]),
+      watchKeys(pods, (pod) => servicePods.servicesOf(pod), isSameForEndpoints),
+      watchKeys(endpoints, (object) => [keyOf(object)]),
+    ],
+    reconcile,
+    metrics,
+    log: log.child('endpoints'),
+  })
+}

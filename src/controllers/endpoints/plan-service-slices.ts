@@ -1,0 +1,61 @@
+import type { Dialect } from '../../model/dialect.ts'
+import { controllerReference } from '../runtime/resource-type.ts'
+import type { EndpointSlice, Node, Pod, Service } from '../shapes.ts'
+import { planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
+import { lastTriggerTime, mayServe, resolvePorts, serviceFamilies, toEndpoint } from './pod-endpoints.ts'
+import { type EndpointGroup, groupEndpoints } from './wanted-slices.ts'
+
+/** Spec 2.7. */
+export const maxEndpointsPerSlice = 100
+
+export interface ServiceSlicesInput {
+  readonly service: Service
+  /** Those the Service selects. */
+  readonly pods: readonly Pod[]
+  readonly nodeOf: (name: string) => Node | undefined
+  /** Those of the Service that the selector's controller manages. */
+  readonly slices: readonly EndpointSlice[]
+  readonly dialect: Dialect
+}
+
+/** The writes that bring a Service's slices to its pods. A pod on a node that is not known waits for it, unless even unready pods are published. */
+export function planServiceSlices({ service, pods, nodeOf, slices, dialect }: ServiceSlicesInput): SlicePlan {
+  const families = serviceFamilies(service)
+  const groups = pods.filter(mayServe).flatMap((pod): EndpointGroup[] => {
+    const node = pod.spec.nodeName ? nodeOf(pod.spec.nodeName) : undefined
+    if (pod.spec.nodeName && !node && !service.spec.publishNotReadyAddresses) return []
+    const ports = resolvePorts(service, pod)
+    return families.flatMap((family) => {
+      const endpoint = toEndpoint(pod, { service, family, node, zoneLabel: dialect.labels.zone })
+      return endpoint ? [{ family, ports, endpoints: [endpoint] }] : []
+    })
+  })
+  return planSlices({
+    groups: groupEndpoints(groups),
+    placeholderFamilies: families,
+    slices,
+    template: serviceSliceTemplate(service, pods, dialect),
+    maxEndpoints: maxEndpointsPerSlice,
+  })
+}
+
+export function serviceSliceTemplate(service: Service, pods: readonly Pod[], dialect: Dialect): SliceTemplate {
+  const { name, namespace = '', labels = {} } = service.metadata
+  const { serviceName, managedBy, headlessService } = dialect.labels
+  const reserved = [serviceName, managedBy, headlessService]
+  const own = Object.entries(labels).filter(([key]) => !reserved.includes(key))
+  const triggerTime = lastTriggerTime(service, pods)
+  return {
+    namespace,
+    generateName: `${name}-`,
+    labels: {
+      ...Object.fromEntries(own),
+      [serviceName]: name,
+      [managedBy]: dialect.sliceManagers.selector,
+      ...(service.spec.clusterIP === 'None' && { [headlessService]: '' }),
+    },
+    annotations: {},
+    owner: controllerReference('v1', 'Service', service),
+    passingAnnotations: triggerTime === undefined ? {} : { [dialect.annotations.lastChangeTriggerTime]: triggerTime },
+  }
+}

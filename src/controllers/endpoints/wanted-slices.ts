@@ -1,0 +1,79 @@
+import type { IpFamily } from '../../model/ip.ts'
+
+/** An endpoint as a controller wants it in a slice; every condition is said. */
+export interface WantedEndpoint {
+  readonly addresses: readonly string[]
+  readonly conditions: { readonly ready: boolean; readonly serving: boolean; readonly terminating: boolean }
+  readonly hostname?: string | undefined
+  readonly nodeName?: string | undefined
+  readonly zone?: string | undefined
+  readonly targetRef?: TargetRef | undefined
+  readonly hints?: EndpointHints | undefined
+}
+
+export interface EndpointHints {
+  readonly forZones?: readonly { readonly name: string }[]
+  readonly forNodes?: readonly { readonly name: string }[]
+}
+
+export interface TargetRef {
+  readonly kind?: string | undefined
+  readonly namespace?: string | undefined
+  readonly name?: string | undefined
+  readonly uid?: string | undefined
+}
+
+/** The name is always there: clients crash on one that is not (spec 2.7). */
+export interface WantedPort {
+  readonly name: string
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+  readonly port: number
+  readonly appProtocol?: string | undefined
+}
+
+/** Endpoints that share their family and resolved ports; they go into slices of their own. */
+export interface EndpointGroup {
+  readonly family: IpFamily
+  readonly ports: readonly WantedPort[]
+  readonly endpoints: readonly WantedEndpoint[]
+}
+
+/** Equal texts mean equal sets of ports, whatever their order. */
+export function portsKey(
+  ports: readonly {
+    readonly name?: string | null | undefined
+    readonly protocol: string
+    readonly port?: number | null | undefined
+    readonly appProtocol?: string | undefined
+  }[],
+): string {
+  const texts = ports.map(({ name, protocol, port, appProtocol }) =>
+    [name ?? '', protocol, port ?? '', appProtocol ?? ''].join('|'),
+  )
+  return texts.sort().join(',')
+}
+
+/** Puts what has the same family and ports together; groups and their endpoints come in a fixed order. */
+export function groupEndpoints(groups: readonly EndpointGroup[]): readonly EndpointGroup[] {
+  const merged = new Map<string, { family: IpFamily; ports: readonly WantedPort[]; endpoints: WantedEndpoint[] }>()
+  for (const { family, ports, endpoints } of groups) {
+    const key = `${family} ${portsKey(ports)}`
+    const group = merged.get(key) ?? { family, ports, endpoints: [] }
+    for (const endpoint of endpoints) group.endpoints.push(endpoint)
+    merged.set(key, group)
+  }
+  return [...merged.entries()]
+    .sort(([a], [b]) => compareTexts(a, b))
+    .map(([, group]) => ({ ...group, endpoints: sortEndpoints(group.endpoints) }))
+}
+
+function sortEndpoints(endpoints: readonly WantedEndpoint[]): readonly WantedEndpoint[] {
+  return endpoints
+    .map((endpoint) => ({ endpoint, key: `${endpoint.addresses.join()} ${endpoint.targetRef?.uid ?? ''}` }))
+    .sort((a, b) => compareTexts(a.key, b.key))
+    .map(({ endpoint }) => endpoint)
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

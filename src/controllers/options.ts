@@ -1,0 +1,31 @@
+import { declareOptions, flagValue, portNumber, wordList } from '../config/index.ts'
+import { controllerNames } from './controller-manager.ts'
+
+const commands = ['run', 'server'] as const
+
+export const controllerOptions = declareOptions({
+  controllers: {
+    schema: wordList(controllerNames),
+    flag: '--controllers <list>',
+    default: [...controllerNames],
+    reload: 'restart',
+    commands,
+    description: 'Which controllers run in the controller manager',
+  },
+  controllerManagerPort: {
+    schema: portNumber,
+    flag: '--controller-manager-port <port>',
+    default: 8080,
+    reload: 'restart',
+    commands,
+    description: 'The HTTP port of the controller manager on loopback and the node address: metrics and health',
+  },
+  leaderElect: {
+    schema: flagValue,
+    flag: '--leader-elect [boolean]',
+    default: true,
+    reload: 'restart',
+    commands,
+    description: 'Act only while holding the Lease in kube-system, so that of several servers one acts',
+  },
+})
