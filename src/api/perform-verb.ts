@@ -8,6 +8,7 @@ import { applyMergePatch } from './patch/merge-patch.ts'
 import type { Route } from './route/route.ts'
 import { answerReview } from './verbs/answer-review.ts'
 import { applyObject } from './verbs/apply.ts'
+import { bindPod } from './verbs/bind-pod.ts'
 import { createObject } from './verbs/create.ts'
 import { deleteObject } from './verbs/delete.ts'
 import { deleteCollection } from './verbs/delete-collection.ts'
@@ -29,6 +30,8 @@ export async function performVerb(
   query: URLSearchParams,
 ): Promise<Answer> {
   if (target.subresource === 'scale') return performScale(context, verb, itemOf(target), request, query)
+  if (target.subresource === 'binding')
+    return bindPod(context, itemOf(target), (await readObject(request)).value, parseWriteOptions(query, request))
   switch (verb) {
     case 'create':
       if (target.resource.review !== undefined)

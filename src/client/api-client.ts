@@ -50,6 +50,11 @@ export class ApiClient {
     return this.#object({ method: 'POST', path: collectionPath(collection), body: JSON.stringify(object) }, options)
   }
 
+  /** Posts to a subresource, such as a pod's binding; what comes back is a Status, or the object. */
+  async createAt(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<void> {
+    await this.#json({ method: 'POST', path: objectPath(ref), body: JSON.stringify(object) }, options)
+  }
+
   update(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<ApiObject> {
     return this.#object({ method: 'PUT', path: objectPath(ref), body: JSON.stringify(object) }, options)
   }

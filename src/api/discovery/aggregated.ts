@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Resource } from '../resources/resource.ts'
-import { groupResources, kindOfSubresource, type ResourceGroup, subresourceVerbs, verbsOf } from './groups.ts'
+import { groupResources, kindOfSubresource, type ResourceGroup, subresourceVerbsOf, verbsOf } from './groups.ts'
 
 /** The media type of the aggregated document, which clients must be told. */
 export const aggregatedContentType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
@@ -39,7 +39,7 @@ function toResource(resource: Resource): JsonObject {
     subresources: resource.subresources.map((subresource) => ({
       subresource,
       responseKind: { ...kindOfSubresource(resource, subresource) },
-      verbs: [...subresourceVerbs],
+      verbs: [...subresourceVerbsOf(subresource)],
     })),
   }
 }

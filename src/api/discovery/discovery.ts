@@ -3,7 +3,7 @@ import type { Registry } from '../resources/registry.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { unknownPath } from '../status.ts'
 import { toAggregated } from './aggregated.ts'
-import { groupResources, kindOfSubresource, storageVersionHash, subresourceVerbs, verbsOf } from './groups.ts'
+import { groupResources, kindOfSubresource, storageVersionHash, subresourceVerbsOf, verbsOf } from './groups.ts'
 
 /** The discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. Throws a 404. */
 export function discover(registry: Registry, path: readonly string[], isAggregated: boolean): JsonObject {
@@ -68,7 +68,7 @@ function subresourceEntries(resource: Resource): readonly JsonObject[] {
       namespaced: resource.namespaced,
       ...(group === resource.group ? {} : { group, version }),
       kind,
-      verbs: [...subresourceVerbs],
+      verbs: [...subresourceVerbsOf(subresource)],
     }
   })
 }

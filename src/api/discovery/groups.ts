@@ -7,7 +7,10 @@ export function verbsOf({ review }: Resource): readonly string[] {
   return review === undefined ? resourceVerbs : ['create']
 }
 
-export const subresourceVerbs = ['get', 'patch', 'update'] as const
+/** What can be done with a subresource. */
+export function subresourceVerbsOf(subresource: string): readonly string[] {
+  return subresource === 'binding' ? ['create'] : ['get', 'patch', 'update']
+}
 
 export interface ResourceGroup {
   readonly group: string
@@ -40,6 +43,7 @@ export interface GroupVersionKind {
 /** What a subresource is read and written as, where that is not its own kind. */
 const subresourceKinds: Readonly<Record<string, GroupVersionKind>> = {
   scale: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+  binding: { group: '', version: 'v1', kind: 'Binding' },
 }
 
 export function kindOfSubresource({ group, version, kind }: Resource, subresource: string): GroupVersionKind {

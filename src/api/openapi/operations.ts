@@ -96,12 +96,17 @@ function allPathsOf(resource: Resource): readonly OperationPath[] {
     ...(resource.namespaced ? [everywhere] : []),
     { path: collection, resource, operations: [list, post, removeAll] },
     { path: item, resource, operations: [get, put, patch, remove] },
-    ...resource.subresources.map((name) => {
+    ...resource.subresources.filter(isDescribed).map((name) => {
       const kind = kindOfSubresource(resource, name)
       const part = kind.kind === resource.kind ? {} : { part: kind }
       return { path: `${item}/${name}`, resource, operations: [get, put, patch], ...part }
     }),
   ]
+}
+
+/** A binding is nothing that a person writes. */
+function isDescribed(subresource: string): boolean {
+  return subresource !== 'binding'
 }
 
 /** How clients find what is theirs in a document; the platform's spelling stands beside the one that kubectl reads. */

@@ -5,7 +5,7 @@ import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
 
-export type Subresource = 'status' | 'scale'
+export type Subresource = 'status' | 'scale' | 'binding'
 
 /** One kind that the server serves, in one version. Adding a kind is adding one of these to the registry. */
 export interface Resource {

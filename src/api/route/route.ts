@@ -81,8 +81,16 @@ function targetOf(
 const itemVerbs: Readonly<Record<string, Verb>> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 const collectionVerbs: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' }
 
+/** A binding is only ever made. */
+const bindingVerbs: Readonly<Record<string, Verb>> = { POST: 'create' }
+
+function verbsFor({ name, subresource }: Target): Readonly<Record<string, Verb>> {
+  if (subresource === 'binding') return bindingVerbs
+  return name === undefined ? collectionVerbs : itemVerbs
+}
+
 function verbOf(method: string, url: URL, target: Target): Verb {
-  const verbs = target.name === undefined ? collectionVerbs : itemVerbs
+  const verbs = verbsFor(target)
   const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined
   const isAnswered = target.resource.review === undefined || verb === 'create'
   const isAllowed = verb !== undefined && isAnswered && (target.subresource === undefined || verb !== 'delete')

@@ -103,6 +103,7 @@ function assertCurrent(
 function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument): ApiDocument {
   const { resource, subresource } = target
   if (subresource === 'status') return withStatus(old, revised)
+  if (subresource === 'binding') return { ...revised, metadata: systemMetadata(revised.metadata, old.metadata) }
   const kept = resource.subresources.includes('status') ? withStatus(revised, old) : revised
   const next = { ...kept, metadata: systemMetadata(revised.metadata, old.metadata) }
   return resource.strategy.prepareForUpdate?.(next, old) ?? next

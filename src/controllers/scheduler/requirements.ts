@@ -98,6 +98,9 @@ const requirementsSchema = z.looseObject({
 
 export type Requirements = z.output<typeof requirementsSchema>
 export type NodeTerm = z.output<typeof nodeTerm>
+export type PodTerm = z.output<typeof podTerm>
+export type SpreadConstraint = z.output<typeof spreadConstraint>
+export type Amounts = z.output<typeof amounts>
 export type Toleration = z.output<typeof toleration>
 
 /** Throws ZodError, with the field in its path, when the spec makes no sense. */

@@ -1,0 +1,123 @@
+import type { Taint } from '../objects/node.ts'
+import { matchesNodeSelection, tolerates, untoleratedTaint } from './node-fit.ts'
+import { amountsOf, type HostPort, type NodeLoad, type PodDemand } from './placed-pod.ts'
+import { domainsWith, isMeant, skewWith, spreadCounts } from './topology.ts'
+
+/** Why a node will not do, in the words that `kubectl describe pod` shows; none when it will. */
+export type Filter = (load: NodeLoad) => readonly string[]
+
+/** Everything that must hold of a node for this pod; what concerns the whole cluster is worked out once for all nodes. */
+export function filtersFor(
+  demand: PodDemand,
+  loads: ReadonlyMap<string, NodeLoad>,
+  unschedulableTaint: string,
+): readonly Filter[] {
+  return [
+    unschedulableFilter(demand, unschedulableTaint),
+    taintFilter(demand),
+    ({ node }) =>
+      matchesNodeSelection(demand.requirements, node) ? [] : ["node(s) didn't match Pod's node affinity/selector"],
+    (load) => (hasFreePorts(load, demand) ? [] : ["node(s) didn't have free ports for the requested pod ports"]),
+    (load) => lackingResources(load, demand),
+    ...spreadFilters(demand, loads),
+    ...affinityFilters(demand, loads),
+    ...antiAffinityFilters(demand, loads),
+    existingAntiAffinityFilter(demand, loads),
+  ]
+}
+
+function unschedulableFilter({ requirements }: PodDemand, key: string): Filter {
+  const taint: Taint = { key, value: '', effect: 'NoSchedule' }
+  const isTolerated = requirements.tolerations.some((toleration) => tolerates(toleration, taint))
+  return ({ node }) => (node.spec.unschedulable && !isTolerated ? ['node(s) were unschedulable'] : [])
+}
+
+function taintFilter({ requirements }: PodDemand): Filter {
+  return ({ node }) => {
+    const taint = untoleratedTaint(node.spec.taints, requirements.tolerations, ['NoSchedule', 'NoExecute'])
+    return taint === undefined ? [] : [`node(s) had untolerated taint {${taint.key}: ${taint.value}}`]
+  }
+}
+
+function hasFreePorts({ pods }: NodeLoad, { hostPorts }: PodDemand): boolean {
+  return hostPorts.every((wanted) => !pods.some((other) => other.hostPorts.some((taken) => collide(wanted, taken))))
+}
+
+function collide(one: HostPort, other: HostPort): boolean {
+  if (one.port !== other.port || one.protocol !== other.protocol) return false
+  return one.ip === other.ip || [one.ip, other.ip].includes('0.0.0.0')
+}
+
+const oneWhole = 1_000n
+
+/** A node that says nothing of what it has is not limited; one that says something has none of what it leaves out. */
+function lackingResources({ node, pods, requested }: NodeLoad, { requests }: PodDemand): readonly string[] {
+  const { allocatable, capacity } = node.status
+  const stated = Object.keys(allocatable).length > 0 ? allocatable : capacity
+  if (Object.keys(stated).length === 0) return []
+  const available = amountsOf(stated)
+  const most = available.get('pods')
+  const isFull = most !== undefined && BigInt(pods.length + 1) * oneWhole > most
+  const lacking = [...requests].filter(
+    ([resource, amount]) => amount > 0n && (requested.get(resource) ?? 0n) + amount > (available.get(resource) ?? 0n),
+  )
+  return [...(isFull ? ['Too many pods'] : []), ...lacking.map(([resource]) => `Insufficient ${resource}`)]
+}
+
+function spreadFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
+  const hard = demand.requirements.topologySpreadConstraints.filter(
+    ({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule',
+  )
+  return hard.map((constraint): Filter => {
+    const counts = spreadCounts(loads, constraint, demand, ({ node }) =>
+      matchesNodeSelection(demand.requirements, node),
+    )
+    return ({ node }) => {
+      const domain = node.metadata.labels[constraint.topologyKey]
+      if (domain === undefined) return ["node(s) didn't match pod topology spread constraints (missing required label)"]
+      const isEven = skewWith(counts, domain, constraint) <= constraint.maxSkew
+      return isEven ? [] : ["node(s) didn't match pod topology spread constraints"]
+    }
+  })
+}
+
+/** The first pod of a group that wants to be together may go anywhere. */
+function affinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
+  const terms = demand.requirements.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution
+  return terms.map((term): Filter => {
+    const domains = domainsWith(loads, term.topologyKey, (other) => isMeant(term, demand, other))
+    const isFirst = domains.size === 0 && isMeant(term, demand, demand)
+    return ({ node }) => {
+      const domain = node.metadata.labels[term.topologyKey]
+      const isThere = domain !== undefined && (isFirst || domains.has(domain))
+      return isThere ? [] : ["node(s) didn't match pod affinity rules"]
+    }
+  })
+}
+
+function antiAffinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
+  const terms = demand.requirements.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
+  return terms.map((term): Filter => {
+    const domains = domainsWith(loads, term.topologyKey, (other) => isMeant(term, demand, other))
+    return ({ node }) =>
+      domains.has(node.metadata.labels[term.topologyKey] ?? '') ? ["node(s) didn't match pod anti-affinity rules"] : []
+  })
+}
+
+/** Pods that already run may want this one kept away, too. */
+function existingAntiAffinityFilter(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): Filter {
+  const closed = new Set<string>()
+  for (const { node, pods } of loads.values()) {
+    for (const other of pods) {
+      const terms = other.requirements.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
+      for (const term of terms.filter((candidate) => isMeant(candidate, other, demand))) {
+        const domain = node.metadata.labels[term.topologyKey]
+        if (domain !== undefined) closed.add(`${term.topologyKey}=${domain}`)
+      }
+    }
+  }
+  return ({ node }) => {
+    const isClosed = Object.entries(node.metadata.labels).some(([key, value]) => closed.has(`${key}=${value}`))
+    return isClosed ? ["node(s) didn't satisfy existing pods anti-affinity rules"] : []
+  }
+}

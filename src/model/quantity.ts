@@ -1,0 +1,40 @@
+import { PlatnetError } from './errors.ts'
+
+export class QuantityError extends PlatnetError<'invalid-quantity'> {
+  constructor(text: string) {
+    super(
+      'invalid-quantity',
+      `${JSON.stringify(text.slice(0, 64))} is not a quantity: expected a number such as 500m, 1.5, 2Gi or 1e3`,
+    )
+  }
+}
+
+const binary = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
+const decimal = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
+
+const quantityText = /^([+-]?)(\d{0,20})(?:\.(\d{0,12}))?(?:([eE])([+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i))?$/
+
+/**
+ * A Kubernetes quantity (`500m`, `1.5`, `2Gi`, `1e3`) in thousandths, rounded up: 1 CPU is 1000, 1 Ki is 1,024,000. Throws QuantityError.
+ */
+export function parseQuantity(text: string): bigint {
+  const [, sign, whole = '', fraction = '', , exponent, suffix = ''] = quantityText.exec(text) ?? []
+  if (sign === undefined || (whole === '' && fraction === '')) throw new QuantityError(text)
+  if (Math.abs(Number(exponent ?? 0)) > 24) throw new QuantityError(text)
+  const power = Number(exponent ?? 0) + decimalPower(suffix) - fraction.length + 3
+  const factor = 1024n ** BigInt(Math.max(0, binary.indexOf(suffix)))
+  const magnitude = scaleUp(BigInt(whole + fraction) * factor, power, sign === '-')
+  return sign === '-' ? -magnitude : magnitude
+}
+
+function decimalPower(suffix: string): number {
+  const index = decimal.indexOf(suffix)
+  return suffix.endsWith('i') || index < 0 ? 0 : (index - 3) * 3
+}
+
+/** `value * 10^power`; what does not come out even is rounded away from zero, unless the value counts as negative. */
+function scaleUp(value: bigint, power: number, isNegative: boolean): bigint {
+  if (power >= 0) return value * 10n ** BigInt(power)
+  const divisor = 10n ** BigInt(-power)
+  return (value + (isNegative ? 0n : divisor - 1n)) / divisor
+}

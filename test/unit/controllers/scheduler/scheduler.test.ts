@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { createScheduler } from '../../../../src/controllers/scheduler/scheduler.ts'
+import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
+import { runControllers } from '../../../helpers/controller-lab.ts'
+import { untilAsync } from '../../../helpers/until.ts'
+
+const pods = '/api/v1/namespaces/default/pods'
+
+describe('the scheduler', () => {
+  let server: TestServer
+  let running: AsyncDisposable
+
+  before(async () => {
+    server = await startTestServer()
+    running = await runControllers(server, (kit) => [createScheduler(kit)])
+  })
+  after(async () => {
+    await running[Symbol.asyncDispose]()
+    await server.stop()
+  })
+
+  async function makePod(name: string, spec: object = {}): Promise<void> {
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name },
+      spec: { containers: [{ name, image: name }], ...spec },
+    }
+    assert.equal((await server.call('POST', pods, { body })).code, 201)
+  }
+  const read = async (name: string) => (await server.call('GET', `${pods}/${name}`)).body
+  const events = async (reason: string): Promise<{ message: string }[]> => {
+    const { body } = await server.call('GET', '/api/v1/namespaces/default/events')
+    return body.items.filter((event: { reason: string }) => event.reason === reason)
+  }
+
+  test('says why a pod has no node, and places it when one appears', async () => {
+    await makePod('early')
+    const unscheduled = async () => (await read('early')).status.conditions?.[0]
+    await untilAsync('the condition is there', async () => (await unscheduled())?.reason === 'Unschedulable')
+    assert.equal((await unscheduled()).message, 'no nodes available to schedule pods')
+    await untilAsync('the event is there', async () => (await events('FailedScheduling')).length === 1)
+    await server.call('POST', '/api/v1/nodes', { body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } } })
+    await untilAsync('it is bound', async () => (await read('early')).spec.nodeName === 'n1')
+    assert.deepEqual(
+      (await read('early')).status.conditions.map(({ status }: { status: string }) => status),
+      ['True'],
+    )
+    await untilAsync('that is told', async () => (await events('Scheduled')).length === 1)
+    assert.equal((await events('Scheduled'))[0]?.message, 'Successfully assigned default/early to n1')
+  })
+
+  test('leaves alone what another scheduler places', async () => {
+    await makePod('foreign', { schedulerName: 'other' })
+    await makePod('ours')
+    await untilAsync('ours is bound', async () => (await read('ours')).spec.nodeName === 'n1')
+    assert.equal((await read('foreign')).spec.nodeName, undefined)
+  })
+
+  test('a bound pod cannot be bound again', async () => {
+    const binding = {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name: 'ours' },
+      target: { kind: 'Node', name: 'n2' },
+    }
+    const { code, body } = await server.call('POST', `${pods}/ours/binding`, { body: binding })
+    assert.equal(code, 409)
+    assert.match(body.message, /already assigned to node "n1"/)
+  })
+})
