@@ -1,11 +1,13 @@
 // `npm run bench -- NAME [--json]`: measures us and a peer in one run and prints ratios.
 import { parseArgs } from 'node:util'
 import { benchApi } from './api/api.ts'
+import { benchControllers } from './controllers.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
 import { type BenchReport, printTable } from './report.ts'
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   api: benchApi,
+  controllers: benchControllers,
   'endpoint-change': benchEndpointChange,
 }
 
