@@ -20,6 +20,7 @@ export function dataPaths(dataDir: string) {
     adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
     agentKubeconfig: join(dataDir, 'agent.kubeconfig'),
     controllersKubeconfig: join(dataDir, 'controllers.kubeconfig'),
+    schedulerKubeconfig: join(dataDir, 'scheduler.kubeconfig'),
     agentToken: join(dataDir, 'agent.token'),
   } as const
 }
@@ -62,6 +63,8 @@ export async function writeKubeconfigs(identity: ServerIdentity, port: number): 
   const agent = { name: 'agent', commonName: `system:node:${identity.nodeName}`, organizations: ['system:nodes'] }
   const controllers = { name: 'controllers', commonName: 'system:kube-controller-manager', organizations: [] }
   await writeKubeconfig(ca, paths.pki, paths.controllersKubeconfig, server, controllers)
+  const scheduler = { name: 'scheduler', commonName: 'system:kube-scheduler', organizations: [] }
+  await writeKubeconfig(ca, paths.pki, paths.schedulerKubeconfig, server, scheduler)
   await writeKubeconfig(ca, paths.pki, paths.adminKubeconfig, server, admin)
   await writeKubeconfig(ca, paths.pki, paths.agentKubeconfig, server, agent)
 }

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { ApiClient, loadKubeconfig } from '../client/index.ts'
-import { createControllerManager, createControllerMetrics } from '../controllers/index.ts'
+import {
+  type ControllerManagerParts,
+  type ControllerMetrics,
+  createControllerManager,
+  createSchedulerManager,
+} from '../controllers/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
@@ -11,16 +16,49 @@ import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
 
-/** The controller manager with its endpoints: a client of the API server that runs beside it, by the kubeconfig that one wrote. */
+interface ManagerRole {
+  readonly name: string
+  readonly logTarget: string
+  readonly kubeconfig: keyof ReturnType<typeof dataPaths>
+  readonly port: (options: AppContext['options']['values']) => number
+  readonly create: (parts: ControllerManagerParts) => Component
+}
+
+const roles = {
+  controllers: {
+    name: 'controllers',
+    logTarget: 'platform_controller_manager',
+    kubeconfig: 'controllersKubeconfig',
+    port: ({ controllers }) => controllers.controllerManagerPort,
+    create: createControllerManager,
+  },
+  scheduler: {
+    name: 'scheduler',
+    logTarget: 'platform_scheduler',
+    kubeconfig: 'schedulerKubeconfig',
+    port: ({ controllers }) => controllers.schedulerPort,
+    create: createSchedulerManager,
+  },
+} as const satisfies Record<string, ManagerRole>
+
+/**
+ * The controller manager, or the scheduler, with its endpoints: a client of the API server that runs beside it, by the kubeconfig that one wrote.
+ */
 export class ControllersSide implements Component {
-  readonly name = 'controllers'
+  readonly name: string
+  readonly #role: ManagerRole
   readonly #context: AppContext
+  readonly #metrics: ControllerMetrics
   readonly #log: Logger
   #parts: readonly Component[] = []
 
-  constructor(context: AppContext) {
+  /** Both share the metrics of the process. */
+  constructor(role: keyof typeof roles, context: AppContext, metrics: ControllerMetrics) {
+    this.name = role
+    this.#role = roles[role]
     this.#context = context
-    this.#log = context.logging.logger('platform_controller_manager')
+    this.#metrics = metrics
+    this.#log = context.logging.logger(this.#role.logTarget)
   }
 
   async start(scope: { signal: AbortSignal }): Promise<void> {
@@ -40,14 +78,14 @@ export class ControllersSide implements Component {
 
   async #connect(): Promise<ClusterConnection> {
     const { app, controllers } = this.#context.options.values
-    const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir).controllersKubeconfig))
-    const metrics = createControllerMetrics(this.#context.metrics)
+    const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig]))
+    const metrics = this.#metrics
     const identity = controllers.leaderElect ? { identity: `${hostname()}_${randomUUID()}` } : {}
     const log = this.#log
     return new ClusterConnection({
       client,
       createSources: (dialect) => [
-        createControllerManager({ client, dialect, controllers: controllers.controllers, ...identity, metrics, log }),
+        this.#role.create({ client, dialect, controllers: controllers.controllers, ...identity, metrics, log }),
       ],
       log,
     })
@@ -55,12 +93,13 @@ export class ControllersSide implements Component {
 
   /** On the addresses that are meant, never on all: what stands there is for this machine and its neighbours. */
   #listeners(connection: Component): readonly Component[] {
-    const { api, controllers } = this.#context.options.values
+    const { api } = this.#context.options.values
+    const port = this.#role.port(this.#context.options.values)
     const log = this.#log.child('endpoints')
     const handler = createComponentEndpoints({ metrics: this.#context.metrics, components: () => [connection], log })
     const addresses = new Set([loopbackIpv4, findAdvertiseAddress(api.bindAddress) ?? loopbackIpv4])
     return Array.from(addresses, (address) =>
-      httpListener({ name: 'controller-endpoints', handler, log, address, port: controllers.controllerManagerPort }),
+      httpListener({ name: `${this.name}-endpoints`, handler, log, address, port }),
     )
   }
 }

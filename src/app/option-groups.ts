@@ -6,7 +6,7 @@ import { declareAppOptions } from './options.ts'
 
 /** What each command can run; `run` has the parts of both others. */
 export const partsOf = {
-  server: ['api', 'controllers'],
+  server: ['api', 'controllers', 'scheduler'],
   agent: ['proxy'],
 } as const satisfies Record<string, readonly string[]>
 

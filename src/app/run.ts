@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { z } from 'zod'
+import { createControllerMetrics } from '../controllers/index.ts'
 import { applySysctls, createNotifier, type Notifier, nodeSysctls } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Logger } from '../observe/index.ts'
@@ -68,12 +69,15 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
   return runComponents(context, parts, { notifier, onStarted })
 }
 
+const managers = ['controllers', 'scheduler'] as const
+
 /** Those parts of the server that `--components` names. */
 function composeServer(context: AppContext): readonly Component[] {
   const { components } = context.options.values.app
+  const metrics = createControllerMetrics(context.metrics)
   return [
     ...(components.includes('api') ? [new ServerSide(context)] : []),
-    ...(components.includes('controllers') ? [new ControllersSide(context)] : []),
+    ...managers.filter((role) => components.includes(role)).map((role) => new ControllersSide(role, context, metrics)),
   ]
 }
 

@@ -1,16 +1,7 @@
-import type { Dialect } from '../model/dialect.ts'
-import type { Logger } from '../observe/index.ts'
-import type { Caches } from './runtime/caches.ts'
-import type { EventRecorder } from './runtime/events.ts'
-import type { ControllerMetrics } from './runtime/metrics.ts'
+import type { ControllerKit } from './kit.ts'
 import type { Shapes } from './shapes.ts'
 
-/** What every controller of one manager is made from. */
-export interface ControllerContext {
-  readonly caches: Caches
+/** What every controller of one manager is made from; `shapes` are the light views that endpoints need. */
+export interface ControllerContext extends ControllerKit {
   readonly shapes: Shapes
-  readonly dialect: Dialect
-  readonly events: EventRecorder
-  readonly metrics: ControllerMetrics
-  readonly log: Logger
 }

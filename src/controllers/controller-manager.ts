@@ -8,48 +8,80 @@ import {
   createEndpointsController,
   createMirroringController,
 } from './endpoints/index.ts'
+import { GarbageCollector } from './garbage/garbage-collector.ts'
 import { Caches } from './runtime/caches.ts'
 import { ApiEventRecorder } from './runtime/events.ts'
 import { ApiLeaseLock } from './runtime/lease-lock.ts'
 import { ControllerManager } from './runtime/manager.ts'
 import type { ControllerMetrics } from './runtime/metrics.ts'
+import { createScheduler } from './scheduler/scheduler.ts'
 import { createShapes } from './shapes.ts'
+import {
+  createDaemonSetController,
+  createDeploymentController,
+  createReplicaSetController,
+  createStatefulSetController,
+} from './workloads/controllers.ts'
 
 /** By the names that `--controllers` knows. */
 const factories: Readonly<Record<string, (context: ControllerContext) => Component>> = {
   endpoints: createEndpointsController,
   endpointslice: createEndpointSliceController,
   'endpointslice-mirroring': createMirroringController,
+  replicaset: createReplicaSetController,
+  deployment: createDeploymentController,
+  statefulset: createStatefulSetController,
+  daemonset: createDaemonSetController,
+  'garbage-collector': (context) => new GarbageCollector(context),
 }
 
 export const controllerNames = Object.keys(factories)
 
-export interface ControllerManagerParts {
+export interface ManagerParts {
   readonly client: ApiClient
   readonly dialect: Dialect
-  /** Some of `controllerNames`. */
-  readonly controllers: readonly string[]
   /** Differs for each process; absent: this process acts without asking. */
   readonly identity?: string
   readonly metrics: ControllerMetrics
   readonly log: Logger
 }
 
+export interface ControllerManagerParts extends ManagerParts {
+  /** Some of `controllerNames`. */
+  readonly controllers: readonly string[]
+}
+
 const managerName = 'kube-controller-manager'
+const schedulerName = 'kube-scheduler'
 
 /** The controllers of an API server, as one component that follows it. */
 export function createControllerManager(parts: ControllerManagerParts): ControllerManager {
-  const { client, dialect, controllers, identity, metrics, log } = parts
+  const chosen = Object.entries(factories).filter(([name]) => parts.controllers.includes(name))
+  return composeManager(
+    managerName,
+    parts,
+    chosen.map(([, create]) => create),
+  )
+}
+
+/** The scheduler of an API server, with a lease of its own. */
+export function createSchedulerManager(parts: ManagerParts): ControllerManager {
+  return composeManager(schedulerName, parts, [createScheduler])
+}
+
+function composeManager(
+  name: string,
+  { client, dialect, identity, metrics, log }: ManagerParts,
+  creators: readonly ((context: ControllerContext) => Component)[],
+): ControllerManager {
   const caches = new Caches({ client, log: log.child('caches') })
-  const events = new ApiEventRecorder(client, managerName, log.child('events'))
-  const context: ControllerContext = { caches, shapes: createShapes(dialect), dialect, events, metrics, log }
-  const lock = new ApiLeaseLock(client, dialect, { namespace: 'kube-system', name: managerName })
+  const events = new ApiEventRecorder(client, name, log.child('events'))
+  const context: ControllerContext = { client, caches, shapes: createShapes(dialect), dialect, events, metrics, log }
+  const lock = new ApiLeaseLock(client, dialect, { namespace: 'kube-system', name })
   return new ControllerManager({
-    name: managerName,
+    name,
     caches,
-    controllers: Object.entries(factories).flatMap(([name, create]) =>
-      controllers.includes(name) ? [create(context)] : [],
-    ),
+    controllers: creators.map((create) => create(context)),
     ...(identity !== undefined && { election: { lock, identity } }),
     metrics,
     log,

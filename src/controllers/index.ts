@@ -1,3 +1,3 @@
-export { createControllerManager } from './controller-manager.ts'
+export { type ControllerManagerParts, createControllerManager, createSchedulerManager } from './controller-manager.ts'
 export { controllerOptions } from './options.ts'
-export { createControllerMetrics } from './runtime/metrics.ts'
+export { type ControllerMetrics, createControllerMetrics } from './runtime/metrics.ts'

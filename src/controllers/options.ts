@@ -20,6 +20,14 @@ export const controllerOptions = declareOptions({
     commands,
     description: 'The HTTP port of the controller manager on loopback and the node address: metrics and health',
   },
+  schedulerPort: {
+    schema: portNumber,
+    flag: '--scheduler-port <port>',
+    default: 8081,
+    reload: 'restart',
+    commands,
+    description: 'The HTTP port of the scheduler on loopback and the node address: metrics and health',
+  },
   leaderElect: {
     schema: flagValue,
     flag: '--leader-elect [boolean]',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createWorkloadControllers } from '../../src/controllers/workloads/controllers.ts'
-import { hollowNode, runControllers } from '../helpers/controller-lab.ts'
+import { hollowNode, runControllers, workloadControllers } from '../helpers/controller-lab.ts'
 import { type Kubectl, missingKubectl, startKubectl } from '../helpers/kubectl.ts'
 
 const labels = { app: 'web' }
@@ -22,7 +21,7 @@ describe('kubectl with the workload controllers', { skip: missingKubectl() }, ()
 
   before(async () => {
     kubectl = await startKubectl('kubernetes')
-    controllers = await runControllers(kubectl.server, (kit) => [...createWorkloadControllers(kit), hollowNode(kit)])
+    controllers = await runControllers(kubectl.server, (kit) => [...workloadControllers(kit), hollowNode(kit)])
   })
   after(async () => {
     await controllers[Symbol.asyncDispose]()
@@ -48,7 +47,7 @@ describe('kubectl with the workload controllers', { skip: missingKubectl() }, ()
     await kubectl.run('rollout', 'restart', 'deployment/web')
     await kubectl.run('rollout', 'status', 'deployment/web', '--timeout=20s')
     await kubectl.run('wait', 'deployment/web', '--for=condition=Available', '--timeout=20s')
-    await kubectl.run('patch', 'deployment', 'web', '-p', '{"spec":{"replicas":5}}')
+    await kubectl.run('scale', 'deployment/web', '--current-replicas=3', '--replicas=5')
     await kubectl.run('wait', 'deployment/web', '--for=jsonpath={.status.readyReplicas}=5', '--timeout=20s')
     const names = (await kubectl.run('get', 'pods', '-l', 'app=web', '-o', 'name')).trim().split('\n')
     assert.equal(names.length, 5)

@@ -7,6 +7,12 @@ import { Controller, watchKeys } from '../../src/controllers/runtime/controller.
 import { ApiEventRecorder } from '../../src/controllers/runtime/events.ts'
 import { ControllerManager } from '../../src/controllers/runtime/manager.ts'
 import { keyOf } from '../../src/controllers/runtime/resource-type.ts'
+import {
+  createDaemonSetController,
+  createDeploymentController,
+  createReplicaSetController,
+  createStatefulSetController,
+} from '../../src/controllers/workloads/controllers.ts'
 import type { Component } from '../../src/loop/component.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { type Logger, silentLogger } from '../../src/observe/index.ts'
@@ -31,6 +37,17 @@ export async function runControllers(
   const manager = new ControllerManager({ name: 'test', caches, controllers, metrics, log })
   await manager.start({ signal: AbortSignal.timeout(10_000) })
   return { [Symbol.asyncDispose]: () => manager.stop({ signal: AbortSignal.timeout(2_000) }) }
+}
+
+/** The controllers of everything that runs pods. */
+export function workloadControllers(kit: ControllerKit): readonly Component[] {
+  const create = [
+    createReplicaSetController,
+    createDeploymentController,
+    createStatefulSetController,
+    createDaemonSetController,
+  ]
+  return create.map((each) => each(kit))
 }
 
 /** A node that runs every pod at once: each becomes ready, whether bound or not. */

@@ -73,7 +73,7 @@ export type FieldPath = readonly string[]
 export interface ScalePaths {
   readonly specReplicas: FieldPath
   readonly statusReplicas: FieldPath
-  /** The selector as one text. */
+  /** The selector as one text; of a built-in kind the selector itself. */
   readonly labelSelector?: FieldPath
 }
 

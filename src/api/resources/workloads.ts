@@ -31,9 +31,20 @@ const common = {
   strategy: selectedPods,
 } as const
 
+/** DaemonSets alone have no size to set. */
+const scalable = {
+  subresources: ['status', 'scale'],
+  scale: {
+    specReplicas: ['spec', 'replicas'],
+    statusReplicas: ['status', 'replicas'],
+    labelSelector: ['spec', 'selector'],
+  },
+} as const
+
 function deployments(): Resource {
   return defineKind({
     ...common,
+    ...scalable,
     kind: 'Deployment',
     plural: 'deployments',
     shortNames: ['deploy'],
@@ -55,6 +66,7 @@ function deployments(): Resource {
 function replicaSets(): Resource {
   return defineKind({
     ...common,
+    ...scalable,
     kind: 'ReplicaSet',
     plural: 'replicasets',
     shortNames: ['rs'],
@@ -71,6 +83,7 @@ function replicaSets(): Resource {
 function statefulSets(): Resource {
   return defineKind({
     ...common,
+    ...scalable,
     kind: 'StatefulSet',
     plural: 'statefulsets',
     shortNames: ['sts'],

@@ -3,6 +3,7 @@ import { type ApiDocument, isJsonObject, textAt, valueAt, withMetadata } from '.
 import { parseStored, withRevision } from '../encode/stored-text.ts'
 import { numberOf } from '../exact-json.ts'
 import { storeKey } from '../resources/keys.ts'
+import { formatLabelSelector } from '../resources/label-selector.ts'
 import type { FieldPath, ScalePaths } from '../resources/resource.ts'
 import { invalidField } from '../schema/field-error.ts'
 import { badRequest, internalError, invalid, notFound, unknownPath } from '../status.ts'
@@ -55,7 +56,7 @@ function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = document.metadata
   const replicas = numberOf(valueAt(document, ...specReplicas))
   if (replicas === undefined) throw internalError(`the spec replicas field ".${specReplicas.join('.')}" does not exist`)
-  const selector = labelSelector === undefined ? undefined : readSelector(document, labelSelector)
+  const selector = labelSelector === undefined ? undefined : readSelector(target, document, labelSelector)
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
@@ -68,9 +69,10 @@ function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
   }
 }
 
-/** The text as it stands; clients fail on anything else (spec 2.4). */
-function readSelector(document: ApiDocument, path: FieldPath): string | undefined {
+/** As one text: that of a custom resource must be one already, built-in kinds have their selector in parts (spec 2.4). */
+function readSelector({ resource }: ItemTarget, document: ApiDocument, path: FieldPath): string | undefined {
   const value = valueAt(document, ...path)
+  if (resource.isCustom !== true && isJsonObject(value)) return formatLabelSelector(value)
   if (value === undefined || typeof value === 'string') return value
   throw internalError(`the label selector field ".${path.join('.')}" must be a string`)
 }

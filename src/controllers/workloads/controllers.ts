@@ -14,11 +14,6 @@ import { planReplicaSet } from './replica-set/plan.ts'
 import { planStatefulSet } from './stateful-set/plan.ts'
 import { controllerRevisionType, daemonSetType, deploymentType, replicaSetType, statefulSetType } from './types.ts'
 
-/** The controllers of Deployments, ReplicaSets, StatefulSets and DaemonSets. */
-export function createWorkloadControllers(kit: ControllerKit): readonly Component[] {
-  return [deployments(kit), replicaSets(kit), statefulSets(kit), daemonSets(kit)]
-}
-
 const written = [podType, replicaSetType, deploymentType, statefulSetType, daemonSetType, controllerRevisionType].map(
   (type) => noted<CachedObject>(type),
 )
@@ -49,7 +44,7 @@ function workload<T extends CachedObject>({ client, caches, metrics, log }: Cont
   })
 }
 
-function replicaSets(kit: ControllerKit): Component {
+export function createReplicaSetController(kit: ControllerKit): Component {
   const pods = kit.caches.of(podType)
   const podsByNamespace = indexByNamespace(pods)
   const sets = indexByNamespace(kit.caches.of(replicaSetType))
@@ -63,7 +58,7 @@ function replicaSets(kit: ControllerKit): Component {
   })
 }
 
-function deployments(kit: ControllerKit): Component {
+export function createDeploymentController(kit: ControllerKit): Component {
   const sets = kit.caches.of(replicaSetType)
   const setsByNamespace = indexByNamespace(sets)
   const pods = kit.caches.of(podType)
@@ -88,7 +83,7 @@ function deployments(kit: ControllerKit): Component {
   })
 }
 
-function statefulSets(kit: ControllerKit): Component {
+export function createStatefulSetController(kit: ControllerKit): Component {
   const pods = kit.caches.of(podType)
   const podsByNamespace = indexByNamespace(pods)
   const revisions = indexByNamespace(kit.caches.of(controllerRevisionType))
@@ -109,7 +104,7 @@ function statefulSets(kit: ControllerKit): Component {
   })
 }
 
-function daemonSets(kit: ControllerKit): Component {
+export function createDaemonSetController(kit: ControllerKit): Component {
   const pods = kit.caches.of(podType)
   const podsByNamespace = indexByNamespace(pods)
   const nodes = kit.caches.of(nodeType)

@@ -23,7 +23,7 @@ for (const [key, spec] of options) {
 
 test('Without any source the options are their defaults.', () => {
   assert.deepEqual(loadOptions(optionGroups, {}).values, {
-    app: { config: undefined, dataDir: '/var/lib/platnet', components: ['api', 'controllers', 'proxy'] },
+    app: { config: undefined, dataDir: '/var/lib/platnet', components: ['api', 'controllers', 'scheduler', 'proxy'] },
     api: {
       dialect: 'platform',
       platformDomain: 'platform.internal',
@@ -35,8 +35,18 @@ test('Without any source the options are their defaults.', () => {
       authorizationMode: 'RBAC',
     },
     controllers: {
-      controllers: ['endpoints', 'endpointslice', 'endpointslice-mirroring'],
+      controllers: [
+        'endpoints',
+        'endpointslice',
+        'endpointslice-mirroring',
+        'replicaset',
+        'deployment',
+        'statefulset',
+        'daemonset',
+        'garbage-collector',
+      ],
       controllerManagerPort: 8080,
+      schedulerPort: 8081,
       leaderElect: true,
     },
     node: {

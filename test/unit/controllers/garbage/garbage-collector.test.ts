@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { GarbageCollector } from '../../../../src/controllers/garbage/garbage-collector.ts'
-import { createWorkloadControllers } from '../../../../src/controllers/workloads/controllers.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
-import { hollowNode, runControllers } from '../../../helpers/controller-lab.ts'
+import { hollowNode, runControllers, workloadControllers } from '../../../helpers/controller-lab.ts'
 import { FlakyClient } from '../../../helpers/flaky-client.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
@@ -17,7 +16,7 @@ describe('the garbage collector, while every third write of it fails', () => {
     server = await startTestServer()
     running = await runControllers(
       server,
-      (kit) => [...createWorkloadControllers(kit), hollowNode(kit), new GarbageCollector(kit)],
+      (kit) => [...workloadControllers(kit), hollowNode(kit), new GarbageCollector(kit)],
       { client: new FlakyClient(server) },
     )
   })
