@@ -51,6 +51,7 @@ export class ApiServer implements Component {
   readonly #watches: WatchHub
   readonly #access: Access
   readonly #customResources: CustomResources
+  readonly #ready = Promise.withResolvers<void>()
   readonly #listener: ReturnType<typeof httpsListener>
 
   constructor(options: ApiServerOptions) {
@@ -60,7 +61,7 @@ export class ApiServer implements Component {
     this.#access = createAccess(options)
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
     this.#customResources = createCustomResources(options, this.#context)
-    this.#listener = createListener(options, this.#context, this.#watches, this.#access)
+    this.#listener = createListener(options, this.#createHandler(), this.#ready.promise)
   }
 
   /** The port it listens on, 0 while it does not. */
@@ -68,13 +69,17 @@ export class ApiServer implements Component {
     return this.#listener.port ?? 0
   }
 
-  /** Knows who may do what before it listens; the first objects come last, because the kubernetes Service names the port. */
+  /**
+   * Knows who may do what before it listens. The first objects come last, because the kubernetes Service names the port; requests that
+   * come before them wait.
+   */
   async start(): Promise<void> {
     for (const authorizer of this.#access.authorizers) await authorizer.start()
     await ensureBootstrapRoles(this.#context, this.#options.dialect)
     await this.#customResources.start()
     await this.#listener.start()
     await createFirstObjects(this.#context, { ...this.#options, securePort: this.port })
+    this.#ready.resolve()
   }
 
   /** Ends watches, lets requests in flight finish, and cuts what is left at the deadline. */
@@ -93,6 +98,21 @@ export class ApiServer implements Component {
   /** Connections made from now on see this certificate and these client CAs. */
   replaceTls(tls: TlsMaterial): void {
     this.#listener.replaceTls(tls)
+  }
+
+  #createHandler(): RequestHandler {
+    const { components, metrics, log } = this.#options
+    const { authenticateToken, authorizers, roles } = this.#access
+    return new RequestHandler({
+      context: this.#context,
+      authenticate: createAuthenticator(authenticateToken),
+      authorizers,
+      roles,
+      watches: this.#watches,
+      components,
+      metrics,
+      log,
+    })
   }
 }
 
@@ -125,25 +145,14 @@ function createCustomResources({ dialect, log }: ApiServerOptions, context: Verb
   return new CustomResources({ context, dialect, backoff, log: log.child('custom') })
 }
 
-function createListener(options: ApiServerOptions, context: VerbContext, watches: WatchHub, access: Access) {
-  const { tls, bindAddress, port, components, metrics, log } = options
-  const authenticate = createAuthenticator(access.authenticateToken)
-  const handler = new RequestHandler({
-    context,
-    authenticate,
-    authorizers: access.authorizers,
-    roles: access.roles,
-    watches,
-    components,
-    metrics,
-    log,
-  })
+function createListener(options: ApiServerOptions, handler: RequestHandler, ready: Promise<void>) {
+  const { tls, bindAddress, port, log } = options
   return httpsListener({
     name: 'api-server',
     address: bindAddress,
     port,
     tls,
     log,
-    handler: (request, response) => void handler.handle(request, response),
+    handler: (request, response) => void ready.then(() => handler.handle(request, response)),
   })
 }

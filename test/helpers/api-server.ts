@@ -53,6 +53,8 @@ export interface TestServerOptions {
   /** Instead of one in memory, with certificates for it; closed with the server. */
   readonly store?: Store
   readonly tls?: TlsMaterial
+  /** Absent: a free one. */
+  readonly port?: number
   readonly tokens?: readonly StaticToken[]
   readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
 }
@@ -80,7 +82,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     tls: options.tls ?? { certificate: certPem, key: keyPem, clientCa: authority.certPem },
     bindAddress,
     advertiseAddress: options.advertiseAddress,
-    port: 0,
+    port: options.port ?? 0,
     staticTokens: [
       { token: testToken, user: { name: 'tester', groups: ['system:masters'] } },
       ...(options.tokens ?? []),

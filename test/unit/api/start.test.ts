@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openMemoryStore, type Store } from '../../../src/api/store/index.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
+import { startTestServer, testToken } from '../../helpers/api-server.ts'
+import { paths } from '../../helpers/manifests.ts'
+
+test('who comes the moment the port opens finds the first objects', async () => {
+  const store = openMemoryStore({ log: silentLogger })
+  slowDown(store, '/registry/namespaces/')
+  const port = await findFreePort()
+  const starting = startTestServer({ store, port })
+  const code = await postWhenOpen(port, { metadata: { name: 'eager' }, spec: { ports: [{ port: 80 }] } })
+  await using _server = await starting
+  assert.equal(code, 201)
+})
+
+/** Each write under the prefix takes long enough for a client to come in between. */
+function slowDown(store: Store, prefix: string): void {
+  const commit: Store['commit'] = store.commit.bind(store)
+  const slowCommit: Store['commit'] = async (writes) => {
+    if (writes.some(({ key }) => key.startsWith(prefix))) await sleep(50)
+    return commit(writes)
+  }
+  Object.assign(store, { commit: slowCommit })
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  assert.ok(typeof address === 'object' && address !== null)
+  return address.port
+}
+
+async function postWhenOpen(port: number, service: unknown): Promise<number | undefined> {
+  for (let attempt = 0; attempt < 2_000; attempt++) {
+    try {
+      return await post(port, JSON.stringify(service))
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED')) throw error
+      await sleep(2)
+    }
+  }
+  throw new Error('the port never opened')
+}
+
+function post(port: number, body: string): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${testToken}`, 'content-type': 'application/json' }
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path: paths.services, method: 'POST', rejectUnauthorized: false, headers })
+      .on('response', (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end(body)
+  })
+}
