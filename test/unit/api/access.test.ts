@@ -196,6 +196,7 @@ describe('discovery', () => {
       'nodes',
       'nodes/status',
       'pods',
+      'pods/binding',
       'pods/status',
       'secrets',
       'serviceaccounts',
