@@ -10,7 +10,9 @@ export async function createPlatnetTarget(folder: string): Promise<BenchTarget> 
     name: 'platnet',
     start: () => server.start(),
     residentMiB: () => residentMiB(server.pid),
-    stop: () => server.stop('SIGTERM'),
+    stop: async () => {
+      await server.stop('SIGTERM')
+    },
     remove: () => rmSync(dataDir, { recursive: true, force: true }),
   }
 }

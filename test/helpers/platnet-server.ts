@@ -21,12 +21,20 @@ export class PlatnetServer {
   readonly dataDir: string
   readonly #port: number
   readonly #environment: NodeJS.ProcessEnv
+  readonly #flags: readonly string[]
   #child: ChildProcess | undefined
 
-  constructor(dataDir: string, port: number, environment: NodeJS.ProcessEnv = {}) {
+  /** The API core alone where `flags` do not say otherwise: the managers' ports are for one server of this machine. */
+  constructor(
+    dataDir: string,
+    port: number,
+    environment: NodeJS.ProcessEnv = {},
+    flags: readonly string[] = ['--components=api'],
+  ) {
     this.dataDir = dataDir
     this.#port = port
     this.#environment = environment
+    this.#flags = flags
   }
 
   get pid(): number {
@@ -37,7 +45,7 @@ export class PlatnetServer {
   async start(): Promise<AdminAccess> {
     const main = join(import.meta.dirname, '../../src/main.ts')
     const flags = ['--data-dir', this.dataDir, '--bind-address', '127.0.0.1', '--secure-port', String(this.#port)]
-    const child = spawn(process.execPath, [main, 'server', ...flags, '--log-level', 'warn'], {
+    const child = spawn(process.execPath, [main, 'server', ...flags, ...this.#flags, '--log-level', 'warn'], {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...process.env, ...this.#environment },
     })
@@ -51,12 +59,13 @@ export class PlatnetServer {
     }
   }
 
-  /** SIGKILL, or SIGTERM when it may end in its own way. */
-  async stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  /** SIGKILL, or SIGTERM when it may end in its own way. The exit code, where it has one. */
+  async stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null
     child.kill(signal)
     await once(child, 'exit')
+    return child.exitCode
   }
 }
 

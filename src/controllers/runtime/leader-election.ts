@@ -53,7 +53,7 @@ export class LeaderElection implements Component {
     this.#stopping.abort()
     await this.#loop
     if (!this.#isLeader) return
-    this.#lose('stopping')
+    this.#stepDown()
     await this.#release(signal).catch((error) => this.#options.log.info('the lease could not be given back', { error }))
   }
 
@@ -133,10 +133,14 @@ export class LeaderElection implements Component {
   }
 
   #lose(because: string): void {
+    if (this.#isLeader) this.#options.log.warn('no longer leading', { because })
+    this.#stepDown()
+  }
+
+  #stepDown(): void {
     clearTimeout(this.#giveUp)
     if (!this.#isLeader) return
     this.#isLeader = false
-    this.#options.log.warn('no longer leading', { because })
     this.#options.onStopped()
   }
 

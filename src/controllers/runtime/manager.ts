@@ -77,11 +77,23 @@ export class ControllerManager implements Component {
   }
 
   #stopControllers(signal: AbortSignal): void {
-    const { controllers, metrics, name } = this.#options
+    const { metrics, name } = this.#options
     metrics.setLeader(name, false)
-    const stopAll = () => Promise.all(controllers.map((controller) => controller.stop({ signal }))).then(() => {})
     // Work in progress ends now; the second call is for controllers whose start was still under way.
-    const stopping = stopAll()
-    this.#turn = this.#turn.then(() => stopping).then(stopAll)
+    const stopping = this.#stopAll(signal)
+    this.#turn = this.#turn.then(() => stopping).then(() => this.#stopAll(signal))
+  }
+
+  /** A controller that did not end in time is left behind: its work has been told to end. */
+  async #stopAll(signal: AbortSignal): Promise<void> {
+    const { controllers, log } = this.#options
+    const stops = controllers.map(async (controller) => {
+      try {
+        await controller.stop({ signal })
+      } catch (error) {
+        log.debug('a controller did not end in time', { controller: controller.name, error })
+      }
+    })
+    await Promise.all(stops)
   }
 }

@@ -8,11 +8,12 @@ import { ApiLeaseLock, type LeaseLock } from '../../../../src/controllers/runtim
 import { ControllerManager } from '../../../../src/controllers/runtime/manager.ts'
 import { ownerUids } from '../../../../src/controllers/runtime/object-index.ts'
 import { keyOf, metadataSchema, resourceType, splitKey } from '../../../../src/controllers/runtime/resource-type.ts'
+import type { Component } from '../../../../src/loop/component.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { startTestServer } from '../../../helpers/api-server.ts'
 import { clientOfServer, freshControllerMetrics } from '../../../helpers/controllers.ts'
-import { until } from '../../../helpers/until.ts'
+import { until, untilAsync } from '../../../helpers/until.ts'
 
 const forever = { signal: new AbortController().signal }
 const configMaps = resourceType(
@@ -147,4 +148,30 @@ describe('two managers with one lease', () => {
     assert.equal(lease.body.spec.leaseTransitions, 1)
     await two.manager.stop(forever)
   })
+})
+
+test('a controller that cannot end in time does not keep the manager from stopping', async () => {
+  await using server = await startTestServer()
+  const lock = new ApiLeaseLock(clientOfServer(server), createDialect('kubernetes'), {
+    namespace: 'kube-system',
+    name: 'x',
+  })
+  const stubborn: Component = {
+    name: 'stubborn',
+    start: async () => {},
+    stop: async ({ signal }) => signal.throwIfAborted(),
+    health: () => ({ level: 'ok', message: '', sinceMs: 0 }),
+  }
+  const manager = new ControllerManager({
+    name: 'stubborn-manager',
+    caches: new Caches({ client: clientOfServer(server), log: silentLogger }),
+    controllers: [stubborn],
+    election: { lock, identity: 'one' },
+    metrics: freshControllerMetrics(),
+    log: silentLogger,
+  })
+  await manager.start(forever)
+  await untilAsync('it leads', async () => (await lock.read(forever.signal))?.spec.holderIdentity === 'one')
+  await manager.stop(forever)
+  assert.equal((await lock.read(forever.signal))?.spec.holderIdentity, '')
 })

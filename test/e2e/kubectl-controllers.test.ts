@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { httpGet } from '../helpers/http-get.ts'
+import { missingKubectl } from '../helpers/kubectl.ts'
+import { findFreePort, PlatnetServer } from '../helpers/platnet-server.ts'
+import { untilAsync } from '../helpers/until.ts'
+
+const execute = promisify(execFile)
+
+const node = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'east' } },
+}
+const deployment = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'shop' },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: 'shop' } },
+    template: {
+      metadata: { labels: { app: 'shop' } },
+      spec: { containers: [{ name: 'main', image: 'shop', ports: [{ name: 'http', containerPort: 8080 }] }] },
+    },
+  },
+}
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'shop' },
+  spec: { selector: { app: 'shop' }, ports: [{ name: 'http', port: 80, targetPort: 'http' }] },
+}
+
+describe('platnet server with all its parts, from a manifest to endpoints', { skip: missingKubectl() }, () => {
+  let server: PlatnetServer
+  let ports: readonly number[]
+
+  const kubectl = async (...args: string[]) => {
+    const kubeconfig = join(server.dataDir, 'admin.kubeconfig')
+    return (await execute('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 30_000 })).stdout
+  }
+  const apply = async (object: object) => {
+    const call = execute('kubectl', ['--kubeconfig', join(server.dataDir, 'admin.kubeconfig'), 'apply', '-f', '-'])
+    call.child.stdin?.end(JSON.stringify(object))
+    await call
+  }
+  const patchStatus = (name: string, status: object) =>
+    kubectl('patch', name, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }))
+
+  before(async () => {
+    ports = await Promise.all([findFreePort(), findFreePort(), findFreePort()])
+    const [api = 0, controllers, scheduler] = ports
+    const flags = ['--dialect=kubernetes', `--controller-manager-port=${controllers}`, `--scheduler-port=${scheduler}`]
+    server = new PlatnetServer(mkdtempSync(join(tmpdir(), 'plt-test-')), api, {}, flags)
+    await server.start()
+  })
+  after(async () => {
+    assert.equal(await server.stop('SIGTERM'), 0)
+    rmSync(server.dataDir, { recursive: true })
+  })
+
+  test('pods of a Deployment get a node, their Service slices and Endpoints, each with what belongs there', async () => {
+    await apply(node)
+    await patchStatus('node/n1', { allocatable: { cpu: '4', memory: '8Gi', pods: '110' } })
+    await apply(service)
+    await apply(deployment)
+    const podsOnNode = async () =>
+      (
+        await kubectl('get', 'pods', '-o', 'jsonpath={range .items[?(@.spec.nodeName=="n1")]}{.metadata.name} {end}')
+      ).trim()
+    await untilAsync('both pods have a node', async () => (await podsOnNode()).split(' ').length === 2, 20_000)
+    for (const [index, pod] of (await podsOnNode()).split(' ').entries()) {
+      const conditions = [{ type: 'Ready', status: 'True' }]
+      await patchStatus(`pod/${pod}`, { phase: 'Running', podIP: `10.244.0.${index + 1}`, conditions })
+    }
+    const select = ['-l', 'kubernetes.io/service-name=shop']
+    const slices = async () => JSON.parse(await kubectl('get', 'endpointslices', ...select, '-o', 'json')).items
+    await untilAsync('both are in a slice', async () => (await slices())[0]?.endpoints?.length === 2, 20_000)
+    const [slice, ...others] = await slices()
+    assert.equal(others.length, 0)
+    assert.deepEqual(slice.ports, [{ name: 'http', port: 8080, protocol: 'TCP' }])
+    for (const endpoint of slice.endpoints) {
+      assert.deepEqual(endpoint.conditions, { ready: true, serving: true, terminating: false })
+      assert.deepEqual([endpoint.nodeName, endpoint.zone], ['n1', 'east'])
+    }
+    const addresses = await kubectl('get', 'endpoints', 'shop', '-o', 'jsonpath={.subsets[0].addresses[*].ip}')
+    assert.equal(addresses, '10.244.0.1 10.244.0.2')
+  })
+
+  test('both managers hold their lease and tell how they are on ports of their own', async () => {
+    const [, ...managers] = ports
+    for (const port of managers) {
+      const [health, metrics] = await Promise.all(
+        ['/healthz', '/metrics'].map((path) => httpGet({ host: '127.0.0.1', port, path })),
+      )
+      assert.equal(health?.status, 200)
+      assert.match(metrics?.body ?? '', /workqueue_depth\{name="endpointslice"\}/)
+    }
+    const leases = await kubectl('get', 'leases', '-n', 'kube-system', '-o', 'jsonpath={.items[*].metadata.name}')
+    assert.equal(leases, 'kube-controller-manager kube-scheduler')
+  })
+})
