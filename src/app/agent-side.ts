@@ -2,10 +2,12 @@ import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '.
 import { ConfigError, configzDocument } from '../config/index.ts'
 import { runProgram } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
+import type { Dialect } from '../model/dialect.ts'
 import { ipFamily, unspecifiedIpv4 } from '../model/ip.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import { createControlSocket } from '../node/control/index.ts'
 import { createProxyMetrics, ProxyPlane, type ProxySettings } from '../node/proxy/index.ts'
+import { NodeRegistration } from '../node/registration/index.ts'
 import { detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
 import { AppliedRevisions, createStateSources, LiveNodeState } from '../node/state/index.ts'
 import { ensureToken } from '../pki/index.ts'
@@ -14,6 +16,7 @@ import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
+import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
 
 /** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
@@ -27,7 +30,10 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
   const sourceLog = log.child('client')
   const connection = new ClusterConnection({
     client,
-    createSources: (dialect) => createStateSources({ client, dialect, state, log: sourceLog }),
+    createSources: (dialect) => [
+      ...createStateSources({ client, dialect, state, log: sourceLog }),
+      ...composeRegistration(context, client, dialect),
+    ],
     log,
   })
   const proxy = values.app.components.includes('proxy') ? await composeProxy(context, state, applied) : undefined
@@ -46,6 +52,14 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
     log: log.child('control'),
   })
   return [await composeEndpoints(context, access, working), control, ...working]
+}
+
+function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): readonly Component[] {
+  const { app, node } = context.options.values
+  if (!app.components.includes('registration')) return []
+  const facts = findNodeFacts(findNodeName(node.nodeName), node.nodeIp)
+  const log = context.logging.logger('platform_kubelet').child('registration')
+  return [new NodeRegistration({ client, dialect, facts, log })]
 }
 
 async function findAccess(node: AppContext['options']['values']['node']): Promise<ClusterAccess> {

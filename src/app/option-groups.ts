@@ -7,7 +7,7 @@ import { declareAppOptions } from './options.ts'
 /** What each command can run; `run` has the parts of both others. */
 export const partsOf = {
   server: ['api', 'controllers', 'scheduler'],
-  agent: ['proxy'],
+  agent: ['proxy', 'registration'],
 } as const satisfies Record<string, readonly string[]>
 
 /** Every option of the program, by owner. */

@@ -23,7 +23,11 @@ for (const [key, spec] of options) {
 
 test('Without any source the options are their defaults.', () => {
   assert.deepEqual(loadOptions(optionGroups, {}).values, {
-    app: { config: undefined, dataDir: '/var/lib/platnet', components: ['api', 'controllers', 'scheduler', 'proxy'] },
+    app: {
+      config: undefined,
+      dataDir: '/var/lib/platnet',
+      components: ['api', 'controllers', 'scheduler', 'proxy', 'registration'],
+    },
     api: {
       dialect: 'platform',
       platformDomain: 'platform.internal',

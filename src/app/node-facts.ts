@@ -1,0 +1,19 @@
+import { arch, cpus, release, totalmem } from 'node:os'
+import { type Ip, unspecifiedIpv4 } from '../model/ip.ts'
+import type { NodeFacts } from '../node/registration/index.ts'
+import { findAdvertiseAddress } from './advertise-address.ts'
+
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64' }
+
+/** What this machine tells of itself as a node. */
+export function findNodeFacts(name: string, wantedAddress: Ip | undefined): NodeFacts {
+  const address = wantedAddress ?? findAdvertiseAddress(unspecifiedIpv4)
+  return {
+    name,
+    addresses: address === undefined ? [] : [address],
+    architecture: architectures[arch()] ?? arch(),
+    kernelVersion: release(),
+    cpus: cpus().length,
+    memoryBytes: totalmem(),
+  }
+}

@@ -1,0 +1,2 @@
+export type { NodeFacts } from './plan.ts'
+export { NodeRegistration } from './registration.ts'

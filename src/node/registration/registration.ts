@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { type ApiClient, ApiError } from '../../client/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { Periodic } from '../../loop/periodic.ts'
+import type { ApiObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Logger } from '../../observe/index.ts'
+import { leaseSpec, type NodeFacts, nodeLabels, nodeObject, nodeStatus } from './plan.ts'
+
+const renewalIntervalMs = 10_000
+/** Readiness that did not change is said again this often; the lease says the rest. */
+const statusIntervalMs = 5 * 60_000
+
+const nodeSchema = z.object({
+  metadata: z.object({ labels: z.record(z.string(), z.string()).optional() }),
+  status: z
+    .object({
+      conditions: z
+        .array(z.looseObject({ type: z.string(), status: z.string(), lastTransitionTime: z.string().nullish() }))
+        .optional(),
+    })
+    .optional(),
+})
+
+export interface RegistrationOptions {
+  readonly client: ApiClient
+  readonly dialect: Dialect
+  readonly facts: NodeFacts
+  readonly log: Logger
+}
+
+/** Keeps this node known to the cluster: its Node object, its readiness, and a Lease renewed every 10 s. */
+export class NodeRegistration implements Component {
+  readonly name = 'registration'
+  readonly #options: RegistrationOptions
+  readonly #renewal: Periodic
+  #statusWrittenMs = Number.NEGATIVE_INFINITY
+  #health: Health = { level: 'ok', message: '', sinceMs: 0 }
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options
+    this.#renewal = new Periodic(({ signal }) => this.#renew(signal), {
+      intervalMs: renewalIntervalMs,
+      firstAfterMs: 0,
+      onError: (error) => this.#reportTrouble(error),
+    })
+  }
+
+  async start(): Promise<void> {
+    this.#renewal.start()
+  }
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#renewal.stop(scope)
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    await this.#renewLease(signal)
+    await this.#keepNode(signal)
+    if (this.#health.level !== 'ok') this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
+  }
+
+  async #keepNode(signal: AbortSignal): Promise<void> {
+    const { client, dialect, facts, log } = this.#options
+    const found = await orAbsent(client.get(this.#node, { signal }))
+    if (found === undefined) {
+      await client.create({ resource: nodes }, nodeObject(facts, dialect), { signal })
+      log.info('this node is registered', { node: facts.name })
+    }
+    const node = nodeSchema.parse(found ?? nodeObject(facts, dialect))
+    const labels = nodeLabels(facts, dialect)
+    const isLabelled = Object.entries(labels).every(([key, value]) => node.metadata.labels?.[key] === value)
+    if (!isLabelled) await client.patch(this.#node, { kind: 'merge', patch: { metadata: { labels } } }, { signal })
+    await this.#tellStatus(node.status?.conditions ?? [], signal)
+  }
+
+  /** Conditions that others keep stay as they are. */
+  async #tellStatus(conditions: readonly Condition[], signal: AbortSignal): Promise<void> {
+    const ready = conditions.find(({ type }) => type === 'Ready')
+    const isReady = ready?.status === 'True'
+    if (isReady && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
+    const now = `${new Date().toISOString().slice(0, 19)}Z`
+    const readySince = isReady ? (ready?.lastTransitionTime ?? now) : now
+    const own = nodeStatus(this.#options.facts, { now, readySince })
+    const others = conditions.filter(({ type }) => type !== 'Ready')
+    const patch = { status: { ...own, conditions: [...others, ...own.conditions] } }
+    await this.#options.client.patch({ ...this.#node, subresource: 'status' }, { kind: 'merge', patch }, { signal })
+    this.#statusWrittenMs = performance.now()
+  }
+
+  async #renewLease(signal: AbortSignal): Promise<void> {
+    const { client, dialect, facts } = this.#options
+    const resource = { group: dialect.groups.coordination, version: 'v1', resource: 'leases' }
+    const collection = { resource, namespace: leaseNamespace }
+    const spec = leaseSpec(facts.name, new Date().toISOString().replace('Z', '000Z'))
+    const patch = { kind: 'merge', patch: { spec } } as const
+    const renewed = await orAbsent(client.patch({ ...collection, name: facts.name }, patch, { signal }))
+    if (renewed !== undefined) return
+    const metadata = { name: facts.name, namespace: leaseNamespace }
+    const apiVersion = `${resource.group}/${resource.version}`
+    await client.create(collection, { apiVersion, kind: 'Lease', metadata, spec }, { signal })
+  }
+
+  #reportTrouble(error: unknown): void {
+    const message = describeError(error)
+    if (message !== this.#health.message) this.#options.log.warn('this node could not report itself', { error })
+    this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+  }
+
+  get #node() {
+    return { resource: nodes, name: this.#options.facts.name }
+  }
+}
+
+type Condition = NonNullable<NonNullable<z.output<typeof nodeSchema>['status']>['conditions']>[number]
+
+const nodes = { group: '', version: 'v1', resource: 'nodes' }
+const leaseNamespace = 'kube-node-lease'
+
+async function orAbsent(request: Promise<ApiObject>): Promise<ApiObject | undefined> {
+  try {
+    return await request
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not-found') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createDialect } from '../../../../src/model/dialect.ts'
+import { parseIp } from '../../../../src/model/ip.ts'
+import { NodeRegistration } from '../../../../src/node/registration/index.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+import { startTestServer } from '../../../helpers/api-server.ts'
+import { clientOfServer } from '../../../helpers/controllers.ts'
+import { untilAsync } from '../../../helpers/until.ts'
+
+test('a node registers itself, keeps what others wrote on it and comes back after it was lost', async () => {
+  await using server = await startTestServer()
+  const address = parseIp('192.0.2.7')
+  assert.ok(address)
+  const machine = { architecture: 'amd64', kernelVersion: '6.1', cpus: 2, memoryBytes: 4 * 1024 ** 3 }
+  const facts = { name: 'n1', addresses: [address], ...machine }
+  const start = async () => {
+    const dialect = createDialect('kubernetes')
+    const registration = new NodeRegistration({ client: clientOfServer(server), dialect, facts, log: silentLogger })
+    await registration.start()
+    return registration
+  }
+  const node = async () => (await server.call('GET', '/api/v1/nodes/n1')).body
+  const ready = async () =>
+    (await node()).status?.conditions?.find(({ type }: { type: string }) => type === 'Ready')?.status
+  const first = await start()
+  await untilAsync('the node is ready', async () => (await ready()) === 'True')
+  const { metadata, status } = await node()
+  assert.equal(metadata.labels['kubernetes.io/hostname'], 'n1')
+  assert.deepEqual(status.addresses[0], { type: 'InternalIP', address: '192.0.2.7' })
+  assert.equal(status.allocatable.memory, '4194304Ki')
+  const lease = await server.call('GET', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1')
+  assert.equal(lease.body.spec.holderIdentity, 'n1')
+  assert.equal(lease.body.spec.leaseDurationSeconds, 40)
+  await first.stop({ signal: AbortSignal.timeout(1_000) })
+
+  const headers = { 'content-type': 'application/merge-patch+json' }
+  const unknown = { type: 'Ready', status: 'Unknown' }
+  const other = { type: 'DiskPressure', status: 'False' }
+  await server.call('PATCH', '/api/v1/nodes/n1/status', { headers, body: { status: { conditions: [unknown, other] } } })
+  await server.call('PATCH', '/api/v1/nodes/n1', { headers, body: { metadata: { labels: { rack: '7' } } } })
+  const second = await start()
+  await untilAsync('the node is ready again', async () => (await ready()) === 'True')
+  assert.equal((await node()).metadata.labels.rack, '7')
+  assert.ok((await node()).status.conditions.some(({ type }: { type: string }) => type === 'DiskPressure'))
+  await second.stop({ signal: AbortSignal.timeout(1_000) })
+})
