@@ -1,3 +1,2 @@
-export type { StaticToken } from './access/authenticate.ts'
 export { readTokenFile } from './access/token-file.ts'
 export { createApiServer } from './server.ts'

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { cidrBlock, declareOptions, dnsName, filePath, ipAddress, portNumber, portRange } from '../config/index.ts'
+import {
+  cidrBlock,
+  declareOptions,
+  dnsName,
+  filePath,
+  httpUrl,
+  ipAddress,
+  portNumber,
+  portRange,
+} from '../config/index.ts'
 
 const commands = ['run', 'server'] as const
 
@@ -59,6 +68,14 @@ export const apiOptions = declareOptions({
     commands,
     description: 'A file of bearer tokens: token,user,uid,"groups" a line',
     example: '/etc/platnet/tokens.csv',
+  },
+  serviceAccountIssuer: {
+    schema: httpUrl,
+    flag: '--service-account-issuer <url>',
+    default: 'https://kubernetes.default.svc.cluster.local',
+    reload: 'restart',
+    commands,
+    description: 'Who the tokens of service accounts say they are from, and whom they are for when nothing is asked',
   },
   authorizationMode: {
     schema: z.enum(['RBAC', 'AlwaysAllow'], { error: 'expected RBAC or AlwaysAllow' }),

@@ -16,6 +16,7 @@ import { checkBodyFields, type FieldCheck } from './verbs/field-validation.ts'
 import { getObject } from './verbs/get.ts'
 import { listObjects } from './verbs/list.ts'
 import { applyPatch, patchObject } from './verbs/patch.ts'
+import { requestToken } from './verbs/request-token.ts'
 import { getScale, writeScale } from './verbs/scale.ts'
 import { replaceObject } from './verbs/update.ts'
 import type { Answer, ItemTarget, Target, VerbContext } from './verbs/verb-context.ts'
@@ -32,6 +33,7 @@ export async function performVerb(
   if (target.subresource === 'scale') return performScale(context, verb, itemOf(target), request, query)
   if (target.subresource === 'binding')
     return bindPod(context, itemOf(target), (await readObject(request)).value, parseWriteOptions(query, request))
+  if (target.subresource === 'token') return requestToken(context, itemOf(target), (await readObject(request)).value)
   switch (verb) {
     case 'create':
       if (target.resource.review !== undefined)

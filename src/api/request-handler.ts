@@ -7,6 +7,7 @@ import { attributesOf } from './access/attributes.ts'
 import { type Authenticator, anonymous, type User } from './access/authenticate.ts'
 import { authorize } from './access/authorize.ts'
 import type { Authorizer } from './access/authorizer.ts'
+import { describeIssuer } from './access/describe-issuer.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import { parseListOptions } from './decode/query.ts'
 import { aggregatedContentType } from './discovery/aggregated.ts'
@@ -136,6 +137,8 @@ export class RequestHandler {
       }
       case 'metrics':
         return { httpCode: 200, ...(await metrics.text()) }
+      case 'token-issuer':
+        return describeIssuer(context.tokenIssuer, route.document)
       case 'version':
         return { httpCode: 200, body: JSON.stringify(versionInfo), contentType: 'application/json' }
       case 'discovery': {

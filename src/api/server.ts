@@ -5,7 +5,13 @@ import type { Dialect } from '../model/dialect.ts'
 import type { Cidr, Ip } from '../model/ip.ts'
 import type { Logger, Metrics } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
-import { createAuthenticator, type StaticToken, staticTokens, type TokenAuthenticator } from './access/authenticate.ts'
+import {
+  createAuthenticator,
+  firstToKnow,
+  type StaticToken,
+  staticTokens,
+  type TokenAuthenticator,
+} from './access/authenticate.ts'
 import { alwaysAllow } from './access/authorize.ts'
 import type { Authorizer } from './access/authorizer.ts'
 import { ensureBootstrapRoles } from './access/ensure-bootstrap-roles.ts'
@@ -13,6 +19,8 @@ import { NodeAuthorizer } from './access/node-authorizer.ts'
 import { RbacAuthorizer } from './access/rbac-authorizer.ts'
 import { reviewKinds } from './access/reviews.ts'
 import type { RoleIndex } from './access/role-index.ts'
+import { serviceAccountTokens } from './access/service-account-tokens.ts'
+import { createTokenIssuer } from './access/token-issuer.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { CustomResources } from './custom/custom-resources.ts'
 import { createFirstObjects } from './first-objects.ts'
@@ -35,6 +43,8 @@ export interface ApiServerOptions {
   /** 0 takes a free one. */
   readonly port: number
   readonly staticTokens: readonly StaticToken[]
+  /** Signs the tokens of service accounts: `iss`, and an ECDSA P-256 key in PEM. */
+  readonly serviceAccounts: { readonly issuer: string; readonly keyPem: string }
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** What `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly Component[]
@@ -58,7 +68,7 @@ export class ApiServer implements Component {
     this.#options = options
     this.#context = createContext(options)
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
-    this.#access = createAccess(options)
+    this.#access = createAccess(options, this.#context)
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
     this.#customResources = createCustomResources(options, this.#context)
     this.#listener = createListener(options, this.#createHandler(), this.#ready.promise)
@@ -120,10 +130,12 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return new ApiServer(options)
 }
 
-function createContext({ store, dialect, nodePortRange }: ApiServerOptions): VerbContext {
+function createContext({ store, dialect, nodePortRange, serviceAccounts }: ApiServerOptions): VerbContext {
   const clock = { now: () => new Date(), newUid: randomUUID }
   const registry = createRegistry({ store, dialect, nodePortRange, ...clock })
-  return { store, registry, ...clock, pickBelow: randomInt }
+  const { issuer, keyPem } = serviceAccounts
+  const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
+  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer }
 }
 
 /** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */
@@ -133,8 +145,10 @@ interface Access {
   readonly roles: RoleIndex | undefined
 }
 
-function createAccess({ authorizationMode, store, dialect, ...options }: ApiServerOptions): Access {
-  const authenticateToken = staticTokens(options.staticTokens)
+function createAccess(options: ApiServerOptions, { tokenIssuer, now }: VerbContext): Access {
+  const { authorizationMode, store, dialect } = options
+  const issued = serviceAccountTokens(tokenIssuer, store, now)
+  const authenticateToken = firstToKnow([staticTokens(options.staticTokens), issued])
   if (authorizationMode === 'AlwaysAllow') return { authenticateToken, authorizers: [alwaysAllow], roles: undefined }
   const rbac = new RbacAuthorizer(store)
   return { authenticateToken, authorizers: [new NodeAuthorizer(store, dialect), rbac], roles: rbac.index }

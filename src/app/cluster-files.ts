@@ -6,6 +6,7 @@ import {
   type ClusterCa,
   ensureCertificate,
   ensureClusterCa,
+  ensureSigningKey,
   issueCertificate,
   renderKubeconfig,
   writeSecretFile,
@@ -17,6 +18,7 @@ export function dataPaths(dataDir: string) {
   return {
     store: join(dataDir, 'state.db'),
     pki: join(dataDir, 'pki'),
+    serviceAccountKey: join(dataDir, 'pki', 'service-account.key'),
     adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
     agentKubeconfig: join(dataDir, 'agent.kubeconfig'),
     controllersKubeconfig: join(dataDir, 'controllers.kubeconfig'),
@@ -52,6 +54,14 @@ export async function ensureServerTls(identity: ServerIdentity): Promise<TlsMate
     days: certificateDays,
   })
   return { certificate: certPem, key: keyPem, clientCa: ca.certPem }
+}
+
+/** What signs the tokens of service accounts; the key is made at the first start. */
+export async function ensureServiceAccountSigner(
+  dataDir: string,
+  issuer: string,
+): Promise<{ readonly issuer: string; readonly keyPem: string }> {
+  return { issuer, keyPem: await ensureSigningKey(dataPaths(dataDir).serviceAccountKey) }
 }
 
 /** Kubeconfigs for the operator, for this machine's agent and for the controllers, all for the server at `port`, readable by their owner only. */

@@ -1,16 +1,24 @@
-import { createApiServer, readTokenFile, type StaticToken } from '../api/index.ts'
+import { createApiServer, readTokenFile } from '../api/index.ts'
 import { type CommitReport, HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
 import { createDialect } from '../model/dialect.ts'
 import type { Logger } from '../observe/index.ts'
-import type { TlsMaterial } from '../serve/index.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
-import { dataPaths, ensureServerTls, type ServerIdentity, writeKubeconfigs } from './cluster-files.ts'
+import {
+  dataPaths,
+  ensureServerTls,
+  ensureServiceAccountSigner,
+  type ServerIdentity,
+  writeKubeconfigs,
+} from './cluster-files.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
 
 const compactionIntervalMs = 60_000
+
+/** What the server finds or makes before it can serve. */
+type MadeAtStart = Pick<Parameters<typeof createApiServer>[0], 'store' | 'tls' | 'staticTokens' | 'serviceAccounts'>
 
 /** The API core with its store and certificates; usable once started, with kubeconfigs in the data directory. */
 export class ServerSide implements Component {
@@ -38,6 +46,7 @@ export class ServerSide implements Component {
     }
     const tokens = api.tokenAuthFile === undefined ? [] : await readTokenFile(api.tokenAuthFile)
     const tls = await ensureServerTls(identity)
+    const serviceAccounts = await ensureServiceAccountSigner(app.dataDir, api.serviceAccountIssuer)
     const store = await openStore({
       path: dataPaths(app.dataDir).store,
       dialect: api.dialect,
@@ -45,7 +54,7 @@ export class ServerSide implements Component {
       onCommit: this.#measureCommits(),
     })
     this.#store = store
-    this.#api = this.#createApi(store, tls, tokens)
+    this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts })
     await this.#api.start()
     await writeKubeconfigs(identity, this.#api.port)
     this.#compaction = this.#keepHistoryShort(store)
@@ -65,19 +74,17 @@ export class ServerSide implements Component {
     return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
   }
 
-  #createApi(store: Store, tls: TlsMaterial, staticTokens: readonly StaticToken[]): ReturnType<typeof createApiServer> {
+  #createApi(made: MadeAtStart): ReturnType<typeof createApiServer> {
     const { api } = this.#context.options.values
     const { metrics } = this.#context
     return createApiServer({
-      store,
+      ...made,
       dialect: createDialect(api.dialect, api.platformDomain),
       serviceCidr: api.serviceClusterIpRange,
       nodePortRange: api.nodePortRange,
-      tls,
       bindAddress: api.bindAddress,
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
       port: api.securePort,
-      staticTokens,
       authorizationMode: api.authorizationMode,
       components: () => [this],
       metrics,

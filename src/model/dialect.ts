@@ -24,6 +24,8 @@ export interface Dialect {
   readonly ipAllocatorName: string
   /** What the well-known types of Secrets begin with; kubectl knows only Kubernetes' own. */
   readonly wellKnownPrefixes: readonly string[]
+  /** The claim of a service account's token that says whose it is. */
+  readonly serviceAccountClaim: string
   readonly annotations: {
     /** On an IngressClass, with the value `true`: Ingresses that name no class get this one. */
     readonly defaultIngressClass: string
@@ -130,6 +132,7 @@ function platformDialect(domain: string): Dialect {
     },
     ipAllocatorName: `ipallocator.${domain}`,
     wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
+    serviceAccountClaim: domain,
     annotations: {
       defaultIngressClass: `ingressclass.${domain}/is-default-class`,
       ingressClass: `${domain}/ingress.class`,
@@ -180,6 +183,7 @@ function kubernetesDialect(domain: string): Dialect {
     },
     ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],
+    serviceAccountClaim: 'kubernetes.io',
     annotations: {
       defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
       ingressClass: 'kubernetes.io/ingress.class',

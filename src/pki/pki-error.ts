@@ -11,5 +11,6 @@ export type PkiErrorCode =
   | 'ca-expired'
   | 'invalid-request'
   | 'token-invalid'
+  | 'key-invalid'
 
 export class PkiError extends PlatnetError<PkiErrorCode> {}

@@ -50,4 +50,12 @@ describe('kubectl auth, in the kubernetes dialect', { skip }, () => {
     const refused = await kubectl('delete', 'pod', 'x')
     assert.match(refused, /pods "x" is forbidden: User "viewer" cannot delete resource "pods" in API group ""/)
   })
+
+  test('creates a token of a service account', async () => {
+    await kubectl('create', 'serviceaccount', 'web', '--token=a-token-for-tests')
+    const token = await kubectl('create', 'token', 'web', '--duration=20m', '--token=a-token-for-tests')
+    assert.match(await kubectl('auth', 'whoami', `--token=${token.trim()}`), /system:serviceaccount:default:web/)
+    const refused = await kubectl('create', 'token', 'web', '--duration=1m', '--token=a-token-for-tests')
+    assert.match(refused, /may not specify a duration less than 10 minutes/)
+  })
 })

@@ -3,7 +3,7 @@
 import { createApiServer } from '../../src/api/index.ts'
 import { openMemoryStore } from '../../src/api/store/index.ts'
 import { composeAgent } from '../../src/app/agent-side.ts'
-import { ensureServerTls, writeKubeconfigs } from '../../src/app/cluster-files.ts'
+import { ensureServerTls, ensureServiceAccountSigner, writeKubeconfigs } from '../../src/app/cluster-files.ts'
 import { createContext } from '../../src/app/context.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { optionGroups } from '../../src/app/option-groups.ts'
@@ -41,6 +41,7 @@ async function startApi() {
     advertiseAddress: undefined,
     port,
     staticTokens: [],
+    serviceAccounts: await ensureServiceAccountSigner(dataDir, 'https://issuer.example'),
     authorizationMode: 'RBAC',
     components: () => [],
     metrics: createMetrics(),

@@ -11,6 +11,7 @@ import { type Ip, parseCidr, parseIp } from '../../src/model/ip.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
 import type { TlsMaterial } from '../../src/serve/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
+import { newSigningKey, testIssuer } from './token-issuer.ts'
 
 export const testToken = 'a-token-for-tests'
 
@@ -87,6 +88,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       { token: testToken, user: { name: 'tester', groups: ['system:masters'] } },
       ...(options.tokens ?? []),
     ],
+    serviceAccounts: { issuer: testIssuer, keyPem: newSigningKey() },
     authorizationMode: options.authorizationMode ?? 'RBAC',
     components: () => [storeComponent],
     metrics: createMetrics(),

@@ -19,8 +19,14 @@ export const anonymous: User = { name: 'system:anonymous', groups: ['system:unau
 /** Undefined for credentials that are wrong; `anonymous` where none were given. */
 export type Authenticator = (request: IncomingMessage) => Promise<User | undefined>
 
+export interface TokenIdentity {
+  readonly user: User
+  /** Those asked for that the token is for. */
+  readonly audiences: readonly string[]
+}
+
 /** Whose token this is. Audiences: of which the token must be for one; none means this server. */
-export type TokenAuthenticator = (token: string, audiences: readonly string[]) => Promise<User | undefined>
+export type TokenAuthenticator = (token: string, audiences: readonly string[]) => Promise<TokenIdentity | undefined>
 
 /** A certificate of the cluster's CA (CN is the user, each O a group) or else a bearer token. */
 export function createAuthenticator(authenticateToken: TokenAuthenticator): Authenticator {
@@ -30,14 +36,28 @@ export function createAuthenticator(authenticateToken: TokenAuthenticator): Auth
     const { authorization } = request.headers
     if (authorization === undefined) return anonymous
     const token = /^bearer +(\S+)$/i.exec(authorization)?.[1]
-    return token === undefined ? undefined : authenticateToken(token, [])
+    return token === undefined ? undefined : (await authenticateToken(token, []))?.user
   }
 }
 
 /** The tokens of a list, for any audience; every one of them is an identity. */
 export function staticTokens(tokens: readonly StaticToken[]): TokenAuthenticator {
   const users = new Map(tokens.map(({ token, user }) => [digest(token), asAuthenticated(user)]))
-  return async (token) => users.get(digest(token))
+  return async (token, audiences) => {
+    const user = users.get(digest(token))
+    return user === undefined ? undefined : { user, audiences }
+  }
+}
+
+/** The first of them that knows the token. */
+export function firstToKnow(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
+  return async (token, audiences) => {
+    for (const authenticate of authenticators) {
+      const identity = await authenticate(token, audiences)
+      if (identity !== undefined) return identity
+    }
+    return undefined
+  }
 }
 
 function asAuthenticated(user: User): User {

@@ -34,8 +34,10 @@ export function reviewKinds({ dialect, authorizers, roles, authenticateToken }: 
     ),
     kind(authentication, 'SelfSubjectReview', ({ user }) => ({ userInfo: userInfo(user) })),
     kind(authentication, 'TokenReview', async ({ document }) => {
-      const user = await authenticateToken(textAt(document['spec'], 'token'), audiencesOf(document))
-      return user === undefined ? { authenticated: false } : { authenticated: true, user: userInfo(user) }
+      const identity = await authenticateToken(textAt(document['spec'], 'token'), audiencesOf(document))
+      if (identity === undefined) return { authenticated: false }
+      const { user, audiences } = identity
+      return { authenticated: true, user: userInfo(user), ...(audiences.length === 0 ? {} : { audiences }) }
     }),
   ]
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import { apiVersionOf, createOnly, type Resource } from '../resources/resource.ts'
 
 const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
 /** What can be done with objects of the kind. */
@@ -9,7 +9,7 @@ export function verbsOf({ review }: Resource): readonly string[] {
 
 /** What can be done with a subresource. */
 export function subresourceVerbsOf(subresource: string): readonly string[] {
-  return subresource === 'binding' ? ['create'] : ['get', 'patch', 'update']
+  return createOnly.includes(subresource) ? ['create'] : ['get', 'patch', 'update']
 }
 
 export interface ResourceGroup {
@@ -46,7 +46,9 @@ const subresourceKinds: Readonly<Record<string, GroupVersionKind>> = {
   binding: { group: '', version: 'v1', kind: 'Binding' },
 }
 
-export function kindOfSubresource({ group, version, kind }: Resource, subresource: string): GroupVersionKind {
+export function kindOfSubresource(resource: Resource, subresource: string): GroupVersionKind {
+  const own = subresource === 'token' ? resource.tokenRequest : undefined
+  const { group, version, kind } = own ?? resource
   return subresourceKinds[subresource] ?? { group, version, kind }
 }
 

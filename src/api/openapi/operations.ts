@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../model/api-object.ts'
-import { type GroupVersionKind, kindOfSubresource, verbsOf } from '../discovery/groups.ts'
+import { type GroupVersionKind, kindOfSubresource, subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 
 /** One method of one path, as both versions of OpenAPI need it. */
@@ -99,7 +99,8 @@ function allPathsOf(resource: Resource): readonly OperationPath[] {
     ...resource.subresources.filter(isDescribed).map((name) => {
       const kind = kindOfSubresource(resource, name)
       const part = kind.kind === resource.kind ? {} : { part: kind }
-      return { path: `${item}/${name}`, resource, operations: [get, put, patch], ...part }
+      const operations = [get, put, patch, post].filter(({ verb }) => subresourceVerbsOf(name).includes(verb))
+      return { path: `${item}/${name}`, resource, operations, ...part }
     }),
   ]
 }

@@ -81,7 +81,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     secrets(dialect),
     coreEvents(),
     groupEvents(dialect),
-    serviceAccounts(),
+    serviceAccounts(dialect),
     leases(dialect),
     networkPolicies(dialect),
     ingresses(dialect, store),

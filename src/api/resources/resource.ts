@@ -5,7 +5,10 @@ import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
 
-export type Subresource = 'status' | 'scale' | 'binding'
+export type Subresource = 'status' | 'scale' | 'binding' | 'token'
+
+/** Subresources that are only ever made. */
+export const createOnly: readonly (string | undefined)[] = ['binding', 'token'] satisfies Subresource[]
 
 /** One kind that the server serves, in one version. Adding a kind is adding one of these to the registry. */
 export interface Resource {
@@ -32,6 +35,8 @@ export interface Resource {
   readonly hidesAge?: boolean
   /** Where the numbers of `/scale` stand; present with that subresource. */
   readonly scale?: ScalePaths
+  /** The kind that `/token` takes and answers; present with that subresource. */
+  readonly tokenRequest?: Resource
   /** The Warning that every use of this version brings. */
   readonly deprecation?: string
   readonly strategy: Strategy

@@ -1,6 +1,6 @@
 import type { HealthEndpoint } from '../../observe/index.ts'
 import type { Registry } from '../resources/registry.ts'
-import type { Resource } from '../resources/resource.ts'
+import { createOnly, type Resource } from '../resources/resource.ts'
 import { badRequest, methodNotAllowed, unknownPath } from '../status.ts'
 import type { Target } from '../verbs/verb-context.ts'
 
@@ -13,6 +13,7 @@ export type Route =
   | { readonly kind: 'version' }
   | { readonly kind: 'health'; readonly endpoint: HealthEndpoint; readonly component: string | undefined }
   | { readonly kind: 'metrics' }
+  | { readonly kind: 'token-issuer'; readonly document: 'configuration' | 'keys' }
   | { readonly kind: 'backup' }
   | { readonly kind: 'unknown' }
 
@@ -20,11 +21,13 @@ export type Route =
 export function routeRequest(registry: Registry, method: string, url: URL): Route {
   const path = splitPath(url.pathname)
   const [first] = path
+  const issuerDocument = issuerDocuments.get(path.join('/'))
   if (first === 'healthz' || first === 'livez' || first === 'readyz') {
     return path.length > 2 ? { kind: 'unknown' } : { kind: 'health', endpoint: first, component: path[1] }
   }
   if (first === 'version') return readOnly(path, { kind: 'version' })
   if (first === 'metrics') return readOnly(path, { kind: 'metrics' })
+  if (issuerDocument !== undefined) return { kind: 'token-issuer', document: issuerDocument }
   if (first === 'openapi') return { kind: 'openapi', path: path.slice(1) }
   if (first === 'platnet' && path[1] === 'backup' && path.length === 2) return { kind: 'backup' }
   if (first !== 'api' && first !== 'apis') return { kind: 'unknown' }
@@ -32,6 +35,12 @@ export function routeRequest(registry: Registry, method: string, url: URL): Rout
   if (path.length <= versionDepth) return { kind: 'discovery', path }
   return routeResource(registry, method, url, path, versionDepth)
 }
+
+/** Where OpenID Connect Discovery 1.0 looks for who signs tokens, and with which keys. */
+const issuerDocuments: ReadonlyMap<string, 'configuration' | 'keys'> = new Map([
+  ['.well-known/openid-configuration', 'configuration'],
+  ['openid/v1/jwks', 'keys'],
+])
 
 function readOnly(path: readonly string[], route: Route): Route {
   return path.length === 1 ? route : { kind: 'unknown' }
@@ -81,11 +90,10 @@ function targetOf(
 const itemVerbs: Readonly<Record<string, Verb>> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 const collectionVerbs: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' }
 
-/** A binding is only ever made. */
-const bindingVerbs: Readonly<Record<string, Verb>> = { POST: 'create' }
+const createOnlyVerbs: Readonly<Record<string, Verb>> = { POST: 'create' }
 
 function verbsFor({ name, subresource }: Target): Readonly<Record<string, Verb>> {
-  if (subresource === 'binding') return bindingVerbs
+  if (createOnly.includes(subresource)) return createOnlyVerbs
   return name === undefined ? collectionVerbs : itemVerbs
 }
 

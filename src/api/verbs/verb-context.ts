@@ -1,4 +1,5 @@
 import type { User } from '../access/authenticate.ts'
+import type { TokenIssuer } from '../access/token-issuer.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { Resource, Subresource, Transition } from '../resources/resource.ts'
 import type { Store } from '../store/index.ts'
@@ -12,6 +13,7 @@ export interface VerbContext {
   readonly newUid: () => string
   /** A random integer at least 0 and below the limit. */
   readonly pickBelow: (limit: number) => number
+  readonly tokenIssuer: TokenIssuer
   /** Absent: the server itself. */
   readonly user?: User
   readonly admit?: Admit

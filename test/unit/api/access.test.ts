@@ -200,6 +200,7 @@ describe('discovery', () => {
       'pods/status',
       'secrets',
       'serviceaccounts',
+      'serviceaccounts/token',
       'services',
       'services/status',
     ])

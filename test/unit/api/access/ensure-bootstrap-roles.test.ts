@@ -5,13 +5,21 @@ import { createRegistry } from '../../../../src/api/resources/registry.ts'
 import { openMemoryStore } from '../../../../src/api/store/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
+import { newTokenIssuer } from '../../../helpers/token-issuer.ts'
 
 test('an upgrade adds to the roles what is missing, keeps what people added, leaves alone what is to be left alone, and else writes nothing', async () => {
   const store = openMemoryStore({ log: silentLogger })
   const dialect = createDialect('kubernetes')
   const nodePortRange = { first: 30000, last: 32767 }
   const registry = createRegistry({ store, dialect, nodePortRange, now: () => new Date(0), newUid: () => 'uid' })
-  const context = { store, registry, now: () => new Date(0), newUid: () => 'uid', pickBelow: () => 0 }
+  const context = {
+    store,
+    registry,
+    now: () => new Date(0),
+    newUid: () => 'uid',
+    pickBelow: () => 0,
+    tokenIssuer: newTokenIssuer(),
+  }
   await ensureBootstrapRoles(context, dialect)
   const revision = store.revision
   await ensureBootstrapRoles(context, dialect)

@@ -1,0 +1,17 @@
+import type { EncodedAnswer } from '../encode/answer.ts'
+import type { TokenIssuer } from './token-issuer.ts'
+
+/** Who signs tokens and with which keys, for others than this server to verify them (OpenID Connect Discovery 1.0 section 3). */
+export function describeIssuer(issuer: TokenIssuer, document: 'configuration' | 'keys'): EncodedAnswer {
+  if (document === 'keys') {
+    return { httpCode: 200, contentType: 'application/jwk-set+json', body: JSON.stringify(issuer.keys()) }
+  }
+  const body = JSON.stringify({
+    issuer: issuer.name,
+    jwks_uri: `${issuer.name.replace(/\/$/, '')}/openid/v1/jwks`,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256'],
+  })
+  return { httpCode: 200, contentType: 'application/json', body }
+}

@@ -1,0 +1,52 @@
+import { type ApiDocument, textAt } from '../document.ts'
+import { storeKey } from '../resources/keys.ts'
+import type { Store } from '../store/index.ts'
+import type { TokenAuthenticator, User } from './authenticate.ts'
+import { type BoundObject, type ServiceAccountIdentity, type TokenIssuer, userNameOf } from './token-issuer.ts'
+
+/** How long the token of an object that is being deleted is still good. */
+const deletionLeewayMs = 60_000
+
+/** The tokens of service accounts, for as long as the account is there, and the Pod or Secret that the token is bound to. */
+export function serviceAccountTokens(issuer: TokenIssuer, store: Store, now: () => Date): TokenAuthenticator {
+  return async (token, audiences) => {
+    const claims = issuer.read(token)
+    if (claims === undefined) return undefined
+    const seconds = now().getTime() / 1000
+    if (seconds >= claims.expiresAt || Math.ceil(seconds) < claims.issuedAt) return undefined
+    const wanted = audiences.length === 0 ? [issuer.name] : audiences
+    const met = wanted.filter((audience) => claims.audiences.includes(audience))
+    if (met.length === 0 || !(await isAllThere(store, claims.identity, now()))) return undefined
+    return { user: userOf(claims.identity), audiences: met }
+  }
+}
+
+function userOf(identity: ServiceAccountIdentity): User {
+  const { namespace, serviceaccount } = identity
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
+  return { name: userNameOf(identity), uid: serviceaccount.uid, groups }
+}
+
+async function isAllThere(store: Store, identity: ServiceAccountIdentity, now: Date): Promise<boolean> {
+  const { namespace, serviceaccount, pod, secret } = identity
+  const needed = { serviceaccounts: serviceaccount, pods: pod, secrets: secret }
+  for (const [plural, object] of Object.entries(needed)) {
+    if (object !== undefined && !(await isThere(store, { plural, namespace, object }, now))) return false
+  }
+  return true
+}
+
+interface Needed {
+  readonly plural: string
+  readonly namespace: string
+  readonly object: BoundObject
+}
+
+async function isThere(store: Store, { plural, namespace, object }: Needed, now: Date): Promise<boolean> {
+  const entry = await store.get(storeKey({ plural }, namespace, object.name))
+  if (entry === undefined) return false
+  const document = JSON.parse(entry.value) as ApiDocument
+  const deletion = textAt(document, 'metadata', 'deletionTimestamp')
+  const isGone = deletion !== '' && Date.parse(deletion) + deletionLeewayMs < now.getTime()
+  return document.metadata.uid === object.uid && !isGone
+}

@@ -1,0 +1,121 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { z } from 'zod'
+import type { JsonObject } from '../../model/api-object.ts'
+
+/** An object that a token stands and falls with. */
+export interface BoundObject {
+  readonly name: string
+  readonly uid: string
+}
+
+/** Whose token it is: what the dialect's own claim holds. */
+export interface ServiceAccountIdentity {
+  readonly namespace: string
+  readonly serviceaccount: BoundObject
+  readonly pod?: BoundObject | undefined
+  readonly secret?: BoundObject | undefined
+}
+
+/** What a token says (RFC 7519 section 4.1); times in seconds since 1970. */
+export interface TokenClaims {
+  readonly identity: ServiceAccountIdentity
+  readonly audiences: readonly string[]
+  readonly issuedAt: number
+  readonly expiresAt: number
+  /** Unlike that of any other token. */
+  readonly id: string
+}
+
+export interface TokenIssuer {
+  /** The `iss` of its tokens, and the audience that stands for this server. */
+  readonly name: string
+  sign(claims: TokenClaims): string
+  /** What a token says that this key signed under this name, whatever the time; undefined for any other text. */
+  read(token: string): TokenClaims | undefined
+  /** The keys that verify its tokens: a JWK set (RFC 7517 section 5). */
+  keys(): JsonObject
+}
+
+export interface TokenIssuerOptions {
+  readonly name: string
+  /** ECDSA P-256, PEM. */
+  readonly keyPem: string
+  /** The dialect's name for the claim that says whose token it is. */
+  readonly identityClaim: string
+}
+
+/** JSON web tokens signed with ES256 (RFC 7515, RFC 7518 section 3.4). */
+export function createTokenIssuer({ name, keyPem, identityClaim }: TokenIssuerOptions): TokenIssuer {
+  const privateKey = createPrivateKey(keyPem)
+  const publicKey = createPublicKey(privateKey)
+  const jwk = toJwk(publicKey)
+  const header = encodePart({ alg: 'ES256', kid: jwk['kid'] })
+  const schema = claimsSchema(name, identityClaim)
+  return {
+    name,
+    keys: () => ({ keys: [jwk] }),
+    sign: (claims) => {
+      const content = `${header}.${encodePart({ ...registeredClaims(claims, name), [identityClaim]: claims.identity })}`
+      const signature = sign('sha256', Buffer.from(content), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+      return `${content}.${signature.toString('base64url')}`
+    },
+    read: (token) => {
+      const [tokenHeader, payload = '', signature = '', ...more] = token.split('.')
+      if (tokenHeader !== header || more.length > 0) return undefined
+      const key = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const
+      const content = Buffer.from(`${header}.${payload}`)
+      if (!verify('sha256', content, key, Buffer.from(signature, 'base64url'))) return undefined
+      return schema.safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString())).data
+    },
+  }
+}
+
+export function userNameOf({ namespace, serviceaccount }: ServiceAccountIdentity): string {
+  return `system:serviceaccount:${namespace}:${serviceaccount.name}`
+}
+
+function registeredClaims({ identity, audiences, issuedAt, expiresAt, id }: TokenClaims, issuer: string): JsonObject {
+  const times = { iat: issuedAt, nbf: issuedAt, exp: expiresAt }
+  return { iss: issuer, sub: userNameOf(identity), aud: audiences, ...times, jti: id }
+}
+
+/** The signature is ours, but perhaps from a time with another name, dialect or version. */
+function claimsSchema(issuer: string, identityClaim: string) {
+  const bound = z.object({ name: z.string(), uid: z.string() })
+  const identity = z.object({
+    namespace: z.string(),
+    serviceaccount: bound,
+    pod: bound.optional(),
+    secret: bound.optional(),
+  })
+  const claims = z.object({
+    iss: z.literal(issuer),
+    aud: z.array(z.string()),
+    iat: z.number(),
+    exp: z.number(),
+    jti: z.string(),
+    identity,
+  })
+  return z
+    .record(z.string(), z.unknown())
+    .transform((payload) => ({ ...payload, identity: payload[identityClaim] }))
+    .pipe(claims)
+    .transform(({ aud, iat, exp, jti, ...rest }) => ({
+      identity: rest.identity,
+      audiences: aud,
+      issuedAt: iat,
+      expiresAt: exp,
+      id: jti,
+    }))
+}
+
+/** Named by its thumbprint (RFC 7638). */
+function toJwk(key: KeyObject): JsonObject {
+  const { crv = '', kty = '', x = '', y = '' } = key.export({ format: 'jwk' })
+  const thumbprint = createHash('sha256').update(JSON.stringify({ crv, kty, x, y }))
+  return { use: 'sig', alg: 'ES256', kid: thumbprint.digest('base64url'), kty, crv, x, y }
+}
+
+function encodePart(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
+}

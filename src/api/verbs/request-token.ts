@@ -1,0 +1,125 @@
+import type { Json } from '../../model/api-object.ts'
+import type { User } from '../access/authenticate.ts'
+import type { BoundObject, TokenClaims } from '../access/token-issuer.ts'
+import { type ApiDocument, formatTime, isJsonObject, listAt, objectAt, textAt, valueAt } from '../document.ts'
+import { parseStored } from '../encode/stored-text.ts'
+import { numberOf } from '../exact-json.ts'
+import { storeKey } from '../resources/keys.ts'
+import type { Resource } from '../resources/resource.ts'
+import { invalidField } from '../schema/field-error.ts'
+import { messageOf } from '../schema/kind-tables.ts'
+import { badRequest, conflict, forbidden, invalid, notFound, unknownPath } from '../status.ts'
+import { acceptDocument } from './accept-document.ts'
+import { objectAnswer } from './answers.ts'
+import type { Answer, ItemTarget, VerbContext } from './verb-context.ts'
+
+const defaultSeconds = 3600
+const minSeconds = 600
+const maxSeconds = 2 ** 32
+
+/** 201 and a token of the service account, for whom and for how long the TokenRequest in the body says. */
+export async function requestToken(context: VerbContext, target: ItemTarget, body: Json): Promise<Answer> {
+  const { tokenRequest } = target.resource
+  if (tokenRequest === undefined) throw unknownPath()
+  const account = await readPart(context, target.resource, target.namespace, target.name)
+  const request = acceptRequest(tokenRequest, target, body)
+  const given = listAt(request['spec'], 'audiences').filter((audience) => typeof audience === 'string')
+  const audiences = given.length === 0 ? [context.tokenIssuer.name] : given
+  const expirationSeconds = readSeconds(tokenRequest, target, request)
+  const bound = await readBound(context, target, objectAt(request, 'spec', 'boundObjectRef'))
+  const issuedAt = Math.floor(context.now().getTime() / 1000)
+  const claims: TokenClaims = {
+    identity: { namespace: target.namespace ?? '', serviceaccount: identify(account), ...bound },
+    audiences,
+    issuedAt,
+    expiresAt: issuedAt + expirationSeconds,
+    id: context.newUid(),
+  }
+  const answered: ApiDocument = {
+    ...request,
+    metadata: { ...request.metadata, name: target.name, creationTimestamp: formatTime(context.now()) },
+    spec: { ...objectAt(request, 'spec'), audiences, expirationSeconds },
+    status: {
+      token: context.tokenIssuer.sign(claims),
+      expirationTimestamp: formatTime(new Date(claims.expiresAt * 1000)),
+    },
+  }
+  return objectAnswer(tokenRequest, answered, 0, 201)
+}
+
+/** Clients have Kubernetes' name of the group compiled in: it is taken in every dialect, and the answer bears the name of the question. */
+function acceptRequest(kind: Resource, target: ItemTarget, body: Json): ApiDocument {
+  const asked = textAt(body, 'apiVersion')
+  const [version = '', group = ''] = asked.split('/').toReversed()
+  const place = { ...target, resource: kind, subresource: undefined }
+  if (!isJsonObject(body) || messageOf(group, version, kind.kind) === undefined) return acceptDocument(place, body)
+  const { apiVersion: _, ...rest } = body
+  return { ...acceptDocument(place, rest), apiVersion: asked }
+}
+
+function readSeconds(kind: Resource, { name }: ItemTarget, request: ApiDocument): number {
+  const field = 'spec.expirationSeconds'
+  const seconds = numberOf(valueAt(request, 'spec', 'expirationSeconds')) ?? defaultSeconds
+  const refuse = (why: string) => invalid(kind, name, [invalidField(field, seconds, why)])
+  if (seconds < minSeconds) throw refuse('may not specify a duration less than 10 minutes')
+  if (seconds > maxSeconds) throw refuse('may not specify a duration larger than 2^32 seconds')
+  return seconds
+}
+
+/** The Pod or Secret that the token is to stand and fall with. A node gets tokens for its own pods only. */
+async function readBound(
+  context: VerbContext,
+  target: ItemTarget,
+  reference: Json,
+): Promise<{ readonly pod?: BoundObject; readonly secret?: BoundObject }> {
+  const [kind, name] = [textAt(reference, 'kind'), textAt(reference, 'name')]
+  const resource = boundResource(context, reference)
+  if (resource === undefined) {
+    assertNodeMay(context.user, target, undefined)
+    return {}
+  }
+  const object = await readPart(context, resource, target.namespace, name)
+  const uid = textAt(reference, 'uid')
+  if (uid !== '' && uid !== object.metadata.uid) {
+    throw conflict(resource, name, 'the uid in spec.boundObjectRef is that of another object, which may be gone')
+  }
+  assertNodeMay(context.user, target, object)
+  if (kind === 'Secret') return { secret: identify(object) }
+  const account = textAt(object, 'spec', 'serviceAccountName')
+  if (account !== target.name) {
+    throw badRequest(`spec.boundObjectRef: pod ${name} runs as service account ${JSON.stringify(account)}`)
+  }
+  return { pod: identify(object) }
+}
+
+/** Undefined where the token is to be bound to nothing. */
+function boundResource({ registry }: VerbContext, reference: Json): Resource | undefined {
+  const [apiVersion, kind] = [textAt(reference, 'apiVersion'), textAt(reference, 'kind')]
+  if (kind === '' && textAt(reference, 'name') === '') return undefined
+  if (apiVersion === 'v1' && kind === 'Pod') return registry.find('', 'v1', 'pods')
+  if (apiVersion === 'v1' && kind === 'Secret') return registry.find('', 'v1', 'secrets')
+  throw badRequest(
+    `spec.boundObjectRef: expected a Pod or a Secret of v1, found ${JSON.stringify(kind)} of ${apiVersion}`,
+  )
+}
+
+function assertNodeMay(user: User | undefined, target: ItemTarget, bound: ApiDocument | undefined): void {
+  if (user === undefined || !user.groups.includes('system:nodes')) return
+  if (user.name === `system:node:${textAt(bound, 'spec', 'nodeName')}`) return
+  throw forbidden(target.resource, target.name, 'a node gets tokens only when they are bound to a pod that runs on it')
+}
+
+async function readPart(
+  { store }: VerbContext,
+  resource: Resource,
+  namespace: string | undefined,
+  name: string,
+): Promise<ApiDocument> {
+  const entry = await store.get(storeKey(resource, namespace, name))
+  if (entry === undefined) throw notFound(resource, name)
+  return parseStored(resource, entry)
+}
+
+function identify({ metadata: { name = '', uid = '' } }: ApiDocument): BoundObject {
+  return { name, uid }
+}
