@@ -4,7 +4,6 @@ import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
 import { parseDeleteOptions } from './decode/delete-options.ts'
 import { parseGetRevision, parseListOptions } from './decode/query.ts'
 import { assertNotForced, parseApplyOptions, parseFieldValidation, parseWriteOptions } from './decode/write-options.ts'
-import { applyMergePatch } from './patch/merge-patch.ts'
 import type { Route } from './route/route.ts'
 import { answerReview } from './verbs/answer-review.ts'
 import { applyObject } from './verbs/apply.ts'
@@ -17,7 +16,7 @@ import { getObject } from './verbs/get.ts'
 import { listObjects } from './verbs/list.ts'
 import { applyPatch, patchObject } from './verbs/patch.ts'
 import { requestToken } from './verbs/request-token.ts'
-import { getScale, writeScale } from './verbs/scale.ts'
+import { applyScale, getScale, writeScale } from './verbs/scale.ts'
 import { replaceObject } from './verbs/update.ts'
 import type { Answer, ItemTarget, Target, VerbContext } from './verbs/verb-context.ts'
 
@@ -75,14 +74,14 @@ async function performScale(
   query: URLSearchParams,
 ): Promise<Answer> {
   if (verb === 'get') return getScale(context, target)
-  const options = parseWriteOptions(query, request)
   if (verb === 'update') {
     const scale = (await readObject(request)).value
-    return writeScale(context, target, () => scale, options)
+    return writeScale(context, target, () => scale, parseWriteOptions(query, request))
   }
   const patch = await readPatch(request, true)
-  if (patch.type === 'apply')
-    return writeScale(context, target, (scale) => applyMergePatch(scale, patch.value), options)
+  if (patch.type === 'apply') return applyScale(context, target, patch.value, parseApplyOptions(query))
+  assertNotForced(query)
+  const options = parseWriteOptions(query, request)
   return writeScale(context, target, (scale) => applyPatch(target.resource, target.name, scale, patch), options)
 }
 

@@ -54,6 +54,7 @@ function customResource(
     subresources: subresourcesOf(version, scale),
     schema,
     isCustom: true,
+    isTerminating: definition.isTerminating,
     countsGeneration: true,
     selectableFields: Object.fromEntries(
       version.selectableFields.map((path) => [path.slice(1), readText(fieldPath(path))]),

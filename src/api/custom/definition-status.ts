@@ -35,6 +35,19 @@ export function settleStatus(document: ApiDocument, others: readonly ApiDocument
   return { ...document, status: next }
 }
 
+const decided = ['NamesAccepted', 'Established', 'Terminating']
+
+/** What only the server decides (accepted names, its conditions) is as it was, whatever the writer says. */
+export function keepDecided(next: ApiDocument, old: ApiDocument | undefined): ApiDocument {
+  const isDecided = (each: Json) => decided.includes(textAt(each, 'type'))
+  const conditions = [
+    ...listAt(old?.['status'], 'conditions').filter(isDecided),
+    ...listAt(next['status'], 'conditions').filter((each) => !isDecided(each)),
+  ]
+  const acceptedNames = objectAt(old?.['status'], 'acceptedNames')
+  return { ...next, status: { ...objectAt(next['status']), acceptedNames, conditions } }
+}
+
 const terminating: Condition = {
   type: 'Terminating',
   status: 'True',

@@ -2,8 +2,12 @@ import { createHash } from 'node:crypto'
 import { apiVersionOf, createOnly, type Resource } from '../resources/resource.ts'
 
 const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
+/** While a definition clears up after itself. */
+const terminatingVerbs = ['delete', 'deletecollection', 'get', 'list', 'watch'] as const
+
 /** What can be done with objects of the kind. */
-export function verbsOf({ review }: Resource): readonly string[] {
+export function verbsOf({ review, isTerminating }: Resource): readonly string[] {
+  if (isTerminating === true) return terminatingVerbs
   return review === undefined ? resourceVerbs : ['create']
 }
 

@@ -1,7 +1,8 @@
 import type { Json } from '../../model/api-object.ts'
 import { customResourceCleanup, type Dialect } from '../../model/dialect.ts'
-import { settleStatus } from '../custom/definition-status.ts'
+import { keepDecided, settleStatus } from '../custom/definition-status.ts'
 import { definitionWarnings, validateDefinition, validateDefinitionUpdate } from '../custom/definition-validation.ts'
+import { claimWrites, readClaims } from '../custom/name-claims.ts'
 import { compactSchema } from '../custom/schema-output.ts'
 import { type ApiDocument, formatTime, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import { builtInSchema } from '../schema/built-in-schema.ts'
@@ -66,10 +67,15 @@ function compact(version: Json): Json {
   return { ...version, schema: { openAPIV3Schema: compactSchema(openAPIV3Schema) } }
 }
 
-/** The conditions belong to the write itself: who creates a definition may use it at once. */
-async function settle({ next }: Transition, store: Store, time: string): Promise<Companions> {
-  if (next === undefined) return { writes: [], errors: [] }
+/** The conditions belong to the write itself, and the names that are taken by it: who creates a definition may use it at once. */
+async function settle({ old, next }: Transition, store: Store, time: string): Promise<Companions> {
+  const claims = await readClaims(
+    store,
+    [old, next].filter((each) => each !== undefined),
+  )
+  if (next === undefined) return { writes: claimWrites(claims, old, next), errors: [] }
   const { entries } = await store.range(definitionsPrefix)
   const all = entries.map((entry) => JSON.parse(entry.value) as ApiDocument)
-  return { next: settleStatus(next, all, time), writes: [], errors: [] }
+  const settled = settleStatus(keepDecided(next, old), all, time)
+  return { next: settled, writes: claimWrites(claims, old, settled), errors: [] }
 }

@@ -44,6 +44,8 @@ export interface Resource {
   readonly review?: Review
   /** Declared by a CustomResourceDefinition: knows no strategic merge patch. */
   readonly isCustom?: boolean
+  /** Its definition is being deleted: what is left can be read and deleted. */
+  readonly isTerminating?: boolean
   /** Where and how objects stand in the store; absent: under their plural, as this version shows them. */
   readonly storage?: ResourceStorage
 }

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
+import { joinPath } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
 /** A value whose JSON type is not the declared one. */
@@ -80,8 +81,4 @@ function hasDeclaredType(schema: Schema, value: Json): boolean {
 /** Resource quantities are often written as fractions: `cpu: 0.5`. */
 function isIntOrString({ format }: Schema, value: Json): boolean {
   return typeof value === 'string' || (format === 'quantity' ? typeof value === 'number' : Number.isSafeInteger(value))
-}
-
-function joinPath(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`
 }

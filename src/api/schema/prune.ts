@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 import { childSchema } from './child-schema.ts'
+import { joinPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
 /** What every API object has, whether its schema names it or not. */
@@ -77,26 +78,4 @@ function orDefault(schema: Schema | undefined, value: Json): Json {
 
 function allowsNull(schema: Schema): boolean {
   return schema.nullable === true
-}
-
-/** The same array where no item changes. */
-function mapItems(items: readonly Json[], change: (item: Json, index: number) => Json): readonly Json[] {
-  const changed = items.map(change)
-  return changed.some((item, index) => item !== items[index]) ? changed : items
-}
-
-/** The same object where no field changes; undefined drops a field. Keys keep their order, `__proto__` is a key like any other. */
-function mapFields(value: JsonObject, change: (field: Json, key: string) => Json | undefined): JsonObject {
-  const entries: [string, Json][] = []
-  let isSame = true
-  for (const [key, field] of Object.entries(value)) {
-    const next = field === undefined ? undefined : change(field, key)
-    if (next !== undefined) entries.push([key, next])
-    isSame &&= next === field
-  }
-  return isSame ? value : Object.fromEntries(entries)
-}
-
-function joinPath(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`
 }

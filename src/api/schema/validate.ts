@@ -14,6 +14,7 @@ import {
 } from './field-error.ts'
 import { hasTextFormat, isInNumberRange } from './formats.ts'
 import { duplicateItems } from './list-types.ts'
+import { joinPath } from './map-json.ts'
 import { Patterns } from './pattern.ts'
 import type { Schema } from './schema.ts'
 
@@ -203,8 +204,4 @@ function compositionError(path: string, why: string): FieldError {
 /** The errors of the alternative that comes nearest. */
 function fewestOf(results: readonly (readonly FieldError[])[]): readonly FieldError[] {
   return results.toSorted((a, b) => a.length - b.length)[0] ?? []
-}
-
-function joinPath(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`
 }

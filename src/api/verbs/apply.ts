@@ -27,7 +27,16 @@ export async function applyObject(
   body: Json,
   options: ApplyOptions,
 ): Promise<Answer> {
-  const applied = checkConfiguration(target, body)
+  return applyConfigured(context, target, checkConfiguration(target, body), options)
+}
+
+/** The same for a configuration that has been checked. */
+export async function applyConfigured(
+  context: VerbContext,
+  target: ItemTarget,
+  applied: JsonObject,
+  options: ApplyOptions,
+): Promise<Answer> {
   const merge = (live: ApiDocument | undefined) => mergeInto(context, target, live, applied, options)
   const settled = { ...options, isApply: true }
   for (let attempt = 1; ; attempt++) {
@@ -52,7 +61,8 @@ function isOvertaken(target: ItemTarget, thrown: unknown): boolean {
   return isOwn && (thrown.code === 'AlreadyExists' || thrown.code === 'NotFound')
 }
 
-function checkConfiguration(target: ItemTarget, body: Json): JsonObject {
+/** Throws a 400 for what cannot be applied to the target; answers the configuration with its name. */
+export function checkConfiguration(target: ItemTarget, body: Json): JsonObject {
   if (!isJsonObject(body)) throw badRequest(`expected an object in the body, found ${jsonTypeName(body)}`)
   for (const field of ['apiVersion', 'kind']) {
     if (textAt(body, field) === '') throw badRequest(`${field} must be set in an apply patch`)

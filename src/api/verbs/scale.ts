@@ -1,17 +1,18 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, isJsonObject, textAt, valueAt, withMetadata } from '../document.ts'
+import { type ApiDocument, isJsonObject, objectAt, textAt, valueAt, withMetadata } from '../document.ts'
 import { parseStored, withRevision } from '../encode/stored-text.ts'
 import { numberOf } from '../exact-json.ts'
 import { storeKey } from '../resources/keys.ts'
 import { formatLabelSelector } from '../resources/label-selector.ts'
-import type { FieldPath, ScalePaths } from '../resources/resource.ts'
-import { invalidField } from '../schema/field-error.ts'
+import { apiVersionOf, type FieldPath, type ScalePaths } from '../resources/resource.ts'
+import { scales } from '../resources/scales.ts'
+import { invalidField, requiredField } from '../schema/field-error.ts'
 import { badRequest, internalError, invalid, notFound, unknownPath } from '../status.ts'
+import { type ApplyOptions, applyConfigured, checkConfiguration } from './apply.ts'
 import { reviseObject } from './update.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
 
 const maxReplicas = 2 ** 31 - 1
-const scaleNames = { group: 'autoscaling', plural: 'scales', kind: 'Scale' }
 
 /** The Scale (autoscaling/v1) of an object: what `kubectl scale` and a horizontal autoscaler read. */
 export async function getScale(context: VerbContext, target: ItemTarget): Promise<Answer> {
@@ -38,7 +39,34 @@ export async function writeScale(
     const scaled = setAt(current, paths.specReplicas, readReplicas(target, wanted)) as ApiDocument
     return withMetadata(scaled, resourceVersion === undefined ? {} : { resourceVersion })
   }
-  const answer = await reviseObject(context, { ...target, subresource: undefined }, write, options)
+  return toScaleAnswer(target, await reviseObject(context, target, write, options))
+}
+
+/**
+ * Server-side apply of a Scale: the same as applying an object that holds nothing but its replicas. Who owns them is kept, and told in
+ * conflicts, under the object's own path.
+ */
+export async function applyScale(
+  context: VerbContext,
+  target: ItemTarget,
+  body: Json,
+  options: ApplyOptions,
+): Promise<Answer> {
+  const { resource, name } = target
+  const scale = checkConfiguration({ ...target, resource: scales }, body)
+  if (valueAt(scale, 'spec', 'replicas') === undefined) throw invalid(scales, name, [requiredField('spec.replicas')])
+  const { uid, resourceVersion } = objectAt(scale, 'metadata')
+  const metadata = {
+    name,
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  }
+  const bare = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
+  const applied = setAt(bare, pathsOf(target).specReplicas, readReplicas(target, scale)) as JsonObject
+  return toScaleAnswer(target, await applyConfigured(context, target, applied, options))
+}
+
+function toScaleAnswer(target: ItemTarget, answer: Answer): Answer {
   return scaleAnswer(target, JSON.parse(answer.kind === 'list' ? '{}' : answer.text) as ApiDocument)
 }
 
@@ -48,7 +76,7 @@ function pathsOf({ resource }: ItemTarget): ScalePaths {
 }
 
 function scaleAnswer(target: ItemTarget, document: ApiDocument): Answer {
-  return { kind: 'document', httpCode: 200, text: JSON.stringify(toScale(target, document)) }
+  return { kind: 'object', httpCode: 200, resource: scales, text: JSON.stringify(toScale(target, document)) }
 }
 
 function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
@@ -85,7 +113,7 @@ function readReplicas({ name }: ItemTarget, scale: Json): number {
     throw badRequest(`Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected a 32 bit integer`)
   }
   if (replicas >= 0) return replicas
-  throw invalid(scaleNames, name, [invalidField('spec.replicas', given, 'should be a non-negative integer')])
+  throw invalid(scales, name, [invalidField('spec.replicas', given, 'should be a non-negative integer')])
 }
 
 function setAt(value: Json | undefined, [field, ...rest]: FieldPath, leaf: Json): Json {

@@ -1,0 +1,16 @@
+import { valueAt } from '../document.ts'
+import { defineKind } from './define-kind.ts'
+import { column } from './resource.ts'
+
+/** What `/scale` shows of any kind, and how a Table shows it. It is stored nowhere. */
+export const scales = defineKind({
+  group: 'autoscaling',
+  version: 'v1',
+  kind: 'Scale',
+  plural: 'scales',
+  namespaced: true,
+  columns: [
+    { ...column('Desired', ({ spec }) => valueAt(spec, 'replicas') ?? 0), type: 'integer' },
+    { ...column('Available', ({ status }) => valueAt(status, 'replicas') ?? 0), type: 'integer' },
+  ],
+})
