@@ -1,25 +1,45 @@
 import type { Metrics } from '../observe/index.ts'
+import { countObjects } from './count-objects.ts'
 import type { InFlight } from './in-flight.ts'
+import type { Registry } from './resources/registry.ts'
 import type { Route } from './route/route.ts'
+import type { Store } from './store/index.ts'
+import type { EventCounts } from './watch/event-counts.ts'
 
 const durationBuckets = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ]
+
+const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+
+/** What is asked at each scrape. */
+interface Sources {
+  readonly inFlight: InFlight
+  readonly eventCounts: EventCounts
+  readonly store: Store
+  readonly registry: Registry
+}
 
 interface Answered {
   /** Undefined where the request did not get that far. */
   readonly route: Route | undefined
   readonly code: number
   readonly durationMs: number
+  /** Of the body as it was sent; undefined where it was not sent in one piece. */
+  readonly sizeBytes: number | undefined
 }
+
+const labels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const
+type RequestLabels = Readonly<Record<(typeof labels)[number], string>>
 
 /** Requests as dashboards for Kubernetes know them. Label values come from what is served, never from a path as it was sent. */
 export class ApiMetrics {
   readonly #total
   readonly #duration
+  readonly #size
+  readonly #longRunning = new LongRunning()
 
-  constructor(metrics: Metrics, inFlight: InFlight) {
-    const labels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const
+  constructor(metrics: Metrics, sources: Sources) {
     this.#total = metrics.counter({
       name: 'apiserver_request_total',
       help: 'Requests answered.',
@@ -31,23 +51,72 @@ export class ApiMetrics {
       labels,
       buckets: durationBuckets,
     })
-    metrics.collectedGauge(
-      { name: 'apiserver_current_inflight_requests', help: 'Requests under way.', labels: ['request_kind'] },
-      () => [
-        { value: inFlight.reads, labels: { request_kind: 'readOnly' } },
-        { value: inFlight.writes, labels: { request_kind: 'mutating' } },
-      ],
+    this.#size = metrics.histogram({
+      name: 'apiserver_response_sizes',
+      help: 'Bytes in the bodies of answers to get and list.',
+      labels,
+      buckets: sizeBuckets,
+    })
+    metrics.collectedGauge({ name: 'apiserver_longrunning_requests', help: 'Watches that are open.', labels }, () =>
+      this.#longRunning.samples(),
     )
+    addCollected(metrics, sources)
   }
 
-  observe({ route, code, durationMs }: Answered): void {
-    const labels = labelsOf(route)
-    this.#total.add(1, { ...labels, code: String(code) })
-    if (labels.verb !== 'WATCH') this.#duration.observe(durationMs / 1000, labels)
+  observe({ route, code, durationMs, sizeBytes }: Answered): void {
+    const values = labelsOf(route)
+    this.#total.add(1, { ...values, code: String(code) })
+    if (values.verb !== 'WATCH') this.#duration.observe(durationMs / 1000, values)
+    const isRead = route?.kind === 'resource' && (route.verb === 'get' || route.verb === 'list')
+    if (isRead && sizeBytes !== undefined) this.#size.observe(sizeBytes, values)
+  }
+
+  /** Counts the request until the function that is given back is called. */
+  openLongRunning(route: Route): () => void {
+    return this.#longRunning.open(labelsOf(route))
   }
 }
 
-function labelsOf(route: Route | undefined) {
+function addCollected(metrics: Metrics, { inFlight, eventCounts, store, registry }: Sources): void {
+  metrics.collectedGauge(
+    { name: 'apiserver_current_inflight_requests', help: 'Requests under way.', labels: ['request_kind'] },
+    () => [
+      { value: inFlight.reads, labels: { request_kind: 'readOnly' } },
+      { value: inFlight.writes, labels: { request_kind: 'mutating' } },
+    ],
+  )
+  metrics.collectedCounter(
+    { name: 'apiserver_watch_events_total', help: 'Events sent to watches.', labels: ['group', 'version', 'kind'] },
+    () => eventCounts.all().map(({ value, ...names }) => ({ value, labels: names })),
+  )
+  metrics.collectedGauge(
+    { name: 'apiserver_storage_objects', help: 'Objects in the store.', labels: ['resource'] },
+    async () =>
+      (await countObjects(store, registry)).map(({ resource, count }) => ({ value: count, labels: { resource } })),
+  )
+}
+
+/** How many requests of the same labels are open. */
+class LongRunning {
+  readonly #open = new Map<string, { readonly labels: RequestLabels; value: number }>()
+
+  open(labels: RequestLabels): () => void {
+    const key = JSON.stringify(labels)
+    const open = this.#open.get(key) ?? { labels, value: 0 }
+    this.#open.set(key, open)
+    open.value++
+    return () => {
+      open.value--
+      if (open.value === 0) this.#open.delete(key)
+    }
+  }
+
+  samples(): Iterable<{ readonly labels: RequestLabels; readonly value: number }> {
+    return this.#open.values()
+  }
+}
+
+function labelsOf(route: Route | undefined): RequestLabels {
   if (route?.kind !== 'resource') {
     return { verb: 'GET', group: '', version: '', resource: route?.kind ?? '', subresource: '', scope: '' }
   }

@@ -49,7 +49,11 @@ export class RequestHandler {
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
-    this.#metrics = new ApiMetrics(parts.metrics, this.#inFlight)
+    this.#metrics = new ApiMetrics(parts.metrics, {
+      ...parts.context,
+      inFlight: this.#inFlight,
+      eventCounts: parts.watches.eventCounts,
+    })
     this.#openApi = new OpenApiDocuments(parts.context.registry)
   }
 
@@ -64,7 +68,8 @@ export class RequestHandler {
       if (thrown instanceof StatusError || !isAbandoned(request)) await this.#fail(request, response, thrown)
     }
     const durationMs = Math.round(performance.now() - startedMs)
-    this.#metrics.observe({ route: found, code: response.statusCode, durationMs })
+    const sizeBytes = sizeOf(response)
+    this.#metrics.observe({ route: found, code: response.statusCode, durationMs, sizeBytes })
     if (!this.#parts.log.enabled('debug')) return
     const { method, url } = request
     this.#parts.log.debug('answered a request', { method, url, code: response.statusCode, durationMs })
@@ -113,6 +118,7 @@ export class RequestHandler {
     await this.#inFlight.run(route.verb, async () => {
       if (route.verb === 'watch') {
         const options = watchOptions(route, url)
+        response.once('close', this.#metrics.openLongRunning(route))
         await watches.serve({ target: { ...route.target, name: undefined }, options, representation }, response)
         return
       }
@@ -167,6 +173,11 @@ export class RequestHandler {
     const body = renderFailure(status)
     await sendAnswer(request, response, { httpCode: status.httpCode, contentType: 'application/json', body })
   }
+}
+
+function sizeOf(response: ServerResponse): number | undefined {
+  const length = response.getHeader('content-length')
+  return length === undefined ? undefined : Number(length)
 }
 
 function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams) {

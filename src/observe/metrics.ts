@@ -21,18 +21,22 @@ export interface HistogramMetric<L extends string> {
   observe(value: number, labels?: Labels<L>): void
 }
 
-/** One value of a gauge that is read at scrape time. */
-interface GaugeSample<L extends string> {
+/** One value that is read at scrape time. */
+interface Sample<L extends string> {
   readonly value: number
   readonly labels?: Labels<L>
 }
+
+type Collect<L extends string> = () => Iterable<Sample<L>> | Promise<Iterable<Sample<L>>>
 
 /** The metrics of one process; every owner makes its own in its `metrics.ts`. Two of the same name are an error. */
 export interface Metrics {
   counter<L extends string = never>(spec: MetricSpec<L>): CounterMetric<L>
   gauge<L extends string = never>(spec: MetricSpec<L>): GaugeMetric<L>
   /** Asked at each scrape; label values that are no longer returned disappear. */
-  collectedGauge<L extends string = never>(spec: MetricSpec<L>, collect: () => Iterable<GaugeSample<L>>): void
+  collectedGauge<L extends string = never>(spec: MetricSpec<L>, collect: Collect<L>): void
+  /** The same of totals that somebody else counts, for what is counted too often to be told of each time. */
+  collectedCounter<L extends string = never>(spec: MetricSpec<L>, collect: Collect<L>): void
   histogram<L extends string = never>(spec: MetricSpec<L> & { readonly buckets: readonly number[] }): HistogramMetric<L>
   /** The text exposition format, with the content type to serve it under. */
   text(): Promise<{ contentType: string; body: string }>
@@ -62,12 +66,24 @@ class PromMetrics implements Metrics {
     return { set: (value, labels) => (labels ? gauge.set({ ...labels }, value) : gauge.set(value)) }
   }
 
-  collectedGauge<L extends string>(spec: MetricSpec<L>, collect: () => Iterable<GaugeSample<L>>): void {
+  collectedGauge<L extends string>(spec: MetricSpec<L>, collect: Collect<L>): void {
     new Gauge({
       ...this.#configure(spec),
-      collect() {
+      async collect() {
+        const samples = await collect()
         this.reset()
-        for (const { value, labels } of collect()) labels ? this.set({ ...labels }, value) : this.set(value)
+        for (const { value, labels } of samples) labels ? this.set({ ...labels }, value) : this.set(value)
+      },
+    })
+  }
+
+  collectedCounter<L extends string>(spec: MetricSpec<L>, collect: Collect<L>): void {
+    new Counter({
+      ...this.#configure(spec),
+      async collect() {
+        const samples = await collect()
+        this.reset()
+        for (const { value, labels } of samples) labels ? this.inc({ ...labels }, value) : this.inc(value)
       },
     })
   }

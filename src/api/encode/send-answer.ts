@@ -8,7 +8,7 @@ import type { EncodedAnswer } from './answer.ts'
 const minGzipBytes = 128 * 1024
 const compress = promisify(gzip)
 
-/** Writes a whole answer, compressed where it is long and the client takes that; the work is done off the main thread. */
+/** Writes a whole answer, compressed where it is long and the client takes that; the work is done off the main thread. Its size can be read from the response. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -18,9 +18,9 @@ export async function sendAnswer(
   const isRead = request.method === 'GET' && plain.length > minGzipBytes
   const isCompressed = isRead && acceptsGzip(request.headers['accept-encoding'])
   const bytes = isCompressed ? await compress(plain, { level: 1 }) : plain
+  response.setHeader('content-length', bytes.length)
   response.writeHead(httpCode, {
     'content-type': contentType,
-    'content-length': bytes.length,
     'cache-control': 'no-cache, private',
     ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
     ...(isRead ? { vary: 'accept-encoding' } : {}),

@@ -12,6 +12,7 @@ import { assertWatchRules } from '../verbs/list-rules.ts'
 import { parseSelection, type Selection, selectionPrefix } from '../verbs/selection.ts'
 import type { Target } from '../verbs/verb-context.ts'
 import { waitForRevision } from '../verbs/wait-for-revision.ts'
+import { type EventCount, EventCounts } from './event-counts.ts'
 import { eventLine, SharedEvent, type WatchEventType } from './shared-event.ts'
 import { WatchStream } from './watch-stream.ts'
 
@@ -27,6 +28,7 @@ export interface WatchRequest {
 
 /** Every open watch of a server, and what they share. */
 export class WatchHub {
+  readonly eventCounts = new EventCounts()
   readonly #store: Store
   readonly #now: () => Date
   readonly #log: Logger
@@ -52,7 +54,7 @@ export class WatchHub {
     const initial = hasInitial ? await this.#store.range(prefix) : undefined
     const after = initial?.revision ?? (options.resourceVersion || this.#store.revision)
     const stream = this.#open(response, target)
-    const writer = new EventWriter(stream, selection, request, this.#now)
+    const writer = new EventWriter(stream, selection, request, this.#now, this.eventCounts.of(target.resource))
     const source = this.#subscribe({ resource: target.resource, prefix, after }, stream, writer)
     if (source === undefined) return
     stream.onClose(() => source.close())
@@ -130,13 +132,15 @@ class EventWriter {
   readonly #selection: Selection
   readonly #request: WatchRequest
   readonly #now: () => Date
+  readonly #count: EventCount
   #isFirst = true
 
-  constructor(stream: WatchStream, selection: Selection, request: WatchRequest, now: () => Date) {
+  constructor(stream: WatchStream, selection: Selection, request: WatchRequest, now: () => Date, count: EventCount) {
     this.#stream = stream
     this.#selection = selection
     this.#request = request
     this.#now = now
+    this.#count = count
   }
 
   async writeInitial(entry: StoredEntry): Promise<void> {
@@ -146,12 +150,15 @@ class EventWriter {
     const text = isTable
       ? this.#tableText(withRevision(parseStored(resource, entry), entry.revision))
       : toWireText(resource, entry)
+    this.#count.value++
     await this.#stream.sendInitial(eventLine('ADDED', text))
   }
 
   write(event: SharedEvent): void {
     const type = event.typeFor(this.#selection)
-    if (type !== undefined) this.#stream.send(this.#line(type, event))
+    if (type === undefined) return
+    this.#count.value++
+    this.#stream.send(this.#line(type, event))
   }
 
   #line(type: WatchEventType, event: SharedEvent): Buffer | string {

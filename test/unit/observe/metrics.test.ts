@@ -27,6 +27,17 @@ test('A collected gauge is read at each scrape and forgets labels that are gone.
   assert.doesNotMatch(body, /proxy/)
 })
 
+test('A collected counter shows the totals of whoever counts, asked at each scrape.', async () => {
+  const metrics = createMetrics()
+  let value = 2
+  metrics.collectedCounter<'kind'>({ name: 'sent_total', help: 'Sent.', labels: ['kind'] }, async () => [
+    { value, labels: { kind: 'Pod' } },
+  ])
+  assert.match((await metrics.text()).body, /^# TYPE sent_total counter\nsent_total\{kind="Pod"\} 2$/m)
+  value = 5
+  assert.match((await metrics.text()).body, /^sent_total\{kind="Pod"\} 5$/m)
+})
+
 test('Two registries share nothing, and one refuses a name twice.', async () => {
   const first = createMetrics()
   const second = createMetrics()

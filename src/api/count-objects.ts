@@ -1,0 +1,21 @@
+import { collectionPrefix } from './resources/keys.ts'
+import type { Registry } from './resources/registry.ts'
+import type { Store } from './store/index.ts'
+
+interface ObjectCount {
+  /** `pods`, `ingresses.networking.k8s.io` */
+  readonly resource: string
+  readonly count: number
+}
+
+/** How many objects of each resource are stored; versions and groups that show the same objects count once, under the first. */
+export async function countObjects(store: Store, registry: Registry): Promise<readonly ObjectCount[]> {
+  const stored = registry.all().filter(({ review }) => review === undefined)
+  const names = new Map(
+    stored.toReversed().map((resource) => {
+      const { plural, group } = resource
+      return [collectionPrefix(resource, undefined), group === '' ? plural : `${plural}.${group}`] as const
+    }),
+  )
+  return Promise.all([...names].map(async ([prefix, resource]) => ({ resource, count: await store.count(prefix) })))
+}
