@@ -4,6 +4,7 @@ import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
 import { parseDeleteOptions } from './decode/delete-options.ts'
 import { parseGetRevision, parseListOptions } from './decode/query.ts'
 import { assertNotForced, parseApplyOptions, parseFieldValidation, parseWriteOptions } from './decode/write-options.ts'
+import { valueAt } from './document.ts'
 import type { Route } from './route/route.ts'
 import { answerReview } from './verbs/answer-review.ts'
 import { applyObject } from './verbs/apply.ts'
@@ -11,6 +12,7 @@ import { bindPod } from './verbs/bind-pod.ts'
 import { createObject } from './verbs/create.ts'
 import { deleteObject } from './verbs/delete.ts'
 import { deleteCollection } from './verbs/delete-collection.ts'
+import { evictPod } from './verbs/evict-pod.ts'
 import { checkBodyFields, type FieldCheck } from './verbs/field-validation.ts'
 import { getObject } from './verbs/get.ts'
 import { listObjects } from './verbs/list.ts'
@@ -33,6 +35,7 @@ export async function performVerb(
   if (target.subresource === 'binding')
     return bindPod(context, itemOf(target), (await readObject(request)).value, parseWriteOptions(query, request))
   if (target.subresource === 'token') return requestToken(context, itemOf(target), (await readObject(request)).value)
+  if (target.subresource === 'eviction') return performEviction(context, itemOf(target), request, query)
   switch (verb) {
     case 'create':
       if (target.resource.review !== undefined)
@@ -64,6 +67,16 @@ export async function performVerb(
       return deleteCollection(context, target, parseListOptions(query), options)
     }
   }
+}
+
+async function performEviction(
+  context: VerbContext,
+  target: ItemTarget,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
+  const { value } = await readObject(request)
+  return evictPod(context, target, value, parseDeleteOptions(query, valueAt(value, 'deleteOptions')))
 }
 
 async function performScale(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { apiVersionOf, createOnly, type Resource } from '../resources/resource.ts'
+import { apiVersionOf, type Resource } from '../resources/resource.ts'
 
 const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
 /** While a definition clears up after itself. */
@@ -11,9 +11,16 @@ export function verbsOf({ review, isTerminating }: Resource): readonly string[] 
   return review === undefined ? resourceVerbs : ['create']
 }
 
+const ownVerbs: Readonly<Record<string, readonly string[]>> = {
+  binding: ['create'],
+  eviction: ['create'],
+  finalize: ['update'],
+  token: ['create'],
+}
+
 /** What can be done with a subresource. */
 export function subresourceVerbsOf(subresource: string): readonly string[] {
-  return createOnly.includes(subresource) ? ['create'] : ['get', 'patch', 'update']
+  return ownVerbs[subresource] ?? ['get', 'patch', 'update']
 }
 
 export interface ResourceGroup {
@@ -48,6 +55,7 @@ export interface GroupVersionKind {
 const subresourceKinds: Readonly<Record<string, GroupVersionKind>> = {
   scale: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
   binding: { group: '', version: 'v1', kind: 'Binding' },
+  eviction: { group: 'policy', version: 'v1', kind: 'Eviction' },
 }
 
 export function kindOfSubresource(resource: Resource, subresource: string): GroupVersionKind {

@@ -105,9 +105,11 @@ function allPathsOf(resource: Resource): readonly OperationPath[] {
   ]
 }
 
-/** A binding is nothing that a person writes. */
+const forPrograms: readonly string[] = ['binding', 'eviction', 'finalize']
+
+/** What no person writes is left out. */
 function isDescribed(subresource: string): boolean {
-  return subresource !== 'binding'
+  return !forPrograms.includes(subresource)
 }
 
 /** How clients find what is theirs in a document; the platform's spelling stands beside the one that kubectl reads. */

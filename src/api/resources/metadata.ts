@@ -37,6 +37,14 @@ export function validateMetadataUpdate({ metadata }: ApiDocument, old: ApiDocume
   return errors
 }
 
+/** A request may leave the time of creation out, or repeat it. */
+export function validateCreationTime({ metadata }: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const { creationTimestamp: wanted } = metadata
+  const { creationTimestamp: present } = old.metadata
+  if (!wanted || present === undefined || Date.parse(wanted) === Date.parse(present)) return []
+  return [invalidField('metadata.creationTimestamp', wanted, 'field is immutable')]
+}
+
 /** Whether anything beside metadata and, where it is a subresource, status differs: what `metadata.generation` counts. */
 export function isSpecChanged(resource: Resource, next: ApiDocument, old: ApiDocument): boolean {
   return !isDeepStrictEqual(specParts(resource, next), specParts(resource, old))

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, objectAt, textAt, withMetadata } from '../document.ts'
+import { type ApiDocument, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import { renderDocument } from '../encode/stored-text.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object } from '../schema/schema.ts'
@@ -18,6 +18,8 @@ export interface NamespaceContext {
   readonly contents: () => readonly Resource[]
 }
 
+const ownFinalizer = 'kubernetes'
+
 export function namespaces(context: NamespaceContext): Resource {
   const { dialect } = context
   return {
@@ -29,7 +31,7 @@ export function namespaces(context: NamespaceContext): Resource {
     shortNames: ['ns'],
     categories: [],
     namespaced: false,
-    subresources: ['status'],
+    subresources: ['status', 'finalize'],
     schema: overlaySchema(
       builtInSchema('', 'v1', 'Namespace'),
       object({ spec: { default: {} }, status: { default: {} } }),
@@ -41,16 +43,27 @@ export function namespaces(context: NamespaceContext): Resource {
       validateName: checkDnsLabel,
       prepareForCreate: (namespace) => ({
         ...withNameLabel(namespace, dialect),
-        spec: { finalizers: ['kubernetes'] },
+        spec: { finalizers: [...new Set([...listAt(namespace['spec'], 'finalizers'), ownFinalizer])] },
         status: { phase: 'Active' },
       }),
-      prepareForUpdate: (namespace) => withNameLabel(namespace, dialect),
+      prepareForUpdate: (namespace, old) => withNameLabel(withSpecOf(namespace, old), dialect),
+      isHeld,
       companions: async (transition) => {
         assertDeletable(transition)
         return endContents(transition, context)
       },
     },
   }
+}
+
+/** Its spec is its finalizers, which have a subresource of their own. */
+function withSpecOf(namespace: ApiDocument, old: ApiDocument): ApiDocument {
+  return { ...namespace, spec: objectAt(old['spec']) }
+}
+
+/** The server sees to its own finalizer; others keep the namespace until they are taken away by `/finalize`. */
+function isHeld(namespace: ApiDocument): boolean {
+  return listAt(namespace['spec'], 'finalizers').some((finalizer) => finalizer !== ownFinalizer)
 }
 
 /** The label by which selectors find a namespace by its name. */

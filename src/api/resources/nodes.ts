@@ -27,7 +27,7 @@ export function nodes(): Resource {
       column('Kernel-Version', (node) => infoOf(node, 'kernelVersion'), { wide: true }),
       column('Container-Runtime', (node) => infoOf(node, 'containerRuntimeVersion'), { wide: true }),
     ],
-    strategy: {},
+    strategy: { keepsStatusOnCreate: true },
   }
 }
 

@@ -28,7 +28,7 @@ export function pods(): Resource {
     shortNames: ['po'],
     categories: ['all'],
     namespaced: true,
-    subresources: ['status', 'binding'],
+    subresources: ['status', 'binding', 'eviction'],
     schema: overlaySchema(builtInSchema('', 'v1', 'Pod'), defaults),
     countsGeneration: true,
     selectableFields: {

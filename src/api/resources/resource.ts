@@ -5,10 +5,7 @@ import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
 
-export type Subresource = 'status' | 'scale' | 'binding' | 'token'
-
-/** Subresources that are only ever made. */
-export const createOnly: readonly (string | undefined)[] = ['binding', 'token'] satisfies Subresource[]
+export type Subresource = 'status' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
 
 /** One kind that the server serves, in one version. Adding a kind is adding one of these to the registry. */
 export interface Resource {
@@ -99,6 +96,10 @@ export interface Strategy {
   readonly validateName?: (name: string) => string | undefined
   /** How long a deleted object stays so that someone can stop what it stands for; absent: not at all. */
   readonly graceSeconds?: (document: ApiDocument, asked: number | undefined) => number
+  /** A create may bring the status along. */
+  readonly keepsStatusOnCreate?: boolean
+  /** Something beside its `metadata.finalizers` keeps a deleted object. */
+  readonly isHeld?: (document: ApiDocument) => boolean
   /** A PUT must say which resourceVersion it replaces. */
   readonly needsRevision?: boolean
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument

@@ -1,6 +1,7 @@
 import type { HealthEndpoint } from '../../observe/index.ts'
+import { subresourceVerbsOf } from '../discovery/groups.ts'
 import type { Registry } from '../resources/registry.ts'
-import { createOnly, type Resource } from '../resources/resource.ts'
+import type { Resource } from '../resources/resource.ts'
 import { badRequest, methodNotAllowed, unknownPath } from '../status.ts'
 import type { Target } from '../verbs/verb-context.ts'
 
@@ -72,7 +73,7 @@ function routeResource(registry: Registry, method: string, url: URL, path: reado
 
 /** `namespaces/x/status` is a part of the namespace, not a resource in it. */
 function isSubresourceOfNamespace(rest: readonly string[]): boolean {
-  return rest.length === 3 && rest[2] === 'status'
+  return rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize')
 }
 
 function targetOf(
@@ -90,18 +91,22 @@ function targetOf(
 const itemVerbs: Readonly<Record<string, Verb>> = { GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 const collectionVerbs: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' }
 
-const createOnlyVerbs: Readonly<Record<string, Verb>> = { POST: 'create' }
+const subresourceMethods: Readonly<Record<string, Verb>> = { GET: 'get', POST: 'create', PUT: 'update', PATCH: 'patch' }
 
 function verbsFor({ name, subresource }: Target): Readonly<Record<string, Verb>> {
-  if (createOnly.includes(subresource)) return createOnlyVerbs
+  if (subresource !== undefined) return subresourceMethods
   return name === undefined ? collectionVerbs : itemVerbs
+}
+
+function hasVerb({ subresource }: Target, verb: Verb): boolean {
+  return subresource === undefined || subresourceVerbsOf(subresource).includes(verb)
 }
 
 function verbOf(method: string, url: URL, target: Target): Verb {
   const verbs = verbsFor(target)
   const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined
   const isAnswered = target.resource.review === undefined || verb === 'create'
-  const isAllowed = verb !== undefined && isAnswered && (target.subresource === undefined || verb !== 'delete')
+  const isAllowed = verb !== undefined && isAnswered && hasVerb(target, verb)
   const isEverywhere = target.resource.namespaced && target.namespace === undefined
   if (!isAllowed || (isEverywhere && verb !== 'list')) {
     throw methodNotAllowed(verb ?? method.toLowerCase(), target.resource)

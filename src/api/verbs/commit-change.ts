@@ -54,7 +54,8 @@ async function sweepNamespace(context: VerbContext, namespace: string | undefine
   const entry = await context.store.get(storeKey(resource, undefined, namespace))
   const old = entry && parseStored(resource, entry)
   if (entry === undefined || old?.metadata.deletionTimestamp === undefined) return
-  const next = (old.metadata.finalizers ?? []).length > 0 ? old : undefined
+  const isKept = (old.metadata.finalizers ?? []).length > 0 || resource.strategy.isHeld?.(old) === true
+  const next = isKept ? old : undefined
   const target = { resource, namespace: undefined, name: namespace, subresource: undefined }
   await commitChange(context, { target, name: namespace, old, next, revision: entry.revision }, { dryRun: false })
 }

@@ -7,6 +7,7 @@ import { alreadyExists, forbidden, invalid, notFound } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
+import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
 import type { Answer, Target, VerbContext, WriteOptions } from './verb-context.ts'
 
@@ -22,7 +23,7 @@ export async function createObject(
   body: Json,
   options: WriteOptions,
 ): Promise<Answer> {
-  const accepted = acceptDocument(target, body)
+  const accepted = dropDuplicateOwners(acceptDocument(target, body), context.warn)
   const isNameGenerated = !accepted.metadata.name && Boolean(accepted.metadata.generateName)
   for (let attempt = 1; ; attempt++) {
     const prepared = prepare(context, target.resource, accepted)
@@ -39,7 +40,8 @@ export async function createObject(
 }
 
 function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument): ApiDocument {
-  const document = resource.subresources.includes('status') ? without(accepted, 'status') : accepted
+  const dropsStatus = resource.subresources.includes('status') && resource.strategy.keepsStatusOnCreate !== true
+  const document = dropsStatus ? without(accepted, 'status') : accepted
   const own = without(
     document.metadata,
     'resourceVersion',

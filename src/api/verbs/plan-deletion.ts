@@ -23,7 +23,8 @@ export function planDeletion(
 ): ApiDocument | undefined {
   const finalizers = finalizersFor(old, propagationPolicy)
   const graceSeconds = resource.strategy.graceSeconds?.(old, gracePeriodSeconds) ?? 0
-  if (finalizers.length === 0 && graceSeconds === 0) return undefined
+  const isHeld = resource.strategy.isHeld?.(old) === true
+  if (finalizers.length === 0 && graceSeconds === 0 && !isHeld) return undefined
   const wanted = finalizers.length === 0 ? old : withMetadata(old, { finalizers })
   return isSooner(old, graceSeconds) ? markDeleted(wanted, graceSeconds, now) : wanted
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../model/api-object.ts'
-import { type ApiDocument, type Metadata, withMetadata, without } from '../document.ts'
+import { type ApiDocument, type Metadata, objectAt, withMetadata, without } from '../document.ts'
 import { parseStored, withRevision } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
-import { isSpecChanged, validateMetadata, validateMetadataUpdate } from '../resources/metadata.ts'
+import { isSpecChanged, validateCreationTime, validateMetadata, validateMetadataUpdate } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
 import { invalidField } from '../schema/field-error.ts'
 import { badRequest, conflict, internalError, invalid, notFound } from '../status.ts'
@@ -11,6 +11,7 @@ import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
+import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
 
@@ -53,12 +54,12 @@ export async function reviseObject(
     const entry = await context.store.get(storeKey(resource, namespace, name))
     if (entry === undefined) throw notFound(resource, name)
     const old = parseStored(resource, entry)
-    const revised = revise(withRevision(old, entry.revision))
+    const revised = dropDuplicateOwners(revise(withRevision(old, entry.revision)), context.warn)
     const settled = settle(target, revised, old, entry)
     const write = { old, next: settled, requested: revised.metadata['managedFields'] }
     const next = trackFields(context, target, write, options)
     if (isDeepStrictEqual(next, old)) return objectAnswer(resource, old, entry.revision)
-    const change = { target, name, old, next: isGone(next) ? undefined : next, revision: entry.revision }
+    const change = { target, name, old, next: isGone(resource, next) ? undefined : next, revision: entry.revision }
     const result = await commitChange(context, change, options)
     if (result.kind === 'done') return objectAnswer(resource, result.next ?? next, result.revision)
   }
@@ -66,9 +67,10 @@ export async function reviseObject(
 }
 
 /** Nothing keeps a deleted object any more. A grace that still runs is ended by another delete. */
-function isGone({ metadata }: ApiDocument): boolean {
-  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata
-  return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0
+function isGone({ strategy }: Resource, document: ApiDocument): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = document.metadata
+  const isKept = deletionGracePeriodSeconds > 0 || finalizers.length > 0 || strategy.isHeld?.(document) === true
+  return deletionTimestamp !== undefined && !isKept
 }
 
 /** The document as it would be stored: system fields from the old one, the parts this request may not touch put back, all of it valid. */
@@ -77,6 +79,7 @@ function settle(target: ItemTarget, revised: ApiDocument, old: ApiDocument, entr
   assertCurrent(target, revised, old, entry)
   const next = countGeneration(resource, mergeParts(target, revised, old), old)
   const errors = [
+    ...validateCreationTime(revised, old),
     ...validateMetadata(resource, next),
     ...validateMetadataUpdate(next, old),
     ...(resource.strategy.validate?.(next) ?? []),
@@ -103,6 +106,7 @@ function assertCurrent(
 function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument): ApiDocument {
   const { resource, subresource } = target
   if (subresource === 'status') return withStatus(old, revised)
+  if (subresource === 'finalize') return { ...old, spec: objectAt(revised['spec']) }
   if (subresource === 'binding') return { ...revised, metadata: systemMetadata(revised.metadata, old.metadata) }
   const kept = resource.subresources.includes('status') ? withStatus(revised, old) : revised
   const next = { ...kept, metadata: systemMetadata(revised.metadata, old.metadata) }

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { paths } from '../../helpers/manifests.ts'
+
+describe('subresources that do something', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer()
+  })
+  after(() => server.stop())
+
+  const post = (path: string, body: unknown) => server.call('POST', path, { body })
+  const pod = (name: string, spec: Record<string, unknown> = {}) =>
+    post(paths.pods, { metadata: { name }, spec: { containers: [{ name: 'c', image: 'i' }], ...spec } })
+
+  test('a binding gives a pod its node once, and the condition with it', async () => {
+    await pod('unbound')
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'unbound' }, target: { name: 'n1' } }
+    const bound = await post(`${paths.pods}/unbound/binding`, binding)
+    assert.deepEqual([bound.code, bound.body.status], [201, 'Success'])
+    const { spec, status } = (await server.call('GET', `${paths.pods}/unbound`)).body
+    assert.equal(spec.nodeName, 'n1')
+    assert.deepEqual(
+      status.conditions.map(({ type, status }: Record<string, string>) => [type, status]),
+      [['PodScheduled', 'True']],
+    )
+    assert.equal((await post(`${paths.pods}/unbound/binding`, binding)).code, 409)
+    assert.equal((await post(`${paths.pods}/nobody/binding`, binding)).code, 404)
+    assert.equal((await post(`${paths.pods}/unbound/binding`, { target: {} })).code, 400)
+    assert.equal((await server.call('GET', `${paths.pods}/unbound/binding`)).code, 405)
+  })
+
+  test('an eviction deletes a pod with the grace it has or is given', async () => {
+    await pod('evicted', { nodeName: 'n1', terminationGracePeriodSeconds: 20 })
+    const evict = (name: string, more: Record<string, unknown> = {}, query = '') =>
+      post(`${paths.pods}/${name}/eviction${query}`, {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name },
+        ...more,
+      })
+    const graceOf = async () =>
+      (await server.call('GET', `${paths.pods}/evicted`)).body.metadata.deletionGracePeriodSeconds
+    assert.equal((await evict('evicted', {}, '?dryRun=All')).code, 201)
+    assert.equal(await graceOf(), undefined)
+    assert.equal((await evict('evicted', { deleteOptions: { preconditions: { uid: 'other' } } })).code, 409)
+    const first = await evict('evicted')
+    assert.deepEqual([first.code, first.body.status], [201, 'Success'])
+    assert.equal(await graceOf(), 20)
+    await evict('evicted', { deleteOptions: { gracePeriodSeconds: 3 } })
+    assert.equal(await graceOf(), 3)
+    assert.equal((await evict('evicted', { deleteOptions: 'soon' })).code, 400)
+    assert.equal((await evict('evicted', { metadata: { name: 'other' } })).code, 400)
+    assert.equal((await evict('nobody')).code, 404)
+    assert.equal((await server.call('DELETE', `${paths.pods}/evicted/eviction`)).code, 405)
+  })
+
+  test('a namespace goes when the last that holds it says so by /finalize, and by nothing else', async () => {
+    const path = '/api/v1/namespaces/held'
+    const made = await post('/api/v1/namespaces', {
+      metadata: { name: 'held' },
+      spec: { finalizers: ['example.com/quota'] },
+    })
+    assert.deepEqual(made.body.spec.finalizers, ['example.com/quota', 'kubernetes'])
+    await server.call('PUT', path, { body: { metadata: { name: 'held' }, spec: {} } })
+    const ending = await server.call('DELETE', path)
+    assert.deepEqual([ending.code, ending.body.status.phase], [200, 'Terminating'])
+    assert.deepEqual(ending.body.spec.finalizers, ['example.com/quota', 'kubernetes'])
+    const half = await server.call('PUT', `${path}/finalize`, {
+      body: { ...ending.body, spec: { finalizers: ['example.com/quota'] } },
+    })
+    assert.deepEqual([half.code, half.body.spec.finalizers], [200, ['example.com/quota']])
+    const stale = await server.call('PUT', `${path}/finalize`, { body: { ...ending.body, spec: { finalizers: [] } } })
+    assert.equal(stale.code, 409)
+    const last = await server.call('PUT', `${path}/finalize`, { body: { ...half.body, spec: { finalizers: [] } } })
+    assert.equal(last.code, 200)
+    assert.equal((await server.call('GET', path)).code, 404)
+    assert.equal((await server.call('GET', `${path}/finalize`)).code, 405)
+  })
+
+  test('a kubelet brings its status along when it makes its Node', async () => {
+    const status = { capacity: { pods: '110' }, conditions: [{ type: 'Ready', status: 'True' }] }
+    const node = await post('/api/v1/nodes', { metadata: { name: 'n1' }, status })
+    assert.deepEqual([node.code, node.body.status], [201, status])
+    const free = await pod('cheeky')
+    assert.equal(free.body.status.phase, 'Pending')
+  })
+})
+
+describe('metadata that takes care of itself', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer()
+  })
+  after(() => server.stop())
+
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u-1' }
+
+  test('an owner that is named twice stands once, and the client is told', async () => {
+    const made = await server.call('POST', paths.configMaps, {
+      body: { metadata: { name: 'owned', ownerReferences: [owner, owner] } },
+    })
+    assert.deepEqual(made.body.metadata.ownerReferences, [owner])
+    assert.match(String(made.headers['warning']), /ownerReferences.*u-1/)
+    const second = { ...owner, name: 'p', uid: 'u-2' }
+    const patched = await server.call('PATCH', `${paths.configMaps}/owned`, {
+      body: [
+        { op: 'add', path: '/metadata/ownerReferences/-', value: second },
+        { op: 'add', path: '/metadata/ownerReferences/-', value: second },
+      ],
+      headers: { 'content-type': 'application/json-patch+json' },
+    })
+    assert.deepEqual(patched.body.metadata.ownerReferences, [owner, second])
+    assert.match(String(patched.headers['warning']), /u-2/)
+  })
+
+  test('the time of creation may be left out or repeated, and not changed', async () => {
+    const { body } = await server.call('POST', paths.configMaps, { body: { metadata: { name: 'dated' } } })
+    const put = (creationTimestamp: unknown) =>
+      server.call('PUT', `${paths.configMaps}/dated`, { body: { metadata: { name: 'dated', creationTimestamp } } })
+    assert.equal((await put(undefined)).code, 200)
+    assert.equal((await put(null)).code, 200)
+    assert.equal((await put(body.metadata.creationTimestamp)).code, 200)
+    const changed = await put('2001-01-01T00:00:00Z')
+    assert.equal(changed.code, 422)
+    assert.match(changed.body.message, /metadata.creationTimestamp: Invalid value: .*field is immutable/)
+  })
+})
