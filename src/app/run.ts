@@ -55,7 +55,7 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
   const notifier = createNotifier(log, context.env)
   const main = path.resolve(import.meta.dirname, '../main.ts')
   const agent = new AgentSupervisor({
-    command: [process.execPath, main, ...agentArguments(context.options)],
+    command: [process.execPath, ...process.execArgv, main, ...agentArguments(context.options)],
     onReady: () => void notifier.ready('rules are in the kernel'),
     log,
   })

@@ -43,9 +43,9 @@ export class PlatnetServer {
 
   /** Resolves with how to reach it once it is ready; the whole of its start is in the time that takes. */
   async start(): Promise<AdminAccess> {
-    const main = join(import.meta.dirname, '../../src/main.ts')
+    const program = join(import.meta.dirname, '../../scripts/platnet')
     const flags = ['--data-dir', this.dataDir, '--bind-address', '127.0.0.1', '--secure-port', String(this.#port)]
-    const child = spawn(process.execPath, [main, 'server', ...flags, ...this.#flags, '--log-level', 'warn'], {
+    const child = spawn(program, ['server', ...flags, ...this.#flags, '--log-level', 'warn'], {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...process.env, ...this.#environment },
     })
