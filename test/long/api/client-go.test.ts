@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { openStore } from '../../../src/api/store/index.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
+import { startTestServer, type TestServerOptions, testToken } from '../../helpers/api-server.ts'
+import { createAuthority } from '../../helpers/authority.ts'
+import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
+
+const source = resolve(import.meta.dirname, '../../conformance/client-go')
+const program = resolve(import.meta.dirname, '../../../.cache/client-go-services')
+const downloadTimeoutMs = 120_000
+const buildTimeoutMs = 480_000
+
+interface Line {
+  readonly event: 'asked' | 'synced' | 'added' | 'updated' | 'deleted' | 'written'
+  readonly name?: string
+  readonly color?: string
+  readonly url?: string
+  readonly error?: string
+}
+
+test('a client-go informer lists by watching, follows typed writes, and goes on after a restart of the server', async (t) => {
+  const lack = build()
+  if (lack !== undefined) return t.skip(lack)
+  const folder = makeTemporaryFolder(t)
+  const authority = await createAuthority()
+  const { certPem, keyPem } = await authority.issue('server')
+  const caFile = join(folder, 'ca.pem')
+  writeFileSync(caFile, authority.certPem)
+  const start = async (more: TestServerOptions = {}) =>
+    startTestServer({
+      store: await openStore({ path: join(folder, 'state.db'), dialect: 'kubernetes', log: silentLogger }),
+      tls: { certificate: certPem, key: keyPem, clientCa: authority.certPem },
+      ...more,
+    })
+  const first = await start()
+  const informer = new Informer(first.url, caFile)
+  t.after(() => informer.stop())
+
+  await informer.until(({ event }) => event === 'synced')
+  const [asked] = informer.asked()
+  assert.match(asked ?? '', /[?&]sendInitialEvents=true/)
+  assert.ok(informer.lines.some(({ event, name }) => event === 'added' && name === 'kubernetes'))
+
+  await informer.write('create web')
+  await informer.until(({ event, name }) => event === 'added' && name === 'web')
+  await informer.write('label web blue')
+  await informer.until(({ event, color }) => event === 'updated' && color === 'blue')
+
+  await first.stop()
+  await using second = await start({ port: first.port })
+  const path = '/api/v1/namespaces/default/services/web'
+  const patched = await second.call('PATCH', path, {
+    body: { metadata: { labels: { color: 'green' } } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  })
+  assert.equal(patched.code, 200)
+  await informer.until(({ event, color }) => event === 'updated' && color === 'green')
+  await informer.write('delete web')
+  await informer.until(({ event, name }) => event === 'deleted' && name === 'web')
+  const lists = informer.asked().filter((url) => !url.includes('watch=true'))
+  assert.deepEqual(lists, [], 'the informer never fell back to a plain list')
+})
+
+/** Why the program cannot be had on this machine; undefined when it was built. A build that fails for any other reason fails the test. */
+function build(): string | undefined {
+  const go = (timeout: number, ...args: string[]) => execFileSync('go', args, { cwd: source, timeout, stdio: 'pipe' })
+  try {
+    go(10_000, 'version')
+  } catch {
+    return 'go is not on this machine'
+  }
+  try {
+    go(downloadTimeoutMs, 'mod', 'download')
+  } catch {
+    return 'the modules of client-go cannot be had from here'
+  }
+  mkdirSync(resolve(program, '..'), { recursive: true })
+  go(buildTimeoutMs, 'build', '-o', program, '.')
+  return undefined
+}
+
+/** The program, its commands and what it says. */
+class Informer {
+  readonly lines: Line[] = []
+  readonly #child: ChildProcess
+  #wake = Promise.withResolvers<void>()
+
+  constructor(url: string, caFile: string) {
+    this.#child = spawn(program, ['--server', url, '--ca', caFile], {
+      env: { TOKEN: testToken },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    assert.ok(this.#child.stdout)
+    createInterface({ input: this.#child.stdout }).on('line', (line) => {
+      this.lines.push(JSON.parse(line))
+      this.#wake.resolve()
+      this.#wake = Promise.withResolvers()
+    })
+  }
+
+  asked(): readonly string[] {
+    return this.lines.flatMap(({ event, url }) => (event === 'asked' && url !== undefined ? [url] : []))
+  }
+
+  async write(command: string): Promise<void> {
+    const before = this.lines.filter(({ event }) => event === 'written').length
+    this.#child.stdin?.write(`${command}\n`)
+    await this.until(() => this.lines.filter(({ event }) => event === 'written').length > before)
+    const written = this.lines.findLast(({ event }) => event === 'written')
+    assert.equal(written?.error, undefined, command)
+  }
+
+  async until(isIt: (line: Line) => boolean): Promise<void> {
+    const deadline = AbortSignal.timeout(30_000)
+    const late = new Promise<never>((_, reject) => {
+      deadline.addEventListener('abort', () => reject(new Error(`not seen in ${JSON.stringify(this.lines)}`)))
+    })
+    while (!this.lines.some(isIt)) await Promise.race([this.#wake.promise, late])
+  }
+
+  stop(): void {
+    this.#child.kill('SIGKILL')
+  }
+}
