@@ -35,6 +35,7 @@ const requestLimits: ServerOptions = {
   requestTimeout: 60_000,
   keepAliveTimeout: 60_000,
   maxHeaderSize: 32 * 1024,
+  connectionsCheckingInterval: 1_000,
 }
 
 const handshakeTimeoutMs = 10_000
