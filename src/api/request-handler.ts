@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Component } from '../loop/component.ts'
 import { describeError } from '../model/errors.ts'
-import { answerHealth, type Logger, type Metrics } from '../observe/index.ts'
+import { answerHealth, type HealthCheck, type Logger, type Metrics } from '../observe/index.ts'
 import { admissionFor } from './access/admission.ts'
 import { attributesOf } from './access/attributes.ts'
 import { type Authenticator, anonymous, type User } from './access/authenticate.ts'
@@ -35,7 +34,7 @@ export interface HandlerParts {
   /** Absent where roles decide nothing. */
   readonly roles: RoleIndex | undefined
   readonly watches: WatchHub
-  readonly components: () => readonly Component[]
+  readonly components: () => readonly HealthCheck[]
   readonly metrics: Metrics
   readonly log: Logger
 }
@@ -184,7 +183,7 @@ function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams
   return {
     endpoint: route.endpoint,
     verbose: query.has('verbose'),
-    exclude: query.getAll('exclude'),
+    exclude: query.getAll('exclude').flatMap((names) => names.split(',')),
     ...(route.component === undefined ? {} : { component: route.component }),
   }
 }

@@ -3,7 +3,7 @@ import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import type { Cidr, Ip } from '../model/ip.ts'
-import type { Logger, Metrics } from '../observe/index.ts'
+import type { HealthCheck, Logger, Metrics } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
 import {
   createAuthenticator,
@@ -47,7 +47,7 @@ export interface ApiServerOptions {
   readonly serviceAccounts: { readonly issuer: string; readonly keyPem: string }
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** What `/healthz`, `/livez` and `/readyz` report. */
-  readonly components: () => readonly Component[]
+  readonly components: () => readonly HealthCheck[]
   /** What `/metrics` shows. */
   readonly metrics: Metrics
   readonly log: Logger

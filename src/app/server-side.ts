@@ -3,7 +3,7 @@ import { type CommitReport, HistoryKeeper, openStore, type Store } from '../api/
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
 import { createDialect } from '../model/dialect.ts'
-import type { Logger } from '../observe/index.ts'
+import type { HealthCheck, Logger } from '../observe/index.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
 import {
   dataPaths,
@@ -69,9 +69,21 @@ export class ServerSide implements Component {
 
   health(): Health {
     if (this.#isStopping) return { level: 'unknown', message: 'stopping', sinceMs: 0 }
+    const store = this.#storeHealth()
+    if (store.level === 'stopped') return store
+    return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
+  }
+
+  /** `ping` says that requests are answered at all. */
+  #checks(): readonly HealthCheck[] {
+    const ok: Health = { level: 'ok', message: '', sinceMs: 0 }
+    return [{ name: 'ping', health: () => ok }, { name: 'store', health: () => this.#storeHealth() }, this]
+  }
+
+  #storeHealth(): Health {
     const failure = this.#store?.failure
     if (failure) return { level: 'stopped', message: `the store takes no writes: ${failure.message}`, sinceMs: 0 }
-    return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
+    return { level: 'ok', message: '', sinceMs: 0 }
   }
 
   #createApi(made: MadeAtStart): ReturnType<typeof createApiServer> {
@@ -86,7 +98,7 @@ export class ServerSide implements Component {
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
       port: api.securePort,
       authorizationMode: api.authorizationMode,
-      components: () => [this],
+      components: () => this.#checks(),
       metrics,
       log: this.#log,
     })

@@ -2,6 +2,9 @@ import type { Component, Health, HealthLevel } from '../loop/component.ts'
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
 
+/** What is asked: a component, or a part of one that reports alone. */
+export type HealthCheck = Pick<Component, 'name' | 'health'>
+
 export interface HealthRequest {
   readonly endpoint: HealthEndpoint
   /** The part of the path after the endpoint: one component alone. */
@@ -24,7 +27,7 @@ const failingLevels: Readonly<Record<HealthEndpoint, readonly HealthLevel[]>> = 
 }
 
 /** The answer of a health endpoint in the form of the Kubernetes API server: `ok`, or one line for each component. */
-export function answerHealth(request: HealthRequest, components: readonly Component[]): HealthAnswer {
+export function answerHealth(request: HealthRequest, components: readonly HealthCheck[]): HealthAnswer {
   const { endpoint, component, exclude } = request
   if (component !== undefined) return answerOne(endpoint, component, components)
   const asked = components.filter(({ name }) => !exclude.includes(name))
@@ -40,7 +43,7 @@ export function answerHealth(request: HealthRequest, components: readonly Compon
   return { status: hasFailed ? 500 : 200, body: `${lines.join('\n')}\n` }
 }
 
-function answerOne(endpoint: HealthEndpoint, name: string, components: readonly Component[]): HealthAnswer {
+function answerOne(endpoint: HealthEndpoint, name: string, components: readonly HealthCheck[]): HealthAnswer {
   const component = components.find((known) => known.name === name)
   if (component === undefined) return { status: 404, body: `${endpoint}: no component named ${JSON.stringify(name)}\n` }
   const { line, failed } = report(endpoint, name, component.health())

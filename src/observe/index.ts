@@ -1,4 +1,4 @@
-export { answerHealth, type HealthEndpoint, type HealthRequest } from './health.ts'
+export { answerHealth, type HealthCheck, type HealthEndpoint, type HealthRequest } from './health.ts'
 export { chooseFormat, type LogFormat } from './log-format.ts'
 export { type Logger, silentLogger } from './logger.ts'
 export { createLogging, type Logging } from './logging.ts'
