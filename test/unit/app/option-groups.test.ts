@@ -36,6 +36,7 @@ test('Without any source the options are their defaults.', () => {
       serviceClusterIpRange: '10.96.0.0/12',
       nodePortRange: { first: 30000, last: 32767 },
       tokenAuthFile: undefined,
+      serviceAccountIssuer: 'https://kubernetes.default.svc.cluster.local',
       authorizationMode: 'RBAC',
     },
     controllers: {
