@@ -59,22 +59,28 @@ export class RequestHandler {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now()
     let found: Route | undefined
+    let sizeBytes: number | undefined
     try {
-      await this.#serve(request, response, (route) => {
+      sizeBytes = await this.#serve(request, response, (route) => {
         found = route
       })
     } catch (thrown) {
-      if (thrown instanceof StatusError || !isAbandoned(request)) await this.#fail(request, response, thrown)
+      if (thrown instanceof StatusError || !isAbandoned(request))
+        sizeBytes = await this.#fail(request, response, thrown)
     }
     const durationMs = Math.round(performance.now() - startedMs)
-    const sizeBytes = sizeOf(response)
     this.#metrics.observe({ route: found, code: response.statusCode, durationMs, sizeBytes })
     if (!this.#parts.log.enabled('debug')) return
     const { method, url } = request
     this.#parts.log.debug('answered a request', { method, url, code: response.statusCode, durationMs })
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse, onRoute: (route: Route) => void): Promise<void> {
+  /** Answers the bytes of the body, where it was sent as a whole. */
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onRoute: (route: Route) => void,
+  ): Promise<number | undefined> {
     const url = parseUrl(request.url)
     const user = await this.#parts.authenticate(request)
     if (user === undefined) throw unauthorized()
@@ -85,7 +91,7 @@ export class RequestHandler {
     if (route.kind === 'resource') return this.#serveResource(route, this.#contextOf(user), request, response, url)
     assertReadOnly(request)
     if (route.kind === 'backup') return sendBackup(this.#parts.context.store, response)
-    await sendAnswer(request, response, await this.#readPage(route, request, url))
+    return sendAnswer(request, response, await this.#readPage(route, request, url))
   }
 
   /** A wrong path or method is told to nobody without an identity: the error waits for authentication. */
@@ -108,24 +114,24 @@ export class RequestHandler {
     request: IncomingMessage,
     response: ServerResponse,
     url: URL,
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     const { watches } = this.#parts
     const representation = chooseRepresentation(request.headers.accept)
     const { deprecation } = route.target.resource
     const warnings = deprecation === undefined ? [] : [deprecation]
     if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
-    await this.#inFlight.run(route.verb, async () => {
+    return this.#inFlight.run(route.verb, async () => {
       if (route.verb === 'watch') {
         const options = watchOptions(route, url)
         response.once('close', this.#metrics.openLongRunning(route))
         await watches.serve({ target: { ...route.target, name: undefined }, options, representation }, response)
-        return
+        return undefined
       }
       const warned = { ...context, warn: (text: string) => warnings.push(text) }
       const answer = await performVerb(warned, route, request, url.searchParams)
       if (answer.kind === 'object') warnings.push(...(answer.warnings ?? []))
       if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
-      await sendAnswer(request, response, encodeAnswer(answer, representation, context.now()))
+      return sendAnswer(request, response, encodeAnswer(answer, representation, context.now()))
     })
   }
 
@@ -158,25 +164,20 @@ export class RequestHandler {
     }
   }
 
-  async #fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<void> {
+  async #fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<number | undefined> {
     const status = toStatus(thrown)
     if (status.httpCode >= 500) this.#parts.log.error('a request failed', { error: describeError(thrown) })
     if (response.headersSent) {
       response.destroy()
-      return
+      return undefined
     }
     if (status.code === 'RequestEntityTooLarge') response.setHeader('connection', 'close')
     if (status.details?.retryAfterSeconds !== undefined) {
       response.setHeader('retry-after', String(status.details.retryAfterSeconds))
     }
     const body = renderFailure(status)
-    await sendAnswer(request, response, { httpCode: status.httpCode, contentType: 'application/json', body })
+    return sendAnswer(request, response, { httpCode: status.httpCode, contentType: 'application/json', body })
   }
-}
-
-function sizeOf(response: ServerResponse): number | undefined {
-  const length = response.getHeader('content-length')
-  return length === undefined ? undefined : Number(length)
 }
 
 function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams) {

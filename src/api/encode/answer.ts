@@ -9,29 +9,44 @@ import { toTable } from './table.ts'
 export interface EncodedAnswer {
   readonly httpCode: number
   readonly contentType: string
-  readonly body: string
+  /** A long list comes in pieces, so that it never stands in memory as a whole. */
+  readonly body: string | Iterable<string>
   /** Further ones, or others than usual. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Characters of a list written at once, as a rule. */
+const pieceLength = 64 * 1024
+
 /** Puts a verb's answer into the form the client accepts. JSON, the hot path, is put together from texts and never parsed. */
 export function encodeAnswer(answer: Answer, representation: Representation, now: Date): EncodedAnswer {
   const httpCode = answer.kind === 'list' ? 200 : answer.httpCode
-  const json = () => (answer.kind === 'list' ? listText(answer) : answer.text)
   if (representation === 'yaml') {
-    return { httpCode, contentType: 'application/yaml', body: toYaml(JSON.parse(json())) }
+    const json = answer.kind === 'list' ? [...listPieces(answer)].join('') : answer.text
+    return { httpCode, contentType: 'application/yaml', body: toYaml(JSON.parse(json)) }
   }
-  const isTable = representation === 'table' && answer.kind !== 'document'
-  return { httpCode, contentType: 'application/json', body: isTable ? tableText(answer, now) : json() }
+  return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now) }
 }
 
-function listText(answer: Answer & { kind: 'list' }): string {
+function jsonBody(answer: Answer, representation: Representation, now: Date): EncodedAnswer['body'] {
+  if (representation === 'table' && answer.kind !== 'document') return tableText(answer, now)
+  return answer.kind === 'list' ? listPieces(answer) : answer.text
+}
+
+function* listPieces(answer: Answer & { kind: 'list' }): Generator<string, void> {
   const head = JSON.stringify({
     kind: `${answer.resource.kind}List`,
     apiVersion: apiVersionOf(answer.resource),
     metadata: listMetadata(answer),
   })
-  return `${head.slice(0, -1)},"items":[${answer.items.join(',')}]}`
+  let piece = `${head.slice(0, -1)},"items":[`
+  for (const [index, item] of answer.items.entries()) {
+    piece += index === 0 ? item : `,${item}`
+    if (piece.length < pieceLength) continue
+    yield piece
+    piece = ''
+  }
+  yield `${piece}]}`
 }
 
 function tableText(answer: Exclude<Answer, { kind: 'document' }>, now: Date): string {

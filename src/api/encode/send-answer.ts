@@ -1,30 +1,97 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PassThrough, Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { createGzip, gzip } from 'node:zlib'
 import { acceptsGzip } from '../negotiate/accept.ts'
 import type { EncodedAnswer } from './answer.ts'
 
 /** Shorter answers are not worth the work, as in Kubernetes. */
 const minGzipBytes = 128 * 1024
+/** A client that reads nothing of a long list for that long is cut off. */
+const maxUnreadMs = 60_000
+const compression = { level: 1 }
 const compress = promisify(gzip)
 
-/** Writes a whole answer, compressed where it is long and the client takes that; the work is done off the main thread. Its size can be read from the response. */
+/** Writes an answer, compressed where it is long and the client takes that; the compression is done off the main thread. Answers the bytes sent. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  { httpCode, contentType, body, headers }: EncodedAnswer,
-): Promise<void> {
-  const plain = Buffer.from(body)
+  answer: EncodedAnswer,
+): Promise<number> {
+  if (typeof answer.body === 'string') return sendWhole(request, response, answer, answer.body)
+  const pieces = answer.body[Symbol.iterator]()
+  const first = pieces.next()
+  const second = pieces.next()
+  if (second.done) return sendWhole(request, response, answer, first.value ?? '')
+  return sendPieces(request, response, answer, chain([first.value, second.value], pieces))
+}
+
+async function sendWhole(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: EncodedAnswer,
+  text: string,
+): Promise<number> {
+  const plain = Buffer.from(text)
   const isRead = request.method === 'GET' && plain.length > minGzipBytes
-  const isCompressed = isRead && acceptsGzip(request.headers['accept-encoding'])
-  const bytes = isCompressed ? await compress(plain, { level: 1 }) : plain
-  response.setHeader('content-length', bytes.length)
-  response.writeHead(httpCode, {
+  const isCompressed = isRead && takesGzip(request)
+  const bytes = isCompressed ? await compress(plain, compression) : plain
+  const length = { 'content-length': bytes.length }
+  response.writeHead(answer.httpCode, { ...headersOf(answer, isRead, isCompressed), ...length })
+  response.end(bytes)
+  return bytes.length
+}
+
+/** As fast as the client reads, other work in between. */
+async function sendPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: EncodedAnswer,
+  pieces: Iterable<string>,
+): Promise<number> {
+  const isCompressed = takesGzip(request)
+  response.writeHead(answer.httpCode, headersOf(answer, true, isCompressed))
+  response.setTimeout(maxUnreadMs, () => response.destroy())
+  const source = Readable.from(toBytes(pieces), { objectMode: false })
+  const encoder = isCompressed ? createGzip(compression) : new PassThrough()
+  let sentBytes = 0
+  encoder.on('data', (chunk: Buffer) => {
+    sentBytes += chunk.length
+  })
+  try {
+    await pipeline(source, encoder, response)
+  } catch (thrown) {
+    if (!isLeaving(thrown)) throw thrown
+  }
+  response.setTimeout(0)
+  return sentBytes
+}
+
+function takesGzip(request: IncomingMessage): boolean {
+  return acceptsGzip(request.headers['accept-encoding'])
+}
+
+function headersOf({ contentType, headers }: EncodedAnswer, isLong: boolean, isCompressed: boolean) {
+  return {
     'content-type': contentType,
     'cache-control': 'no-cache, private',
     ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
-    ...(isRead ? { vary: 'accept-encoding' } : {}),
+    ...(isLong ? { vary: 'accept-encoding' } : {}),
     ...headers,
-  })
-  response.end(bytes)
+  }
+}
+
+function* chain(first: readonly string[], rest: Iterator<string>): Generator<string, void> {
+  yield* first
+  for (let next = rest.next(); !next.done; next = rest.next()) yield next.value
+}
+
+function* toBytes(pieces: Iterable<string>): Generator<Buffer, void> {
+  for (const piece of pieces) yield Buffer.from(piece)
+}
+
+/** The client left before it had read the whole: there is no one to tell. */
+function isLeaving(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }

@@ -85,7 +85,7 @@ describe('a document', () => {
     const resource = { ...configMaps(), group: 'example.com', plural: 'widgets', kind: 'Widget' }
     registry.add(resource)
     const documents = new OpenApiDocuments(registry)
-    const bodyOf = () => documents.answer(['v3', 'apis', 'example.com', 'v1'], null, {}).body
+    const bodyOf = () => documents.answer(['v3', 'apis', 'example.com', 'v1'], null, {}).body.toString()
     const before = bodyOf()
     assert.equal(bodyOf(), before)
     registry.add({ ...resource, schema: { type: 'object', properties: { size: { type: 'integer' } } } })
