@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { openStore } from '../../../src/api/store/index.ts'
 import { silentLogger } from '../../../src/observe/index.ts'
-import { startTestServer, type TestServerOptions, testToken } from '../../helpers/api-server.ts'
+import { startTestServer, type TestServerOptions } from '../../helpers/api-server.ts'
 import { createAuthority } from '../../helpers/authority.ts'
+import { InformerProgram } from '../../helpers/informer-program.ts'
 import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const source = resolve(import.meta.dirname, '../../conformance/client-go')
 const program = resolve(import.meta.dirname, '../../../.cache/client-go-services')
 const downloadTimeoutMs = 120_000
 const buildTimeoutMs = 480_000
-
-interface Line {
-  readonly event: 'asked' | 'synced' | 'added' | 'updated' | 'deleted' | 'written'
-  readonly name?: string
-  readonly color?: string
-  readonly url?: string
-  readonly error?: string
-}
 
 test('a client-go informer lists by watching, follows typed writes, and goes on after a restart of the server', async (t) => {
   const lack = build()
@@ -38,7 +30,7 @@ test('a client-go informer lists by watching, follows typed writes, and goes on 
       ...more,
     })
   const first = await start()
-  const informer = new Informer(first.url, caFile)
+  const informer = new InformerProgram(program, ['--server', first.url, '--ca', caFile])
   t.after(() => informer.stop())
 
   await informer.until(({ event }) => event === 'synced')
@@ -82,48 +74,4 @@ function build(): string | undefined {
   mkdirSync(resolve(program, '..'), { recursive: true })
   go(buildTimeoutMs, 'build', '-o', program, '.')
   return undefined
-}
-
-/** The program, its commands and what it says. */
-class Informer {
-  readonly lines: Line[] = []
-  readonly #child: ChildProcess
-  #wake = Promise.withResolvers<void>()
-
-  constructor(url: string, caFile: string) {
-    this.#child = spawn(program, ['--server', url, '--ca', caFile], {
-      env: { TOKEN: testToken },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    assert.ok(this.#child.stdout)
-    createInterface({ input: this.#child.stdout }).on('line', (line) => {
-      this.lines.push(JSON.parse(line))
-      this.#wake.resolve()
-      this.#wake = Promise.withResolvers()
-    })
-  }
-
-  asked(): readonly string[] {
-    return this.lines.flatMap(({ event, url }) => (event === 'asked' && url !== undefined ? [url] : []))
-  }
-
-  async write(command: string): Promise<void> {
-    const before = this.lines.filter(({ event }) => event === 'written').length
-    this.#child.stdin?.write(`${command}\n`)
-    await this.until(() => this.lines.filter(({ event }) => event === 'written').length > before)
-    const written = this.lines.findLast(({ event }) => event === 'written')
-    assert.equal(written?.error, undefined, command)
-  }
-
-  async until(isIt: (line: Line) => boolean): Promise<void> {
-    const deadline = AbortSignal.timeout(30_000)
-    const late = new Promise<never>((_, reject) => {
-      deadline.addEventListener('abort', () => reject(new Error(`not seen in ${JSON.stringify(this.lines)}`)))
-    })
-    while (!this.lines.some(isIt)) await Promise.race([this.#wake.promise, late])
-  }
-
-  stop(): void {
-    this.#child.kill('SIGKILL')
-  }
 }
