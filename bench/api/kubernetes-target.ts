@@ -25,6 +25,7 @@ export async function createKubernetesTarget(folder: string): Promise<BenchTarge
   let children: ChildProcess[] = []
   return {
     name: 'kube-apiserver + etcd',
+    hasLoop: false,
     start: async () => {
       children = [run(dir, programs.etcd, etcdFlags(dir, etcdPorts))]
       children.push(run(dir, programs.apiServer, apiServerFlags(dir, access.port, etcdPorts[0])))

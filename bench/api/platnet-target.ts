@@ -8,6 +8,7 @@ export async function createPlatnetTarget(folder: string): Promise<BenchTarget> 
   const server = new PlatnetServer(dataDir, await findFreePort())
   return {
     name: 'platnet',
+    hasLoop: true,
     start: () => server.start(),
     residentMiB: () => residentMiB(server.pid),
     stop: async () => {
