@@ -33,13 +33,13 @@ export class PlatnetDaemon implements Daemon {
 
   async start(): Promise<void> {
     await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
-    const main = resolve(import.meta.dirname, '../main.ts')
+    const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
     const places = ['--data-dir', dataDirectory, '--control-socket', controlSocket]
     const options = [...places, '--node-name', 'demo', '--node-ip', this.#nodeAddress, ...this.#flags]
     const log = await open(this.#logFile, 'a', 0o600)
     try {
       const output = { stdout: log.fd, stderr: log.fd }
-      this.#program = await startProgram(process.execPath, [main, 'run', ...options], output)
+      this.#program = await startProgram(launcher, ['run', ...options], output)
     } finally {
       await log.close()
     }
