@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { startTestServer, type TestServer, testToken } from '../helpers/api-server.ts'
+import { missingKubectl } from '../helpers/kubectl.ts'
 
 const run = promisify(execFile)
-const skip = findKubectl() ? false : 'kubectl is not on this machine'
-
-function findKubectl(): boolean {
-  try {
-    execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+const skip = missingKubectl()
 
 const service = (port: number, extra = '') => `
 apiVersion: v1

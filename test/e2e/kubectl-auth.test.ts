@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { startTestServer, type TestServer } from '../helpers/api-server.ts'
+import { missingKubectl } from '../helpers/kubectl.ts'
 
 const run = promisify(execFile)
-const skip = findKubectl() ? false : 'kubectl is not on this machine'
-
-function findKubectl(): boolean {
-  try {
-    execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+const skip = missingKubectl()
 
 describe('kubectl auth, in the kubernetes dialect', { skip }, () => {
   let server: TestServer

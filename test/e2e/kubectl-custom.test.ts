@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -7,18 +7,10 @@ import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { createDialect } from '../../src/model/dialect.ts'
 import { startTestServer, type TestServer, testToken } from '../helpers/api-server.ts'
+import { missingKubectl } from '../helpers/kubectl.ts'
 
 const run = promisify(execFile)
-const skip = findKubectl() ? false : 'kubectl is not on this machine'
-
-function findKubectl(): boolean {
-  try {
-    execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+const skip = missingKubectl()
 
 const example = readFileSync(resolve(import.meta.dirname, '../../examples/custom-resource.yaml'), 'utf8')
 const instance = `

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,18 +8,10 @@ import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { DialectName } from '../../src/model/dialect.ts'
 import { startTestServer, type TestServer, testToken } from '../helpers/api-server.ts'
+import { missingKubectl } from '../helpers/kubectl.ts'
 
 const run = promisify(execFile)
-const skip = findKubectl() ? false : 'kubectl is not on this machine'
-
-function findKubectl(): boolean {
-  try {
-    execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+const skip = missingKubectl()
 
 const manifest = `
 apiVersion: v1

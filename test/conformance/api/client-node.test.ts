@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { openStore } from '../../../src/api/store/index.ts'
-import { silentLogger } from '../../../src/observe/index.ts'
-import { startTestServer, type TestServerOptions } from '../../helpers/api-server.ts'
-import { createAuthority } from '../../helpers/authority.ts'
+import { prepareDurableServer } from '../../helpers/durable-server.ts'
 import { InformerProgram } from '../../helpers/informer-program.ts'
 import { configMap, paths } from '../../helpers/manifests.ts'
-import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const source = resolve(import.meta.dirname, '../client-node')
 const installed = resolve(import.meta.dirname, '../../../.cache/client-node')
@@ -18,17 +14,7 @@ const installTimeoutMs = 60_000
 test('the informer of the JavaScript client follows what changes, and lists anew when it comes back too late', async (t) => {
   const lack = install()
   if (lack !== undefined) return t.skip(lack)
-  const folder = makeTemporaryFolder(t)
-  const authority = await createAuthority()
-  const { certPem, keyPem } = await authority.issue('server')
-  const caFile = join(folder, 'ca.pem')
-  writeFileSync(caFile, authority.certPem)
-  const start = async (more: TestServerOptions = {}) =>
-    startTestServer({
-      store: await openStore({ path: join(folder, 'state.db'), dialect: 'kubernetes', log: silentLogger }),
-      tls: { certificate: certPem, key: keyPem, clientCa: authority.certPem },
-      ...more,
-    })
+  const { caFile, start } = await prepareDurableServer(t)
   const paint = (server: Awaited<ReturnType<typeof start>>, color: string) =>
     server.call('PUT', `${paths.configMaps}/one`, { body: configMap('one', {}, { color }) })
 

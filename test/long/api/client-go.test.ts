@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { openStore } from '../../../src/api/store/index.ts'
-import { silentLogger } from '../../../src/observe/index.ts'
-import { startTestServer, type TestServerOptions } from '../../helpers/api-server.ts'
-import { createAuthority } from '../../helpers/authority.ts'
+import { prepareDurableServer } from '../../helpers/durable-server.ts'
 import { InformerProgram } from '../../helpers/informer-program.ts'
-import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const source = resolve(import.meta.dirname, '../../conformance/client-go')
 const program = resolve(import.meta.dirname, '../../../.cache/client-go-services')
@@ -18,17 +14,7 @@ const buildTimeoutMs = 480_000
 test('a client-go informer lists by watching, follows typed writes, and goes on after a restart of the server', async (t) => {
   const lack = build()
   if (lack !== undefined) return t.skip(lack)
-  const folder = makeTemporaryFolder(t)
-  const authority = await createAuthority()
-  const { certPem, keyPem } = await authority.issue('server')
-  const caFile = join(folder, 'ca.pem')
-  writeFileSync(caFile, authority.certPem)
-  const start = async (more: TestServerOptions = {}) =>
-    startTestServer({
-      store: await openStore({ path: join(folder, 'state.db'), dialect: 'kubernetes', log: silentLogger }),
-      tls: { certificate: certPem, key: keyPem, clientCa: authority.certPem },
-      ...more,
-    })
+  const { caFile, start } = await prepareDurableServer(t)
   const first = await start()
   const informer = new InformerProgram(program, ['--server', first.url, '--ca', caFile])
   t.after(() => informer.stop())
