@@ -24,6 +24,7 @@ export async function benchControllers(): Promise<BenchReport> {
     client: clientOfServer(server),
     dialect,
     controllers: ['endpoints', 'endpointslice', 'endpointslice-mirroring'],
+    clusterCidrs: [],
     metrics: createControllerMetrics(createMetrics()),
     log: silentLogger,
   })

@@ -77,7 +77,7 @@ export class ControllersSide implements Component {
   }
 
   async #connect(): Promise<ClusterConnection> {
-    const { app, controllers } = this.#context.options.values
+    const { app, controllers, node } = this.#context.options.values
     const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig]))
     const metrics = this.#metrics
     const identity = controllers.leaderElect ? { identity: `${hostname()}_${randomUUID()}` } : {}
@@ -85,7 +85,15 @@ export class ControllersSide implements Component {
     return new ClusterConnection({
       client,
       createSources: (dialect) => [
-        this.#role.create({ client, dialect, controllers: controllers.controllers, ...identity, metrics, log }),
+        this.#role.create({
+          client,
+          dialect,
+          controllers: controllers.controllers,
+          clusterCidrs: node.clusterCidr,
+          ...identity,
+          metrics,
+          log,
+        }),
       ],
       log,
     })

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../client/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
+import type { Cidr } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
 import type { ControllerContext } from './context.ts'
 import {
@@ -9,6 +10,7 @@ import {
   createMirroringController,
 } from './endpoints/index.ts'
 import { GarbageCollector } from './garbage/garbage-collector.ts'
+import { createPodCidrController } from './nodes/pod-cidr-controller.ts'
 import { Caches } from './runtime/caches.ts'
 import { ApiEventRecorder } from './runtime/events.ts'
 import { ApiLeaseLock } from './runtime/lease-lock.ts'
@@ -24,7 +26,7 @@ import {
 } from './workloads/controllers.ts'
 
 /** By the names that `--controllers` knows. */
-const factories: Readonly<Record<string, (context: ControllerContext) => Component>> = {
+const factories: Readonly<Record<string, (context: ControllerContext, settings: ControllerSettings) => Component>> = {
   endpoints: createEndpointsController,
   endpointslice: createEndpointSliceController,
   'endpointslice-mirroring': createMirroringController,
@@ -33,9 +35,16 @@ const factories: Readonly<Record<string, (context: ControllerContext) => Compone
   statefulset: createStatefulSetController,
   daemonset: createDaemonSetController,
   'garbage-collector': (context) => new GarbageCollector(context),
+  nodeipam: (context, { clusterCidrs }) => createPodCidrController(context, clusterCidrs),
 }
 
 export const controllerNames = Object.keys(factories)
+
+/** What controllers are told beside their client. */
+export interface ControllerSettings {
+  /** The networks of all pods, at most one of each family; every node gets its part of each. */
+  readonly clusterCidrs: readonly Cidr[]
+}
 
 export interface ManagerParts {
   readonly client: ApiClient
@@ -46,7 +55,7 @@ export interface ManagerParts {
   readonly log: Logger
 }
 
-export interface ControllerManagerParts extends ManagerParts {
+export interface ControllerManagerParts extends ManagerParts, ControllerSettings {
   /** Some of `controllerNames`. */
   readonly controllers: readonly string[]
 }
@@ -60,7 +69,11 @@ export function createControllerManager(parts: ControllerManagerParts): Controll
   return composeManager(
     managerName,
     parts,
-    chosen.map(([, create]) => create),
+    chosen.map(
+      ([, create]) =>
+        (context) =>
+          create(context, parts),
+    ),
   )
 }
 

@@ -58,9 +58,9 @@ export const nodeOptions = declareOptions({
     flag: '--cluster-cidr <cidr>',
     default: '10.244.0.0/16',
     reload: 'restart',
-    commands,
+    commands: ['run', 'server', 'agent'],
     description:
-      "The network of all pods, or one of each family; what comes from elsewhere to a Service's address is masqueraded",
+      "The network of all pods, or one of each family: every node gets its /24 or /64 of it; what comes from elsewhere to a Service's address is masqueraded",
     example: '10.244.0.0/16,fd00:10:244::/56',
   },
   publicMetrics: {

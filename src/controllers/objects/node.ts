@@ -15,9 +15,10 @@ export const nodeSchema = z.looseObject({
     z.looseObject({
       unschedulable: otherwise(z.boolean(), false),
       taints: otherwise(z.array(taintSchema), []),
+      podCIDR: otherwise(z.string(), ''),
       podCIDRs: otherwise(z.array(z.string()), []),
     }),
-    { unschedulable: false, taints: [], podCIDRs: [] },
+    { unschedulable: false, taints: [], podCIDR: '', podCIDRs: [] },
   ),
   status: otherwise(
     z.looseObject({

@@ -16,6 +16,7 @@ async function startManager(server: TestServer, dialect: DialectName = 'kubernet
     client: clientOfServer(server),
     dialect: createDialect(dialect),
     controllers: all,
+    clusterCidrs: [],
     metrics: createControllerMetrics(metrics),
     log: silentLogger,
   })

@@ -1,0 +1,74 @@
+import { ApiError, listPages } from '../../client/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { Cidr } from '../../model/ip.ts'
+import type { ControllerKit } from '../kit.ts'
+import type { Node } from '../objects/node.ts'
+import { nodeType } from '../objects/types.ts'
+import { Controller, watchKeys } from '../runtime/controller.ts'
+import { assignPodCidrs } from './pod-cidrs.ts'
+
+/** All changes fold into one key: each pass serves every node that has nothing. */
+const everything = 'nodes'
+
+/**
+ * Gives every node its own part of the pod networks (`spec.podCIDR`, `spec.podCIDRs`). What is taken is asked of the server before anything is handed out: a
+ * cache may not show yet what another process gave away just before it died.
+ */
+export function createPodCidrController(kit: ControllerKit, clusterCidrs: readonly Cidr[]): Component {
+  const { client, caches, events, metrics, log } = kit
+  const nodes = caches.of(nodeType)
+  const writer = caches.writer(nodeType)
+
+  const reconcile = async (_key: string, { signal }: { signal: AbortSignal }) => {
+    if (![...nodes.list()].some(isWaiting)) return undefined
+    const { items } = await listPages(client, { resource: nodeType.resource }, { signal })
+    const all = items.map((item) => nodes.note(item))
+    const waiting = new Map(all.filter(isWaiting).map((node) => [node.metadata.name, node]))
+    const taken = all.map(({ spec }) => spec)
+    const { assigned, refused } = assignPodCidrs(clusterCidrs, taken, [...waiting.keys()])
+    for (const [name, podCIDRs] of assigned) {
+      const node = waiting.get(name)
+      if (node !== undefined) await give(node, podCIDRs, signal)
+    }
+    for (const [name, cidr] of refused) {
+      const node = waiting.get(name)
+      if (node !== undefined)
+        events.record(subjectOf(node), 'Warning', 'CIDRNotAvailable', `${cidr} has no part left for this node`)
+    }
+    return undefined
+  }
+
+  /** A node that is gone, or another one by now, needs nothing. */
+  async function give({ metadata }: Node, podCIDRs: readonly Cidr[], signal: AbortSignal): Promise<void> {
+    const { name, uid, resourceVersion } = metadata
+    const patch = { metadata: { uid, resourceVersion }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
+    try {
+      await writer.patch({ metadata: { name } }, { kind: 'merge', patch }, signal)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not-found') throw error
+    }
+  }
+
+  return new Controller({
+    name: 'nodeipam',
+    watches: [
+      watchKeys(
+        nodes,
+        () => [everything],
+        (old, next) => isWaiting(old) === isWaiting(next),
+      ),
+    ],
+    reconcile,
+    workers: 1,
+    metrics,
+    log: log.child('nodeipam'),
+  })
+}
+
+function isWaiting({ spec, metadata }: Node): boolean {
+  return spec.podCIDRs.length === 0 && spec.podCIDR === '' && metadata.deletionTimestamp === undefined
+}
+
+function subjectOf({ metadata }: Node) {
+  return { apiVersion: 'v1', kind: 'Node', metadata }
+}
