@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { optionGroups } from '../../../src/app/option-groups.ts'
 import { flagName, loadOptions } from '../../../src/config/index.ts'
+import { controllerNames } from '../../../src/controllers/controller-manager.ts'
 
 const options = Object.values(optionGroups).flatMap((group) => Object.entries(group))
 
@@ -40,16 +41,7 @@ test('Without any source the options are their defaults.', () => {
       authorizationMode: 'RBAC',
     },
     controllers: {
-      controllers: [
-        'endpoints',
-        'endpointslice',
-        'endpointslice-mirroring',
-        'replicaset',
-        'deployment',
-        'statefulset',
-        'daemonset',
-        'garbage-collector',
-      ],
+      controllers: [...controllerNames],
       controllerManagerPort: 8080,
       schedulerPort: 8081,
       leaderElect: true,
