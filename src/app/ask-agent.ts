@@ -7,10 +7,13 @@ export class AskError extends PlatnetError<'agent-away' | 'bad-answer'> {}
 
 /** The status of the agent that listens on the control socket. Throws AskError `agent-away` where none does. */
 export async function askStatus(controlSocket: string): Promise<AgentStatus> {
-  const { status, body } = await getOverSocket(controlSocket, '/status')
-  if (status !== 200)
-    throw new AskError('bad-answer', `the agent answered ${status}: ${body.trim()}`, { object: controlSocket })
-  return JSON.parse(body)
+  return JSON.parse(await askDocument(controlSocket, '/status'))
+}
+
+async function askDocument(controlSocket: string, path: string): Promise<string> {
+  const { status, body } = await getOverSocket(controlSocket, path)
+  if (status === 200) return body
+  throw new AskError('bad-answer', `the agent answered ${status}: ${body.trim()}`, { object: controlSocket })
 }
 
 async function getOverSocket(socketPath: string, path: string): Promise<{ status: number; body: string }> {

@@ -1,5 +1,6 @@
 import { apiOptions } from '../api/options.ts'
 import { controllerOptions } from '../controllers/index.ts'
+import { dnsOptions } from '../node/dns/options.ts'
 import { nodeOptions } from '../node/options.ts'
 import { observeOptions } from '../observe/index.ts'
 import { declareAppOptions } from './options.ts'
@@ -16,5 +17,6 @@ export const optionGroups = {
   api: apiOptions,
   controllers: controllerOptions,
   node: nodeOptions,
+  dns: dnsOptions,
   observe: observeOptions,
 }

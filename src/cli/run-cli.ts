@@ -3,6 +3,7 @@ import { addCheckCommand } from './check.ts'
 import { addCleanupCommand } from './cleanup.ts'
 import { addConfigCommand } from './config.ts'
 import { addDemoCommand } from './demo.ts'
+import { addDnsCommand } from './dns.ts'
 import { type ExitCode, exitCodeOf, exitCodes, renderError } from './exit-code.ts'
 import { addLongRunningCommands } from './long-running.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
@@ -14,6 +15,7 @@ const commands: readonly AddCommand[] = [
   addStatusCommand,
   addCleanupCommand,
   addConfigCommand,
+  addDnsCommand,
   addDemoCommand,
 ]
 

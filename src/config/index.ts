@@ -6,6 +6,7 @@ export { flagName, type LoadedOptions, loadOptions, type OptionSources } from '.
 export {
   cidrBlock,
   dnsName,
+  dualStackAddresses,
   dualStackCidrs,
   filePath,
   flagValue,

@@ -14,7 +14,14 @@ export const ipAddress = textCodec('an IP address such as 192.0.2.1', parseIp, (
 export const cidrBlock = textCodec('a network such as 10.0.0.0/8', parseCidr, (cidr: Cidr) => cidr)
 
 /** One network, or one of each family. */
-export const dualStackCidrs = listCodec('a network such as 10.0.0.0/8, or one of each family', parseDualStack)
+export const dualStackCidrs = listCodec('a network such as 10.0.0.0/8, or one of each family', (items) =>
+  oneOfEachFamily(items, parseCidr),
+)
+
+/** One address, or one of each family. */
+export const dualStackAddresses = listCodec('an IP address such as 192.0.2.1, or one of each family', (items) =>
+  oneOfEachFamily(items, parseIp),
+)
 
 export const portNumber = z.codec(textOrNumber('a port from 1 to 65535'), z.number(), {
   decode: (input, context) => parsePort(String(input)) ?? refuse(context, 'a port from 1 to 65535'),
@@ -84,10 +91,13 @@ function splitList(value: string | readonly string[]): string[] {
   return items.map((item) => item.trim()).filter((item) => item !== '')
 }
 
-function parseDualStack(items: readonly string[]): readonly Cidr[] | undefined {
-  const cidrs = items.map(parseCidr).filter((cidr) => cidr !== undefined)
-  const families = new Set(cidrs.map(ipFamily))
-  return cidrs.length > 0 && cidrs.length === items.length && families.size === cidrs.length ? cidrs : undefined
+function oneOfEachFamily<T extends Ip | Cidr>(
+  items: readonly string[],
+  parse: (text: string) => T | undefined,
+): readonly T[] | undefined {
+  const values = items.map(parse).filter((value) => value !== undefined)
+  const families = new Set(values.map(ipFamily))
+  return values.length > 0 && values.length === items.length && families.size === values.length ? values : undefined
 }
 
 function parsePort(text: string): number | undefined {

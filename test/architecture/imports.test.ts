@@ -24,6 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node/rules': [...leaves, 'host', 'netfilter'],
   'node/proxy': [...leaves, 'netfilter', 'node/state', 'node/rules'],
   'node/control': [...leaves, 'serve', 'node/state'],
+  'node/dns': [...leaves, 'host', 'client', 'serve', 'node/state'],
   'node/registration': [...leaves, 'client'],
   app: [
     ...shells,
@@ -36,6 +37,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'node/proxy',
     'node/registration',
     'node/control',
+    'node/dns',
   ],
   demo: [...leaves, 'host', 'client', 'serve'],
   cli: [...shells, 'app', 'demo'],
@@ -51,6 +53,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['observe'],
   axios: ['client'],
   commander: ['cli'],
+  dns2: ['cli'],
   'ipaddr.js': ['model'],
   '@peculiar/x509': ['pki'],
   'node:sqlite': ['api'],

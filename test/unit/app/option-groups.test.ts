@@ -56,6 +56,7 @@ test('Without any source the options are their defaults.', () => {
       publicMetrics: false,
       controlSocket: '/run/platnet/agent.sock',
     },
+    dns: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', corefile: undefined },
     observe: { logLevel: 'info', logFormat: 'auto' },
   })
 })

@@ -1,0 +1,87 @@
+import DNS from 'dns2'
+import { optionGroups } from '../app/option-groups.ts'
+import { PlatnetError } from '../model/errors.ts'
+import { type Ip, ipFamily, parseIp } from '../model/ip.ts'
+import { renderRecord } from './dns-record.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+
+class DnsQueryError extends PlatnetError<'bad-question' | 'no-answer'> {}
+
+interface QueryFlags {
+  readonly dnsServer?: string
+  readonly dnsPort: string
+  readonly tcp?: boolean
+}
+
+interface Question {
+  readonly name: string
+  readonly type: string
+  readonly server: Ip
+  readonly port: number
+  readonly overTcp: boolean
+}
+
+/** `platnet dns query NAME [TYPE]`: what the cluster's DNS answers; exit code 1 where there is no such name or it failed. */
+export const addDnsCommand: AddCommand = (program, context) => {
+  const dns = program.command('dns').description("ask the cluster's DNS")
+  const command = dns
+    .command('query')
+    .description('asks one question, shows the answer and where it came from')
+    .argument('<name>', 'such as web.default.svc.cluster.local; nothing is added to it')
+    .argument('[type]', 'A, AAAA, SRV, PTR, TXT, …', 'A')
+    .option('--dns-server <ip>', 'who is asked, instead of the address of --cluster-dns')
+    .option('--dns-port <port>', 'the port there', '53')
+    .option('--tcp', 'ask over TCP')
+  addOptionFlags(command, optionGroups, 'agent').action(async (name: string, type: string, flags: QueryFlags) => {
+    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+    const question = readQuestion(name, type, flags, values.dns.clusterDns)
+    await printAnswer(question, context)
+  })
+}
+
+function readQuestion(name: string, type: string, flags: QueryFlags, clusterDns: readonly Ip[]): Question {
+  const server = flags.dnsServer === undefined ? clusterDns[0] : parseIp(flags.dnsServer)
+  if (server === undefined) throw new DnsQueryError('bad-question', '--dns-server: expected an IP address')
+  const port = /^\d{1,5}$/.test(flags.dnsPort) ? Number(flags.dnsPort) : 0
+  if (port < 1 || port > 65535) throw new DnsQueryError('bad-question', '--dns-port: expected a port from 1 to 65535')
+  if (!Object.hasOwn(DNS.Packet.TYPE, type.toUpperCase())) {
+    const known = Object.keys(DNS.Packet.TYPE).join(', ')
+    throw new DnsQueryError('bad-question', `expected a record type (${known}), found ${JSON.stringify(type)}`)
+  }
+  return { name, type: type.toUpperCase(), server, port, overTcp: flags.tcp === true }
+}
+
+async function printAnswer(question: Question, context: CliContext): Promise<void> {
+  const startedMs = performance.now()
+  const packet = await ask(question)
+  const tookMs = performance.now() - startedMs
+  const rcode = rcodeName(packet.header.rcode)
+  const authority = packet.header.aa ? ', authoritative' : ''
+  const records = [...packet.answers, ...packet.authorities, ...packet.additionals].map(renderRecord)
+  const lines = [
+    `;; ${rcode}${authority} from ${question.server} port ${question.port} in ${tookMs.toFixed(1)} ms`,
+    ...records.filter((line) => line !== undefined),
+  ]
+  context.stdout.write(`${lines.join('\n')}\n`)
+  if (packet.header.rcode !== 0) context.finish(exitCodes.failure)
+}
+
+async function ask({ name, type, server, port, overTcp }: Question): Promise<DNS.Packet> {
+  const where = { dns: server, port }
+  const family = ipFamily(server) === 'IPv6' ? 'udp6' : 'udp4'
+  const client = overTcp ? DNS.TCPClient(where) : DNS.UDPClient({ ...where, socketType: family, timeout: 5_000 })
+  try {
+    return await client(name, type)
+  } catch (cause) {
+    throw new DnsQueryError('no-answer', `${server} port ${port} gave no answer`, {
+      object: `${name} ${type}`,
+      remedy: 'see with "platnet status" whether this node serves DNS, or say who is asked with --dns-server',
+      cause,
+    })
+  }
+}
+
+function rcodeName(rcode: number): string {
+  return Object.entries(DNS.Packet.RCODE).find(([, code]) => code === rcode)?.[0] ?? `RCODE${rcode}`
+}

@@ -1,0 +1,33 @@
+import { declareOptions, dnsName, dualStackAddresses, filePath } from '../../config/index.ts'
+
+const commands = ['run', 'agent'] as const
+
+export const dnsOptions = declareOptions({
+  clusterDns: {
+    schema: dualStackAddresses,
+    flag: '--cluster-dns <ip>',
+    default: '10.96.0.10',
+    reload: 'restart',
+    commands,
+    description: "The address of the cluster's DNS, which each node binds and pods ask, or one of each family",
+    example: '10.96.0.10,fd00:10:96::a',
+  },
+  clusterDomain: {
+    schema: dnsName,
+    flag: '--cluster-domain <name>',
+    default: 'cluster.local',
+    reload: 'restart',
+    commands,
+    description: 'The zone of the cluster, below which Services and pods have their names',
+    example: 'cluster.local',
+  },
+  corefile: {
+    schema: filePath.optional(),
+    flag: '--corefile <file>',
+    reload: 'restart',
+    commands,
+    description:
+      'The file that configures DNS; when not set, the ConfigMap coredns in kube-system, else the built-in one',
+    example: '/etc/platnet/Corefile',
+  },
+})
