@@ -88,8 +88,12 @@ async function composeProxy(
 
 function proxySettings(context: AppContext): ProxySettings {
   const { node } = context.options.values
-  const clusterCidr = node.clusterCidr.find((cidr) => ipFamily(cidr) === 'IPv4')
-  return { nodeName: findNodeName(node.nodeName), family: 'IPv4', ...(clusterCidr && { clusterCidr }) }
+  const cidr = node.clusterCidr.find((network) => ipFamily(network) === 'IPv4')
+  return {
+    nodeName: findNodeName(node.nodeName),
+    family: 'IPv4',
+    ...(cidr && { localTraffic: { kind: 'source', cidr } }),
+  }
 }
 
 async function composeEndpoints(

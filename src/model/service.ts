@@ -1,5 +1,5 @@
 import type { ObjectKey } from './api-object.ts'
-import type { Ip } from './ip.ts'
+import type { Cidr, Ip } from './ip.ts'
 
 export type Protocol = 'TCP' | 'UDP' | 'SCTP'
 export type ServiceType = 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName'
@@ -17,6 +17,12 @@ export interface Service {
   readonly externalName?: string
   readonly ports: readonly ServicePort[]
   readonly externalIps: readonly Ip[]
+  /** Addresses of `status.loadBalancer.ingress` that this node answers itself: those whose `ipMode` is `Proxy` are left out (KEP-1860). */
+  readonly loadBalancerVips: readonly Ip[]
+  /** Who may use the load balancer's addresses: absent means everyone, an empty list nobody. */
+  readonly sourceRanges?: readonly Cidr[]
+  /** Where a load balancer asks whether this node has endpoints; only with `externalTrafficPolicy: Local`. */
+  readonly healthCheckNodePort?: number
   readonly externalTrafficPolicy: TrafficPolicy
   readonly internalTrafficPolicy: TrafficPolicy
   /** Present when `sessionAffinity` is `ClientIP`. */

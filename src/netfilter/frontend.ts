@@ -1,5 +1,5 @@
-import type { Ip } from '../model/ip.ts'
-import type { Protocol } from '../model/service.ts'
+import type { Cidr, Ip } from '../model/ip.ts'
+import type { Protocol, TrafficPolicy } from '../model/service.ts'
 
 /** One port of one Service in one IP family: the ways in, and where they lead. */
 export interface Frontend {
@@ -8,11 +8,24 @@ export interface Frontend {
   readonly protocol: Protocol
   readonly clusterIp: Ip
   readonly port: number
-  /** On every address of this node but loopback. */
+  /** On the addresses of this node that `nodePortAddresses` selects. */
   readonly nodePort?: number
+  readonly externalIps: readonly Ip[]
+  /** Addresses of load balancers that are answered here. */
+  readonly loadBalancerVips: readonly Ip[]
+  /** Who may use `loadBalancerVips`: absent means everyone, an empty list nobody. */
+  readonly sourceRanges?: readonly Cidr[]
+  /** Of traffic to the cluster IP. */
+  readonly internalPolicy: TrafficPolicy
+  /** Of traffic to the node port, external addresses and load balancers. */
+  readonly externalPolicy: TrafficPolicy
+  /** Where a load balancer asks for the health of this node's endpoints. */
+  readonly healthCheckNodePort?: number
   /** Present for `sessionAffinity: ClientIP`. */
   readonly affinity?: { readonly timeoutSeconds: number }
-  /** In lexical order of `address:port`, without duplicates. Empty means that nothing can answer: connections are refused. */
+  /** Whether anything could answer anywhere: if not, connections are refused. */
+  readonly hasEndpoints: boolean
+  /** In lexical order of `address:port`, without duplicates; empty also where no policy asks for them. */
   readonly clusterEndpoints: readonly FrontendEndpoint[]
   /** The same for the endpoints on this node, for `Local` traffic policies. */
   readonly localEndpoints: readonly FrontendEndpoint[]
@@ -21,4 +34,9 @@ export interface Frontend {
 export interface FrontendEndpoint {
   readonly address: Ip
   readonly port: number
+}
+
+/** Whether there is any way in but the cluster IP. */
+export function isExternal(ways: Pick<Frontend, 'nodePort' | 'externalIps' | 'loadBalancerVips'>): boolean {
+  return ways.nodePort !== undefined || ways.externalIps.length > 0 || ways.loadBalancerVips.length > 0
 }

@@ -1,15 +1,9 @@
-import { type Cidr, hostCidr, type IpFamily } from '../model/ip.ts'
+import { hostCidr } from '../model/ip.ts'
 import type { Frontend, FrontendEndpoint } from './frontend.ts'
 import { chains, endpointChain, serviceChain } from './names.ts'
 import { renderAddressPort } from './render.ts'
 import type { Chain, Match, Rule, Target } from './ruleset.ts'
-
-/** What shapes every Service's rules beside the Service itself. */
-export interface ProxyRuleSettings {
-  readonly family: IpFamily
-  /** Sources outside of it are masqueraded on their way to a ClusterIP; without it, none are. */
-  readonly clusterCidr?: Cidr
-}
+import type { ProxyRuleSettings } from './settings.ts'
 
 /** A Service's part in each chain that all Services share. */
 export interface DispatchRules {
@@ -79,8 +73,8 @@ function ownChains(frontend: Frontend, settings: ProxyRuleSettings): readonly [s
 }
 
 function masqueradeOffCluster(frontend: Frontend, settings: ProxyRuleSettings): Chain {
-  if (settings.clusterCidr === undefined) return []
-  const offCluster: Match = { kind: 'source', cidr: settings.clusterCidr, negated: true }
+  if (settings.localTraffic?.kind !== 'source') return []
+  const offCluster: Match = { kind: 'source', cidr: settings.localTraffic.cidr, negated: true }
   const comment = `${frontend.servicePort} from outside the cluster`
   return [rule([offCluster, ...matchClusterIp(frontend)], jump(chains.markMasq), comment)]
 }

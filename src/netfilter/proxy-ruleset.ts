@@ -1,8 +1,9 @@
 import type { ObjectKey } from '../model/api-object.ts'
-import type { DispatchRules, ProxyRuleSettings, ServiceRules } from './lower-service.ts'
+import type { DispatchRules, ServiceRules } from './lower-service.ts'
 import { chains } from './names.ts'
 import { equalChains } from './parse.ts'
 import type { Chain, Ruleset, TableChange, TableName } from './ruleset.ts'
+import type { ProxyRuleSettings } from './settings.ts'
 import { nodePortTail, staticChains } from './static-chains.ts'
 
 interface Dispatch {

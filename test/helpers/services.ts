@@ -25,6 +25,7 @@ export function makeService(key: string, clusterIp: string, details: Partial<Ser
     headless: false,
     ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
     externalIps: [],
+    loadBalancerVips: [],
     externalTrafficPolicy: 'Cluster',
     internalTrafficPolicy: 'Cluster',
     publishNotReadyAddresses: false,

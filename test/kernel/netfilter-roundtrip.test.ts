@@ -78,7 +78,7 @@ function assertHeld(saved: SavedTables, rules: Ruleset, family: IpFamily): void 
 }
 
 function buildRules(states: readonly ServiceState[]): Ruleset {
-  const settings = { family: 'IPv4', clusterCidr: cidr('10.244.0.0/16') } as const
+  const settings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } } as const
   const ruleset = new ProxyRuleset(settings)
   const node = { nodeName: 'node-a', family: 'IPv4' } as const
   ruleset.update(
@@ -96,7 +96,7 @@ function ipv6Rules(): Ruleset {
   const ports = [makePort('http', 'TCP', 80, 30080), makePort('idle', 'UDP', 1, 30001)]
   const service = makeService('default/web', 'fd00:10:96::10', { affinity: { timeoutSeconds: 60 }, ports })
   const slices = [makeSlice('default/web', [['http', 'TCP', 8080]], ['fd00:10:244::5', 'fd00:10:244::6'])]
-  const settings = { family: 'IPv6', clusterCidr: cidr('fd00:10:244::/56') } as const
+  const settings = { family: 'IPv6', localTraffic: { kind: 'source', cidr: cidr('fd00:10:244::/56') } } as const
   const ruleset = new ProxyRuleset(settings)
   const frontends = planService(service, slices, { nodeName: 'node-a', family: 'IPv6' })
   ruleset.update(new Map([[service.key, lowerService(frontends, settings)]]))

@@ -1,14 +1,16 @@
-import type { Endpoint, EndpointSlice } from '../../model/endpoint-slice.ts'
-import { type IpFamily, ipFamily } from '../../model/ip.ts'
+import type { EndpointSlice } from '../../model/endpoint-slice.ts'
+import { type Cidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
-import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
-import { renderAddressPort } from '../../netfilter/render.ts'
+import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
+import { collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
 
 /** What the plan has to know about the node it is made for. */
 export interface PlanNode {
   readonly nodeName: string
   /** Each family is planned by itself. */
   readonly family: IpFamily
+  /** The node's zone, for topology hints; none are followed without it. */
+  readonly zone?: string
 }
 
 /**
@@ -18,56 +20,58 @@ export interface PlanNode {
 export function planService(service: Service, slices: readonly EndpointSlice[], node: PlanNode): readonly Frontend[] {
   const clusterIp = service.clusterIps.find((address) => ipFamily(address) === node.family)
   if (clusterIp === undefined || service.headless || service.type === 'ExternalName') return []
-  return service.ports.map((port) => {
-    const candidates = collectEndpoints(port, slices, node.family)
-    return {
-      servicePort: port.name === '' ? service.key : `${service.key}:${port.name}`,
-      protocol: port.protocol,
-      clusterIp,
-      port: port.port,
-      ...(port.nodePort === undefined ? {} : { nodePort: port.nodePort }),
-      ...(service.affinity === undefined ? {} : { affinity: service.affinity }),
-      clusterEndpoints: chooseEndpoints(candidates),
-      localEndpoints: chooseEndpoints(candidates.filter(({ endpoint }) => endpoint.nodeName === node.nodeName)),
-    }
-  })
-}
-
-interface Candidate {
-  readonly name: string
-  readonly port: number
-  readonly endpoint: Endpoint
-}
-
-/** One candidate for each `address:port`, in lexical order; the slices' ports are matched by name and protocol. */
-function collectEndpoints(wanted: ServicePort, slices: readonly EndpointSlice[], family: IpFamily): Candidate[] {
-  const candidates = new Map<string, Candidate>()
-  for (const slice of slices) {
-    if (slice.family !== family) continue
-    for (const { name, protocol, port } of slice.ports) {
-      if (name !== wanted.name || protocol !== wanted.protocol) continue
-      for (const endpoint of slice.endpoints) addCandidate(candidates, endpoint, port)
-    }
+  const ways = {
+    clusterIp,
+    externalIps: ofFamily(service.externalIps, node.family),
+    loadBalancerVips: ofFamily(service.loadBalancerVips, node.family),
+    ...sourceRangesOf(service, node.family),
+    internalPolicy: service.internalTrafficPolicy,
+    externalPolicy: service.externalTrafficPolicy,
+    ...(service.healthCheckNodePort !== undefined && { healthCheckNodePort: service.healthCheckNodePort }),
+    ...(service.affinity !== undefined && { affinity: service.affinity }),
   }
-  return [...candidates.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  return service.ports.map((port) => planPort(service, port, ways, slices, node))
 }
 
-/** An address stands in two slices while a pod moves between them, or while a new pod takes over the address of one that is going. */
-function addCandidate(candidates: Map<string, Candidate>, endpoint: Endpoint, port: number): void {
-  const name = renderAddressPort(endpoint.address, port)
-  const known = candidates.get(name)
-  if (known === undefined || rank(endpoint) > rank(known.endpoint)) candidates.set(name, { name, port, endpoint })
+type SharedWays = Omit<
+  Frontend,
+  'servicePort' | 'protocol' | 'port' | 'nodePort' | 'hasEndpoints' | 'clusterEndpoints' | 'localEndpoints'
+>
+
+function planPort(
+  service: Service,
+  port: ServicePort,
+  shared: SharedWays,
+  slices: readonly EndpointSlice[],
+  node: PlanNode,
+): Frontend {
+  const ways = {
+    ...shared,
+    servicePort: port.name === '' ? service.key : `${service.key}:${port.name}`,
+    protocol: port.protocol,
+    port: port.port,
+    ...(port.nodePort === undefined ? {} : { nodePort: port.nodePort }),
+  }
+  const isOpen = isExternal(ways)
+  const isLocal = { internal: shared.internalPolicy === 'Local', external: isOpen && shared.externalPolicy === 'Local' }
+  const candidates = collectEndpoints(port, slices, node.family, service.publishNotReadyAddresses)
+  return {
+    ...ways,
+    ...selectEndpoints(candidates, node, {
+      // Also under an external policy of Local: pods and this node itself reach every endpoint through the external ways.
+      cluster: !isLocal.internal || isOpen,
+      local: isLocal.internal || isLocal.external,
+    }),
+  }
 }
 
-/** What is not terminating wins, then what is ready; the node's name only decides so that the order of slices never does. */
-function rank({ terminating, ready, serving, nodeName = '' }: Endpoint): string {
-  return [!terminating, ready, serving].map(Number).join('') + nodeName
+function ofFamily(addresses: readonly Ip[], family: IpFamily): readonly Ip[] {
+  return addresses.filter((address) => ipFamily(address) === family)
 }
 
-/** The ready ones; where none is, those that are going but still answer, so that a rollout never refuses connections. */
-function chooseEndpoints(candidates: readonly Candidate[]): readonly FrontendEndpoint[] {
-  const ready = candidates.filter(({ endpoint }) => endpoint.ready)
-  const chosen =
-    ready.length > 0 ? ready : candidates.filter(({ endpoint }) => endpoint.serving && endpoint.terminating)
-  return chosen.map(({ endpoint, port }) => ({ address: endpoint.address, port }))
+/** As in kube-proxy, ranges of the other family only say nothing about this one. */
+function sourceRangesOf({ sourceRanges }: Service, family: IpFamily): { readonly sourceRanges?: readonly Cidr[] } {
+  if (sourceRanges === undefined) return {}
+  const ranges = sourceRanges.filter((range) => ipFamily(range) === family)
+  return ranges.length === 0 && sourceRanges.length > 0 ? {} : { sourceRanges: ranges }
 }

@@ -12,6 +12,9 @@ const serviceFields = {
   externalName: 1,
   ports: 1,
   externalIps: 1,
+  loadBalancerVips: 1,
+  sourceRanges: 1,
+  healthCheckNodePort: 1,
   externalTrafficPolicy: 1,
   internalTrafficPolicy: 1,
   affinity: 1,
@@ -38,8 +41,11 @@ const sliceFields = {
   nodeName: 1,
   hostname: 1,
   zone: 1,
+  hints: 1,
   target: 1,
-} satisfies Record<keyof EndpointSlice | keyof EndpointPort | keyof Endpoint, 1>
+  zones: 1,
+  nodes: 1,
+} satisfies Record<keyof EndpointSlice | keyof EndpointPort | keyof Endpoint | keyof NonNullable<Endpoint['hints']>, 1>
 
 const serviceFieldNames = Object.keys(serviceFields)
 const sliceFieldNames = Object.keys(sliceFields)

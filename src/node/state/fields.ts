@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
-import { type Ip, parseIp } from '../../model/ip.ts'
+import { type Cidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
 import { type Field, FieldReader } from './problem.ts'
 
@@ -39,6 +39,24 @@ export const address: Field<Ip> = {
     return z.NEVER
   }),
   expected: 'an IP address',
+}
+
+/** Host bits are cleared and blanks around it ignored, as Kubernetes does with source ranges. */
+export const network: Field<Cidr> = {
+  schema: z.string().transform((text, context) => {
+    const cidr = parseCidr(text.trim())
+    if (cidr !== undefined) return cidr
+    context.addIssue({ code: 'custom', message: 'not a network' })
+    return z.NEVER
+  }),
+  expected: 'a network (address/prefix)',
+}
+
+/** The elements of a list of single values that make sense, each once; the others are reported. */
+export function readValues<Value>(reader: FieldReader, field: Field<Value>, json: unknown, path: string): Value[] {
+  const elements = reader.optional(list, json, path) ?? []
+  const values = elements.map((element, index) => reader.required(field, element, `${path}[${index}]`))
+  return [...new Set(values.filter((value) => value !== undefined))]
 }
 
 function isRecord(json: unknown): json is JsonRecord {

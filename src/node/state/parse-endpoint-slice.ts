@@ -96,7 +96,22 @@ function readEndpoint(
     serving: condition('serving', true),
     terminating: condition('terminating', false),
     ...readDetails(reader, element, path),
+    ...readHints(reader, element['hints'], `${path}.hints`),
   }
+}
+
+function readHints(reader: FieldReader, json: unknown, path: string): Pick<Endpoint, 'hints'> {
+  const hints = reader.optional(fields.record, json, path)
+  if (hints === undefined) return {}
+  const zones = readNames(reader, fields.labelValue, hints['forZones'], `${path}.forZones`)
+  const nodes = readNames(reader, fields.dnsSubdomain, hints['forNodes'], `${path}.forNodes`)
+  return zones.length + nodes.length === 0 ? {} : { hints: { zones, nodes } }
+}
+
+function readNames(reader: FieldReader, field: Field<string>, json: unknown, path: string): string[] {
+  return fields
+    .readEach(reader, json, path, (element, at) => reader.required(field, element['name'], `${at}.name`))
+    .sort()
 }
 
 function readAddress(reader: FieldReader, json: unknown, path: string, family: IpFamily): Ip | undefined {

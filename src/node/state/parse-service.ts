@@ -14,6 +14,7 @@ const serviceType: Field<ServiceType> = {
 const trafficPolicy: Field<TrafficPolicy> = { schema: z.enum(['Cluster', 'Local']), expected: 'Cluster or Local' }
 const affinity: Field<'None' | 'ClientIP'> = { schema: z.enum(['None', 'ClientIP']), expected: 'None or ClientIP' }
 const affinitySeconds: Field<number> = { schema: z.int().min(1).max(86_400), expected: 'seconds from 1 to 86400' }
+const ipMode: Field<'VIP' | 'Proxy'> = { schema: z.enum(['VIP', 'Proxy']), expected: 'VIP or Proxy' }
 const externalName: Field<string> = {
   schema: z
     .string()
@@ -31,11 +32,18 @@ export function parseService(json: unknown, dialect: Dialect): Parsed<Service> {
   return fields.parseObject('Service', json, (reader, object, identity) => {
     if (Object.hasOwn(identity.labels, dialect.labels.serviceProxyName)) return undefined
     const spec = reader.required(fields.record, object['spec'], 'spec')
-    return spec === undefined ? undefined : readService(reader, spec, identity)
+    if (spec === undefined) return undefined
+    const status = reader.optional(fields.record, object['status'], 'status') ?? {}
+    return readService(reader, spec, status, identity)
   })
 }
 
-function readService(reader: FieldReader, spec: fields.JsonRecord, { key, namespace, name }: fields.Identity): Service {
+function readService(
+  reader: FieldReader,
+  spec: fields.JsonRecord,
+  status: fields.JsonRecord,
+  { key, namespace, name }: fields.Identity,
+): Service {
   const type = reader.optional(serviceType, spec['type'], 'spec.type') ?? 'ClusterIP'
   const isName = type === 'ExternalName'
   const target = isName ? reader.required(externalName, spec['externalName'], 'spec.externalName') : undefined
@@ -50,7 +58,8 @@ function readService(reader: FieldReader, spec: fields.JsonRecord, { key, namesp
     headless: !isName && isHeadless(spec),
     ...(target !== undefined && { externalName: target }),
     ports: readPorts(reader, spec, type),
-    externalIps: readAddresses(reader, spec['externalIPs'], 'spec.externalIPs'),
+    externalIps: fields.readValues(reader, fields.address, spec['externalIPs'], 'spec.externalIPs'),
+    ...readLoadBalancer(reader, spec, status, type),
     externalTrafficPolicy: policy('externalTrafficPolicy'),
     internalTrafficPolicy: policy('internalTrafficPolicy'),
     ...(clientIp !== undefined && { affinity: clientIp }),
@@ -68,7 +77,7 @@ function readClusterIps(reader: FieldReader, spec: fields.JsonRecord): Ip[] {
   if (isHeadless(spec)) return []
   const all = reader.optional(fields.list, spec['clusterIPs'], 'spec.clusterIPs') ?? []
   if (all.length === 0) return readSingleClusterIp(reader, spec['clusterIP'])
-  const ips = readAddresses(reader, all, 'spec.clusterIPs')
+  const ips = fields.readValues(reader, fields.address, all, 'spec.clusterIPs')
   const kept = ips.filter((ip, index) => ips.findIndex((other) => ipFamily(other) === ipFamily(ip)) === index)
   if (kept.length < ips.length) reader.report('spec.clusterIPs', 'at most one address of each family', all)
   return kept
@@ -79,10 +88,36 @@ function readSingleClusterIp(reader: FieldReader, json: unknown): Ip[] {
   return ip === undefined ? [] : [ip]
 }
 
-function readAddresses(reader: FieldReader, json: unknown, path: string): Ip[] {
-  const all = reader.optional(fields.list, json, path) ?? []
-  const ips = all.map((element, index) => reader.required(fields.address, element, `${path}[${index}]`))
-  return [...new Set(ips.filter((ip) => ip !== undefined))]
+/** What only a Service of type LoadBalancer has. */
+function readLoadBalancer(
+  reader: FieldReader,
+  spec: fields.JsonRecord,
+  status: fields.JsonRecord,
+  type: ServiceType,
+): Pick<Service, 'loadBalancerVips' | 'sourceRanges' | 'healthCheckNodePort'> {
+  if (type !== 'LoadBalancer') return { loadBalancerVips: [] }
+  const balancer = reader.optional(fields.record, status['loadBalancer'], 'status.loadBalancer') ?? {}
+  const vips = fields.readEach(reader, balancer['ingress'], 'status.loadBalancer.ingress', (ingress, path) =>
+    readVip(reader, ingress, path),
+  )
+  const ranges = reader.optional(fields.list, spec['loadBalancerSourceRanges'], 'spec.loadBalancerSourceRanges') ?? []
+  const isLocal = spec['externalTrafficPolicy'] === 'Local'
+  const healthPort = isLocal ? readNodePort(reader, spec['healthCheckNodePort'], 'spec.healthCheckNodePort') : undefined
+  return {
+    loadBalancerVips: [...new Set(vips)],
+    // A range that makes no sense must not open the way to everyone.
+    ...(ranges.length > 0 && {
+      sourceRanges: fields.readValues(reader, fields.network, ranges, 'spec.loadBalancerSourceRanges'),
+    }),
+    ...(healthPort !== undefined && { healthCheckNodePort: healthPort }),
+  }
+}
+
+/** Nothing for a load balancer that is known by name only, or that rewrites the destination itself. */
+function readVip(reader: FieldReader, ingress: fields.JsonRecord, path: string): Ip | undefined {
+  const mode = reader.optional(ipMode, ingress['ipMode'], `${path}.ipMode`) ?? 'VIP'
+  const ip = ingress['ip'] === '' ? undefined : reader.optional(fields.address, ingress['ip'], `${path}.ip`)
+  return mode === 'VIP' ? ip : undefined
 }
 
 function readAffinity(reader: FieldReader, spec: fields.JsonRecord): Service['affinity'] {

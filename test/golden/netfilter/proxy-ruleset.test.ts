@@ -2,18 +2,19 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
-import { lowerService, type ProxyRuleSettings } from '../../../src/netfilter/lower-service.ts'
+import { lowerService } from '../../../src/netfilter/lower-service.ts'
 import { parseSave } from '../../../src/netfilter/parse.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore } from '../../../src/netfilter/render.ts'
+import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planService } from '../../../src/node/proxy/plan.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { cidr, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
 const folder = new URL('./proxy-ruleset/', import.meta.url)
-const ipv4: ProxyRuleSettings = { family: 'IPv4', clusterCidr: cidr('10.244.0.0/16') }
-const ipv6: ProxyRuleSettings = { family: 'IPv6', clusterCidr: cidr('fd00:10:244::/56') }
+const ipv4: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
+const ipv6: ProxyRuleSettings = { family: 'IPv6', localTraffic: { kind: 'source', cidr: cidr('fd00:10:244::/56') } }
 const web = makeService('default/web', '10.96.0.10')
 const three = ['10.244.1.5', '10.244.2.7', '10.244.1.12']
 const httpOn = (service: string, endpoints: readonly string[]) => [

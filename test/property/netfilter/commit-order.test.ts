@@ -3,16 +3,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
 import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
-import { lowerService, type ProxyRuleSettings } from '../../../src/netfilter/lower-service.ts'
+import { lowerService } from '../../../src/netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRuleSpec } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
+import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planService } from '../../../src/node/proxy/plan.ts'
 import { anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { cidr } from '../../helpers/services.ts'
 
-const settings: ProxyRuleSettings = { family: 'IPv4', clusterCidr: cidr('10.244.0.0/16') }
+const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
 const anyCluster = fc.uniqueArray(anyServiceState, { selector: ({ service }) => service.key })
 
 test('after each commit, whatever is served before and after is translated or refused, never passed on untouched', () => {

@@ -3,16 +3,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
-import { lowerService, type ProxyRuleSettings, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
+import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore } from '../../../src/netfilter/render.ts'
 import type { Ruleset } from '../../../src/netfilter/ruleset.ts'
+import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planService } from '../../../src/node/proxy/plan.ts'
 import { anyEvents, anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { cidr } from '../../helpers/services.ts'
 
-const settings: ProxyRuleSettings = { family: 'IPv4', clusterCidr: cidr('10.244.0.0/16') }
+const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
 const empty: Ruleset = { nat: new Map(), filter: new Map() }
 
 test('updates one by one give the same rules as all that is left at once', () => {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerService, type ProxyRuleSettings, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
+import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
 import { endpointChain, serviceChain } from '../../../src/netfilter/names.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
+import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planService } from '../../../src/node/proxy/plan.ts'
 import { cidr, ip, makeService, makeSlice } from '../../helpers/services.ts'
 
-const settings: ProxyRuleSettings = { family: 'IPv4', clusterCidr: cidr('10.244.0.0/16') }
+const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
 
 function webWith(...endpoints: string[]): readonly [string, ServiceRules] {
   const slices = [makeSlice('default/web', [['http', 'TCP', 8080]], endpoints)]

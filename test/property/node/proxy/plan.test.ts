@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { planService } from '../../../../src/node/proxy/plan.ts'
-import { makeEndpoint, makeService, makeSlice } from '../../../helpers/services.ts'
+import { makeEndpoint, makePort, makeService, makeSlice } from '../../../helpers/services.ts'
 
-const service = makeService('default/web', '10.96.0.10')
-const node = { nodeName: 'node-a', family: 'IPv4' } as const
+const service = makeService('default/web', '10.96.0.10', {
+  externalTrafficPolicy: 'Local',
+  ports: [makePort('http', 'TCP', 80, 30080)],
+})
+const node = { nodeName: 'node-a', family: 'IPv4', zone: 'zone-a' } as const
 const anyEndpoint = fc
   .record({
     host: fc.nat(3),
@@ -13,6 +16,10 @@ const anyEndpoint = fc
     serving: fc.boolean(),
     terminating: fc.boolean(),
     nodeName: fc.constantFrom('node-a', 'node-b'),
+    hints: fc.record({
+      zones: fc.subarray(['zone-a', 'zone-b']),
+      nodes: fc.subarray(['node-a', 'node-b']),
+    }),
   })
   .map(({ host, ...conditions }) => makeEndpoint(`10.244.0.${host}`, conditions))
 const anySlices = fc

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import type { EndpointSlice } from '../../../../src/model/endpoint-slice.ts'
+import { describe, test } from 'node:test'
+import type { Endpoint, EndpointSlice } from '../../../../src/model/endpoint-slice.ts'
 import type { Service } from '../../../../src/model/service.ts'
-import { planService } from '../../../../src/node/proxy/plan.ts'
-import { ip, makeEndpoint, makePort, makeService, makeSlice } from '../../../helpers/services.ts'
+import { type PlanNode, planService } from '../../../../src/node/proxy/plan.ts'
+import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../../helpers/services.ts'
 
 const node = { nodeName: 'node-a', family: 'IPv4' } as const
 const web = makeService('default/web', '10.96.0.10')
 const going = { ready: false, terminating: true } as const
+
+/** The same Service with a node port. */
+function open(details: Partial<Service>): Service {
+  return { ...web, type: 'NodePort', ports: [makePort('http', 'TCP', 80, 30080)], ...details }
+}
 
 function chosen(slices: readonly EndpointSlice[], service: Service = web): { cluster: string[]; local: string[] } {
   const [frontend] = planService(service, slices, node)
@@ -37,7 +42,106 @@ test('cluster and local endpoints fall back each by themselves', () => {
     makeEndpoint('10.244.0.1', { nodeName: 'node-b' }),
     makeEndpoint('10.244.0.2', { ...going, nodeName: 'node-a' }),
   )
-  assert.deepEqual(chosen([slice]), { cluster: ['10.244.0.1:8080'], local: ['10.244.0.2:8080'] })
+  assert.deepEqual(chosen([slice], open({ externalTrafficPolicy: 'Local' })), {
+    cluster: ['10.244.0.1:8080'],
+    local: ['10.244.0.2:8080'],
+  })
+})
+
+const here = makeEndpoint('10.244.0.1', { nodeName: 'node-a' })
+const there = makeEndpoint('10.244.0.2', { nodeName: 'node-b' })
+
+test('each policy asks for the endpoints it uses: pods reach all through an external way, whatever its policy', () => {
+  const cases: readonly [service: Service, cluster: number, local: number][] = [
+    [web, 2, 0],
+    [{ ...web, externalTrafficPolicy: 'Local' }, 2, 0],
+    [{ ...web, internalTrafficPolicy: 'Local' }, 0, 1],
+    [open({}), 2, 0],
+    [open({ externalTrafficPolicy: 'Local' }), 2, 1],
+    [open({ internalTrafficPolicy: 'Local' }), 2, 1],
+    [{ ...web, internalTrafficPolicy: 'Local', externalIps: [ip('192.0.2.1')] }, 2, 1],
+    [{ ...web, internalTrafficPolicy: 'Local', loadBalancerVips: [ip('fd00::1')] }, 0, 1],
+  ]
+  for (const [service, cluster, local] of cases) {
+    const { cluster: inCluster, local: onNode } = chosen([httpSlice(here, there)], service)
+    assert.deepEqual([inCluster.length, onNode.length], [cluster, local], JSON.stringify(service))
+  }
+})
+
+test('a Service has endpoints while any anywhere could answer, also when its policy may not use them', () => {
+  const has = (...endpoints: Parameters<typeof httpSlice>) =>
+    planService({ ...web, internalTrafficPolicy: 'Local' }, [httpSlice(...endpoints)], node)[0]?.hasEndpoints
+  assert.equal(has(there), true)
+  assert.equal(has(makeEndpoint('10.244.0.2', { ...going, nodeName: 'node-b' })), true)
+  assert.equal(has(makeEndpoint('10.244.0.2', { ready: false })), false)
+  assert.equal(has(makeEndpoint('10.244.0.2', { ...going, serving: false })), false)
+})
+
+test('endpoints that are not ready are used where the Service publishes them', () => {
+  const slice = httpSlice(makeEndpoint('10.244.0.1', { ready: false, serving: false }))
+  assert.deepEqual(chosen([slice]).cluster, [])
+  assert.deepEqual(chosen([slice], { ...web, publishNotReadyAddresses: true }).cluster, ['10.244.0.1:8080'])
+})
+
+describe('topology hints', () => {
+  const place = { ...node, zone: 'zone-a' }
+  const hinted = (host: number, zones: readonly string[], nodes: readonly string[] = [], details: object = {}) =>
+    makeEndpoint(`10.244.0.${host}`, { hints: { zones, nodes }, ...details })
+  const used = (endpoints: readonly Endpoint[], at: PlanNode = place) =>
+    planService(web, [httpSlice(...endpoints)], at)[0]?.clusterEndpoints.map(({ address }) => address.slice(9))
+
+  const cases: readonly [title: string, endpoints: readonly Endpoint[], used: readonly string[], at?: PlanNode][] = [
+    ['for our zone leave the others out', [hinted(1, ['zone-a']), hinted(2, ['zone-b'])], ['1']],
+    ['for several zones count for each', [hinted(1, ['zone-a', 'zone-b']), hinted(2, ['zone-b'])], ['1']],
+    ['do not count where one ready endpoint has none', [hinted(1, ['zone-a']), makeEndpoint('10.244.0.2')], ['1', '2']],
+    ['do not count where none is for our zone', [hinted(1, ['zone-b']), hinted(2, ['zone-c'])], ['1', '2']],
+    ['do not count on a node without a zone', [hinted(1, ['zone-a']), hinted(2, ['zone-b'])], ['1', '2'], node],
+    [
+      'of endpoints that are not ready do not count',
+      [hinted(1, ['zone-a']), hinted(2, ['zone-b']), makeEndpoint('10.244.0.3', { ready: false })],
+      ['1'],
+    ],
+    [
+      'of the only endpoint of our zone do not count when it is not ready',
+      [hinted(1, ['zone-a'], [], { ready: false }), hinted(2, ['zone-b'])],
+      ['2'],
+    ],
+    [
+      'for nodes come before those for zones',
+      [hinted(1, ['zone-a'], ['node-b']), hinted(2, ['zone-b'], ['node-a'])],
+      ['2'],
+    ],
+    [
+      'for other nodes only leave the zone to decide',
+      [hinted(1, ['zone-a'], ['node-b']), hinted(2, ['zone-b'], ['node-c'])],
+      ['1'],
+    ],
+    [
+      'for nodes do not count where one ready endpoint has none',
+      [hinted(1, ['zone-a'], ['node-a']), hinted(2, ['zone-a'])],
+      ['1', '2'],
+    ],
+    [
+      'are not followed by endpoints that are going',
+      [hinted(1, ['zone-a'], [], going), hinted(2, ['zone-b'], [], going)],
+      ['1', '2'],
+    ],
+  ]
+  for (const [title, endpoints, expected, at] of cases)
+    test(title, () => assert.deepEqual(used(endpoints, at), expected))
+
+  test('never reach the local endpoints', () => {
+    const slice = httpSlice(hinted(1, ['zone-b'], [], { nodeName: 'node-a' }), hinted(2, ['zone-a']))
+    const [frontend] = planService(open({ externalTrafficPolicy: 'Local' }), [slice], place)
+    assert.deepEqual(
+      frontend?.localEndpoints.map(({ address }) => address),
+      ['10.244.0.1'],
+    )
+    assert.deepEqual(
+      frontend?.clusterEndpoints.map(({ address }) => address),
+      ['10.244.0.2'],
+    )
+  })
 })
 
 test('of an address in two slices the endpoint that is not terminating counts', () => {
@@ -75,14 +179,44 @@ test('headless and ExternalName Services have no way in', () => {
   assert.deepEqual(planService({ ...web, type: 'ExternalName', externalName: 'example.org' }, slices, node), [])
 })
 
-test('a frontend carries its name, port, node port and affinity', () => {
+test('a frontend carries its name, port, node port, affinity and policies', () => {
   const service = makeService('default/web', '10.96.0.10', {
     affinity: { timeoutSeconds: 60 },
     ports: [makePort('', 'UDP', 53, 30053), makePort('http', 'TCP', 80)],
   })
-  const common = { clusterIp: '10.96.0.10', affinity: { timeoutSeconds: 60 }, clusterEndpoints: [], localEndpoints: [] }
+  const common = {
+    clusterIp: '10.96.0.10',
+    externalIps: [],
+    loadBalancerVips: [],
+    internalPolicy: 'Cluster',
+    externalPolicy: 'Cluster',
+    affinity: { timeoutSeconds: 60 },
+    hasEndpoints: false,
+    clusterEndpoints: [],
+    localEndpoints: [],
+  }
   assert.deepEqual(planService(service, [], node), [
     { ...common, servicePort: 'default/web', protocol: 'UDP', port: 53, nodePort: 30053 },
     { ...common, servicePort: 'default/web:http', protocol: 'TCP', port: 80 },
   ])
+})
+
+test('external addresses, ranges and the health port are those of the family', () => {
+  const service = makeService('default/web', '10.96.0.10', {
+    type: 'LoadBalancer',
+    clusterIps: [ip('10.96.0.10'), ip('fd00:10:96::10')],
+    externalIps: [ip('192.0.2.1'), ip('2001:db8::1')],
+    loadBalancerVips: [ip('198.51.100.1'), ip('2001:db8::2')],
+    sourceRanges: [cidr('203.0.113.0/24')],
+    healthCheckNodePort: 32000,
+    externalTrafficPolicy: 'Local',
+  })
+  const [ipv4] = planService(service, [], node)
+  const [ipv6] = planService(service, [], { ...node, family: 'IPv6' })
+  assert.deepEqual([ipv4?.externalIps, ipv6?.externalIps], [['192.0.2.1'], ['2001:db8::1']])
+  assert.deepEqual([ipv4?.loadBalancerVips, ipv6?.loadBalancerVips], [['198.51.100.1'], ['2001:db8::2']])
+  assert.deepEqual([ipv4?.sourceRanges, ipv6?.sourceRanges], [['203.0.113.0/24'], undefined])
+  assert.deepEqual([ipv4?.healthCheckNodePort, ipv4?.externalPolicy], [32000, 'Local'])
+  const [closed] = planService({ ...service, sourceRanges: [] }, [], node)
+  assert.deepEqual(closed?.sourceRanges, [])
 })

@@ -62,6 +62,17 @@ describe('an EndpointSlice', () => {
     ])
   })
 
+  it('keeps the zones and nodes that its endpoints are meant for', () => {
+    const hints = { forZones: [{ name: 'zone-b' }, { name: 'zone-a' }, {}], forNodes: [{ name: 'node-1' }] }
+    const { value, problems } = parse({ endpoints: [{ addresses: ['10.0.0.1'], hints }] })
+    assert.deepEqual(value?.endpoints[0]?.hints, { zones: ['zone-a', 'zone-b'], nodes: ['node-1'] })
+    assert.deepEqual(problems.map(formatProblem), [
+      'EndpointSlice default/web-1: endpoints[0].hints.forZones[2].name: expected a label value ([A-Za-z0-9_.-], at most 63), found nothing',
+    ])
+    const none = parse({ endpoints: [{ addresses: ['10.0.0.1'], hints: { forZones: [] } }] })
+    assert.equal(none.value?.endpoints[0]?.hints, undefined)
+  })
+
   it('is the same in whatever order the server lists its endpoints', () => {
     const endpoints = [{ addresses: ['10.0.0.2'] }, { addresses: ['10.0.0.1'] }]
     assert.deepEqual(parse({ endpoints }), parse({ endpoints: endpoints.toReversed() }))

@@ -19,6 +19,7 @@ describe('a Service', () => {
         headless: false,
         ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
         externalIps: [],
+        loadBalancerVips: [],
         externalTrafficPolicy: 'Cluster',
         internalTrafficPolicy: 'Cluster',
         publishNotReadyAddresses: false,
@@ -65,6 +66,42 @@ describe('a Service', () => {
 
   it('opens no node port unless its type does', () => {
     assert.equal(parse({ ports: [{ port: 80, nodePort: 30080 }] }).value?.ports[0]?.nodePort, undefined)
+  })
+
+  it('of type LoadBalancer has the addresses that are answered here, its ranges and its health port', () => {
+    const spec = {
+      type: 'LoadBalancer',
+      externalTrafficPolicy: 'Local',
+      healthCheckNodePort: 32_000,
+      loadBalancerSourceRanges: [' 203.0.113.7/25 ', 'fd00::/64', '203.0.113.0/25'],
+    }
+    const json = {
+      ...wireService('web', '1', spec),
+      status: {
+        loadBalancer: {
+          ingress: [
+            { ip: '198.51.100.1' },
+            { ip: '198.51.100.2', ipMode: 'Proxy' },
+            { hostname: 'lb.example.org' },
+            { ip: 'FD00::1', ipMode: 'VIP' },
+          ],
+        },
+      },
+    }
+    const { value, problems } = parseService(json, dialect)
+    assert.deepEqual(problems, [])
+    assert.deepEqual(value?.loadBalancerVips, ['198.51.100.1', 'fd00::1'])
+    assert.deepEqual(value?.sourceRanges, ['203.0.113.0/25', 'fd00::/64'])
+    assert.equal(value?.healthCheckNodePort, 32_000)
+    const ofOtherType = parseService({ ...json, spec: { ...spec, type: 'NodePort' } }, dialect).value
+    assert.deepEqual([ofOtherType?.loadBalancerVips, ofOtherType?.sourceRanges], [[], undefined])
+  })
+
+  it('whose ranges make no sense is open to nobody, not to everyone', () => {
+    const ranged = (loadBalancerSourceRanges: unknown) => parse({ type: 'LoadBalancer', loadBalancerSourceRanges })
+    assert.deepEqual(ranged(['203.0.113.0/33']).value?.sourceRanges, [])
+    assert.equal(ranged(['203.0.113.0/33']).problems.length, 1)
+    assert.equal(ranged([]).value?.sourceRanges, undefined)
   })
 
   it('has three hours of affinity when nothing else is said', () => {

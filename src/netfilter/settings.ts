@@ -1,0 +1,37 @@
+import type { Cidr, Ip, IpFamily } from '../model/ip.ts'
+
+/** How traffic of this cluster's pods is told from other traffic (kube-proxy's `detectLocalMode`). */
+export type LocalTraffic =
+  /** By source: the network of all pods, or of this node's. */
+  | { readonly kind: 'source'; readonly cidr: Cidr }
+  /** By the interface it comes in on: a bridge, or (with `isPrefix`) all whose names begin so. */
+  | { readonly kind: 'interface'; readonly name: string; readonly isPrefix: boolean }
+
+/** What shapes every Service's rules of one family beside the Services themselves. What is absent has the default that is told. */
+export interface ProxyRuleSettings {
+  readonly family: IpFamily
+  /** Traffic to a cluster IP that is not local is masqueraded; without it, none is. */
+  readonly localTraffic?: LocalTraffic
+  /** All traffic to cluster IPs is masqueraded; off. */
+  readonly masqueradeAll?: boolean
+  /** Which bit of the packet mark asks for masquerading, 0 to 31; 14. */
+  readonly masqueradeBit?: number
+  /** Source ports of masqueraded traffic are picked at random, against collisions; on. */
+  readonly randomFully?: boolean
+  /** This node's own addresses of this family, for source ranges that hold the node; none. */
+  readonly nodeIps?: readonly Ip[]
+  /** Where node ports are open: these addresses of this node; all but loopback. */
+  readonly nodePortAddresses?: readonly Ip[]
+  /** For a `Local` traffic policy without local endpoints; drop. */
+  readonly noLocalEndpoints?: 'drop' | 'reject'
+  /** Forwarded packets that conntrack cannot place are dropped; on. Off where `nf_conntrack_tcp_be_liberal` is set. */
+  readonly dropInvalid?: boolean
+  readonly affinity?: AffinitySettings
+}
+
+export interface AffinitySettings {
+  /** Where clients are remembered: `recent` keeps `ip_list_tot` of them an endpoint (100 unless the module was told otherwise), `ipset` 65,536; recent. */
+  readonly form: 'recent' | 'ipset'
+  /** The timeout counts from the first connection instead of the newest; off. */
+  readonly isHard: boolean
+}
