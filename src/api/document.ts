@@ -69,6 +69,7 @@ export function withMetadata(document: ApiDocument, changes: Metadata): ApiDocum
 }
 
 export function without<T extends JsonObject>(value: T, ...fields: readonly string[]): T {
+  if (!fields.some((field) => Object.hasOwn(value, field))) return value
   const kept = Object.entries(value).filter(([key]) => !fields.includes(key))
   return Object.fromEntries(kept) as T
 }

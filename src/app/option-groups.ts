@@ -1,5 +1,5 @@
 import { apiOptions } from '../api/options.ts'
-import { controllerOptions } from '../controllers/index.ts'
+import { controllerOptions } from '../controllers/options.ts'
 import { dnsOptions } from '../node/dns/options.ts'
 import { nodeOptions } from '../node/options.ts'
 import { observeOptions } from '../observe/index.ts'

@@ -1,15 +1,11 @@
 import path from 'node:path'
 import { z } from 'zod'
-import { createControllerMetrics } from '../controllers/index.ts'
 import { applySysctls, createNotifier, type Notifier, nodeSysctls } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Logger } from '../observe/index.ts'
 import { agentArguments } from './agent-arguments.ts'
-import { composeAgent } from './agent-side.ts'
 import { type AgentMessage, AgentSupervisor } from './agent-supervisor.ts'
-import { checkBeforeStart } from './check.ts'
 import type { AppContext } from './context.ts'
-import { ControllersSide } from './controllers-side.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { partsOf } from './option-groups.ts'
 import { reloadOnHangup } from './reload.ts'
@@ -21,10 +17,10 @@ import { whenReady } from './when-ready.ts'
 export type RunEnd = 'stopped' | 'forced'
 
 /** `platnet server`: the API core and its controllers. */
-export function runServer(context: AppContext): Promise<RunEnd> {
+export async function runServer(context: AppContext): Promise<RunEnd> {
   reloadOnHangup(context, async () => {})
   const notifier = createNotifier(logOf(context), context.env)
-  return runComponents(context, composeServer(context), {
+  return runComponents(context, await composeServer(context), {
     notifier,
     onStarted: () => notifier.ready('serving the API'),
   })
@@ -33,6 +29,7 @@ export function runServer(context: AppContext): Promise<RunEnd> {
 /** `platnet agent`: the node side alone; under a supervisor it says when it is ready and ends with it. */
 export async function runAgent(context: AppContext): Promise<RunEnd> {
   const log = logOf(context)
+  const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([import('./check.ts'), import('./agent-side.ts')])
   await checkBeforeStart(context)
   const components = await composeAgent(context)
   await reportSysctls(log)
@@ -62,7 +59,7 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
   reloadOnHangup(context, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
   const { components } = context.options.values.app
   const withAgent = partsOf.agent.some((part) => components.includes(part))
-  const parts = [...composeServer(context), ...(withAgent ? [agent] : [])]
+  const parts = [...(await composeServer(context)), ...(withAgent ? [agent] : [])]
   const onStarted = async () => {
     if (!withAgent) await notifier.ready('serving the API')
   }
@@ -72,13 +69,22 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
 const managers = ['controllers', 'scheduler'] as const
 
 /** Those parts of the server that `--components` names. */
-function composeServer(context: AppContext): readonly Component[] {
+async function composeServer(context: AppContext): Promise<readonly Component[]> {
   const { components } = context.options.values.app
+  const server = components.includes('api') ? [new ServerSide(context)] : []
+  return [...server, ...(await composeManagers(context))]
+}
+
+/** Their code, and the client's that they use, is loaded only where they run: an API server alone is smaller by it. */
+async function composeManagers(context: AppContext): Promise<readonly Component[]> {
+  const wanted = managers.filter((role) => context.options.values.app.components.includes(role))
+  if (wanted.length === 0) return []
+  const [{ ControllersSide }, { createControllerMetrics }] = await Promise.all([
+    import('./controllers-side.ts'),
+    import('../controllers/index.ts'),
+  ])
   const metrics = createControllerMetrics(context.metrics)
-  return [
-    ...(components.includes('api') ? [new ServerSide(context)] : []),
-    ...managers.filter((role) => components.includes(role)).map((role) => new ControllersSide(role, context, metrics)),
-  ]
+  return wanted.map((role) => new ControllersSide(role, context, metrics))
 }
 
 function takeLogFilter(context: AppContext, message: unknown): void {

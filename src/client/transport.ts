@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
-import axios, { isAxiosError, isCancel } from 'axios'
 import { Deadline } from './deadline.ts'
 import { ApiError } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
@@ -30,10 +29,13 @@ export interface HttpResponse {
   readonly chunks: AsyncIterable<Buffer>
 }
 
-/** Requests to one API server over kept-alive connections. The only user of axios. */
+type Library = typeof import('axios')
+
+/** Requests to one API server over kept-alive connections. The only user of axios, which is loaded with the first request: 8 MiB that an API server alone does without. */
 export class Transport {
   readonly #access: ClusterAccess
   readonly #agent: HttpAgent | HttpsAgent
+  #library: Promise<Library> | undefined
 
   constructor(access: ClusterAccess) {
     this.#access = access
@@ -50,8 +52,10 @@ export class Transport {
     consume: (response: HttpResponse) => Promise<T>,
   ): Promise<T> {
     using deadline = new Deadline(limits.signal, limits.timeoutMs)
+    this.#library ??= import('axios')
+    const library = await this.#library
     try {
-      const response = await this.#send(request, deadline.signal)
+      const response = await this.#send(library, request, deadline.signal)
       const retryAfter = response.headers['retry-after']
       try {
         const chunks = limits.bounds === 'silence' ? touching(response.data, deadline) : response.data
@@ -60,7 +64,7 @@ export class Transport {
         response.data.destroy()
       }
     } catch (error) {
-      throw describeFailure(error, request, deadline)
+      throw describeFailure(library, error, request, deadline)
     }
   }
 
@@ -69,7 +73,7 @@ export class Transport {
     this.#agent.destroy()
   }
 
-  async #send(request: HttpRequest, signal: AbortSignal) {
+  async #send({ default: axios }: Library, request: HttpRequest, signal: AbortSignal) {
     const query = request.query === undefined ? '' : `?${new URLSearchParams(request.query)}`
     return axios.request<Readable>({
       method: request.method,
@@ -128,12 +132,13 @@ async function* touching(body: Readable, deadline: Deadline): AsyncGenerator<Buf
   }
 }
 
-function describeFailure(error: unknown, request: HttpRequest, deadline: Deadline): unknown {
+function describeFailure(library: Library, error: unknown, request: HttpRequest, deadline: Deadline): unknown {
   if (error instanceof ApiError) return error
   const what = `${request.method} ${request.path}`
   if (deadline.expired) return new ApiError('timeout', `${what}: no answer in time`)
-  if (deadline.signal.aborted || isCancel(error)) return new ApiError('aborted', `${what}: given up by the caller`)
-  const root = rootCause(error)
+  if (deadline.signal.aborted || library.isCancel(error))
+    return new ApiError('aborted', `${what}: given up by the caller`)
+  const root = rootCause(library, error)
   const code = systemCode(root)
   if (code === undefined) return error
   const details = { cause: root, ...(isTrustCode(code) && { remedy: "check the kubeconfig's certificate-authority" }) }
@@ -141,7 +146,7 @@ function describeFailure(error: unknown, request: HttpRequest, deadline: Deadlin
 }
 
 /** An AxiosError carries the request with its Authorization header and key: it must not reach a log as a cause. */
-function rootCause(error: unknown): unknown {
+function rootCause({ isAxiosError }: Library, error: unknown): unknown {
   if (!isAxiosError(error)) return error
   return error.cause ?? Object.assign(new Error(error.message), { code: error.code })
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
-import { ExecaError, execa } from 'execa'
+import type { ExecaError } from 'execa'
 import { PlatnetError } from '../model/errors.ts'
 
 export type ExecErrorCode = 'not-found' | 'failed' | 'timeout' | 'killed'
@@ -54,8 +54,10 @@ export interface ProgramResult {
 /** Runs a program to its end; no shell is involved, arguments reach it as they are. Throws ExecError unless it exits 0. */
 export async function runProgram(file: string, args: readonly string[], options: RunOptions): Promise<ProgramResult> {
   const command = [file, ...args].join(' ')
+  // Loaded with the first program: an API server alone runs none.
+  const library = await import('execa')
   try {
-    const result = await execa(file, args, {
+    const result = await library.execa(file, args, {
       ...commonOptions(options),
       input: options.input ?? '',
       timeout: options.timeoutMs,
@@ -65,7 +67,7 @@ export async function runProgram(file: string, args: readonly string[], options:
     })
     return { stdout: result.stdout, stderr: result.stderr, exitCode: 0, durationMs: result.durationMs }
   } catch (thrown) {
-    throw thrown instanceof ExecaError ? explainFailure(command, thrown, options.timeoutMs) : thrown
+    throw thrown instanceof library.ExecaError ? explainFailure(command, thrown, options.timeoutMs) : thrown
   }
 }
 

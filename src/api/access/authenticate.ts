@@ -30,8 +30,9 @@ export type TokenAuthenticator = (token: string, audiences: readonly string[]) =
 
 /** A certificate of the cluster's CA (CN is the user, each O a group) or else a bearer token. */
 export function createAuthenticator(authenticateToken: TokenAuthenticator): Authenticator {
+  const certifiedUsers = new CertifiedUsers()
   return async (request) => {
-    const certified = userOfCertificate(request)
+    const certified = certifiedUsers.of(request)
     if (certified !== undefined) return certified
     const { authorization } = request.headers
     if (authorization === undefined) return anonymous
@@ -69,8 +70,19 @@ function digest(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }
 
-function userOfCertificate({ socket }: IncomingMessage): User | undefined {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+/** Reading a certificate costs as much as a whole request, and a connection keeps the one it came with. */
+class CertifiedUsers {
+  readonly #known = new WeakMap<TLSSocket, { readonly user: User | undefined }>()
+
+  of({ socket }: IncomingMessage): User | undefined {
+    if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+    const known = this.#known.get(socket) ?? { user: userOfCertificate(socket) }
+    this.#known.set(socket, known)
+    return known.user
+  }
+}
+
+function userOfCertificate(socket: TLSSocket): User | undefined {
   const { subject } = socket.getPeerCertificate()
   const name = asList(subject?.CN)[0]
   if (name === undefined) return undefined

@@ -30,14 +30,24 @@ export type PatchBody = Patch | (DecodedBody & { readonly type: 'apply' })
 /** Collects the body. Throws a 413 as soon as it is known to be too large. */
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > maxBodyBytes) throw tooLarge(maxBodyBytes)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    request.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.length
+      if (bytes > maxBodyBytes) reject(tooLarge(maxBodyBytes))
+      else chunks.push(chunk)
+    })
+    request.once('end', () => resolve(joinChunks(chunks)))
+    request.once('error', reject)
+    request.once('close', () => reject(new Error('the client left before its request was whole')))
+  })
+}
+
+/** Most bodies come in one. */
+function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only, ...more] = chunks
+  return only !== undefined && more.length === 0 ? only : Buffer.concat(chunks)
 }
 
 /** An object in the format that Content-Type names (JSON where it is absent); otherwise a 415. */

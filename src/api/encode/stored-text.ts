@@ -39,7 +39,8 @@ export function parseStored(resource: Resource, { value }: Pick<StoredEntry, 'va
   return needsConversion(resource) ? convert(resource, document) : document
 }
 
-function needsConversion(resource: Resource): boolean {
+/** Whether the store keeps another version than this resource's. */
+export function needsConversion(resource: Resource): boolean {
   const { storage } = resource
   return storage !== undefined && (storage.conversion !== undefined || storage.apiVersion !== apiVersionOf(resource))
 }

@@ -10,5 +10,5 @@ export async function answerReview({ user }: VerbContext, target: Target, body: 
   if (user === undefined || review === undefined) throw unauthorized()
   const document = acceptDocument(target, body)
   const status = await review({ user, document })
-  return objectAnswer(target.resource, { ...document, status }, 0, 201)
+  return objectAnswer(target.resource, { document: { ...document, status }, revision: 0 }, 201)
 }

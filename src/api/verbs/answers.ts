@@ -1,12 +1,25 @@
 import type { ApiDocument } from '../document.ts'
-import { insertRevision, renderDocument } from '../encode/stored-text.ts'
+import { insertRevision, needsConversion, renderDocument } from '../encode/stored-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { renderSuccess } from '../status.ts'
 import type { Answer } from './verb-context.ts'
 
-/** Revision 0 is an object that was never stored (a dry run): it shows none. */
-export function objectAnswer(resource: Resource, document: ApiDocument, revision: number, httpCode = 200): Answer {
-  const rendered = renderDocument(document)
+/** An object as it is now. */
+interface Found {
+  readonly document: ApiDocument
+  /** 0 is an object that was never stored (a dry run): it shows none. */
+  readonly revision: number
+  /** The same as the store keeps it, where that is known: it need not be written again. */
+  readonly storedText?: string | undefined
+}
+
+export function objectAnswer(
+  resource: Resource,
+  { document, revision, storedText }: Found,
+  httpCode: number = 200,
+): Answer {
+  const isAsStored = storedText !== undefined && !needsConversion(resource)
+  const rendered = isAsStored ? storedText : renderDocument(document)
   const text = revision === 0 ? rendered : insertRevision(rendered, revision)
   return { kind: 'object', httpCode, resource, text, warnings: resource.strategy.warnings?.(document) ?? [] }
 }

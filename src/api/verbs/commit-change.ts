@@ -15,7 +15,13 @@ export interface Change extends Transition {
 }
 
 export type ChangeResult =
-  | { readonly kind: 'done'; readonly next: ApiDocument | undefined; readonly revision: number }
+  | {
+      readonly kind: 'done'
+      readonly next: ApiDocument | undefined
+      readonly revision: number
+      /** What the store keeps now; absent where nothing was written. */
+      readonly storedText?: string
+    }
   /** The object itself had been changed by someone else. */
   | { readonly kind: 'outdated' }
 
@@ -37,10 +43,11 @@ export async function commitChange(
     const next = companions.next ?? change.next
     const isSame = companions.writes.length === 0 && next !== undefined && isDeepStrictEqual(next, change.old)
     if (options.dryRun || isSame) return { kind: 'done', next, revision: change.revision }
-    const result = await context.store.commit([ownWrite(change, key, next), ...companions.writes])
+    const write = ownWrite(change, key, next)
+    const result = await context.store.commit([write, ...companions.writes])
     if (result.kind === 'committed') {
       if (next === undefined) await sweepNamespace(context, change.target.namespace)
-      return { kind: 'done', next, revision: result.revision }
+      return { kind: 'done', next, revision: result.revision, ...(write.kind === 'put' && { storedText: write.value }) }
     }
     if (result.key === key) return { kind: 'outdated' }
   }

@@ -4,6 +4,7 @@ import { storeKey } from '../resources/keys.ts'
 import { validateMetadata } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
 import { alreadyExists, forbidden, invalid, notFound } from '../status.ts'
+import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
@@ -34,7 +35,8 @@ export async function createObject(
     const exists = (await context.store.get(storeKey(target.resource, target.namespace, name))) !== undefined
     const change = { target, name, old: undefined, next: document, revision: 0 }
     const result = exists ? undefined : await commitChange(context, change, options)
-    if (result?.kind === 'done') return objectAnswer(target.resource, result.next ?? document, result.revision, 201)
+    if (result?.kind === 'done')
+      return objectAnswer(target.resource, { ...result, document: result.next ?? document }, 201)
     if (!isNameGenerated || attempt === generatedNameAttempts) throw alreadyExists(target.resource, name)
   }
 }
@@ -81,7 +83,7 @@ async function assertNamespaceOpen(context: VerbContext, target: Target, name: s
   if (target.namespace === undefined) return
   const entry = await context.store.get(storeKey({ plural: 'namespaces' }, undefined, target.namespace))
   if (entry === undefined) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, target.namespace)
-  if (textAt((JSON.parse(entry.value) as ApiDocument)['status'], 'phase') !== 'Terminating') return
+  if (!isTerminating(entry)) return
   const why = `unable to create new content in namespace ${target.namespace} because it is being terminated`
   const cause = {
     reason: 'NamespaceTerminating',
@@ -89,4 +91,13 @@ async function assertNamespaceOpen(context: VerbContext, target: Target, name: s
     field: 'metadata.namespace',
   }
   throw forbidden(target.resource, name, why, [cause])
+}
+
+/** By the namespace's entry: nearly every create asks about one that was asked about before. */
+const terminating = new WeakMap<StoredEntry, boolean>()
+
+function isTerminating(entry: StoredEntry): boolean {
+  const known = terminating.get(entry) ?? textAt(JSON.parse(entry.value) as Json, 'status', 'phase') === 'Terminating'
+  terminating.set(entry, known)
+  return known
 }

@@ -26,11 +26,12 @@ export async function deleteObject(context: VerbContext, target: ItemTarget, opt
     const old = parseStored(resource, entry)
     assertPreconditions(target, options, old, entry)
     const wanted = planDeletion(resource, old, options, context.now())
-    if (wanted !== undefined && isDeepStrictEqual(wanted, old)) return objectAnswer(resource, old, entry.revision)
+    if (wanted !== undefined && isDeepStrictEqual(wanted, old))
+      return objectAnswer(resource, { document: old, revision: entry.revision })
     const result = await commitChange(context, { target, name, old, next: wanted, revision: entry.revision }, options)
     if (result.kind === 'outdated') continue
     if (result.next === undefined) return deletedAnswer(resource, old)
-    return objectAnswer(resource, result.next, result.revision, options.answersAccepted === true ? 202 : 200)
+    return objectAnswer(resource, { ...result, document: result.next }, options.answersAccepted === true ? 202 : 200)
   }
   throw internalError('the object is being changed by too many writers; please try again')
 }

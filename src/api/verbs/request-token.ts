@@ -44,7 +44,7 @@ export async function requestToken(context: VerbContext, target: ItemTarget, bod
       expirationTimestamp: formatTime(new Date(claims.expiresAt * 1000)),
     },
   }
-  return objectAnswer(tokenRequest, answered, 0, 201)
+  return objectAnswer(tokenRequest, { document: answered, revision: 0 }, 201)
 }
 
 /** Clients have Kubernetes' name of the group compiled in: it is taken in every dialect, and the answer bears the name of the question. */

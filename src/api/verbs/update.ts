@@ -58,10 +58,10 @@ export async function reviseObject(
     const settled = settle(target, revised, old, entry)
     const write = { old, next: settled, requested: revised.metadata['managedFields'] }
     const next = trackFields(context, target, write, options)
-    if (isDeepStrictEqual(next, old)) return objectAnswer(resource, old, entry.revision)
+    if (isDeepStrictEqual(next, old)) return objectAnswer(resource, { document: old, revision: entry.revision })
     const change = { target, name, old, next: isGone(resource, next) ? undefined : next, revision: entry.revision }
     const result = await commitChange(context, change, options)
-    if (result.kind === 'done') return objectAnswer(resource, result.next ?? next, result.revision)
+    if (result.kind === 'done') return objectAnswer(resource, { ...result, document: result.next ?? next })
   }
   throw internalError('the object is being changed by too many writers; please try again')
 }
