@@ -10,13 +10,17 @@ export {
 } from './exec.ts'
 export {
   addAddress,
+  addHostAddress,
   addRoute,
   allowHairpin,
   attachToBridge,
   createBridge,
+  createDummyLink,
   createVethPair,
+  deleteLink,
   type Link,
   type LinkAddress,
+  removeHostAddress,
 } from './links.ts'
 export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from './netns.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'

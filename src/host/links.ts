@@ -1,4 +1,4 @@
-import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
+import { type Cidr, hostCidr, type Ip, ipFamily } from '../model/ip.ts'
 import { runProgram } from './exec.ts'
 import { checkNetnsName, NetworkNameError } from './netns.ts'
 
@@ -34,6 +34,12 @@ export async function createVethPair(left: Link, right: Link): Promise<void> {
   await Promise.all([setLinkUp(left), setLinkUp(right)])
 }
 
+/** Makes a link that leads nowhere, to carry addresses. Throws ExecError also where the kernel lacks the module. */
+export async function createDummyLink(link: Link): Promise<void> {
+  await runIp(link, ['link', 'add', 'name', link.name, 'type', 'dummy'])
+  await setLinkUp(link)
+}
+
 /** Throws ExecError where there is no such link. The other end of a veth pair goes with it. */
 export async function deleteLink(link: Link): Promise<void> {
   await runIp(link, ['link', 'delete', 'dev', link.name])
@@ -64,6 +70,17 @@ export async function allowHairpin(port: Link): Promise<void> {
 export async function addAddress(link: Link, address: LinkAddress): Promise<void> {
   const flags = ipFamily(address.ip) === 'IPv6' ? ['nodad'] : []
   await runIp(link, ['address', 'add', `${address.ip}/${address.prefixLength}`, 'dev', link.name, ...flags])
+}
+
+/** One address that only this machine itself answers for: never a source for what leaves it. */
+export async function addHostAddress(link: Link, ip: Ip): Promise<void> {
+  const flags = ipFamily(ip) === 'IPv6' ? ['nodad'] : ['scope', 'host']
+  await runIp(link, ['address', 'add', hostCidr(ip), 'dev', link.name, ...flags])
+}
+
+/** Throws ExecError where the link does not have it. */
+export async function removeHostAddress(link: Link, ip: Ip): Promise<void> {
+  await runIp(link, ['address', 'delete', hostCidr(ip), 'dev', link.name])
 }
 
 export async function addRoute(route: Route): Promise<void> {

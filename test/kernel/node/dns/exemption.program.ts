@@ -1,0 +1,93 @@
+// Run by exemption.test.ts in namespaces of its own: a node whose DNS dies, with a second DNS behind the Service of the same address.
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { networkInterfaces } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addAddress, createVethPair, runProgram, startProgram } from '../../../../src/host/index.ts'
+import { Exemption } from '../../../../src/node/dns/listener/exemption.ts'
+import { OwnAddresses } from '../../../../src/node/dns/listener/own-addresses.ts'
+import { silentLogger } from '../../../../src/observe/logger.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
+import { untilAsync } from '../../../helpers/until.ts'
+
+const address = ipOf('10.96.0.10')
+const timeoutMs = 10_000
+const addresses = new OwnAddresses([address], silentLogger)
+const exemption = new Exemption({ addresses: [address], port: 53, log: silentLogger })
+
+/** Answers every datagram with its own name. */
+async function answerAs(name: string, host: string, port: number): Promise<Socket> {
+  const socket = createSocket('udp4')
+  socket.on('message', (_, from) => socket.send(name, from.port, from.address))
+  socket.bind(port, host)
+  await once(socket, 'listening')
+  return socket
+}
+
+/** The child: serves the address itself, and keeps off the Service's rules. */
+async function serveHere(): Promise<void> {
+  await addresses.bind()
+  const socket = await answerAs('here', address, 53)
+  await exemption.take()
+  process.send?.({ holds: exemption.holds })
+  process.on('message', async () => {
+    await exemption.giveUp()
+    socket.close()
+    await addresses.release()
+    process.exit(0)
+  })
+}
+
+/** Who answers one query from a socket of its own; undefined where nobody does in time. */
+async function ask(waitMs = 300): Promise<string | undefined> {
+  const socket = createSocket('udp4')
+  const answered = once(socket, 'message').then(([message]) => String(message))
+  socket.on('error', () => {})
+  socket.send('who?', 53, address)
+  const answer = await Promise.race([answered, sleep(waitMs, undefined)])
+  answered.catch(() => {})
+  socket.close()
+  return answer
+}
+
+async function startServing() {
+  const child = await startProgram(process.execPath, [import.meta.filename, 'serve'], { ipc: true, stderr: 'inherit' })
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  child.onMessage(resolve)
+  await promise
+  return child
+}
+
+/** As a node has it: without one, an address that is not local cannot even be asked. */
+async function addDefaultRoute(): Promise<void> {
+  await createVethPair({ name: 'plt-out' }, { name: 'plt-net' })
+  await addAddress({ name: 'plt-out' }, { ip: ipOf('192.0.2.1'), prefixLength: 24 })
+  await runProgram('ip', ['route', 'add', 'default', 'via', '192.0.2.2'], { timeoutMs })
+}
+
+async function observe() {
+  await addDefaultRoute()
+  const fallback = await answerAs('service', '127.0.0.1', 5353)
+  const rule = ['-d', address, '-p', 'udp', '--dport', '53', '-j', 'DNAT', '--to-destination', '127.0.0.1:5353']
+  await runProgram('iptables', ['-t', 'nat', '-A', 'OUTPUT', ...rule], { timeoutMs })
+  const killed = await startServing()
+  const withIt = await ask()
+  killed.kill('SIGKILL')
+  await killed.exited
+  await untilAsync('the Service answers', async () => (await ask(100)) === 'service', 30_000)
+  const leftAfterKill = (await runProgram('nft', ['list', 'tables', 'inet'], { timeoutMs })).stdout
+  const held = await startServing()
+  const again = await ask()
+  await held.send({ stop: true })
+  await held.exited
+  const after = await ask()
+  const bound = Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address))
+  fallback.close()
+  return { withIt, again, after: after ?? null, leftAfterKill, boundAfterStop: bound }
+}
+
+if (process.argv[2] === 'serve') await serveHere()
+else {
+  process.stdout.write(`${JSON.stringify(await observe())}\n`)
+  process.exit(0)
+}
