@@ -149,7 +149,7 @@ function sendMessage(channel: ChildProcess, message: object): Promise<void> {
 }
 
 /** Negative pid: the whole group (kill(2)). ESRCH means that nobody of it is left. */
-function killGroup(pid: number, signal: NodeJS.Signals): void {
+export function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch (thrown) {
@@ -183,7 +183,8 @@ function explainFailure(command: string, error: ExecaError, timeoutMs: number): 
   return new ExecError('failed', `${command} exited with ${error.exitCode}${said}`, details)
 }
 
-function explainStartFailure(
+/** Why a program did not even start: it is not there, or may not be started. */
+export function explainStartFailure(
   command: string,
   error: { readonly cause?: unknown; readonly code?: string | undefined },
 ): ExecError {

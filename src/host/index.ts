@@ -24,5 +24,6 @@ export {
 } from './links.ts'
 export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from './netns.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'
+export { isTextBusy, runCaptured } from './run-captured.ts'
 export { applySysctls, nodeSysctls } from './sysctl.ts'
 export { createNotifier, type Notifier } from './systemd.ts'

@@ -26,6 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node/control': [...leaves, 'serve', 'node/state'],
   'node/dns': [...leaves, 'host', 'client', 'serve', 'node/state'],
   'node/registration': [...leaves, 'client'],
+  'node/cni': [...leaves, 'host'],
   app: [
     ...shells,
     'netfilter',
@@ -38,6 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'node/registration',
     'node/control',
     'node/dns',
+    'node/cni',
   ],
   demo: [...leaves, 'host', 'client', 'serve'],
   cli: [...shells, 'app', 'demo'],

@@ -1,0 +1,121 @@
+import type { JsonObject } from '../../model/api-object.ts'
+import { type CallSettings, type Command, callPlugin } from './call-plugin.ts'
+import { convertResult } from './parse-result.ts'
+import type { PluginBinaries } from './plugin-binaries.ts'
+import type { Attachment } from './result-cache.ts'
+import { runtimeConfig } from './sandbox-arguments.ts'
+import type { Network, PluginConfig } from './types.ts'
+import { isAtLeast, since } from './versions.ts'
+
+export interface ChainContext {
+  readonly binaries: PluginBinaries
+  readonly binDirs: readonly string[]
+  readonly settings: CallSettings
+}
+
+/** Runs ADD through the list, each plugin with the result of the one before. Resolves with the last one's. Throws CniError at the first failure. */
+export async function addChain(
+  context: ChainContext,
+  network: Network,
+  attachment: Attachment,
+  signal?: AbortSignal,
+): Promise<JsonObject> {
+  let previous: JsonObject | undefined
+  for (const plugin of network.plugins) {
+    const output = await callOne(context, 'ADD', { network, plugin, attachment, previous, signal })
+    previous = convertResult(output, network.cniVersion)
+  }
+  return previous ?? {}
+}
+
+/** Runs DEL from the last plugin to the first; one that fails keeps none of the others from their part. Resolves with the errors. */
+export async function deleteChain(context: ChainContext, network: Network, attachment: Attachment): Promise<unknown[]> {
+  const errors: unknown[] = []
+  for (const plugin of network.plugins.toReversed()) {
+    try {
+      await callOne(context, 'DEL', { network, plugin, attachment, previous: previousFor(network, attachment) })
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  return errors
+}
+
+/** Throws CniError of the first plugin that finds its part not as it made it. */
+export async function checkChain(context: ChainContext, network: Network, attachment: Attachment): Promise<void> {
+  const previous = previousFor(network, attachment)
+  for (const plugin of network.plugins) await callOne(context, 'CHECK', { network, plugin, attachment, previous })
+}
+
+/** Asks every plugin whether it could serve an ADD now. Throws CniError of the first that cannot. */
+export async function statusOfChain(context: ChainContext, network: Network): Promise<void> {
+  for (const plugin of network.plugins) await callOne(context, 'STATUS', { network, plugin })
+}
+
+/** Tells every plugin which attachments are valid; resolves with the errors. */
+export async function collectChain(
+  context: ChainContext,
+  network: Network,
+  valid: readonly { readonly containerId: string; readonly ifName: string }[],
+): Promise<unknown[]> {
+  const attachments = valid.map(({ containerId, ifName }) => ({ containerID: containerId, ifname: ifName }))
+  // The specification first named it the one way, then the other; plugins read either.
+  const extra = { 'cni.dev/valid-attachments': attachments, 'cni.dev/attachments': attachments }
+  const errors: unknown[] = []
+  for (const plugin of network.plugins) {
+    try {
+      await callOne(context, 'GC', { network, plugin, extra })
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  return errors
+}
+
+interface OneCall {
+  readonly network: Network
+  readonly plugin: PluginConfig
+  readonly attachment?: Attachment
+  readonly previous?: JsonObject | undefined
+  readonly extra?: JsonObject
+  readonly signal?: AbortSignal | undefined
+}
+
+async function callOne(context: ChainContext, command: Command, one: OneCall): Promise<JsonObject> {
+  const { network, plugin, attachment, previous, extra, signal } = one
+  const runtime = attachment && runtimeConfig(plugin.capabilities, attachment.capabilityArgs)
+  const config: JsonObject = {
+    ...plugin.fields,
+    cniVersion: network.cniVersion,
+    name: network.name,
+    ...(runtime && { runtimeConfig: runtime }),
+    ...(previous && { prevResult: previous }),
+    ...extra,
+  }
+  const path = await context.binaries.find(plugin.type)
+  const variables = attachment === undefined ? {} : variablesOf(attachment)
+  const call = {
+    command,
+    plugin: plugin.type,
+    path,
+    binDirs: context.binDirs,
+    variables,
+    config,
+    ...(signal && { signal }),
+  }
+  return callPlugin(call, context.settings)
+}
+
+function variablesOf({ containerId, netnsPath, ifName, cniArgs }: Attachment): Record<string, string> {
+  return {
+    CNI_CONTAINERID: containerId,
+    CNI_NETNS: netnsPath,
+    CNI_IFNAME: ifName,
+    CNI_ARGS: cniArgs.map(([key, value]) => `${key}=${value}`).join(';'),
+  }
+}
+
+function previousFor(network: Network, { result }: Attachment): JsonObject | undefined {
+  if (result === undefined || !isAtLeast(network.cniVersion, since.previousResultOnDelete)) return undefined
+  return convertResult(result, network.cniVersion)
+}

@@ -1,0 +1,3 @@
+export { CniError } from './errors.ts'
+export { CniRuntime, type CniSettings } from './runtime.ts'
+export type { CniResult, CniSandbox } from './types.ts'

@@ -1,0 +1,68 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeError } from '../../model/errors.ts'
+import { CniError } from './errors.ts'
+import { parseNetworkFile, parsePluginFile, withPlugins } from './parse-config.ts'
+import type { PluginBinaries } from './plugin-binaries.ts'
+import type { Network, NetworkConfig } from './types.ts'
+import { negotiateVersion } from './versions.ts'
+
+export interface LoadedNetworks {
+  /** In lexical order of their files: the first is the default. */
+  readonly networks: readonly Network[]
+  readonly skipped: readonly SkippedFile[]
+}
+
+export interface SkippedFile {
+  readonly file: string
+  readonly reason: string
+}
+
+const extensions = ['.conf', '.conflist', '.json']
+
+/** Reads a folder such as /etc/cni/net.d; one that is missing is empty. A file that cannot be used harms only itself. */
+export async function loadNetworks(configDir: string, binaries: PluginBinaries): Promise<LoadedNetworks> {
+  const networks: Network[] = []
+  const skipped: SkippedFile[] = []
+  for (const file of await listFiles(configDir, extensions)) {
+    try {
+      networks.push(await loadNetwork(configDir, file, binaries))
+    } catch (error) {
+      skipped.push({ file, reason: describeError(error) })
+    }
+  }
+  return { networks, skipped }
+}
+
+/** The network with the version that all sides speak. Throws CniError. */
+export async function negotiate(config: NetworkConfig, binaries: PluginBinaries): Promise<Network> {
+  const types = [...new Set(config.plugins.map(({ type }) => type))]
+  const spoken = await Promise.all(types.map((type) => binaries.versions(type)))
+  const cniVersion = negotiateVersion(config.versions, spoken)
+  if (cniVersion !== undefined) return { ...config, cniVersion }
+  const answers = types.map((type, index) => `${type} speaks ${spoken[index]?.join(', ')}`).join('; ')
+  throw new CniError('invalid-config', `${config.file}: it declares ${config.versions.join(', ')}, but ${answers}`, {
+    object: config.file,
+    remedy: 'declare a version that all its plugins speak',
+  })
+}
+
+async function loadNetwork(configDir: string, file: string, binaries: PluginBinaries): Promise<Network> {
+  const list = parseNetworkFile(file, await readFile(file, 'utf8'))
+  const more = list.takesFolder ? await listFiles(join(configDir, list.config.name), ['.conf']) : []
+  const plugins = await Promise.all(more.map(async (path) => parsePluginFile(path, await readFile(path, 'utf8'))))
+  return negotiate(withPlugins(list, plugins), binaries)
+}
+
+async function listFiles(folder: string, endings: readonly string[]): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    const files = entries.filter(
+      (entry) => !entry.isDirectory() && endings.some((ending) => entry.name.endsWith(ending)),
+    )
+    return files.map(({ name }) => join(folder, name)).sort()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return []
+    throw error
+  }
+}

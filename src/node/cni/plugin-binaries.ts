@@ -1,0 +1,66 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type CallSettings, callPlugin } from './call-plugin.ts'
+import { CniError } from './errors.ts'
+import { knownVersions } from './versions.ts'
+
+const versionAnswer = z.looseObject({ supportedVersions: z.array(z.string()).min(1) })
+
+/** Finds plugins and remembers what each answered to VERSION, as long as its file is the same (inode and mtime). */
+export class PluginBinaries {
+  readonly #binDirs: readonly string[]
+  readonly #settings: CallSettings
+  readonly #answers = new Map<string, { readonly stamp: string; readonly versions: readonly string[] }>()
+
+  constructor(binDirs: readonly string[], settings: CallSettings) {
+    this.#binDirs = binDirs
+    this.#settings = settings
+  }
+
+  /** The first executable of that name in the folders. Throws CniError `plugin-missing`. */
+  async find(type: string): Promise<string> {
+    for (const path of this.#binDirs.map((dir) => join(dir, type))) {
+      if (await isExecutable(path)) return path
+    }
+    throw new CniError('plugin-missing', `the plugin ${type} is in none of ${this.#binDirs.join(', ')}`, {
+      object: type,
+      remedy: 'install it there (Debian: containernetworking-plugins), or name its folder with --cni-bin-dir',
+    })
+  }
+
+  /** Throws CniError where the plugin is missing or gives no sensible answer. */
+  async versions(type: string): Promise<readonly string[]> {
+    const path = await this.find(type)
+    const { ino, mtimeMs, dev } = await stat(path)
+    const stamp = `${dev}:${ino}:${mtimeMs}`
+    const known = this.#answers.get(path)
+    if (known?.stamp === stamp) return known.versions
+    const versions = await this.#ask(type, path)
+    this.#answers.set(path, { stamp, versions })
+    return versions
+  }
+
+  async #ask(type: string, path: string): Promise<readonly string[]> {
+    const call = { command: 'VERSION', plugin: type, path, binDirs: this.#binDirs } as const
+    // Old plugins check all variables before they look at the command.
+    const variables = { CNI_CONTAINERID: 'version', CNI_NETNS: 'version', CNI_IFNAME: 'version' }
+    const output = await callPlugin(
+      { ...call, variables, config: { cniVersion: knownVersions.at(-1) } },
+      this.#settings,
+    )
+    const parsed = versionAnswer.safeParse(output)
+    if (parsed.success) return parsed.data.supportedVersions
+    throw new CniError('bad-output', `the plugin ${type} (VERSION) names no supportedVersions`, { object: path })
+  }
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK)
+    return (await stat(path)).isFile()
+  } catch {
+    return false
+  }
+}

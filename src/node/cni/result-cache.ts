@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { describeError } from '../../model/errors.ts'
+import { isJsonObject } from './types.ts'
+
+/** One ADD as it is remembered: enough to undo it when configuration and pod are long gone. */
+export interface Attachment {
+  readonly network: string
+  readonly containerId: string
+  readonly ifName: string
+  readonly netnsPath: string
+  /** The network list at the time of ADD, as text. */
+  readonly config: string
+  readonly cniArgs: readonly (readonly [string, string])[]
+  readonly capabilityArgs: JsonObject
+  /** The result of the last plugin; absent between the begin of ADD and its end. */
+  readonly result?: JsonObject
+  /** Made by this runtime, and not by containerd, CRI-O or cnitool, which keep theirs in the same folder. */
+  readonly isOurs: boolean
+}
+
+export interface CacheEntry {
+  readonly file: string
+  /** Undefined where the file could not be read as an attachment, for example because it is empty. */
+  readonly attachment: Attachment | undefined
+}
+
+/** `owner` is ours; everything else is libcni's `cniCacheV1`. */
+const schema = z.looseObject({
+  kind: z.literal('cniCacheV1'),
+  containerId: z.string(),
+  config: z.base64(),
+  ifName: z.string(),
+  networkName: z.string(),
+  netns: z.string().optional(),
+  cniArgs: z.array(z.tuple([z.string(), z.string()])).nullish(),
+  capabilityArgs: z.custom<JsonObject>((value) => isJsonObject(value as Json)).nullish(),
+  result: z.custom<JsonObject>((value) => isJsonObject(value as Json)).nullish(),
+  owner: z.string().optional(),
+})
+
+const owner = 'platnet'
+
+/**
+ * What ADDs made, in libcni's path and format (`results/<network>-<container>-<interface>`), so that cnitool and CRI-O read it too. Files
+ * appear whole or not at all.
+ */
+export class ResultCache {
+  readonly #folder: string
+
+  constructor(cacheDir: string) {
+    this.#folder = join(cacheDir, 'results')
+  }
+
+  async write(attachment: Attachment): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    const file = this.#fileOf(attachment)
+    const temporary = join(this.#folder, `.${randomBytes(8).toString('hex')}.tmp`)
+    try {
+      const handle = await open(temporary, 'wx', 0o600)
+      try {
+        await handle.writeFile(JSON.stringify(toFile(attachment)))
+        await handle.datasync()
+      } finally {
+        await handle.close()
+      }
+      await rename(temporary, file)
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+  }
+
+  async remove(attachment: Pick<Attachment, 'network' | 'containerId' | 'ifName'>): Promise<void> {
+    await rm(this.#fileOf(attachment), { force: true })
+  }
+
+  /** The attachments of one interface of one container, whatever their network. */
+  async find(containerId: string, ifName: string): Promise<readonly Attachment[]> {
+    const entries = await this.list((name) => name.endsWith(`-${containerId}-${ifName}`))
+    return entries
+      .flatMap(({ attachment }) => (attachment ? [attachment] : []))
+      .filter((attachment) => attachment.containerId === containerId && attachment.ifName === ifName)
+  }
+
+  async list(isWanted: (name: string) => boolean = () => true): Promise<readonly CacheEntry[]> {
+    const names = (await this.#names()).filter((name) => !name.startsWith('.') && isWanted(name)).sort()
+    return Promise.all(names.map(async (name) => readEntry(join(this.#folder, name))))
+  }
+
+  async #names(): Promise<string[]> {
+    try {
+      return await readdir(this.#folder)
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+      throw error
+    }
+  }
+
+  #fileOf({ network, containerId, ifName }: Pick<Attachment, 'network' | 'containerId' | 'ifName'>): string {
+    return join(this.#folder, `${network}-${containerId}-${ifName}`)
+  }
+}
+
+async function readEntry(file: string): Promise<CacheEntry> {
+  try {
+    const parsed = schema.safeParse(JSON.parse(await readFile(file, 'utf8')))
+    return { file, attachment: parsed.success ? fromFile(parsed.data) : undefined }
+  } catch (error) {
+    if (!(error instanceof Error)) throw new Error(describeError(error))
+    return { file, attachment: undefined }
+  }
+}
+
+/** An unfinished ADD gets an empty result: libcni cannot read a cache file without one. */
+function toFile(attachment: Attachment): JsonObject {
+  return {
+    kind: 'cniCacheV1',
+    containerId: attachment.containerId,
+    config: Buffer.from(attachment.config).toString('base64'),
+    ifName: attachment.ifName,
+    networkName: attachment.network,
+    netns: attachment.netnsPath,
+    cniArgs: attachment.cniArgs.map(([key, value]) => [key, value]),
+    capabilityArgs: attachment.capabilityArgs,
+    result: attachment.result ?? { cniVersion: '1.0.0' },
+    ...(attachment.isOurs && { owner }),
+  }
+}
+
+function fromFile(file: z.output<typeof schema>): Attachment {
+  const { result } = file
+  const isFinished = result?.['ips'] !== undefined || result?.['interfaces'] !== undefined
+  return {
+    network: file.networkName,
+    containerId: file.containerId,
+    ifName: file.ifName,
+    netnsPath: file.netns ?? '',
+    config: Buffer.from(file.config, 'base64').toString('utf8'),
+    cniArgs: file.cniArgs ?? [],
+    capabilityArgs: file.capabilityArgs ?? {},
+    ...(result && isFinished && { result }),
+    isOurs: file.owner === owner,
+  }
+}

@@ -1,0 +1,231 @@
+import { runCaptured } from '../../host/index.ts'
+import type { JsonObject } from '../../model/api-object.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { PluginRunner } from './call-plugin.ts'
+import { addChain, type ChainContext, checkChain, collectChain, deleteChain, statusOfChain } from './chain.ts'
+import { CniError } from './errors.ts'
+import { type LoadedNetworks, loadNetworks, negotiate } from './load-networks.ts'
+import { AttachmentLocks } from './locks.ts'
+import { parseCachedNetwork } from './parse-config.ts'
+import { parseResult } from './parse-result.ts'
+import { PluginBinaries } from './plugin-binaries.ts'
+import { type Attachment, ResultCache } from './result-cache.ts'
+import { capabilityArguments, checkSandbox, cniArguments } from './sandbox-arguments.ts'
+import type { CniResult, CniSandbox, Network } from './types.ts'
+import { isAtLeast, since } from './versions.ts'
+
+export interface CniSettings {
+  /** Such as /etc/cni/net.d. */
+  readonly configDir: string
+  /** Such as /opt/cni/bin; the first folder that has a plugin wins. */
+  readonly binDirs: readonly string[]
+  /** Such as /var/lib/cni. */
+  readonly cacheDir: string
+  /** One plugin may run so long; 60 s when absent. */
+  readonly pluginTimeoutMs?: number
+  /** Between attempts while a binary is being replaced; 1 s when absent. */
+  readonly busyDelayMs?: number
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Who starts the plugins; in this process' own namespaces when absent. */
+  readonly run?: PluginRunner
+  readonly log: Logger
+}
+
+/** What a container is known by to GC. */
+export interface LiveSandbox {
+  readonly containerId: string
+  readonly ifName: string
+}
+
+export interface GcReport {
+  /** Attachments that were undone, `network/container/interface`. */
+  readonly deleted: readonly string[]
+  readonly errors: readonly unknown[]
+}
+
+/** Runs CNI plugins for the pods of this node. See README.md for what it promises. */
+export class CniRuntime {
+  readonly #settings: CniSettings
+  readonly #context: ChainContext
+  readonly #cache: ResultCache
+  readonly #locks = new AttachmentLocks()
+
+  constructor(settings: CniSettings) {
+    const {
+      binDirs,
+      run = runCaptured,
+      pluginTimeoutMs: timeoutMs = 60_000,
+      busyDelayMs = 1000,
+      env = process.env,
+    } = settings
+    const callSettings = { run, timeoutMs, busyDelayMs, env }
+    this.#settings = settings
+    this.#context = { binaries: new PluginBinaries(binDirs, callSettings), binDirs, settings: callSettings }
+    this.#cache = new ResultCache(settings.cacheDir)
+  }
+
+  /** Every network of the folder, in order, and why the others are not among them. */
+  async networks(): Promise<LoadedNetworks> {
+    return loadNetworks(this.#settings.configDir, this.#context.binaries)
+  }
+
+  /** The first valid one. Throws CniError `no-network` that names each file and its fault. */
+  async defaultNetwork(): Promise<Network> {
+    const { networks, skipped } = await this.networks()
+    const [first] = networks
+    if (first) return first
+    const reasons = skipped.map(({ reason }) => `; ${reason}`).join('')
+    throw new CniError('no-network', `no usable network in ${this.#settings.configDir}${reasons}`, {
+      object: this.#settings.configDir,
+      remedy: 'put a network list there; "platnet cni doctor" says what is wrong with those it has',
+    })
+  }
+
+  /**
+   * Gives the pod its interface. When it throws, everything was undone as far as the plugins could, and the error is the first one. The
+   * signal kills the plugin that runs.
+   */
+  async add(sandbox: CniSandbox, { signal }: { signal?: AbortSignal } = {}): Promise<CniResult> {
+    checkSandbox(sandbox)
+    return this.#locks.forContainer(sandbox.containerId, async () => {
+      const network = await this.defaultNetwork()
+      const begun = beginAttachment(sandbox, network)
+      // Before the first plugin: what a crash interrupts can be undone from it.
+      await this.#cache.write(begun)
+      try {
+        const result = await addChain(this.#context, network, begun, signal)
+        const parsed = parseResult(result, network.name)
+        await this.#cache.write({ ...begun, result })
+        return parsed
+      } catch (error) {
+        await this.#undo(network, begun)
+        throw error
+      }
+    })
+  }
+
+  /**
+   * Takes the pod's interface away, by the configuration it was made with. Safe to repeat, and for what was never added. Throws CniError
+   * `delete-failed` after every plugin had its turn; its cause is an AggregateError.
+   */
+  async del(sandbox: CniSandbox): Promise<void> {
+    checkSandbox(sandbox)
+    await this.#locks.forContainer(sandbox.containerId, async () => {
+      const remembered = await this.#cache.find(sandbox.containerId, sandbox.ifName)
+      if (remembered.length > 0) return this.#deleteAll(remembered)
+      const network = (await this.networks()).networks[0]
+      if (network) await this.#delete(network, beginAttachment(sandbox, network))
+    })
+  }
+
+  /** Throws CniError of the plugin that finds its part not as it made it; does nothing where the list or its version has no CHECK. */
+  async check(sandbox: CniSandbox): Promise<void> {
+    checkSandbox(sandbox)
+    await this.#locks.forContainer(sandbox.containerId, async () => {
+      const remembered = await this.#cache.find(sandbox.containerId, sandbox.ifName)
+      if (remembered.length === 0) {
+        throw new CniError('invalid-sandbox', 'nothing is known of an ADD of this interface', {
+          object: `container ${sandbox.containerId}`,
+        })
+      }
+      for (const attachment of remembered) {
+        const network = await this.#networkOf(attachment)
+        const isPossible = !network.disableCheck && isAtLeast(network.cniVersion, since.check)
+        if (isPossible) await checkChain(this.#context, network, attachment)
+      }
+    })
+  }
+
+  /** Resolves with the default network when an ADD could succeed now. Throws CniError. Below 1.1.0 plugins cannot be asked. */
+  async status(): Promise<Network> {
+    const network = await this.defaultNetwork()
+    if (isAtLeast(network.cniVersion, since.status)) await statusOfChain(this.#context, network)
+    return network
+  }
+
+  /**
+   * Undoes what this runtime added for sandboxes that are not among the living, and tells plugins that know GC. Attachments of other
+   * runtimes in the same cache are left alone. Runs while nothing else does.
+   */
+  async gc(live: readonly LiveSandbox[]): Promise<GcReport> {
+    return this.#locks.alone(async () => {
+      const isLive = ({ containerId, ifName }: Attachment) =>
+        live.some((one) => one.containerId === containerId && one.ifName === ifName)
+      const entries = await this.#cache.list()
+      const known = entries.flatMap(({ attachment }) => (attachment ? [attachment] : []))
+      const stale = known.filter((attachment) => attachment.isOurs && !isLive(attachment))
+      const errors: unknown[] = []
+      const deleted: string[] = []
+      for (const attachment of stale) {
+        try {
+          await this.#deleteAll([attachment])
+          deleted.push(`${attachment.network}/${attachment.containerId}/${attachment.ifName}`)
+        } catch (error) {
+          errors.push(error)
+        }
+      }
+      // What others added on the same network is as valid as ours.
+      const valid = [...live, ...known.filter((attachment) => !attachment.isOurs)]
+      return { deleted, errors: [...errors, ...(await this.#tellPlugins(valid))] }
+    })
+  }
+
+  async #tellPlugins(valid: readonly LiveSandbox[]): Promise<unknown[]> {
+    const errors: unknown[] = []
+    for (const network of (await this.networks()).networks) {
+      if (network.disableGc || !isAtLeast(network.cniVersion, since.gc)) continue
+      errors.push(...(await collectChain(this.#context, network, valid)))
+    }
+    return errors
+  }
+
+  async #undo(network: Network, attachment: Attachment): Promise<void> {
+    try {
+      await this.#delete(network, attachment)
+    } catch (error) {
+      this.#settings.log.warn('a failed ADD could not be undone', {
+        pod: attachment.containerId,
+        error: describeError(error),
+      })
+    }
+  }
+
+  async #deleteAll(attachments: readonly Attachment[]): Promise<void> {
+    for (const attachment of attachments) await this.#delete(await this.#networkOf(attachment), attachment)
+  }
+
+  /** The cache forgets only what is undone. */
+  async #delete(network: Network, attachment: Attachment): Promise<void> {
+    const errors = await deleteChain(this.#context, network, attachment)
+    if (errors.length === 0) return this.#cache.remove(attachment)
+    const causes = errors.map(describeError).join('; ')
+    throw new CniError('delete-failed', `the network ${network.name} could not be taken from the pod: ${causes}`, {
+      object: `container ${attachment.containerId}`,
+      remedy: 'it is tried again; "platnet cni doctor" shows what is left',
+      cause: new AggregateError(errors, causes),
+    })
+  }
+
+  /** As it was at ADD, whatever net.d says today. */
+  async #networkOf(attachment: Attachment): Promise<Network> {
+    return negotiate(
+      parseCachedNetwork(`the remembered network ${attachment.network}`, attachment.config),
+      this.#context.binaries,
+    )
+  }
+}
+
+function beginAttachment(sandbox: CniSandbox, network: Network): Attachment {
+  const config: JsonObject = { ...network.json, cniVersion: network.cniVersion }
+  return {
+    network: network.name,
+    containerId: sandbox.containerId,
+    ifName: sandbox.ifName,
+    netnsPath: sandbox.netnsPath,
+    config: JSON.stringify(config),
+    cniArgs: cniArguments(sandbox),
+    capabilityArgs: capabilityArguments(sandbox),
+    isOurs: true,
+  }
+}

@@ -1,0 +1,119 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Cidr, Ip } from '../../model/ip.ts'
+
+/** One interface of one pod: what an ADD makes and a DEL takes away. */
+export interface CniSandbox {
+  /** Letters, digits, `_`, `.` and `-`, the first a letter or digit; also part of file names. */
+  readonly containerId: string
+  /** A path such as /run/netns/web-0 that holds the namespace open. It must stand until DEL is done. */
+  readonly netnsPath: string
+  /** At most 15 characters; `eth0` by custom. */
+  readonly ifName: string
+  readonly podNamespace: string
+  readonly podName: string
+  readonly podUid: string
+  readonly portMappings?: readonly PortMapping[]
+  readonly bandwidth?: Bandwidth
+  /** Sets of ranges for the `ipRanges` capability, one set an address. */
+  readonly ipRanges?: readonly (readonly IpRange[])[]
+  /** Addresses with prefix length that are asked for (`ips`). */
+  readonly ips?: readonly string[]
+  readonly mac?: string
+  readonly dns?: PodDns
+  readonly aliases?: readonly string[]
+}
+
+export interface PortMapping {
+  readonly hostPort: number
+  readonly containerPort: number
+  readonly protocol: 'tcp' | 'udp' | 'sctp'
+  readonly hostIP?: Ip
+}
+
+/** Rates in bits a second, bursts in bits. */
+export interface Bandwidth {
+  readonly ingressRate?: number
+  readonly ingressBurst?: number
+  readonly egressRate?: number
+  readonly egressBurst?: number
+}
+
+export interface IpRange {
+  readonly subnet: Cidr
+  readonly rangeStart?: Ip
+  readonly rangeEnd?: Ip
+  readonly gateway?: Ip
+}
+
+export interface PodDns {
+  readonly servers: readonly Ip[]
+  readonly searches: readonly string[]
+  readonly options: readonly string[]
+}
+
+/** What an ADD made, parsed; addresses are canonical. */
+export interface CniResult {
+  readonly ips: readonly CniAddress[]
+  readonly interfaces: readonly CniInterface[]
+  readonly routes: readonly CniRoute[]
+  readonly dns: CniDns
+}
+
+export interface CniAddress {
+  readonly ip: Ip
+  readonly prefixLength: number
+  readonly gateway?: Ip
+  /** Index into `interfaces`. */
+  readonly interface?: number
+}
+
+export interface CniInterface {
+  readonly name: string
+  readonly mac?: string
+  /** The namespace's path; absent for an interface of the node. */
+  readonly sandbox?: string
+}
+
+export interface CniRoute {
+  readonly destination: Cidr
+  readonly gateway?: Ip
+}
+
+export interface CniDns {
+  readonly nameservers: readonly string[]
+  readonly domain?: string
+  readonly search: readonly string[]
+  readonly options: readonly string[]
+}
+
+/** One plugin of a network as its file has it. */
+export interface PluginConfig {
+  readonly type: string
+  /** Names of the capabilities it declares. */
+  readonly capabilities: readonly string[]
+  /** Everything in the file, `capabilities` apart. */
+  readonly fields: JsonObject
+}
+
+/** A network list, before its plugins were asked for their versions. */
+export interface NetworkConfig {
+  readonly name: string
+  /** Path of the file it came from. */
+  readonly file: string
+  /** `cniVersion` and `cniVersions` together, those we know. */
+  readonly versions: readonly string[]
+  readonly disableCheck: boolean
+  readonly disableGc: boolean
+  readonly plugins: readonly PluginConfig[]
+  /** The list as it is kept in the result cache: plugins of `net.d/<name>/` are in it. */
+  readonly json: JsonObject
+}
+
+/** A network that can be used: every plugin is there and speaks `cniVersion`. */
+export interface Network extends NetworkConfig {
+  readonly cniVersion: string
+}
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
