@@ -1,0 +1,158 @@
+import { readUint16, readUint32 } from './bytes.ts'
+import { recordType } from './codes.ts'
+import { DnsFormatError } from './errors.ts'
+import { readName, skipName, type WireName } from './name.ts'
+import { headerLength } from './query.ts'
+import { readData } from './rdata.ts'
+import type { DnsRecord } from './record.ts'
+
+export type Section = 'answer' | 'authority' | 'additional'
+const sections: readonly Section[] = ['answer', 'authority', 'additional']
+
+/** Where a record stands in a message. */
+export interface RecordPlace {
+  readonly section: Section
+  readonly start: number
+  readonly type: number
+  readonly class: number
+  /** The 32 bits of the TTL; of an OPT record they mean something else. */
+  readonly ttlAt: number
+  readonly ttl: number
+  readonly dataAt: number
+  readonly end: number
+}
+
+/** A message with its records found but not read, for passing it on as raw bytes. */
+export interface MessagePlan {
+  readonly id: number
+  readonly flags: number
+  /** The low 4 bits of the rcode, from the header. */
+  readonly rcode: number
+  /** The other 8 bits, from the OPT record; 0 without one. */
+  readonly extendedRcode: number
+  readonly questionEnd: number
+  /** In wire form, undefined where the message has no question. */
+  readonly questionName: WireName | undefined
+  readonly questionType: number
+  readonly questionClass: number
+  readonly records: readonly RecordPlace[]
+}
+
+/**
+ * Finds the records of a message in its first `length` bytes, at most one question. Names are skipped, not followed: the time
+ * it takes is bound by the length. Throws DnsFormatError.
+ */
+export function planMessage(message: Buffer, length: number): MessagePlan {
+  if (length < headerLength) throw new DnsFormatError('short', `a message of ${length} bytes`)
+  const questions = readUint16(message, 4)
+  if (questions > 1) throw new DnsFormatError('rdata', `${questions} questions in a message`)
+  const question = questions === 1 ? readQuestion(message, length) : undefined
+  const questionEnd = question?.end ?? headerLength
+  const records = [...findRecords(message, length, questionEnd)]
+  return {
+    id: readUint16(message, 0),
+    flags: readUint16(message, 2),
+    rcode: readUint16(message, 2) & 0xf,
+    extendedRcode: (optOf(records)?.ttl ?? 0) >>> 24,
+    questionEnd,
+    questionName: question?.name,
+    questionType: question?.type ?? 0,
+    questionClass: question?.class ?? 0,
+    records,
+  }
+}
+
+function optOf(records: readonly RecordPlace[]): RecordPlace | undefined {
+  return records.find(({ type }) => type === recordType.OPT)
+}
+
+function readQuestion(message: Buffer, length: number) {
+  const { name, next } = readName(message, headerLength, length)
+  if (next + 4 > length) throw new DnsFormatError('short', 'the question has no type or class')
+  return { name, type: readUint16(message, next), class: readUint16(message, next + 2), end: next + 4 }
+}
+
+function* findRecords(message: Buffer, length: number, from: number): Generator<RecordPlace> {
+  let at = from
+  for (const [index, section] of sections.entries()) {
+    const count = readUint16(message, 6 + 2 * index)
+    for (let number = 0; number < count; number++) {
+      const place = findRecord(message, length, at, section)
+      yield place
+      at = place.end
+    }
+  }
+}
+
+function findRecord(message: Buffer, length: number, start: number, section: Section): RecordPlace {
+  const at = skipName(message, start, length)
+  if (at === -1 || at + 10 > length) throw new DnsFormatError('short', `the record at byte ${start} has no end`)
+  const end = at + 10 + readUint16(message, at + 8)
+  if (end > length) throw new DnsFormatError('short', `the data of the record at byte ${start} has no end`)
+  const type = readUint16(message, at)
+  if (type === recordType.OPT && section !== 'additional') {
+    throw new DnsFormatError('rdata', `an OPT record in the ${section} section`)
+  }
+  return {
+    section,
+    start,
+    type,
+    class: readUint16(message, at + 2),
+    ttlAt: at + 4,
+    ttl: readUint32(message, at + 4),
+    dataAt: at + 10,
+    end,
+  }
+}
+
+/** A whole message read: records apart from it, without pointers; OPT records are left out. */
+export interface DnsMessage {
+  readonly id: number
+  readonly flags: number
+  /** All 12 bits. */
+  readonly rcode: number
+  readonly question: { readonly name: WireName; readonly type: number; readonly class: number } | undefined
+  readonly answer: readonly DnsRecord[]
+  readonly authority: readonly DnsRecord[]
+  readonly additional: readonly DnsRecord[]
+  readonly edns: { readonly udpSize: number; readonly dnssecOk: boolean; readonly options: Buffer } | undefined
+}
+
+/** Reads a message whole. Throws DnsFormatError. */
+export function readMessage(message: Buffer, length: number): DnsMessage {
+  const plan = planMessage(message, length)
+  const opt = optOf(plan.records)
+  const inSection = (section: Section) =>
+    plan.records
+      .filter((place) => place.section === section && place.type !== recordType.OPT)
+      .map((place) => readRecord(message, length, place))
+  return {
+    id: plan.id,
+    flags: plan.flags,
+    rcode: plan.rcode | (plan.extendedRcode << 4),
+    question: plan.questionName && {
+      name: plan.questionName,
+      type: plan.questionType,
+      class: plan.questionClass,
+    },
+    answer: inSection('answer'),
+    authority: inSection('authority'),
+    additional: inSection('additional'),
+    edns: opt && {
+      udpSize: opt.class,
+      dnssecOk: (opt.ttl & 0x8000) !== 0,
+      options: Buffer.from(message.subarray(opt.dataAt, opt.end)),
+    },
+  }
+}
+
+/** One record of a message, its pointers resolved. Throws DnsFormatError. */
+export function readRecord(message: Buffer, length: number, place: RecordPlace): DnsRecord {
+  return {
+    name: readName(message, place.start, length).name,
+    type: place.type,
+    class: place.class,
+    ttl: place.ttl,
+    data: readData(message, place.dataAt, place.end, place.type),
+  }
+}

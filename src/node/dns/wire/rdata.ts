@@ -1,0 +1,63 @@
+import { recordType } from './codes.ts'
+import { DnsFormatError } from './errors.ts'
+import { readName, type WireName } from './name.ts'
+
+/**
+ * Where names stand in the data of a type: bytes before them, and how many there are. Data of other types holds no name
+ * that may be compressed, or is opaque (RFC 3597).
+ */
+interface NameLayout {
+  readonly before: number
+  readonly names: number
+  /** Whether an answer may compress them: the types of RFC 1035 only (RFC 3597 4). */
+  readonly compressible: boolean
+}
+
+const layouts = new Map<number, NameLayout>([
+  [recordType.NS, { before: 0, names: 1, compressible: true }],
+  [recordType.CNAME, { before: 0, names: 1, compressible: true }],
+  [recordType.PTR, { before: 0, names: 1, compressible: true }],
+  [recordType.MX, { before: 2, names: 1, compressible: true }],
+  [recordType.SOA, { before: 0, names: 2, compressible: true }],
+  [recordType.SRV, { before: 6, names: 1, compressible: false }],
+  [recordType.DNAME, { before: 0, names: 1, compressible: false }],
+])
+
+/** The data of a record in parts: bytes as they are, and names. */
+export type DataPart =
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | { readonly kind: 'name'; readonly name: WireName; readonly compressible: boolean }
+
+/** Data taken apart from a message; pointers may lead anywhere before it. Throws DnsFormatError. */
+export function readDataParts(message: Buffer, start: number, end: number, type: number): readonly DataPart[] {
+  const layout = layouts.get(type)
+  if (layout === undefined) return [{ kind: 'bytes', bytes: message.subarray(start, end) }]
+  let at = start + layout.before
+  if (at > end) throw shortData(type)
+  const parts: DataPart[] = layout.before === 0 ? [] : [{ kind: 'bytes', bytes: message.subarray(start, at) }]
+  for (let index = 0; index < layout.names; index++) {
+    const { name, next } = readName(message, at, end)
+    parts.push({ kind: 'name', name, compressible: layout.compressible })
+    at = next
+  }
+  if (type === recordType.SOA ? end - at !== 20 : at !== end) throw shortData(type)
+  if (at < end) parts.push({ kind: 'bytes', bytes: message.subarray(at, end) })
+  return parts
+}
+
+/** The same data without pointers, in a buffer of its own. */
+export function readData(message: Buffer, start: number, end: number, type: number): Buffer {
+  const parts = readDataParts(message, start, end, type)
+  return Buffer.concat(parts.map((part) => (part.kind === 'name' ? part.name : part.bytes)))
+}
+
+/** The name that a record leads to (CNAME, NS, PTR, SRV, MX, DNAME), if it is of such a type. */
+export function targetName(type: number, data: Buffer): WireName | undefined {
+  const parts = layouts.get(type)?.names === 1 ? readDataParts(data, 0, data.length, type) : []
+  const last = parts.at(-1)
+  return last?.kind === 'name' ? last.name : undefined
+}
+
+function shortData(type: number): DnsFormatError {
+  return new DnsFormatError('rdata', `data of record type ${type} does not have the length of its fields`)
+}

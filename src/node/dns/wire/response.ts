@@ -1,0 +1,145 @@
+import { writeUint16, writeUint32 } from './bytes.ts'
+import { flag } from './codes.ts'
+import { foldByte } from './name.ts'
+import { headerLength, optLength, type Query, writeOpt } from './query.ts'
+import { type DataPart, readDataParts } from './rdata.ts'
+import type { DnsRecord } from './record.ts'
+
+/** An answer by sections, apart from any message. */
+export interface Reply {
+  readonly rcode: number
+  /** AA, RA, AD of `flag`; QR, RD and CD come from the query, TC from the size. */
+  readonly flags: number
+  readonly answer: readonly DnsRecord[]
+  readonly authority: readonly DnsRecord[]
+  readonly additional: readonly DnsRecord[]
+}
+
+/** What a query's RD and CD say is said again in its answer. */
+const copiedFlags = flag.RD | flag.CD
+
+/** Names can be pointed to only in the first 16 KB of a message. */
+const pointerReach = 0x4000
+
+/**
+ * Writes header and question of an answer: the client's ID, RD, CD and spelling of the name. The counts of the records are
+ * patched later. Returns where the records begin.
+ */
+export function startReply(query: Query, out: Buffer, flags: number, rcode: number): number {
+  writeUint16(out, 0, query.id)
+  writeUint16(out, 2, flag.QR | (query.flags & (copiedFlags | 0x7800)) | flags | (rcode & 0xf))
+  const asked = query.questionEnd > headerLength
+  writeUint32(out, 4, asked ? 0x1_0000 : 0)
+  writeUint32(out, 8, 0)
+  return asked ? headerLength + query.bytes.copy(out, headerLength, headerLength, query.questionEnd) : headerLength
+}
+
+/** An answer that is only an rcode (FORMERR, NOTIMP, REFUSED, BADVERS, SERVFAIL …), with OPT where the query has one. */
+export function writeError(query: Query, out: Buffer, rcode: number, flags = 0): number {
+  const at = startReply(query, out, flags, rcode)
+  if (!query.hasEdns) return at
+  writeUint16(out, 10, 1)
+  return writeOpt(query, out, at, rcode >>> 4)
+}
+
+/**
+ * Writes a whole reply into `out` within `limit` bytes: names compressed where RFC 1035 and 3597 allow it; what does not fit is
+ * left out by whole records from the end, with TC set, and OPT is kept. Returns the length.
+ */
+export function writeReply(query: Query, reply: Reply, out: Buffer, limit: number): number {
+  const writer = new RecordWriter(out, startReply(query, out, reply.flags, reply.rcode))
+  writer.learnName(headerLength)
+  const room = Math.min(limit, out.length) - optLength(query)
+  const counts = [0, 0, 0]
+  const cut = [reply.answer, reply.authority, reply.additional].some((records, section) =>
+    records.some((record) => {
+      const fits = writer.write(record, room)
+      if (fits) counts[section] = (counts[section] ?? 0) + 1
+      return !fits
+    }),
+  )
+  if (cut) out[2] = (out[2] ?? 0) | (flag.TC >>> 8)
+  for (const [section, count] of counts.entries()) writeUint16(out, 6 + 2 * section, count)
+  if (!query.hasEdns) return writer.end
+  writeUint16(out, 10, (counts[2] ?? 0) + 1)
+  return writeOpt(query, out, writer.end, reply.rcode >>> 4)
+}
+
+/** Appends records to a message and compresses names by those that stand there already. */
+class RecordWriter {
+  readonly #out: Buffer
+  /** Where each suffix stands first, by its folded bytes. */
+  readonly #suffixes = new Map<string, number>()
+  end: number
+
+  constructor(out: Buffer, end: number) {
+    this.#out = out
+    this.end = end
+  }
+
+  /** Remembers the suffixes of a plain name in the message. */
+  learnName(at: number): void {
+    for (let label = at; (this.#out[label] ?? 0) !== 0; label += (this.#out[label] ?? 0) + 1) {
+      const key = suffixKey(this.#out, label)
+      if (label < pointerReach && !this.#suffixes.has(key)) this.#suffixes.set(key, label)
+    }
+  }
+
+  /** False where the record would end beyond `limit`: then it is not part of the message, and none may follow. */
+  write(record: DnsRecord, limit: number): boolean {
+    const start = this.end
+    this.#writeName(record.name, true)
+    const fixed = this.end
+    writeUint16(this.#out, fixed, record.type)
+    writeUint16(this.#out, fixed + 2, record.class)
+    writeUint32(this.#out, fixed + 4, record.ttl)
+    this.end = fixed + 10
+    for (const part of readDataParts(record.data, 0, record.data.length, record.type)) this.#writePart(part)
+    writeUint16(this.#out, fixed + 8, this.end - fixed - 10)
+    if (this.end <= limit) return true
+    this.end = start
+    return false
+  }
+
+  #writePart(part: DataPart): void {
+    if (part.kind === 'name') this.#writeName(part.name, part.compressible)
+    else this.#writeBytes(part.bytes)
+  }
+
+  #writeBytes(bytes: Buffer): void {
+    if (this.end < this.#out.length) bytes.copy(this.#out, this.end)
+    this.end += bytes.length
+  }
+
+  /** Labels up to a suffix that is known, then a pointer to it. What is written may be pointed to, compressed or not. */
+  #writeName(name: Buffer, compress: boolean): void {
+    let at = 0
+    while ((name[at] ?? 0) !== 0) {
+      const key = suffixKey(name, at)
+      const known = this.#suffixes.get(key)
+      if (compress && known !== undefined) {
+        writeUint16(this.#out, this.end, 0xc000 | known)
+        this.end += 2
+        return
+      }
+      if (known === undefined && this.end < pointerReach) this.#suffixes.set(key, this.end)
+      const next = at + (name[at] ?? 0) + 1
+      this.#writeBytes(name.subarray(at, next))
+      at = next
+    }
+    if (this.end < this.#out.length) this.#out[this.end] = 0
+    this.end += 1
+  }
+}
+
+/** A name, from one of its labels to its end, as a key that does not know case. */
+function suffixKey(bytes: Uint8Array, start: number): string {
+  let key = ''
+  for (let at = start, label = start; ; at++) {
+    const byte = bytes[at] ?? 0
+    key += String.fromCharCode(foldByte(byte))
+    if (at !== label) continue
+    if (byte === 0) return key
+    label = at + byte + 1
+  }
+}

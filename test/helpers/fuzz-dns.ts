@@ -1,0 +1,77 @@
+import { recordType } from '../../src/node/dns/wire/codes.ts'
+import { DnsFormatError } from '../../src/node/dns/wire/errors.ts'
+import { planMessage, readMessage } from '../../src/node/dns/wire/message.ts'
+import { encodeName } from '../../src/node/dns/wire/name.ts'
+import { Query } from '../../src/node/dns/wire/query.ts'
+import { writeRawReply } from '../../src/node/dns/wire/raw.ts'
+import { addressRecord, makeRecord, srvData } from '../../src/node/dns/wire/record.ts'
+import { writeError, writeReply } from '../../src/node/dns/wire/response.ts'
+import { makeOption, makeQuery, parsedQuery } from './dns-messages.ts'
+import { ip } from './services.ts'
+
+/** Gives well-formed messages with some bytes changed, cut or doubled: the same ones for the same seed. */
+export function* mutateMessages(count: number, seed: number): Generator<Buffer> {
+  const seeds = wellFormed()
+  const random = randomNumbers(seed)
+  for (let index = 0; index < count; index++) {
+    const message = Buffer.from(seeds[index % seeds.length] ?? Buffer.alloc(12))
+    const changes = 1 + (random() % 4)
+    for (let change = 0; change < changes; change++) message[random() % message.length] = random() & 0xff
+    if (random() % 4 === 0) yield message.subarray(0, random() % message.length)
+    else if (random() % 8 === 0) yield Buffer.concat([message, message.subarray(random() % message.length)])
+    else yield message
+  }
+}
+
+/** Runs every reader of messages over mutants; throws at the first that fails otherwise than by a format error. */
+export function fuzzParsers(count: number, seed: number): number {
+  const query = new Query()
+  const asked = parsedQuery(makeQuery('web.default.svc.cluster.local', recordType.A))
+  const out = Buffer.alloc(65_535)
+  let done = 0
+  for (const mutant of mutateMessages(count, seed)) {
+    if (query.parse(mutant, mutant.length) !== 'drop') {
+      const length = writeError(query, out, 1)
+      readMessage(out, length)
+    }
+    orFormatError(() => readMessage(mutant, mutant.length))
+    orFormatError(() => writeRawReply(asked, mutant, planMessage(mutant, mutant.length), out, { limit: 512 }))
+    done += 1
+  }
+  return done
+}
+
+function orFormatError(read: () => unknown): void {
+  try {
+    read()
+  } catch (error) {
+    if (!(error instanceof DnsFormatError)) throw error
+  }
+}
+
+function wellFormed(): readonly Buffer[] {
+  const name = encodeName('web.default.svc.cluster.local')
+  const cookie = makeOption(10, Buffer.from('12345678'))
+  const asked = makeQuery('web.default.svc.cluster.local', recordType.SRV, { edns: { options: cookie } })
+  const out = Buffer.alloc(4096)
+  const reply = {
+    rcode: 0,
+    flags: 0,
+    answer: [makeRecord(name, recordType.SRV, 30, srvData(0, 100, 80, encodeName('a.web.default.svc.cluster.local')))],
+    authority: [makeRecord(encodeName('cluster.local'), recordType.NS, 30, encodeName('ns.dns.cluster.local'))],
+    additional: [addressRecord(encodeName('a.web.default.svc.cluster.local'), 30, ip('10.0.0.1'))],
+  }
+  const answered = Buffer.from(out.subarray(0, writeReply(parsedQuery(asked), reply, out, 4096)))
+  return [asked, makeQuery('x.', recordType.A), answered]
+}
+
+/** xorshift32. */
+function randomNumbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return state >>> 0
+  }
+}
