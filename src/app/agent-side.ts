@@ -5,6 +5,7 @@ import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { ipFamily, unspecifiedIpv4 } from '../model/ip.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
+import { CniGate, createGateMetrics } from '../node/cni/index.ts'
 import { createControlSocket } from '../node/control/index.ts'
 import { createProxyMetrics, ProxyPlane, type ProxySettings } from '../node/proxy/index.ts'
 import { NodeRegistration } from '../node/registration/index.ts'
@@ -49,6 +50,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
         applied,
         proxy: proxy?.plane,
       }),
+    gate: new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') }),
     log: log.child('control'),
   })
   return [await composeEndpoints(context, access, working), control, ...working]

@@ -18,14 +18,16 @@ export interface TextAnswer {
 export type GetHandler = (request: RoutedRequest) => TextAnswer | Promise<TextAnswer>
 
 /**
- * GET and HEAD by exact path; a route that ends in `/*` takes the paths below it. Everything else is answered in text
- * (404, 405), and a handler that throws with 500 and a call of `onError`.
+ * GET and HEAD by exact path; a route that ends in `/*` takes the paths below it, and one of `posts` takes POST. Everything else
+ * is answered in text (404, 405), and a handler that throws with 500 and a call of `onError`.
  */
 export function createRouter(
   routes: Readonly<Record<string, GetHandler>>,
   onError: (error: unknown, path: string) => void,
+  posts: Readonly<Record<string, GetHandler>> = {},
 ): RequestListener {
   const table = new Map(Object.entries(routes))
+  for (const [path, handler] of Object.entries(posts)) table.set(`POST ${path}`, handler)
   return (message, response) => {
     void answer(table, message, onError).then((result) => send(message, response, result))
   }
@@ -38,9 +40,10 @@ async function answer(
 ): Promise<TextAnswer> {
   const url = URL.parse(message.url ?? '/', 'http://localhost')
   if (url === null) return { status: 400, body: 'the request target is not a URL\n' }
-  const found = findRoute(table, url.pathname)
+  const post = message.method === 'POST' ? table.get(`POST ${url.pathname}`) : undefined
+  const found = post ? { handler: post } : findRoute(table, url.pathname)
   if (found === undefined) return { status: 404, body: `no such path; there are: ${[...table.keys()].join(' ')}\n` }
-  if (message.method !== 'GET' && message.method !== 'HEAD') {
+  if (!post && message.method !== 'GET' && message.method !== 'HEAD') {
     return { status: 405, body: 'only GET and HEAD are possible here\n', headers: { allow: 'GET, HEAD' } }
   }
   try {

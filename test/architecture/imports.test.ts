@@ -26,7 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node/control': [...leaves, 'serve', 'node/state'],
   'node/dns': [...leaves, 'host', 'client', 'serve', 'node/state'],
   'node/registration': [...leaves, 'client'],
-  'node/cni': [...leaves, 'host'],
+  'node/cni': [...leaves, 'host', 'node/state'],
   app: [
     ...shells,
     'netfilter',

@@ -1,3 +1,5 @@
 export { CniError } from './errors.ts'
+export { CniGate } from './gate.ts'
+export { createGateMetrics } from './metrics.ts'
 export { CniRuntime, type CniSettings } from './runtime.ts'
 export type { CniResult, CniSandbox } from './types.ts'

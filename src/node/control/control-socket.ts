@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import type { Logger } from '../../observe/index.ts'
 import { createRouter, type Listener, type RoutedRequest, type TextAnswer, unixListener } from '../../serve/index.ts'
@@ -8,8 +9,20 @@ export interface ControlParts {
   readonly applied: AppliedRevisions
   /** The document of `GET /status`. */
   readonly status: () => unknown
+  /** Takes what platnet-gate sends; without it there is no such path. */
+  readonly gate?: {
+    answer(request: { headers: IncomingHttpHeaders; body: string; signal: AbortSignal }): Promise<GateReply>
+  }
   readonly log: Logger
 }
+
+interface GateReply {
+  readonly status: number
+  readonly body: string
+}
+
+/** A network list with its result is a few kilobytes. */
+const maxGateBytes = 1024 * 1024
 
 const watchedResources = ['services', 'endpointslices', 'endpoints'] as const satisfies readonly WatchedResource[]
 
@@ -23,13 +36,14 @@ const appliedQuery = z.object({
  * The unix socket of the live agent, for this user alone. `GET /status` tells what the node serves; `GET
  * /applied?resource=endpointslices&resourceVersion=N&timeoutMs=M` answers 200 once the kernel has that change, 504 if not in time.
  */
-export function createControlSocket({ path, applied, status, log }: ControlParts): Listener {
+export function createControlSocket({ path, applied, status, gate, log }: ControlParts): Listener {
   const handler = createRouter(
     {
       '/status': () => jsonAnswer(200, status()),
       '/applied': (request) => answerApplied(applied, request),
     },
     (error, route) => log.error('a control request failed', { route, error }),
+    gate ? { '/cni/gate': (request) => answerGate(gate, request) } : {},
   )
   return unixListener({ name: 'control', path, handler, log })
 }
@@ -38,9 +52,7 @@ async function answerApplied(applied: AppliedRevisions, { query, message }: Rout
   const parsed = appliedQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return jsonAnswer(400, { error: z.prettifyError(parsed.error) })
   const { resource, resourceVersion, timeoutMs } = parsed.data
-  const gone = new AbortController()
-  const abandon = () => gone.abort()
-  message.socket.once('close', abandon)
+  const gone = whenGone(message)
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutMs)])
   try {
     await applied.waitUntilApplied(resource, resourceVersion, { signal })
@@ -49,8 +61,39 @@ async function answerApplied(applied: AppliedRevisions, { query, message }: Rout
     if (!signal.aborted) throw error
     return jsonAnswer(504, { applied: false, ...parsed.data, revisions: applied.report() })
   } finally {
-    message.socket.off('close', abandon)
+    gone.forget()
   }
+}
+
+async function answerGate(gate: NonNullable<ControlParts['gate']>, { message }: RoutedRequest): Promise<TextAnswer> {
+  const gone = whenGone(message)
+  try {
+    const body = await readBody(message)
+    if (body === undefined) return { status: 413, body: `expected at most ${maxGateBytes} bytes\n` }
+    return await gate.answer({ headers: message.headers, body, signal: gone.signal })
+  } finally {
+    gone.forget()
+  }
+}
+
+/** Undefined for more than is sensible. */
+async function readBody(message: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of message) {
+    bytes += chunk.length
+    if (bytes > maxGateBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** A signal that aborts when the one who asks hangs up. */
+function whenGone({ socket }: IncomingMessage): { readonly signal: AbortSignal; forget(): void } {
+  const gone = new AbortController()
+  const abandon = () => gone.abort()
+  socket.once('close', abandon)
+  return { signal: gone.signal, forget: () => socket.off('close', abandon) }
 }
 
 function jsonAnswer(status: number, body: unknown): TextAnswer {

@@ -1,6 +1,7 @@
 import { orAborted } from '../../loop/deadline.ts'
 import { PlatnetError } from '../../model/errors.ts'
 import { isResourceVersion } from '../../model/resource-version.ts'
+import type { LocalPod } from './local-pods.ts'
 import type { WatchedResource } from './node-state.ts'
 
 type AppliedErrorCode = 'bad-resource-version' | 'unknown-plane' | 'plane-exists'
@@ -10,6 +11,8 @@ export class AppliedError extends PlatnetError<AppliedErrorCode> {}
 /** What AppliedRevisions asks of the state. */
 export interface ProgressSource {
   readonly revision: number
+  readonly synced: boolean
+  localPod(containerId: string): LocalPod | undefined
   contains(resource: WatchedResource, resourceVersion: string): boolean
   seen(resource: WatchedResource): string | undefined
   onProgress(listener: () => void): () => void
@@ -23,8 +26,8 @@ interface AppliedReport {
 }
 
 interface Waiter {
-  readonly resource: WatchedResource
-  readonly resourceVersion: string
+  /** Whether the present revision of the state holds what is waited for. */
+  readonly isContained: () => boolean
   readonly resolve: () => void
   /** The local revision that holds what is waited for; unknown until it has been seen. */
   revision: number | undefined
@@ -70,8 +73,17 @@ export class AppliedRevisions {
         `expected a decimal resourceVersion, found ${JSON.stringify(resourceVersion)}`,
       )
     }
+    await this.#wait(() => this.#state.contains(resource, resourceVersion), signal)
+  }
+
+  /** Resolves when every plane has applied a revision that holds this announced pod. Rejects with the signal's reason. */
+  async waitUntilPodApplied(containerId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    await this.#wait(() => this.#state.synced && this.#state.localPod(containerId) !== undefined, signal)
+  }
+
+  async #wait(isContained: () => boolean, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const waiter: Waiter = { resource, resourceVersion, resolve, revision: undefined }
+    const waiter: Waiter = { isContained, resolve, revision: undefined }
     this.#waiters.add(waiter)
     this.#unsubscribe ??= this.#state.onProgress(() => this.#settle())
     this.#settle()
@@ -93,9 +105,7 @@ export class AppliedRevisions {
 
   #settle(): void {
     for (const waiter of this.#waiters) {
-      if (waiter.revision === undefined && this.#state.contains(waiter.resource, waiter.resourceVersion)) {
-        waiter.revision = this.#state.revision
-      }
+      if (waiter.revision === undefined && waiter.isContained()) waiter.revision = this.#state.revision
       if (waiter.revision !== undefined && this.#appliedBy(waiter.revision)) waiter.resolve()
     }
   }

@@ -5,6 +5,7 @@ import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Service } from '../../model/service.ts'
 import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
 import type { Logger } from '../../observe/index.ts'
+import { type LocalPod, LocalPods } from './local-pods.ts'
 import type { ChangeSet, NodeState, WatchedResource } from './node-state.ts'
 import type { Problem } from './problem.ts'
 import type { Hashed, StoredObject } from './stored-object.ts'
@@ -31,6 +32,7 @@ export class LiveNodeState implements NodeState {
   readonly #tables = new Tables()
   readonly #views = new Map<ObjectKey, View>()
   readonly #seen = new Map<WatchedResource, string>()
+  readonly #localPods = new LocalPods()
   readonly #listeners = new Set<(change: ChangeSet) => void>()
   readonly #progressListeners = new Set<ProgressListener>()
   #revision = 0
@@ -69,6 +71,21 @@ export class LiveNodeState implements NodeState {
 
   slicesOf(service: ObjectKey): readonly EndpointSlice[] {
     return this.#views.get(service)?.sliceValues ?? []
+  }
+
+  /** A pod of this node that was announced and not withdrawn. */
+  localPod(containerId: string): LocalPod | undefined {
+    return this.#localPods.get(containerId)
+  }
+
+  /** A step of its own, so that planes act on the addresses and say so; the same again is none. */
+  announcePod(pod: LocalPod): void {
+    if (this.#localPods.put(pod)) this.#publishPod(pod)
+  }
+
+  withdrawPod(containerId: string): void {
+    const pod = this.#localPods.remove(containerId)
+    if (pod !== undefined) this.#publishPod(pod)
   }
 
   /** The problems of the objects as they are now. */
@@ -145,12 +162,19 @@ export class LiveNodeState implements NodeState {
   }
 
   #commitFirst(): void {
-    if (watchedResources.every((resource) => this.#seen.has(resource))) this.#publish(new Set(this.#views.keys()))
+    if (!watchedResources.every((resource) => this.#seen.has(resource))) return
+    this.#publish(new Set(this.#views.keys()), this.#localPods.keys())
   }
 
-  #publish(services: ReadonlySet<ObjectKey>): void {
+  /** The first step, when it comes, holds what was announced before it. */
+  #publishPod({ key }: LocalPod): void {
+    if (this.synced) this.#publish(new Set(), new Set([key]))
+    for (const listener of this.#progressListeners) this.#call(listener)
+  }
+
+  #publish(services: ReadonlySet<ObjectKey>, localPods: ReadonlySet<ObjectKey> = new Set()): void {
     this.#revision += 1
-    const change = { revision: this.#revision, services }
+    const change = { revision: this.#revision, services, ...(localPods.size > 0 && { localPods }) }
     for (const listener of this.#listeners) this.#call(() => listener(change))
   }
 

@@ -10,6 +10,8 @@ export interface ChangeSet {
   /** This node's own count of steps, 1 for the first. */
   readonly revision: number
   readonly services: ReadonlySet<ObjectKey>
+  /** Pods of this node whose network was announced or withdrawn; absent for none. */
+  readonly localPods?: ReadonlySet<ObjectKey>
 }
 
 /** What this node knows, as the planes read it. Reads are synchronous and always of the latest revision. */

@@ -1,0 +1,13 @@
+import type { Metrics } from '../../observe/index.ts'
+import type { GateMetrics } from './gate.ts'
+
+/** What the gate tells of itself. */
+export function createGateMetrics(metrics: Metrics): GateMetrics {
+  const wait = metrics.histogram<'outcome'>({
+    name: 'platnet_cni_gate_wait_seconds',
+    help: 'How long new pods waited until every plane had applied their addresses, in seconds.',
+    labels: ['outcome'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  })
+  return { observeWait: (seconds, outcome) => wait.observe(seconds, { outcome }) }
+}
