@@ -25,6 +25,7 @@ export async function benchControllers(): Promise<BenchReport> {
     dialect,
     controllers: ['endpoints', 'endpointslice', 'endpointslice-mirroring'],
     clusterCidrs: [],
+    nodeGraceMs: 40_000,
     metrics: createControllerMetrics(createMetrics()),
     log: silentLogger,
   })

@@ -14,6 +14,8 @@ export interface DeleteOptions extends RequestOptions {
   readonly uid?: string | undefined
   /** What becomes of the objects it owns; the server's choice when absent. */
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
+  /** How long what the object stands for has to end; 0 takes the object away at once. */
+  readonly graceSeconds?: number | undefined
 }
 
 /** A JSON merge patch (RFC 7396) or JSON patch (RFC 6902). */
@@ -66,14 +68,14 @@ export class ApiClient {
 
   /** Resolves when the server has taken the request; an object with finalizers or a grace period goes later. */
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
-    const { uid, propagation } = options
+    const { uid, propagation, graceSeconds } = options
     const wishes = {
-      apiVersion: 'v1',
-      kind: 'DeleteOptions',
       ...(uid === undefined ? {} : { preconditions: { uid } }),
       ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
+      ...(graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }),
     }
-    const body = uid === undefined && propagation === undefined ? {} : { body: JSON.stringify(wishes) }
+    const isAsked = Object.keys(wishes).length > 0
+    const body = isAsked ? { body: JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', ...wishes }) } : {}
     await this.#json({ method: 'DELETE', path: objectPath(ref), ...body }, options)
   }
 

@@ -8,6 +8,7 @@ export {
   dnsName,
   dualStackAddresses,
   dualStackCidrs,
+  duration,
   filePath,
   flagValue,
   httpUrl,

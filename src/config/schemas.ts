@@ -51,6 +51,9 @@ export const filePath = z.string('expected a path').regex(/^[^\0]+$/, { error: '
 /** Text that YAML may have read as a number. */
 export const plainText = z.codec(textOrNumber('a text'), z.string(), { decode: String, encode: (text) => text })
 
+/** Milliseconds, written as `40s`, `1m30s` or `500ms`; more than nothing. */
+export const duration = textCodec('a duration such as 40s or 1h30m', parseDuration, printDuration)
+
 export const httpUrl = textCodec('an http or https URL without credentials', parseHttpUrl, (url: string) => url)
 
 /** A list of at least one of the given words, as a YAML list or with commas; the order does not matter. */
@@ -118,4 +121,24 @@ function parseHttpUrl(text: string): string | undefined {
   const url = URL.parse(text)
   const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   return isUsable ? url.href.replace(/\/$/, '') : undefined
+}
+
+const msPerUnit = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const
+
+/** At most a year. */
+function parseDuration(text: string): number | undefined {
+  const parts = /^(?:(\d{1,5})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,8})s)?(?:(\d{1,9})ms)?$/.exec(text)
+  const [h, m, s, ms] = (parts ?? []).slice(1).map((count) => Number(count ?? 0))
+  const total = (h ?? 0) * msPerUnit.h + (m ?? 0) * msPerUnit.m + (s ?? 0) * msPerUnit.s + (ms ?? 0)
+  return total > 0 && total <= 366 * 24 * msPerUnit.h ? total : undefined
+}
+
+function printDuration(ms: number): string {
+  let rest = ms
+  const parts = Object.entries(msPerUnit).map(([unit, size]) => {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    return count === 0 ? '' : `${count}${unit}`
+  })
+  return parts.join('')
 }

@@ -10,6 +10,7 @@ import {
   createMirroringController,
 } from './endpoints/index.ts'
 import { GarbageCollector } from './garbage/garbage-collector.ts'
+import { createNodeLifecycleController } from './nodes/lifecycle-controller.ts'
 import { createPodCidrController } from './nodes/pod-cidr-controller.ts'
 import { Caches } from './runtime/caches.ts'
 import { ApiEventRecorder } from './runtime/events.ts'
@@ -36,6 +37,7 @@ const factories: Readonly<Record<string, (context: ControllerContext, settings: 
   daemonset: createDaemonSetController,
   'garbage-collector': (context) => new GarbageCollector(context),
   nodeipam: (context, { clusterCidrs }) => createPodCidrController(context, clusterCidrs),
+  nodelifecycle: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
 }
 
 export const controllerNames = Object.keys(factories)
@@ -44,6 +46,8 @@ export const controllerNames = Object.keys(factories)
 export interface ControllerSettings {
   /** The networks of all pods, at most one of each family; every node gets its part of each. */
   readonly clusterCidrs: readonly Cidr[]
+  /** A node that gives no sign of life for longer counts as lost. */
+  readonly nodeGraceMs: number
 }
 
 export interface ManagerParts {

@@ -1,4 +1,4 @@
-import { declareOptions, flagValue, portNumber, wordList } from '../config/index.ts'
+import { declareOptions, duration, flagValue, portNumber, wordList } from '../config/index.ts'
 import { controllerNames } from './controller-manager.ts'
 
 const commands = ['run', 'server'] as const
@@ -27,6 +27,14 @@ export const controllerOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'The HTTP port of the scheduler on loopback and the node address: metrics and health',
+  },
+  nodeMonitorGracePeriod: {
+    schema: duration,
+    flag: '--node-monitor-grace-period <duration>',
+    default: '40s',
+    reload: 'restart',
+    commands,
+    description: 'How long a node may give no sign of life before it counts as lost and its pods as not ready',
   },
   leaderElect: {
     schema: flagValue,

@@ -111,6 +111,12 @@ const subsetSchema = z.object({
 
 const endpointsSchema = z.object({ metadata: metadataSchema, subsets: listOf(subsetSchema) })
 
+/** A node's sign of life, in `kube-node-lease`. */
+const leaseSchema = z.object({
+  metadata: metadataSchema,
+  spec: z.object({ renewTime: z.string().nullish() }).prefault({}),
+})
+
 export type Pod = z.output<typeof podSchema>
 export type Service = z.output<typeof serviceSchema>
 export type Node = z.output<typeof nodeSchema>
@@ -125,6 +131,7 @@ export function createShapes(dialect: Dialect) {
     services: resourceType('', 'v1', 'services', 'Service', serviceSchema),
     nodes: resourceType('', 'v1', 'nodes', 'Node', nodeSchema),
     endpoints: resourceType('', 'v1', 'endpoints', 'Endpoints', endpointsSchema),
+    leases: resourceType(dialect.groups.coordination, 'v1', 'leases', 'Lease', leaseSchema),
     endpointSlices: resourceType(
       dialect.groups.discovery,
       'v1',

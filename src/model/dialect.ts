@@ -82,6 +82,7 @@ export interface Dialect {
     readonly memoryPressure: string
     readonly diskPressure: string
     readonly pidPressure: string
+    readonly networkUnavailable: string
   }
 }
 
@@ -93,6 +94,7 @@ function nodeTaints(prefix: string): Dialect['taints'] {
     memoryPressure: `${prefix}/memory-pressure`,
     diskPressure: `${prefix}/disk-pressure`,
     pidPressure: `${prefix}/pid-pressure`,
+    networkUnavailable: `${prefix}/network-unavailable`,
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../src/client/index.ts'
+import type { ControllerContext } from '../../src/controllers/context.ts'
 import type { ControllerKit } from '../../src/controllers/kit.ts'
 import { isFinished, isReady } from '../../src/controllers/objects/pod.ts'
 import { podType } from '../../src/controllers/objects/types.ts'
@@ -7,6 +8,7 @@ import { Controller, watchKeys } from '../../src/controllers/runtime/controller.
 import { ApiEventRecorder } from '../../src/controllers/runtime/events.ts'
 import { ControllerManager } from '../../src/controllers/runtime/manager.ts'
 import { keyOf } from '../../src/controllers/runtime/resource-type.ts'
+import { createShapes } from '../../src/controllers/shapes.ts'
 import {
   createDaemonSetController,
   createDeploymentController,
@@ -27,13 +29,14 @@ interface LabOptions {
 /** Runs controllers against the server until it is disposed of; no leader election. */
 export async function runControllers(
   server: TestServer,
-  create: (kit: ControllerKit) => readonly Component[],
+  create: (context: ControllerContext) => readonly Component[],
   { client = clientOfServer(server), log = silentLogger }: LabOptions = {},
 ): Promise<AsyncDisposable> {
   const caches = new Caches({ client, log })
   const metrics = freshControllerMetrics()
   const events = new ApiEventRecorder(client, 'test', log)
-  const controllers = create({ client, caches, dialect: createDialect('kubernetes'), events, metrics, log })
+  const dialect = createDialect('kubernetes')
+  const controllers = create({ client, caches, shapes: createShapes(dialect), dialect, events, metrics, log })
   const manager = new ControllerManager({ name: 'test', caches, controllers, metrics, log })
   await manager.start({ signal: AbortSignal.timeout(10_000) })
   return { [Symbol.asyncDispose]: () => manager.stop({ signal: AbortSignal.timeout(2_000) }) }

@@ -54,8 +54,8 @@ async function send(client: ApiClient, write: Write, signal: AbortSignal) {
       return { resource: write.target.resource, answer: await client.update(ref, write.object, { signal }) }
     }
     case 'delete': {
-      const { target, uid, propagation } = write
-      await client.delete(target, { signal, uid, ...(propagation && { propagation }) })
+      const { target, uid, propagation, graceSeconds } = write
+      await client.delete(target, { signal, uid, graceSeconds, ...(propagation && { propagation }) })
       return { resource: target.resource, answer: undefined }
     }
   }

@@ -5,6 +5,7 @@ const taintSchema = z.looseObject({
   key: z.string(),
   value: otherwise(z.string(), ''),
   effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
+  timeAdded: z.string().nullish(),
 })
 
 const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})

@@ -6,11 +6,12 @@ export const podSchema = z.looseObject({
   spec: otherwise(
     z.looseObject({
       nodeName: optional(z.string()),
+      tolerations: z.unknown(),
       schedulerName: otherwise(z.string(), ''),
       priority: otherwise(z.number(), 0),
       terminationGracePeriodSeconds: otherwise(z.number(), 30),
     }),
-    { nodeName: undefined, schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 },
+    { nodeName: undefined, tolerations: undefined, schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 },
   ),
   status: otherwise(
     z.looseObject({

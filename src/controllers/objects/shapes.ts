@@ -44,6 +44,7 @@ export const conditionSchema = z.looseObject({
   reason: otherwise(z.string(), ''),
   message: otherwise(z.string(), ''),
   lastTransitionTime: otherwise(z.string(), ''),
+  lastHeartbeatTime: z.string().nullish(),
 })
 
 export const selectorSchema = z.object({

@@ -20,7 +20,13 @@ export type Write =
   | { readonly verb: 'patch'; readonly target: ObjectName; readonly patch: JsonObject; readonly subresource?: string }
   /** The whole status, of which the controller is the only writer; for the object with that uid alone. */
   | { readonly verb: 'status'; readonly target: ObjectName; readonly object: ApiObject }
-  | { readonly verb: 'delete'; readonly target: ObjectName; readonly uid: string; readonly propagation?: Propagation }
+  | {
+      readonly verb: 'delete'
+      readonly target: ObjectName
+      readonly uid: string
+      readonly propagation?: Propagation
+      readonly graceSeconds?: number
+    }
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 

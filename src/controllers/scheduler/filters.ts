@@ -1,5 +1,6 @@
 import type { Taint } from '../objects/node.ts'
-import { matchesNodeSelection, tolerates, untoleratedTaint } from './node-fit.ts'
+import { tolerates, untoleratedTaint } from '../objects/tolerations.ts'
+import { matchesNodeSelection } from './node-fit.ts'
 import { amountsOf, type HostPort, type NodeLoad, type PodDemand } from './placed-pod.ts'
 import { domainsWith, isMeant, skewWith, spreadCounts } from './topology.ts'
 

@@ -1,5 +1,5 @@
-import type { Node, Taint } from '../objects/node.ts'
-import type { NodeTerm, Requirements, Toleration } from './requirements.ts'
+import type { Node } from '../objects/node.ts'
+import type { NodeTerm, Requirements } from './requirements.ts'
 
 /** Whether the node is one the pod allows by labels: its nodeSelector and required node affinity. */
 export function matchesNodeSelection({ nodeSelector, affinity }: Requirements, node: Node): boolean {
@@ -39,19 +39,4 @@ function matchesBound(operator: 'Gt' | 'Lt', value: string | undefined, bound: s
   const [one, other] = [value, bound].map((text) => (text && /^[+-]?\d{1,18}$/.test(text) ? BigInt(text) : undefined))
   if (one === undefined || other === undefined) return false
   return operator === 'Gt' ? one > other : one < other
-}
-
-/** The first taint of the given effects that none of the tolerations covers. */
-export function untoleratedTaint(
-  taints: readonly Taint[],
-  tolerations: readonly Toleration[],
-  effects: readonly Taint['effect'][],
-): Taint | undefined {
-  return taints.find((taint) => effects.includes(taint.effect) && !tolerations.some((one) => tolerates(one, taint)))
-}
-
-export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
-  if (effect !== '' && effect !== taint.effect) return false
-  if (key === '') return operator === 'Exists'
-  return key === taint.key && (operator === 'Exists' || value === taint.value)
 }

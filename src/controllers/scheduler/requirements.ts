@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Pod } from '../objects/pod.ts'
 import { optional, otherwise, selectorSchema } from '../objects/shapes.ts'
+import { tolerationSchema } from '../objects/tolerations.ts'
 
 /** What a pod asks of the node it runs on, from its spec. */
 
@@ -46,14 +47,6 @@ const noNodeAffinity = {
 }
 const noAffinity = { nodeAffinity: noNodeAffinity, podAffinity: noPodAffinity, podAntiAffinity: noPodAffinity }
 
-const toleration = z.looseObject({
-  key: otherwise(z.string(), ''),
-  operator: otherwise(z.enum(['Equal', 'Exists']), 'Equal'),
-  value: otherwise(z.string(), ''),
-  effect: otherwise(z.string(), ''),
-  tolerationSeconds: optional(z.number()),
-})
-
 const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})
 
 const container = z.looseObject({
@@ -89,7 +82,7 @@ const requirementsSchema = z.looseObject({
     }),
     noAffinity,
   ),
-  tolerations: otherwise(z.array(toleration), []),
+  tolerations: otherwise(z.array(tolerationSchema), []),
   containers: otherwise(z.array(container), []),
   initContainers: otherwise(z.array(container), []),
   overhead: amounts,
@@ -101,7 +94,6 @@ export type NodeTerm = z.output<typeof nodeTerm>
 export type PodTerm = z.output<typeof podTerm>
 export type SpreadConstraint = z.output<typeof spreadConstraint>
 export type Amounts = z.output<typeof amounts>
-export type Toleration = z.output<typeof toleration>
 
 /** Throws ZodError, with the field in its path, when the spec makes no sense. */
 export function requirementsOf(spec: Pod['spec']): Requirements {

@@ -1,4 +1,5 @@
-import { matchesTerm, untoleratedTaint } from './node-fit.ts'
+import { untoleratedTaint } from '../objects/tolerations.ts'
+import { matchesTerm } from './node-fit.ts'
 import { amountsOf, type NodeLoad, type PodDemand } from './placed-pod.ts'
 import type { PodTerm } from './requirements.ts'
 import { isMeant, spreadCounts } from './topology.ts'

@@ -44,6 +44,7 @@ test('Without any source the options are their defaults.', () => {
       controllers: [...controllerNames],
       controllerManagerPort: 8080,
       schedulerPort: 8081,
+      nodeMonitorGracePeriod: 40_000,
       leaderElect: true,
     },
     node: {

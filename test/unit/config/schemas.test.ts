@@ -5,6 +5,7 @@ import {
   cidrBlock,
   dnsName,
   dualStackCidrs,
+  duration,
   flagValue,
   httpUrl,
   ipAddress,
@@ -23,6 +24,8 @@ const accepted: readonly (readonly [name: string, schema: z.ZodType, input: unkn
   ['port', portNumber, 65535, 65535],
   ['port range', portRange, '1-1', { first: 1, last: 1 }],
   ['port range', portRange, '30000 - 32767', { first: 30000, last: 32767 }],
+  ['duration', duration, '40s', 40_000],
+  ['duration', duration, '1h1m500ms', 3_660_500],
   ['flag', flagValue, 'false', false],
   ['flag', flagValue, true, true],
   ['name', dnsName, 'node-1.example', 'node-1.example'],
@@ -38,6 +41,10 @@ for (const [name, schema, input, value] of accepted) {
 }
 
 const refused: readonly (readonly [name: string, schema: z.ZodType, input: unknown])[] = [
+  ['duration', duration, '0s'],
+  ['duration', duration, '40'],
+  ['duration', duration, '1s1h'],
+  ['duration', duration, '99999h'],
   ['address', ipAddress, '10.0.0.0/8'],
   ['address', ipAddress, '010.0.0.1'],
   ['address', ipAddress, 1],

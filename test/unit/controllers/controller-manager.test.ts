@@ -17,6 +17,7 @@ async function startManager(server: TestServer, dialect: DialectName = 'kubernet
     dialect: createDialect(dialect),
     controllers: all,
     clusterCidrs: [],
+    nodeGraceMs: 40_000,
     metrics: createControllerMetrics(metrics),
     log: silentLogger,
   })

@@ -1,0 +1,172 @@
+import { ApiError } from '../../client/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { ControllerContext } from '../context.ts'
+import { applyWrites } from '../objects/apply-writes.ts'
+import { findCondition } from '../objects/conditions.ts'
+import type { Node } from '../objects/node.ts'
+import type { Pod } from '../objects/pod.ts'
+import { nodeType, podType } from '../objects/types.ts'
+import { noted, writeTarget } from '../objects/write-target.ts'
+import { nameOf, podsResource } from '../objects/writes.ts'
+import { Controller, watchKeys } from '../runtime/controller.ts'
+import type { WorkResult } from '../runtime/work-queue.ts'
+import { Heartbeats } from './heartbeats.ts'
+import { conditionsOfLost, taintsOf } from './plan-node.ts'
+import { notReadyWrites, planEviction } from './plan-pods.ts'
+
+export interface LifecycleTiming {
+  /** A node that is silent for longer counts as lost, and the pods of one that is missing for longer go. */
+  readonly graceMs: number
+}
+
+/** A node that never told anything has more time. */
+const startupGraceMs = 60_000
+const recheckMs = 10_000
+
+const leaseNamespace = 'kube-node-lease'
+
+/**
+ * Follows the signs of life of nodes. A silent one becomes Ready Unknown, its pods not ready; taints follow the conditions, and pods that do not
+ * tolerate them go. Pods of a node that is no more are deleted. Its keys are names of nodes.
+ */
+export function createNodeLifecycleController(context: ControllerContext, timing: LifecycleTiming): Component {
+  const { caches, shapes, metrics, log } = context
+  const pods = caches.of(podType)
+  const podsByNode = pods.addIndex(({ spec }) => (spec.nodeName ? [spec.nodeName] : []))
+  const lifecycle = new NodeLifecycle(context, timing, (node) => podsByNode.get(node))
+  return new Controller({
+    name: 'nodelifecycle',
+    watches: [
+      watchKeys(caches.of(nodeType), ({ metadata }) => [metadata.name]),
+      watchKeys(caches.of(shapes.leases), ({ metadata }) =>
+        metadata.namespace === leaseNamespace ? [metadata.name] : [],
+      ),
+      watchKeys(pods, ({ spec }) => (spec.nodeName ? [spec.nodeName] : [])),
+    ],
+    reconcile: (name, { signal }) => lifecycle.reconcile(name, signal),
+    metrics,
+    log: log.child('nodelifecycle'),
+  })
+}
+
+class NodeLifecycle {
+  readonly #context: ControllerContext
+  readonly #timing: LifecycleTiming
+  readonly #podsOf: (node: string) => readonly Pod[]
+  readonly #heartbeats = new Heartbeats()
+  /** By the name of a node that is not there: since when. */
+  readonly #missing = new Map<string, number>()
+
+  constructor(context: ControllerContext, timing: LifecycleTiming, podsOf: (node: string) => readonly Pod[]) {
+    this.#context = context
+    this.#timing = timing
+    this.#podsOf = podsOf
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<WorkResult> {
+    const { caches } = this.#context
+    const node = caches.of(nodeType).get(name)
+    if (node === undefined) return this.#collectOrphans(name, signal)
+    this.#missing.delete(name)
+    const lostInMs = this.#lostInMs(node)
+    const updated = await this.#keepTaints(lostInMs > 0 ? node : await this.#declareLost(node, signal), signal)
+    const pods = this.#podsOf(name)
+    const isLost = findCondition(updated.status.conditions, 'Ready')?.status === 'Unknown'
+    if (isLost) await this.#write(notReadyWrites(pods, Date.now()), signal)
+    const evictedInMs = await this.#evict(updated, pods, signal)
+    return { againInMs: Math.min(evictedInMs ?? recheckMs, lostInMs > 0 ? lostInMs : recheckMs) }
+  }
+
+  /** How long until the node counts as lost; nothing or less when it does. */
+  #lostInMs({ metadata: { name }, status }: Node): number {
+    const { caches, shapes } = this.#context
+    const renewed = caches.of(shapes.leases).get(`${leaseNamespace}/${name}`)?.spec.renewTime
+    const heartbeat = findCondition(status.conditions, 'Ready')?.lastHeartbeatTime
+    const graceMs = renewed || heartbeat ? this.#timing.graceMs : startupGraceMs
+    return graceMs - this.#heartbeats.silentMs(name, `${renewed} ${heartbeat}`, performance.now())
+  }
+
+  async #declareLost(node: Node, signal: AbortSignal): Promise<Node> {
+    const { caches, events } = this.#context
+    const conditions = conditionsOfLost(node, Date.now())
+    if (conditions === node.status.conditions) return node
+    const { name, uid, resourceVersion } = node.metadata
+    events.record(subjectOf('Node', node), 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`)
+    const patch = { metadata: { uid, resourceVersion }, status: { conditions } }
+    return caches.writer(nodeType).patch(node, { kind: 'merge', patch }, signal, 'status')
+  }
+
+  async #keepTaints(node: Node, signal: AbortSignal): Promise<Node> {
+    const { caches, dialect } = this.#context
+    const taints = taintsOf(node, dialect.taints, Date.now())
+    if (taints === node.spec.taints) return node
+    const { uid, resourceVersion } = node.metadata
+    const patch = { metadata: { uid, resourceVersion }, spec: { taints } }
+    return caches.writer(nodeType).patch(node, { kind: 'merge', patch }, signal)
+  }
+
+  async #evict(node: Node, pods: readonly Pod[], signal: AbortSignal): Promise<number | undefined> {
+    const { caches, dialect, events } = this.#context
+    const heedsTrouble = [...caches.of(nodeType).list()].some(isWell)
+    const { taints } = node.spec
+    const plan = planEviction({ taints, pods, heedsTrouble, names: dialect.taints, nowMs: Date.now() })
+    for (const pod of plan.evicted) {
+      const { name, namespace } = pod.metadata
+      const message = `Marking for deletion Pod ${namespace}/${name}`
+      events.record(subjectOf('Pod', pod), 'Normal', 'TaintManagerEviction', message)
+    }
+    await this.#write(
+      plan.evicted.map((pod) => ({ verb: 'delete', target: nameOf(podsResource, pod), uid: pod.metadata.uid })),
+      signal,
+    )
+    return plan.againInMs
+  }
+
+  /** The server is asked once more: a cache that is behind must not cost a pod. */
+  async #collectOrphans(name: string, signal: AbortSignal): Promise<WorkResult> {
+    this.#heartbeats.forget(name)
+    const pods = this.#podsOf(name)
+    if (pods.length === 0) {
+      this.#missing.delete(name)
+      return undefined
+    }
+    const sinceMs = this.#missing.get(name) ?? performance.now()
+    this.#missing.set(name, sinceMs)
+    const leftMs = sinceMs + this.#timing.graceMs - performance.now()
+    if (leftMs > 0) return { againInMs: leftMs }
+    if (await this.#exists(name, signal)) return { againInMs: recheckMs }
+    await this.#write(
+      pods.map((pod) => ({
+        verb: 'delete',
+        target: nameOf(podsResource, pod),
+        uid: pod.metadata.uid,
+        graceSeconds: 0,
+      })),
+      signal,
+    )
+    return undefined
+  }
+
+  async #exists(name: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#context.client.get({ resource: nodeType.resource, name }, { signal })
+      return true
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'not-found') return false
+      throw error
+    }
+  }
+
+  #write(writes: Parameters<typeof applyWrites>[1], signal: AbortSignal): Promise<void> {
+    const { client, caches } = this.#context
+    return applyWrites(writeTarget(client, caches, [noted(podType)]), writes, signal)
+  }
+}
+
+function isWell({ status }: Node): boolean {
+  return findCondition(status.conditions, 'Ready')?.status === 'True'
+}
+
+function subjectOf(kind: string, { metadata }: Node | Pod) {
+  return { apiVersion: 'v1', kind, metadata }
+}

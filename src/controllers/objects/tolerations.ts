@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import type { Taint } from './node.ts'
+import { optional, otherwise } from './shapes.ts'
+
+export const tolerationSchema = z.looseObject({
+  key: otherwise(z.string(), ''),
+  operator: otherwise(z.enum(['Equal', 'Exists']), 'Equal'),
+  value: otherwise(z.string(), ''),
+  effect: otherwise(z.string(), ''),
+  tolerationSeconds: optional(z.number()),
+})
+
+export type Toleration = z.output<typeof tolerationSchema>
+
+/** The first taint of the given effects that none of the tolerations covers. */
+export function untoleratedTaint(
+  taints: readonly Taint[],
+  tolerations: readonly Toleration[],
+  effects: readonly Taint['effect'][],
+): Taint | undefined {
+  return taints.find((taint) => effects.includes(taint.effect) && !tolerations.some((one) => tolerates(one, taint)))
+}
+
+export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+  if (effect !== '' && effect !== taint.effect) return false
+  if (key === '') return operator === 'Exists'
+  return key === taint.key && (operator === 'Exists' || value === taint.value)
+}
+
+const tolerationsSchema = otherwise(z.array(tolerationSchema), [])
+
+/** Of a pod's spec; none where they make no sense, of which the scheduler tells. */
+export function tolerationsOf(spec: { readonly tolerations?: unknown }): readonly Toleration[] {
+  const parsed = tolerationsSchema.safeParse(spec.tolerations)
+  return parsed.success ? parsed.data : []
+}
