@@ -6,7 +6,7 @@ export const podSchema = z.looseObject({
   spec: otherwise(
     z.looseObject({
       nodeName: optional(z.string()),
-      tolerations: z.unknown(),
+      tolerations: z.unknown().optional(),
       schedulerName: otherwise(z.string(), ''),
       priority: otherwise(z.number(), 0),
       terminationGracePeriodSeconds: otherwise(z.number(), 30),
