@@ -71,7 +71,7 @@ async function measureWatches(access: AdminAccess): Promise<Figure[]> {
     [1000, 20, 5],
   ] as const) {
     const { p99Ms } = await generateLoad({ kind: 'watch', access, watchers, writes, writesPerSecond })
-    const metric = `answer to a write until all of ${watchers} watchers have it, p99`
+    const metric = `commit to watcher, ${watchers} watchers, p99`
     figures.push({ metric, unit: 'ms', value: p99Ms })
   }
   return figures

@@ -25,7 +25,7 @@ async function createSome(connections: readonly RawClient[], from: number, to: n
     for (const index of indexes) {
       const body = configMapText(`bench-${index}`)
       const startedMs = performance.now()
-      const code = await connection.post(configMaps, body)
+      const { code } = await connection.send('POST', configMaps, body)
       tookMs.push(performance.now() - startedMs)
       if (code !== created) throw new Error(`a create was answered with ${code}`)
     }

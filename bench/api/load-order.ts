@@ -30,7 +30,7 @@ export interface LoadResults {
   /** Each write's time from request to answer. */
   readonly create: { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
   readonly list: { readonly p50Ms: number }
-  /** Each event at each watcher, after the answer to its write; below 0 when the watcher was first. */
+  /** Each event at each watcher, after its write was known to anyone. */
   readonly watch: { readonly p99Ms: number }
 }
 

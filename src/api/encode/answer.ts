@@ -40,8 +40,10 @@ function* listPieces(answer: Answer & { kind: 'list' }): Generator<string, void>
     metadata: listMetadata(answer),
   })
   let piece = `${head.slice(0, -1)},"items":[`
-  for (const [index, item] of answer.items.entries()) {
-    piece += index === 0 ? item : `,${item}`
+  let separator = ''
+  for (const item of answer.items) {
+    piece += separator + item
+    separator = ','
     if (piece.length < pieceLength) continue
     yield piece
     piece = ''
@@ -50,7 +52,7 @@ function* listPieces(answer: Answer & { kind: 'list' }): Generator<string, void>
 }
 
 function tableText(answer: Exclude<Answer, { kind: 'document' }>, now: Date): string {
-  const texts = answer.kind === 'list' ? answer.items : [answer.text]
+  const texts = answer.kind === 'list' ? [...answer.items] : [answer.text]
   const documents = texts.map((text) => JSON.parse(text) as ApiDocument)
   const metadata = answer.kind === 'list' ? listMetadata(answer) : itemMetadata(documents[0])
   return JSON.stringify(toTable(answer.resource, documents, { now, metadata, hasColumns: true }))

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { PassThrough, Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { createGzip, gzip } from 'node:zlib'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import { acceptsGzip } from '../negotiate/accept.ts'
 import type { EncodedAnswer } from './answer.ts'
 
@@ -59,18 +60,48 @@ async function sendPieces(
   const isCompressed = takesGzip(request)
   response.writeHead(answer.httpCode, headersOf(answer, true, isCompressed))
   response.setTimeout(maxUnreadMs, () => response.destroy())
-  const source = Readable.from(toBytes(pieces), { objectMode: false })
-  const encoder = isCompressed ? createGzip(compression) : new PassThrough()
+  const sentBytes = await (isCompressed ? writeCompressed(response, pieces) : writePlain(response, pieces))
+  response.setTimeout(0)
+  return sentBytes
+}
+
+async function writePlain(response: ServerResponse, pieces: Iterable<string>): Promise<number> {
+  const slice = new TimeSlice()
+  let sentBytes = 0
+  for (const piece of pieces) {
+    if (response.destroyed) return sentBytes
+    const bytes = Buffer.from(piece)
+    sentBytes += bytes.length
+    if (!response.write(bytes)) await whenWritable(response)
+    if (slice.spent) await slice.pause()
+  }
+  response.end()
+  return sentBytes
+}
+
+/** Or when the client has left. */
+function whenWritable(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle)
+      resolve()
+    }
+    if (response.destroyed) resolve()
+    else response.on('drain', settle).on('close', settle)
+  })
+}
+
+async function writeCompressed(response: ServerResponse, pieces: Iterable<string>): Promise<number> {
+  const encoder = createGzip(compression)
   let sentBytes = 0
   encoder.on('data', (chunk: Buffer) => {
     sentBytes += chunk.length
   })
   try {
-    await pipeline(source, encoder, response)
+    await pipeline(Readable.from(toBytes(pieces), { objectMode: false }), encoder, response)
   } catch (thrown) {
     if (!isLeaving(thrown)) throw thrown
   }
-  response.setTimeout(0)
   return sentBytes
 }
 

@@ -36,8 +36,12 @@ export async function listObjects({ store }: VerbContext, target: Target, option
     revision: page.revision,
     continueToken: page.lastKey && formatContinueToken({ revision: page.revision, lastKey: page.lastKey }),
     remainingItemCount: page.remaining,
-    items: page.entries.map((entry) => toWireText(target.resource, entry)),
+    items: wireTexts(resource, page.entries),
   }
+}
+
+function* wireTexts(resource: Resource, entries: readonly StoredEntry[]): Generator<string, void> {
+  for (const entry of entries) yield toWireText(resource, entry)
 }
 
 interface PageQuery {

@@ -3,6 +3,7 @@ import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { StoreEvent } from '../store/index.ts'
 import type { Selection } from '../verbs/selection.ts'
+import { WatchLine } from './watch-line.ts'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
@@ -10,7 +11,7 @@ export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 export class SharedEvent {
   readonly #resource: Resource
   readonly #event: StoreEvent
-  readonly #lines = new Map<WatchEventType, Buffer>()
+  readonly #lines = new Map<WatchEventType, WatchLine>()
   #current: ApiDocument | undefined
   #previous: ApiDocument | undefined
 
@@ -44,11 +45,11 @@ export class SharedEvent {
     return document
   }
 
-  lineFor(type: WatchEventType): Buffer {
+  lineFor(type: WatchEventType): WatchLine {
     const made = this.#lines.get(type)
     if (made !== undefined) return made
     const text = toWireText(this.#resource, { value: this.#valueFor(type), revision: this.revision })
-    const line = Buffer.from(eventLine(type, text))
+    const line = new WatchLine(eventText(type, text))
     this.#lines.set(type, line)
     return line
   }
@@ -61,6 +62,6 @@ export class SharedEvent {
 }
 
 /** One line of a watch's answer around the JSON text of its object. */
-export function eventLine(type: WatchEventType | 'BOOKMARK' | 'ERROR', objectText: string): string {
+export function eventText(type: WatchEventType | 'BOOKMARK' | 'ERROR', objectText: string): string {
   return `{"type":"${type}","object":${objectText}}\n`
 }

@@ -13,7 +13,8 @@ import { parseSelection, type Selection, selectionPrefix } from '../verbs/select
 import type { Target } from '../verbs/verb-context.ts'
 import { waitForRevision } from '../verbs/wait-for-revision.ts'
 import { type EventCount, EventCounts } from './event-counts.ts'
-import { eventLine, SharedEvent, type WatchEventType } from './shared-event.ts'
+import { eventText, SharedEvent, type WatchEventType } from './shared-event.ts'
+import { WatchLine } from './watch-line.ts'
 import { WatchStream } from './watch-stream.ts'
 
 const bookmarkIntervalMs = 60_000
@@ -60,7 +61,7 @@ export class WatchHub {
     stream.onClose(() => source.close())
     this.#keepTime(request, stream, source)
     for (const entry of initial?.entries ?? []) await writer.writeInitial(entry)
-    if (options.sendInitialEvents) await stream.sendInitial(bookmarkLine(target.resource, after, initialEventsEnd))
+    if (options.sendInitialEvents) await stream.sendInitial(bookmarkText(target.resource, after, initialEventsEnd))
     stream.goLive()
   }
 
@@ -95,7 +96,7 @@ export class WatchHub {
       })
     } catch (thrown) {
       stream.goLive()
-      stream.send(eventLine('ERROR', renderFailure(watchFailure(thrown, after, this.#store))))
+      stream.send(new WatchLine(eventText('ERROR', renderFailure(watchFailure(thrown, after, this.#store)))))
       stream.end()
       return undefined
     }
@@ -112,7 +113,7 @@ export class WatchHub {
   /** Bookmarks say how far this watch has come, which during a long replay is less than how far the store is. */
   #keepTime({ target, options }: WatchRequest, stream: WatchStream, source: StoreWatch): void {
     const bookmark = () => {
-      if (options.allowWatchBookmarks) stream.send(bookmarkLine(target.resource, source.revision))
+      if (options.allowWatchBookmarks) stream.send(new WatchLine(bookmarkText(target.resource, source.revision)))
     }
     const interval = setInterval(bookmark, bookmarkIntervalMs)
     const timeout = setTimeout(() => {
@@ -151,7 +152,7 @@ class EventWriter {
       ? this.#tableText(withRevision(parseStored(resource, entry), entry.revision))
       : toWireText(resource, entry)
     this.#count.value++
-    await this.#stream.sendInitial(eventLine('ADDED', text))
+    await this.#stream.sendInitial(eventText('ADDED', text))
   }
 
   write(event: SharedEvent): void {
@@ -161,9 +162,9 @@ class EventWriter {
     this.#stream.send(this.#line(type, event))
   }
 
-  #line(type: WatchEventType, event: SharedEvent): Buffer | string {
+  #line(type: WatchEventType, event: SharedEvent): WatchLine {
     if (this.#request.representation !== 'table') return event.lineFor(type)
-    return eventLine(type, this.#tableText(event.documentFor(type)))
+    return new WatchLine(eventText(type, this.#tableText(event.documentFor(type))))
   }
 
   #tableText(document: ReturnType<SharedEvent['documentFor']>): string {
@@ -173,13 +174,13 @@ class EventWriter {
   }
 }
 
-function bookmarkLine(resource: Resource, revision: number, metadata: object = {}): string {
+function bookmarkText(resource: Resource, revision: number, metadata: object = {}): string {
   const object = {
     kind: resource.kind,
     apiVersion: apiVersionOf(resource),
     metadata: { resourceVersion: String(revision), ...metadata },
   }
-  return eventLine('BOOKMARK', JSON.stringify(object))
+  return eventText('BOOKMARK', JSON.stringify(object))
 }
 
 /** A revision from the future can only be another store's: the client must list again, as after a compaction. */

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { WatchLine } from './watch-line.ts'
 
 /**
  * Bytes that one watcher may leave unread before it is cut off; a client that reads again lists and catches up. The
@@ -10,12 +12,17 @@ const maxUnreadBytes = 2 * 1024 * 1024
 /** How long a watcher may take to read what its socket holds. */
 const maxUnreadMs = 60_000
 
+/** Initial lines are written together up to this many characters. */
+const initialPieceLength = 32 * 1024
+
 /** The answer of one watch: lines in, chunked HTTP out. */
 export class WatchStream {
   readonly #response: ServerResponse
   readonly #onSlow: () => void
+  /** Initial lines that are not written yet. */
+  #initial = ''
   /** Live lines that wait for the initial ones to be read; undefined once these are through. */
-  #waiting: (Buffer | string)[] | undefined = []
+  #waiting: WatchLine[] | undefined = []
   #waitingBytes = 0
   #draining: Promise<void> | undefined
 
@@ -34,49 +41,68 @@ export class WatchStream {
   }
 
   /** Waits while the client has much left to read: the initial state may be any size and costs no memory. */
-  async sendInitial(line: string): Promise<void> {
+  async sendInitial(text: string): Promise<void> {
     if (!this.isOpen) return
-    this.#response.write(line)
+    this.#initial += text
+    if (this.#initial.length < initialPieceLength) return
+    this.#flushInitial()
     await this.drained()
   }
 
   /** Resolves once the client has read enough for more; one that does not in a minute is cut off. */
   drained(): Promise<void> {
-    if (!this.isOpen || !this.#response.writableNeedDrain) return Promise.resolve()
-    this.#draining ??= this.#drain().finally(() => {
+    const { socket } = this.#response
+    if (!this.isOpen || socket?.writableNeedDrain !== true) return Promise.resolve()
+    this.#draining ??= this.#drain(socket).finally(() => {
       this.#draining = undefined
     })
     return this.#draining
   }
 
-  async #drain(): Promise<void> {
+  async #drain(socket: Socket): Promise<void> {
     const end = new AbortController()
     const abort = () => end.abort()
     const timer = setTimeout(abort, maxUnreadMs)
     this.#response.once('close', abort)
-    await once(this.#response, 'drain', { signal: end.signal }).catch(() => this.#cut())
+    await once(socket, 'drain', { signal: end.signal }).catch(() => this.#cut())
     this.#response.off('close', abort)
     clearTimeout(timer)
   }
 
   /** After the initial lines: sends what came meanwhile, then everything at once. */
   goLive(): void {
+    this.#flushInitial()
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
     for (const line of waiting) this.send(line)
   }
 
   /** One line more, of any length, as long as not too much before it is unread. */
-  send(line: Buffer | string): void {
+  send(line: WatchLine): void {
     if (!this.isOpen) return
     if (this.#unreadBytes > maxUnreadBytes) {
       this.#cut()
     } else if (this.#waiting === undefined) {
-      this.#response.write(line)
+      this.#write(line)
     } else {
       this.#waiting.push(line)
-      this.#waitingBytes += line.length
+      this.#waitingBytes += line.chunk.length
     }
+  }
+
+  #flushInitial(): void {
+    if (this.isOpen && this.#initial !== '') this.#response.write(this.#initial)
+    this.#initial = ''
+  }
+
+  /**
+   * Past the response, which would make a chunk of its own for each watcher, in four writes; what it wrote itself is before this in the socket.
+   * Not where it does not chunk (HTTP/1.0), nor while an earlier answer has the connection, and the response no socket.
+   */
+  #write(line: WatchLine): void {
+    const { socket, chunkedEncoding } = this.#response
+    if (socket !== null && chunkedEncoding) socket.write(line.chunk)
+    else this.#response.write(line.content)
   }
 
   #cut(): void {
@@ -90,7 +116,9 @@ export class WatchStream {
   }
 
   end(): void {
-    if (this.isOpen) this.#response.end()
+    if (!this.isOpen) return
+    this.#flushInitial()
+    this.#response.end()
   }
 
   /** At once when the client has left already. */

@@ -170,7 +170,7 @@ describe('watches', () => {
       brief((await Promise.all(watches.map((events) => take(events, 1)))).flat()),
       Array(40).fill('ADDED counted'),
     )
-    const lines = made.mock.calls.filter(({ arguments: [text] }) => String(text).startsWith('{"type":"ADDED"'))
+    const lines = made.mock.calls.filter(({ arguments: [text] }) => /^\w+\r\n\{"type":"ADDED"/.test(String(text)))
     assert.equal(lines.length, 1)
     await Promise.all(watches.map((events) => events.return(undefined)))
   })
