@@ -20,6 +20,7 @@ export interface ListOrder extends Order<'list'> {
 
 export interface WatchOrder extends Order<'watch'> {
   readonly watchers: number
+  readonly writers: number
   readonly writes: number
   readonly writesPerSecond: number
 }
@@ -31,7 +32,7 @@ export interface LoadResults {
   readonly create: { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
   readonly list: { readonly p50Ms: number }
   /** Each event at each watcher, after its write was known to anyone. */
-  readonly watch: { readonly p99Ms: number }
+  readonly watch: { readonly p99Ms: number; readonly writesPerSecond: number }
 }
 
 /** Has the load generator, another process, do it. */

@@ -9,7 +9,7 @@ const resolutionMs = 10
 export async function measureLoopDelay(access: AdminAccess, expectedItems: number): Promise<number> {
   await scrapeDelayMs(access)
   await Promise.all([
-    generateLoad({ kind: 'watch', access, watchers: 64, writes: 3_000, writesPerSecond: 500 }),
+    generateLoad({ kind: 'watch', access, watchers: 64, writers: 8, writes: 3_000, writesPerSecond: 500 }),
     generateLoad({ kind: 'list', access, times: 20, expectedItems }),
   ])
   return scrapeDelayMs(access)

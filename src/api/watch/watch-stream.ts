@@ -97,12 +97,20 @@ export class WatchStream {
 
   /**
    * Past the response, which would make a chunk of its own for each watcher, in four writes; what it wrote itself is before this in the socket.
-   * Not where it does not chunk (HTTP/1.0), nor while an earlier answer has the connection, and the response no socket.
+   * Not where it does not chunk (HTTP/1.0), nor while an earlier answer has the connection, and the response no socket. Lines of one turn, which
+   * are those of one group of commits, go in one packet.
    */
   #write(line: WatchLine): void {
     const { socket, chunkedEncoding } = this.#response
-    if (socket !== null && chunkedEncoding) socket.write(line.chunk)
-    else this.#response.write(line.content)
+    if (socket === null || !chunkedEncoding) {
+      this.#response.write(line.content)
+      return
+    }
+    if (socket.writableCorked === 0) {
+      socket.cork()
+      process.nextTick(uncork, socket)
+    }
+    socket.write(line.chunk)
   }
 
   #cut(): void {
@@ -126,4 +134,8 @@ export class WatchStream {
     if (this.#response.closed || this.#response.destroyed) listener()
     else this.#response.once('close', listener)
   }
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork()
 }
