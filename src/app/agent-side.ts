@@ -1,15 +1,11 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../client/index.ts'
 import { ConfigError, configzDocument } from '../config/index.ts'
-import { runProgram } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
-import { ipFamily, unspecifiedIpv4 } from '../model/ip.ts'
-import { proxyHooks } from '../netfilter/hooks.ts'
+import { unspecifiedIpv4 } from '../model/ip.ts'
 import { CniGate, createGateMetrics } from '../node/cni/index.ts'
 import { createControlSocket } from '../node/control/index.ts'
-import { createProxyMetrics, ProxyPlane, type ProxySettings } from '../node/proxy/index.ts'
 import { NodeRegistration } from '../node/registration/index.ts'
-import { detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
 import { AppliedRevisions, createStateSources, LiveNodeState } from '../node/state/index.ts'
 import { ensureToken } from '../pki/index.ts'
 import { createAgentEndpoints, httpsListener } from '../serve/index.ts'
@@ -19,6 +15,7 @@ import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
+import { composeProxy } from './proxy-side.ts'
 
 /** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
 export async function composeAgent(context: AppContext): Promise<readonly Component[]> {
@@ -37,8 +34,8 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
     ],
     log,
   })
-  const proxy = values.app.components.includes('proxy') ? await composeProxy(context, state, applied) : undefined
-  const working: readonly Component[] = [...(proxy ? [proxy.writer, proxy.plane] : []), connection]
+  const proxy = values.app.components.includes('proxy') ? await composeProxy(context, state, applied) : []
+  const working: readonly Component[] = [...proxy.flatMap(({ writer, plane }) => [writer, plane]), connection]
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,
@@ -48,7 +45,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
         components: working,
         state,
         applied,
-        proxy: proxy?.plane,
+        proxy: proxy.map(({ plane }) => plane),
       }),
     gate: new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') }),
     log: log.child('control'),
@@ -70,32 +67,6 @@ async function findAccess(node: AppContext['options']['values']['node']): Promis
   throw new ConfigError('config-invalid', [
     'the agent does not know its API server: expected --kubeconfig FILE or --server URL ("platnet run" has both on this machine)',
   ])
-}
-
-/** The service proxy with the writer it publishes to; the writer starts first and stops last. */
-async function composeProxy(
-  context: AppContext,
-  state: LiveNodeState,
-  applied: AppliedRevisions,
-): Promise<{ readonly writer: RulesWriter; readonly plane: ProxyPlane }> {
-  const log = context.logging.logger('platform_traffic_proxy')
-  const choice = await detectIptables(runProgram, 'IPv4', 'auto')
-  const iptables = new Iptables(choice, runProgram)
-  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: log.child('rules') })
-  applied.register('proxy')
-  const settings = proxySettings(context)
-  const metrics = createProxyMetrics(context.metrics)
-  return { writer, plane: new ProxyPlane({ state, writer, applied, settings, metrics, log }) }
-}
-
-function proxySettings(context: AppContext): ProxySettings {
-  const { node } = context.options.values
-  const cidr = node.clusterCidr.find((network) => ipFamily(network) === 'IPv4')
-  return {
-    nodeName: findNodeName(node.nodeName),
-    family: 'IPv4',
-    ...(cidr && { localTraffic: { kind: 'source', cidr } }),
-  }
 }
 
 async function composeEndpoints(

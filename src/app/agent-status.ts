@@ -8,7 +8,8 @@ export interface AgentStatus {
   readonly nodeName: string
   readonly components: Readonly<Record<string, Health>>
   readonly applied: ReturnType<AppliedRevisions['report']>
-  readonly proxy: ProxyStatus | null
+  /** One a family; none where the proxy is not among the components. */
+  readonly proxy: readonly ProxyStatus[]
   /** What in the objects of the API this node cannot use, one sentence each. */
   readonly problems: readonly string[]
 }
@@ -18,7 +19,7 @@ export interface StatusSources {
   readonly components: readonly Component[]
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
-  readonly proxy: ProxyPlane | undefined
+  readonly proxy: readonly ProxyPlane[]
 }
 
 export function describeAgent({ nodeName, components, state, applied, proxy }: StatusSources): AgentStatus {
@@ -27,7 +28,7 @@ export function describeAgent({ nodeName, components, state, applied, proxy }: S
     nodeName,
     components: Object.fromEntries(components.map((component) => [component.name, component.health()])),
     applied: applied.report(),
-    proxy: proxy?.status() ?? null,
+    proxy: proxy.map((plane) => plane.status()),
     problems: Array.from(state.problems(), formatProblem),
   }
 }

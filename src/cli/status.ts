@@ -23,15 +23,21 @@ function renderStatus({ nodeName, components, applied, proxy, problems }: AgentS
     `node ${nodeName}, state revision ${applied.revision}`,
     ...Object.entries(components).map(([name, { level, message }]) => `  ${level.padEnd(8)} ${name}: ${message}`),
     ...Object.entries(applied.planes).map(([plane, revision]) => `  applied  ${plane}: revision ${revision}`),
-    ...(proxy ? [renderProxy(proxy)] : []),
+    ...proxy.flatMap(renderProxy),
     ...problems.map((problem) => `  problem  ${problem}`),
   ]
   return `${lines.join('\n')}\n`
 }
 
-function renderProxy({ services, objectsHash, lastSync }: NonNullable<AgentStatus['proxy']>): string {
+function renderProxy({ family, services, objectsHash, lastSync, setAside }: AgentStatus['proxy'][number]): string[] {
   const sync = lastSync
     ? `last sync ${new Date(lastSync.atMs).toISOString()} (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
     : 'not synced yet'
-  return `  proxy    ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`
+  return [
+    `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,
+    ...setAside.map(
+      ({ service, reason, attempts, sinceMs, retryAtMs }) =>
+        `  aside    ${family}: ${service} since ${new Date(sinceMs).toISOString()}, ${attempts} attempts, next ${new Date(retryAtMs).toISOString()}: ${reason}`,
+    ),
+  ]
 }

@@ -7,8 +7,11 @@ export type Job = (scope: { signal: AbortSignal }) => Promise<void>
 
 export interface SingleFlightOptions {
   readonly backoff: Backoff
-  /** At least this long between the start of one run and the start of the next, give or take the millisecond of timers. */
-  readonly minGapMs?: number
+  /**
+   * At least this long between the start of one run and the start of the next, give or take the millisecond of timers; told
+   * by how long the last run took where it is a function. An urgent request does not wait for it.
+   */
+  readonly minGapMs?: number | ((lastRunMs: number) => number)
   readonly onError: (error: unknown, retryInMs: number) => void
 }
 
@@ -22,18 +25,28 @@ export class SingleFlight {
   readonly #waiting = new AbortController()
   readonly #running = new AbortController()
   #requested = false
+  #urgent = false
+  #hurry = new AbortController()
   #loop: Promise<void> | undefined
   #lastStartMs = Number.NEGATIVE_INFINITY
+  #lastRunMs = 0
 
   constructor(job: Job, options: SingleFlightOptions) {
     this.#job = job
     this.#options = options
   }
 
-  /** Returns at once; the run begins after the current turn of the event loop, so a burst of requests is one run. */
-  request(): void {
+  /**
+   * Returns at once; the run begins after the current turn of the event loop, so a burst of requests is one run. An urgent
+   * one waits for a run in progress and for the retry of a failed one, but for no gap.
+   */
+  request({ urgent = false }: { readonly urgent?: boolean } = {}): void {
     if (this.#waiting.signal.aborted) return
     this.#requested = true
+    if (urgent) {
+      this.#urgent = true
+      this.#hurry.abort()
+    }
     this.#loop ??= this.#runWhileRequested()
   }
 
@@ -50,11 +63,13 @@ export class SingleFlight {
   async #runWhileRequested(): Promise<void> {
     let retryInMs = 0
     while (this.#requested) {
-      await this.#wait(Math.max(retryInMs, this.#gapLeftMs()))
+      await this.#waitForTurn(retryInMs)
       if (this.#waiting.signal.aborted) break
       this.#requested = false
+      this.#urgent = false
       this.#lastStartMs = performance.now()
       retryInMs = await this.#runOnce()
+      this.#lastRunMs = performance.now() - this.#lastStartMs
     }
     this.#loop = undefined
   }
@@ -74,11 +89,20 @@ export class SingleFlight {
   }
 
   #gapLeftMs(): number {
-    return (this.#options.minGapMs ?? 0) - (performance.now() - this.#lastStartMs)
+    const { minGapMs = 0 } = this.#options
+    const gapMs = typeof minGapMs === 'number' ? minGapMs : minGapMs(this.#lastRunMs)
+    return gapMs - (performance.now() - this.#lastStartMs)
   }
 
-  async #wait(delayMs: number): Promise<void> {
-    const { signal } = this.#waiting
+  async #waitForTurn(retryInMs: number): Promise<void> {
+    const gapLeftMs = this.#urgent ? 0 : this.#gapLeftMs()
+    if (gapLeftMs <= retryInMs) return this.#wait(retryInMs, this.#waiting.signal)
+    this.#hurry = new AbortController()
+    await this.#wait(retryInMs, this.#waiting.signal)
+    await this.#wait(this.#gapLeftMs(), AbortSignal.any([this.#waiting.signal, this.#hurry.signal]))
+  }
+
+  async #wait(delayMs: number, signal: AbortSignal): Promise<void> {
     const timer =
       delayMs > 0 ? setTimeout(Math.ceil(delayMs), undefined, { signal }) : setImmediate(undefined, { signal })
     await timer.catch(() => {})

@@ -1,2 +1,3 @@
-export { createProxyMetrics } from './metrics.ts'
-export { ProxyPlane, type ProxySettings, type ProxyStatus } from './plane.ts'
+export { createProxyMetrics, type ProxyMetrics } from './metrics.ts'
+export { ProxyPlane, type ProxyStatus, planeName } from './plane.ts'
+export type { ProxySettings } from './service-plans.ts'

@@ -1,20 +1,20 @@
 import { Backoff } from '../../loop/backoff.ts'
 import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { SingleFlight } from '../../loop/single-flight.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
-import { formatXorHash, hashItem, type XorHash } from '../../model/xor-hash.ts'
-import { lowerService, type ServiceRules } from '../../netfilter/lower-service.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
+import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
-import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { RulesWriter, WriteReport } from '../rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
-import type { ProxyMetrics } from './metrics.ts'
-import { type PlanNode, planService } from './plan.ts'
-
-/** Everything beside the objects that shapes this family's rules. */
-export type ProxySettings = PlanNode & ProxyRuleSettings
+import type { ProxyMetrics, SyncKind } from './metrics.ts'
+import { type ProxySettings, ServicePlans } from './service-plans.ts'
+import { type Refusal, ServiceWrites } from './service-writes.ts'
+import { SetAside, type SetAsideService } from './set-aside.ts'
 
 export interface ProxyPlaneParts {
   readonly state: LiveNodeState
@@ -23,51 +23,71 @@ export interface ProxyPlaneParts {
   readonly settings: ProxySettings
   readonly metrics: ProxyMetrics
   readonly log: Logger
+  /** Told of each Service that the kernel refuses, beside the log. */
+  readonly onRefused?: (refusal: Refusal) => void
 }
 
-/** What `platnet status` tells of the proxy. */
+/** What `platnet status` tells of the proxy in one family. */
 export interface ProxyStatus {
+  readonly family: IpFamily
+  /** Those that have a way in for this family. */
   readonly services: number
   readonly objectsHash: string | undefined
   readonly lastSync: (WriteReport & { readonly atMs: number }) | undefined
+  readonly setAside: readonly SetAsideService[]
+}
+
+/** A change that takes many Services is planned when it is written, not before. */
+const maxPlannedAhead = 100
+const maxGapMs = 1000
+
+/** The name under which a family's plane publishes what it has applied. */
+export function planeName(family: IpFamily): string {
+  return family === 'IPv4' ? 'proxy' : 'proxy-ipv6'
 }
 
 /**
- * The service proxy's shell: takes the Services a change touched, plans and lowers only these, hands the chains that differ
- * to the rules writer and publishes the revision once the kernel has it. A failed write is retried; nothing of it is lost.
+ * The service proxy's shell for one family: takes the Services a change touched, plans and lowers only these, hands the
+ * chains that differ to the rules writer and publishes the revision once the kernel has it. A failed write is retried, and
+ * nothing of it is lost. Changes that take endpoints away go out at once; others wait as long as the last write took.
  */
 export class ProxyPlane implements Component {
-  readonly name = 'proxy'
+  readonly name: string
   readonly #parts: ProxyPlaneParts
-  readonly #ruleset: ProxyRuleset
+  readonly #plans: ServicePlans
+  readonly #writes: ServiceWrites
   readonly #sync: SingleFlight
-  readonly #settingsHash: bigint
+  readonly #setAside = new SetAside()
   readonly #dirty = new Set<ObjectKey>()
+  #retryTimer: NodeJS.Timeout | undefined
   #appliedHash: XorHash | undefined
+  /** A write failed, so the kernel may hold something between the last two wishes. */
+  #isPending = false
   #lastSync: ProxyStatus['lastSync']
   #unsubscribe = () => {}
   #health: Health = { level: 'unknown', message: 'waiting for the first list of Services and endpoints', sinceMs: 0 }
 
   constructor(parts: ProxyPlaneParts) {
+    const { settings, state, writer } = parts
+    this.name = planeName(settings.family)
     this.#parts = parts
-    this.#ruleset = new ProxyRuleset(parts.settings)
-    this.#settingsHash = hashItem('settings', JSON.stringify(parts.settings))
+    this.#plans = new ServicePlans(state, settings)
+    this.#writes = new ServiceWrites({ family: settings.family, ruleset: new ProxyRuleset(settings), writer })
     this.#sync = new SingleFlight(() => this.#syncOnce(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 30_000 }),
+      minGapMs: (lastRunMs) => Math.min(2 * lastRunMs, maxGapMs),
       onError: (error, retryInMs) => this.#onFailure(error, retryInMs),
     })
   }
 
   async start(): Promise<void> {
-    this.#unsubscribe = this.#parts.state.subscribe(({ services }) => {
-      for (const key of services) this.#dirty.add(key)
-      this.#sync.request()
-    })
+    this.#unsubscribe = this.#parts.state.subscribe(({ services }) => this.#onChange(services))
   }
 
   /** The rules stay in the kernel: stopping the daemon must not cut traffic. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#unsubscribe()
+    clearTimeout(this.#retryTimer)
     await this.#sync.stop(scope)
     this.#setHealth('stopped', 'rules stay in the kernel')
   }
@@ -78,21 +98,48 @@ export class ProxyPlane implements Component {
 
   status(): ProxyStatus {
     return {
-      services: [...this.#parts.state.serviceKeys()].length,
+      family: this.#parts.settings.family,
+      services: this.#plans.size,
       objectsHash: this.#appliedHash && formatXorHash(this.#appliedHash),
       lastSync: this.#lastSync,
+      setAside: this.#setAside.list(),
     }
+  }
+
+  #onChange(services: ReadonlySet<ObjectKey>): void {
+    this.#parts.metrics.countQueued()
+    for (const key of services) this.#dirty.add(key)
+    const isPlannable = this.#appliedHash !== undefined && services.size <= maxPlannedAhead
+    const urgent = isPlannable && [...services].some((key) => this.#plans.wouldLoseEndpoint(key))
+    this.#sync.request({ urgent })
   }
 
   async #syncOnce(): Promise<void> {
     const { state, applied } = this.#parts
     if (!state.synced) return
     const revision = state.revision
-    const objects = { value: state.hash.value ^ this.#settingsHash, count: state.hash.count }
-    if (!this.#isApplied(objects)) await this.#writeRules(objects)
-    this.#appliedHash = objects
+    const keys = [...this.#dirty]
+    this.#dirty.clear()
+    try {
+      await this.#applyChanges(keys)
+    } catch (error) {
+      for (const key of keys) this.#dirty.add(key)
+      this.#isPending = true
+      throw error
+    }
+    this.#isPending = false
     applied.publish(this.name, revision)
-    this.#setHealth('ok', `rules of revision ${revision} are in the kernel`)
+    this.#retrySetAsideLater()
+    this.#tellHealth(revision)
+  }
+
+  async #applyChanges(keys: readonly ObjectKey[]): Promise<void> {
+    const planned = await this.#plan(keys)
+    const objects = this.#plans.hash
+    const alone = this.#setAside.due(keys)
+    if (this.#isPending || !this.#isApplied(objects)) await this.#writeRules(planned, objects)
+    this.#appliedHash = objects
+    for (const key of alone) await this.#tryAlone(key, objects)
   }
 
   /** Spec 2.12 rule 2: equal hashes mean that there is nothing to do. */
@@ -101,34 +148,74 @@ export class ProxyPlane implements Component {
     return last !== undefined && last.value === objects.value && last.count === objects.count
   }
 
-  async #writeRules(objects: XorHash): Promise<void> {
-    const { writer, metrics, log } = this.#parts
+  /** A change that comes while others are still being planned marks its Services dirty again. */
+  async #plan(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, ServiceRules | undefined>> {
+    const planned = new Map<ObjectKey, ServiceRules | undefined>()
+    const slice = new TimeSlice()
+    for (const key of keys) {
+      planned.set(key, this.#plans.refresh(key)?.rules)
+      if (slice.spent) await slice.pause()
+    }
+    return planned
+  }
+
+  async #writeRules(planned: ReadonlyMap<ObjectKey, ServiceRules | undefined>, objects: XorHash): Promise<void> {
+    const { metrics, log } = this.#parts
     const startedMs = performance.now()
-    const changes = this.#ruleset.update(this.#planDirty())
-    const isFirst = this.#appliedHash === undefined
-    const report = isFirst ? await writer.sync(this.#ruleset.ruleset(), objects) : await writer.write(changes, objects)
-    metrics.observeSync(isFirst ? 'full' : 'partial', performance.now() - startedMs, report)
+    const kind = this.#syncKind
+    const trusted = new Map([...planned].filter(([key]) => !this.#setAside.has(key)))
+    const { report, refused } = await this.#writes.write(trusted, objects)
+    for (const refusal of refused) this.#refuse(refusal)
+    metrics.observeSync(kind, performance.now() - startedMs, report)
     this.#lastSync = { ...report, atMs: Date.now() }
-    log.debug('rules synced', { ...report, first: isFirst, objects: formatXorHash(objects) })
+    log.debug('rules synced', { ...report, kind, objects: formatXorHash(objects) })
   }
 
-  #planDirty(): ReadonlyMap<ObjectKey, ServiceRules | undefined> {
-    const keys = [...this.#dirty]
-    this.#dirty.clear()
-    return new Map(keys.map((key) => [key, this.#planOne(key)]))
+  get #syncKind(): SyncKind {
+    return this.#appliedHash === undefined ? 'full' : 'partial'
   }
 
-  #planOne(key: ObjectKey): ServiceRules | undefined {
-    const { state, settings } = this.#parts
-    const service = state.service(key)
-    if (!service) return undefined
-    return lowerService(planService(service, state.slicesOf(key), settings), settings)
+  /** A Service that was refused goes by itself, so that it cannot hold up others again. */
+  async #tryAlone(key: ObjectKey, objects: XorHash): Promise<void> {
+    const { refused } = await this.#writes.write(new Map([[key, this.#plans.get(key)?.rules]]), objects)
+    const [refusal] = refused
+    if (refusal !== undefined) return this.#refuse(refusal)
+    this.#setAside.remove(key)
+    this.#parts.metrics.setSetAside(this.#setAside.size)
+    this.#parts.log.info('a Service that was set aside is written now', { service: key })
+  }
+
+  #refuse(refusal: Refusal): void {
+    const { log, metrics, onRefused } = this.#parts
+    const { service, attempts, retryAtMs } = this.#setAside.put(refusal.service, refusal.reason)
+    metrics.setSetAside(this.#setAside.size)
+    log.error('the kernel refuses the rules of a Service: it is set aside and keeps those it had', {
+      ...refusal,
+      attempts,
+      retryInMs: Math.round(retryAtMs - Date.now()),
+    })
+    if (attempts === 1) onRefused?.({ ...refusal, service })
+  }
+
+  #retrySetAsideLater(): void {
+    clearTimeout(this.#retryTimer)
+    const delayMs = this.#setAside.nextInMs()
+    if (delayMs === undefined) return
+    this.#retryTimer = setTimeout(() => this.#sync.request(), delayMs)
+    this.#retryTimer.unref()
   }
 
   #onFailure(error: unknown, retryInMs: number): void {
-    this.#parts.metrics.countFailure()
+    this.#parts.metrics.countFailure(this.#syncKind)
     this.#parts.log.error('could not write the rules, will try again', { error, retryInMs: Math.round(retryInMs) })
     this.#setHealth(this.#appliedHash ? 'degraded' : 'unknown', `the last write failed: ${describeError(error)}`)
+  }
+
+  #tellHealth(revision: number): void {
+    const setAside = this.#setAside.list().map(({ service }) => service)
+    const named = setAside.slice(0, 5).join(', ')
+    if (setAside.length > 0) this.#setHealth('degraded', `${setAside.length} Services are set aside: ${named}`)
+    else this.#setHealth('ok', `rules of revision ${revision} are in the kernel`)
   }
 
   #setHealth(level: HealthLevel, message: string): void {

@@ -1,5 +1,5 @@
 export { cleanupRules } from './cleanup.ts'
-export { RulesError } from './errors.ts'
+export { type FailedLine, RulesError } from './errors.ts'
 export { detectIptables } from './flavour.ts'
 export { type Flavour, Iptables, type Run } from './iptables.ts'
 export { probeIptables } from './probes.ts'

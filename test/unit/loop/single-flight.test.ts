@@ -148,3 +148,28 @@ test('Stop during a backoff does not wait for the retry.', async () => {
   await failed.promise
   await flight.stop(within(5000))
 })
+
+test('An urgent request does not wait for the gap that others wait for, and the gap may follow from the last run.', async () => {
+  let runs = 0
+  const lastRuns: number[] = []
+  const minGapMs = (lastRunMs: number) => {
+    lastRuns.push(lastRunMs)
+    return runs === 0 ? 0 : 3_600_000
+  }
+  const flight = flightOf(
+    async () => {
+      runs += 1
+    },
+    { minGapMs },
+  )
+  flight.request()
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate()
+  flight.request()
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate()
+  assert.equal(runs, 1)
+  flight.request({ urgent: true })
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate()
+  assert.equal(runs, 2)
+  assert.ok(lastRuns.every((ms) => ms >= 0))
+  await flight.stop(within(1000))
+})

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test'
 import type { XorHash } from '../../../../src/model/xor-hash.ts'
-import type { Ruleset, TableChange } from '../../../../src/netfilter/ruleset.ts'
+import { renderRule } from '../../../../src/netfilter/render.ts'
+import type { Chain, Ruleset, TableChange } from '../../../../src/netfilter/ruleset.ts'
 import { createProxyMetrics, ProxyPlane } from '../../../../src/node/proxy/index.ts'
-import type { WriteReport } from '../../../../src/node/rules/index.ts'
+import { RulesError, type WriteReport } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState, type WatchedResource } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
@@ -17,21 +18,57 @@ class FakeWriter {
   readonly syncs: XorHash[] = []
   readonly writes: (readonly TableChange[])[] = []
   refusals = 0
+  /** Refuses every write that carries such a chain or rule; says the line only where it `tells`. */
+  poison: RegExp | undefined
+  tells = true
+  /** What the kernel holds of nat. */
+  readonly nat = new Map<string, Chain>()
+  #unwritten: TableChange[] = []
 
-  async sync(_full: Ruleset, objects: XorHash): Promise<WriteReport> {
+  async sync(full: Ruleset, objects: XorHash): Promise<WriteReport> {
     this.syncs.push(objects)
-    return this.#answer()
+    this.#unwritten = []
+    return this.#take([{ table: 'nat', set: new Map(full.nat), remove: [] }])
   }
 
   async write(changes: readonly TableChange[], _objects: XorHash): Promise<WriteReport> {
     this.writes.push(changes)
-    return this.#answer()
+    return this.#take(changes)
   }
 
-  #answer(): WriteReport {
-    if (this.refusals === 0) return report
-    this.refusals -= 1
-    throw new Error('the lock is held by another program')
+  #take(changes: readonly TableChange[]): WriteReport {
+    this.#unwritten.push(...changes.filter(({ table }) => table === 'nat'))
+    if (this.refusals > 0) {
+      this.refusals -= 1
+      throw new Error('the lock is held by another program')
+    }
+    const next = new Map(this.nat)
+    for (const { set, remove } of this.#unwritten) {
+      for (const [name, chain] of set) next.set(name, chain)
+      for (const name of remove) next.delete(name)
+    }
+    this.#refusePoison(next)
+    for (const name of this.nat.keys()) if (!next.has(name)) this.nat.delete(name)
+    for (const [name, chain] of next) this.nat.set(name, chain)
+    this.#unwritten = []
+    return report
+  }
+
+  #refusePoison(chains: ReadonlyMap<string, Chain>): void {
+    for (const [chain, rules] of chains) {
+      for (const rule of rules) {
+        const text = renderRule(chain, rule)
+        if (!this.poison?.test(text)) continue
+        const line = { number: 3, text, table: 'nat', chain }
+        throw new RulesError('restore-failed', 'writing rules failed', this.tells ? { line } : {})
+      }
+    }
+  }
+
+  /** The addresses that the kernel's rules lead to. */
+  endpoints(): string[] {
+    const targets = [...this.nat.values()].flat().map(({ target }) => (target?.kind === 'dnat' ? target.address : ''))
+    return targets.filter((address) => address !== '').sort()
   }
 }
 
@@ -39,13 +76,15 @@ class Node {
   readonly state = new LiveNodeState(silentLogger)
   readonly writer = new FakeWriter()
   readonly applied = new AppliedRevisions(this.state)
+  readonly metrics = createProxyMetrics(createMetrics())('IPv4')
+  readonly refused: string[] = []
   readonly plane: ProxyPlane
 
   constructor() {
     this.applied.register('proxy')
-    const metrics = createProxyMetrics(createMetrics())
     const settings = { nodeName: 'n1', family: 'IPv4' } as const
-    this.plane = new ProxyPlane({ ...this, settings, metrics, log: silentLogger })
+    const onRefused = ({ service }: { service: string }) => this.refused.push(service)
+    this.plane = new ProxyPlane({ ...this, settings, log: silentLogger, onRefused })
   }
 
   replace(resource: WatchedResource, ...objects: WireFixture[]): void {
@@ -138,7 +177,109 @@ describe('the proxy plane', () => {
     await settle(1)
     const { services, objectsHash, lastSync } = node.plane.status()
     assert.equal(services, 2)
-    assert.match(objectsHash ?? '', /^[0-9a-f]{16}\/3$/)
+    assert.match(objectsHash ?? '', /^[0-9a-f]{16}\/2$/)
     assert.equal(lastSync?.bytes, 100)
   })
+})
+
+/** Stopped also where the test fails: a plane that retries would keep the process alive. */
+function newNode(t: TestContext): Node {
+  const node = new Node()
+  t.after(() => node.plane.stop({ signal: AbortSignal.timeout(1000) }))
+  return node
+}
+
+function threeServices(node: Node): void {
+  const names = ['a', 'b', 'c']
+  node.replace('services', ...names.map((name, index) => wireService(name, '1', { clusterIP: `10.96.0.${index + 1}` })))
+  node.replace(
+    'endpointslices',
+    ...names.map((name, index) =>
+      wireSlice(`${name}-1`, name, '2', { endpoints: [{ addresses: [`10.244.0.${index + 1}`] }] }),
+    ),
+  )
+  node.replace('endpoints')
+}
+
+describe('a Service that the kernel refuses', () => {
+  for (const { title, tells } of [
+    { title: 'is found by the line that the kernel names', tells: true },
+    { title: 'is found by halving where the kernel names no line', tells: false },
+  ]) {
+    test(`${title}, and holds up none of the others`, async (t) => {
+      const node = newNode(t)
+      node.writer.poison = /10\.244\.0\.2/
+      node.writer.tells = tells
+      await node.plane.start()
+      threeServices(node)
+      await until('the others are applied', () => node.appliedRevision() === 1)
+      assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.3'])
+      const [setAside, ...more] = node.plane.status().setAside
+      assert.deepEqual([setAside?.service, more.length], ['default/b', 0])
+      assert.match(setAside?.reason ?? '', /writing rules failed/)
+      assert.match(node.plane.health().message, /default\/b/)
+      assert.deepEqual(node.refused, ['default/b'])
+    })
+  }
+
+  test('keeps the rules it had, and is written as soon as it is mended', async (t) => {
+    const node = newNode(t)
+    await node.plane.start()
+    threeServices(node)
+    await until('all is applied', () => node.appliedRevision() === 1)
+    node.writer.poison = /10\.244\.0\.66/
+    node.upsert('endpointslices', wireSlice('b-1', 'b', '3', { endpoints: [{ addresses: ['10.244.0.66'] }] }))
+    await until('it is set aside', () => node.plane.status().setAside.length === 1)
+    node.upsert('endpointslices', wireSlice('c-1', 'c', '4', { endpoints: [{ addresses: ['10.244.0.7'] }] }))
+    await until('another is written', () => node.appliedRevision() === 3)
+    assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.2', '10.244.0.7'])
+    node.upsert('endpointslices', wireSlice('b-1', 'b', '5', { endpoints: [{ addresses: ['10.244.0.9'] }] }))
+    await until('it is written', () => node.plane.status().setAside.length === 0)
+    assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.7', '10.244.0.9'])
+    assert.equal(node.plane.health().level, 'ok')
+  })
+
+  test('is tried again by itself, with nothing else to write', async (t) => {
+    const node = newNode(t)
+    node.writer.poison = /10\.244\.0\.2/
+    await node.plane.start()
+    threeServices(node)
+    await until('it is set aside', () => node.plane.status().setAside.length === 1)
+    node.writer.poison = undefined
+    await until('it is written', () => node.plane.status().setAside.length === 0, 30_000)
+    assert.equal(node.writer.endpoints().length, 3)
+  })
+
+  test("a failure that is no Service's fault sets none aside", async (t) => {
+    const node = newNode(t)
+    node.writer.poison = /PLAT-POSTROUTING/
+    await node.plane.start()
+    threeServices(node)
+    await until('the write has failed', () => node.plane.health().message.includes('failed'))
+    assert.deepEqual(node.plane.status().setAside, [])
+    node.writer.poison = undefined
+    await until('all is applied', () => node.appliedRevision() === 1, 30_000)
+    assert.equal(node.writer.endpoints().length, 3)
+  })
+})
+
+test('of two families each has a plane of its own, and one that fails does not hold up the other', async (t) => {
+  const node = newNode(t)
+  const failing = new FakeWriter()
+  failing.refusals = Number.POSITIVE_INFINITY
+  node.applied.register('proxy-ipv6')
+  const settings = { nodeName: 'n1', family: 'IPv6' } as const
+  const ipv6 = new ProxyPlane({ ...node, writer: failing, settings, metrics: node.metrics, log: silentLogger })
+  t.after(() => ipv6.stop({ signal: AbortSignal.timeout(1000) }))
+  await node.plane.start()
+  await ipv6.start()
+  node.listEverything()
+  await until('IPv6 has failed', () => ipv6.health().message.includes('lock is held'))
+  await until('IPv4 is applied', () => node.appliedRevision() === 1)
+  node.upsert('endpointslices', wireSlice('web-1', 'web', '11', { endpoints: [{ addresses: ['10.244.0.6'] }] }))
+  await until('IPv4 is applied again', () => node.appliedRevision() === 2)
+  assert.deepEqual(node.applied.report().planes, { proxy: 2, 'proxy-ipv6': 0 })
+  failing.refusals = 0
+  await until('IPv6 has caught up', () => node.applied.report().planes['proxy-ipv6'] === 2, 30_000)
+  assert.equal(ipv6.status().services, 0, 'none of the Services has an address of this family')
 })

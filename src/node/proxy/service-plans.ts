@@ -1,0 +1,75 @@
+import type { ObjectKey } from '../../model/api-object.ts'
+import { addHash, emptyXorHash, hashItem, removeHash, type XorHash } from '../../model/xor-hash.ts'
+import type { Frontend } from '../../netfilter/frontend.ts'
+import { lowerService, type ServiceRules } from '../../netfilter/lower-service.ts'
+import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
+import type { LiveNodeState } from '../state/index.ts'
+import { lostEndpoints } from './endpoint-changes.ts'
+import { type PlanNode, planService } from './plan.ts'
+
+/** Everything beside the objects that shapes this family's rules. */
+export type ProxySettings = PlanNode & ProxyRuleSettings
+
+/** A Service as it is planned for this node and family. */
+export interface ServicePlan {
+  readonly frontends: readonly Frontend[]
+  readonly rules: ServiceRules
+}
+
+interface Planned extends ServicePlan {
+  readonly hash: bigint
+}
+
+/** What this family wants of each Service, planned when asked, with the hash of all of it (spec 2.12 rule 2). */
+export class ServicePlans {
+  readonly #state: Pick<LiveNodeState, 'service' | 'slicesOf'>
+  readonly #settings: ProxySettings
+  readonly #plans = new Map<ObjectKey, Planned>()
+  #hash: XorHash
+
+  constructor(state: Pick<LiveNodeState, 'service' | 'slicesOf'>, settings: ProxySettings) {
+    this.#state = state
+    this.#settings = settings
+    this.#hash = { value: hashItem('settings', JSON.stringify(settings)), count: emptyXorHash.count }
+  }
+
+  /** Over all planned ways in and the settings; of Services that have no way in for this family, nothing. */
+  get hash(): XorHash {
+    return this.#hash
+  }
+
+  get size(): number {
+    return this.#plans.size
+  }
+
+  get(key: ObjectKey): ServicePlan | undefined {
+    return this.#plans.get(key)
+  }
+
+  /** Plans a Service anew. Undefined where it has no way in for this family (any more). */
+  refresh(key: ObjectKey): ServicePlan | undefined {
+    const before = this.#plans.get(key)
+    const frontends = this.#frontendsOf(key)
+    if (before !== undefined) this.#hash = removeHash(this.#hash, before.hash)
+    if (frontends.length === 0) {
+      this.#plans.delete(key)
+      return undefined
+    }
+    const hash = hashItem(key, JSON.stringify(frontends))
+    const plan = before?.hash === hash ? before : { frontends, hash, rules: lowerService(frontends, this.#settings) }
+    this.#plans.set(key, plan)
+    this.#hash = addHash(this.#hash, hash)
+    return plan
+  }
+
+  /** Whether planning it now would take an endpoint away from where it leads now. */
+  wouldLoseEndpoint(key: ObjectKey): boolean {
+    const before = this.#plans.get(key)
+    return before !== undefined && lostEndpoints(before.frontends, this.#frontendsOf(key)).length > 0
+  }
+
+  #frontendsOf(key: ObjectKey): readonly Frontend[] {
+    const service = this.#state.service(key)
+    return service === undefined ? [] : planService(service, this.#state.slicesOf(key), this.#settings)
+  }
+}
