@@ -1,0 +1,80 @@
+import { randomInt } from 'node:crypto'
+import { readUint16 } from '../wire/bytes.ts'
+import type { ForwardSettings } from './settings.ts'
+import { Upstream, type UpstreamEvents } from './upstream.ts'
+import { UpstreamError } from './upstream-error.ts'
+import { UpstreamOrder } from './upstream-order.ts'
+
+const totalTimeoutMs = 5_000
+
+/** A message with what it takes to send it again. */
+export interface Forwarded {
+  readonly make: (withEdns: boolean) => Buffer
+  readonly overTcp: boolean
+}
+
+/** The upstreams of one `forward`: asked one after the other until one answers, for 5 s at most. */
+export class Forwarder {
+  readonly upstreams: readonly Upstream[]
+  readonly #settings: ForwardSettings
+  readonly #order: UpstreamOrder
+  readonly #onBroken: () => void
+
+  constructor(settings: ForwardSettings, events: UpstreamEvents & { readonly onBroken: () => void }) {
+    this.#settings = settings
+    this.#order = new UpstreamOrder(settings.policy)
+    this.#onBroken = events.onBroken
+    this.upstreams = settings.targets.map((target) => new Upstream(target, settings, events))
+  }
+
+  get allDown(): boolean {
+    return this.#usable().every(({ isDown }) => isDown)
+  }
+
+  /** The upstream's message as it came, with an ID of our own. Throws UpstreamError. */
+  async ask(forwarded: Forwarded): Promise<Buffer> {
+    const deadlineMs = performance.now() + totalTimeoutMs
+    let failure: unknown
+    let unwanted: Buffer | undefined
+    for (const upstream of this.#candidates()) {
+      if (performance.now() > deadlineMs) break
+      try {
+        const reply = await upstream.ask(forwarded.make, this.#overTcp(forwarded))
+        if (!this.#settings.failover.includes(readUint16(reply, 2) & 0xf)) return reply
+        unwanted = reply
+      } catch (error) {
+        failure = error
+      }
+    }
+    if (unwanted !== undefined) return unwanted
+    if (failure instanceof UpstreamError) throw failure
+    throw new UpstreamError('timeout', 'no upstream answered in time', { cause: failure })
+  }
+
+  close(): void {
+    for (const upstream of this.upstreams) upstream.close()
+  }
+
+  #overTcp({ overTcp }: Forwarded): boolean {
+    return this.#settings.forceTcp || (overTcp && !this.#settings.preferUdp)
+  }
+
+  #usable(): readonly Upstream[] {
+    return this.upstreams.filter(({ disabledBecause }) => disabledBecause === undefined)
+  }
+
+  /** A second round for those that answered before: a single lost datagram is no reason to give up. */
+  #candidates(): readonly Upstream[] {
+    const usable = this.#usable()
+    const up = this.#order.next(usable)
+    if (up.length > 0) return [...up, ...up]
+    const [first] = this.upstreams
+    if (usable.length === 0) {
+      const because = first?.disabledBecause ?? 'there is none'
+      throw new UpstreamError('loop', `no upstream can be asked: ${because}`)
+    }
+    this.#onBroken()
+    if (this.#settings.failfastAllUnhealthy) throw new UpstreamError('all-down', 'every upstream is down')
+    return usable.slice(randomInt(usable.length)).slice(0, 1)
+  }
+}

@@ -1,0 +1,36 @@
+import type { Ip } from '../../../model/ip.ts'
+
+/** One server that queries are passed on to; over TLS where `tls` stands. */
+export interface UpstreamTarget {
+  readonly address: Ip
+  readonly port: number
+  readonly tls?: UpstreamTls
+}
+
+/** PEM texts; the server's name is checked against its certificate and sent (SNI). */
+export interface UpstreamTls {
+  readonly serverName?: string
+  readonly authority?: string
+  readonly certificate?: string
+  readonly key?: string
+}
+
+export interface ForwardSettings {
+  readonly targets: readonly UpstreamTarget[]
+  readonly policy: 'random' | 'round_robin' | 'sequential'
+  readonly forceTcp: boolean
+  readonly preferUdp: boolean
+  /** How long an idle connection is kept. */
+  readonly expireMs: number
+  /** Of one attempt. */
+  readonly readTimeoutMs: number
+  /** Failures in a row after which an upstream counts as down; 0 is never. */
+  readonly maxFails: number
+  readonly healthCheck: { readonly intervalMs: number; readonly recursion: boolean; readonly domain: string }
+  /** Queries under way at the same time; undefined is any number. */
+  readonly maxConcurrent: number | undefined
+  /** Answers with these rcodes are asked for again at another upstream. */
+  readonly failover: readonly number[]
+  /** With all upstreams down: SERVFAIL at once instead of trying one all the same. */
+  readonly failfastAllUnhealthy: boolean
+}

@@ -1,0 +1,25 @@
+import { randomInt } from 'node:crypto'
+import type { ForwardSettings } from './settings.ts'
+import type { Upstream } from './upstream.ts'
+
+/** The order in which a query tries the upstreams: those that are up, by the policy. */
+export class UpstreamOrder {
+  readonly #policy: ForwardSettings['policy']
+  #turn = -1
+
+  constructor(policy: ForwardSettings['policy']) {
+    this.#policy = policy
+  }
+
+  next(upstreams: readonly Upstream[]): readonly Upstream[] {
+    const up = upstreams.filter((upstream) => !upstream.isDown)
+    if (this.#policy === 'sequential' || up.length < 2) return up
+    if (this.#policy === 'random') return rotate(up, randomInt(up.length))
+    this.#turn += 1
+    return rotate(up, this.#turn % up.length)
+  }
+}
+
+function rotate<T>(items: readonly T[], by: number): readonly T[] {
+  return [...items.slice(by), ...items.slice(0, by)]
+}
