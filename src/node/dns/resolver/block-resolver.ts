@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AnswerCache, type CachedAnswer, isUsableStale } from '../cache/answer-cache.ts'
+import { questionKey } from '../cache/question-key.ts'
+import { Forwarder } from '../forward/forwarder.ts'
+import type { UpstreamEvents } from '../forward/upstream.ts'
+import { UpstreamError } from '../forward/upstream-error.ts'
+import { makeUpstreamQuery } from '../forward/upstream-query.ts'
+import { rcode } from '../wire/codes.ts'
+import { type MessagePlan, planMessage } from '../wire/message.ts'
+import { isUnder } from '../wire/name.ts'
+import type { Query } from '../wire/query.ts'
+import { writeRawReply } from '../wire/raw.ts'
+import { writeError } from '../wire/response.ts'
+import { LoopProbes } from './loop-probes.ts'
+import { QueryLimiter } from './query-limiter.ts'
+import type { ForwardRule, ResolverSettings } from './settings.ts'
+import { SingleFlights } from './single-flights.ts'
+
+/** A question that is not answered from memory. */
+export interface ResolveRequest {
+  readonly query: Query
+  /** Who asks; queries under way are shared out among clients. */
+  readonly client: string
+  readonly overTcp: boolean
+  /** How many bytes the answer may have. */
+  readonly limit: number
+}
+
+export interface Resolution {
+  /** The answer to that query; undefined where there must be none. */
+  readonly message: Buffer | undefined
+  readonly plugin: 'cache' | 'forward' | 'loop' | ''
+  /** How long it has been kept. */
+  readonly ageMs: number
+}
+
+export interface ResolverEvents extends UpstreamEvents {
+  readonly onBroken: () => void
+  readonly onRejected: () => void
+  readonly onFailure: (query: Query, error: unknown) => void
+  readonly onLoop: (upstream: string) => void
+  readonly onLoopEnd: (upstream: string) => void
+}
+
+/** Bytes of all that is kept for one block. */
+const cacheBytes = 24 * 1024 * 1024
+
+/** What stands in for an upstream that does not answer holds this long (RFC 8767 4). */
+const staleTtlSeconds = 30
+
+interface Kept {
+  readonly message: Buffer
+  readonly plan: MessagePlan
+}
+
+interface ActiveForward {
+  readonly rule: ForwardRule
+  readonly forwarder: Forwarder
+  readonly limiter: QueryLimiter
+  readonly loops: LoopProbes | undefined
+}
+
+/** The waiting half of one server block: cache, then forward. */
+export class BlockResolver {
+  readonly cache: AnswerCache | undefined
+  readonly #settings: ResolverSettings
+  readonly #events: ResolverEvents
+  readonly #forwards: readonly ActiveForward[]
+  readonly #flights = new SingleFlights<Kept>()
+
+  /** `before` is what served the block until now; its cache goes on. */
+  constructor(settings: ResolverSettings, events: ResolverEvents, before?: BlockResolver) {
+    this.#settings = settings
+    this.#events = events
+    this.cache = settings.cache && takeCache(settings.cache.settings, before?.cache)
+    this.#forwards = settings.forwards.map((rule) => this.#activate(rule))
+  }
+
+  start(): void {
+    for (const { loops } of this.#forwards) loops?.start()
+  }
+
+  close(): void {
+    for (const { forwarder, loops } of this.#forwards) {
+      loops?.stop()
+      forwarder.close()
+    }
+  }
+
+  resolve(request: ResolveRequest): Resolution | Promise<Resolution> {
+    const { query } = request
+    if (this.#forwards.some(({ loops }) => loops?.isOurs(query)))
+      return { message: undefined, plugin: 'loop', ageMs: 0 }
+    const { cache } = this
+    if (cache === undefined || !this.#settings.cache?.zones.some((zone) => isUnder(query.name, zone)))
+      return this.#ask(request, questionKey(query), undefined)
+    const key = questionKey(query)
+    const nowMs = performance.now()
+    const cached = cache.find(key, nowMs)
+    if (cached && cached.expiresAtMs > nowMs) return this.#hit(request, key, cached, nowMs)
+    cache.counts.misses += 1
+    return this.#resolveMiss(request, key, cached)
+  }
+
+  #activate(rule: ForwardRule): ActiveForward {
+    const forwarder = new Forwarder(rule.settings, this.#events)
+    const { loopZone } = this.#settings
+    const loops =
+      loopZone &&
+      new LoopProbes(loopZone, forwarder.upstreams, {
+        onLoop: ({ name }) => this.#events.onLoop(name),
+        onEnd: ({ name }) => this.#events.onLoopEnd(name),
+      })
+    return { rule, forwarder, limiter: new QueryLimiter(rule.settings.maxConcurrent), loops }
+  }
+
+  #hit(request: ResolveRequest, key: string, cached: CachedAnswer, nowMs: number): Resolution {
+    if (this.cache?.touch(cached, nowMs)) this.#refresh(request, key, true)
+    return fromCache(request, cached, nowMs, this.#settings.cache?.settings.keepTtl === true)
+  }
+
+  #resolveMiss(
+    request: ResolveRequest,
+    key: string,
+    cached: CachedAnswer | undefined,
+  ): Resolution | Promise<Resolution> {
+    const nowMs = performance.now()
+    const stale = cached && isUsableStale(cached, nowMs) ? cached : undefined
+    if (stale === undefined) return this.#ask(request, key, undefined)
+    const wish = this.#settings.cache?.settings.serveStale
+    const isAllowed = wish !== undefined && isUsableStale(stale, nowMs, wish.forMs)
+    if (this.#findForward(request.query)?.forwarder.allDown || (isAllowed && wish.mode === 'immediate')) {
+      this.#refresh(request, key, false)
+      return this.#giveStale(request, stale)
+    }
+    const asked = this.#ask(request, key, stale)
+    if (!isAllowed) return asked
+    const late = sleep(wish.verifyTimeoutMs, undefined, { ref: false }).then(() => this.#giveStale(request, stale))
+    return Promise.race([asked, late])
+  }
+
+  #giveStale(request: ResolveRequest, { message, plan, expiresAtMs }: CachedAnswer): Resolution {
+    if (this.cache) this.cache.counts.servedStale += 1
+    const ttlSeconds = this.#settings.cache?.settings.serveStale?.ttlSeconds ?? staleTtlSeconds
+    return {
+      message: writeFor(request, { message, plan }, { ttlSeconds }),
+      plugin: 'cache',
+      ageMs: performance.now() - expiresAtMs,
+    }
+  }
+
+  #findForward({ name }: Query): ActiveForward | undefined {
+    return this.#forwards.find(
+      ({ rule }) => isUnder(name, rule.from) && !rule.except.some((zone) => isUnder(name, zone)),
+    )
+  }
+
+  /** Asks for everybody who has the same question now; with a place among those of this client. */
+  async #ask(request: ResolveRequest, key: string, stale: CachedAnswer | undefined): Promise<Resolution> {
+    const forward = this.#findForward(request.query)
+    if (forward === undefined) return failed(request, rcode.SERVFAIL, '')
+    const { promise: evicted, resolve: evict } = Promise.withResolvers<'evicted'>()
+    const place = forward.limiter.take(request.client, () => evict('evicted'))
+    if (place === undefined) return this.#reject(request)
+    try {
+      const kept = await Promise.race([this.#fetch(request, key, forward), evicted])
+      if (kept === 'evicted') return this.#reject(request)
+      return { message: writeFor(request, kept, {}), plugin: 'forward', ageMs: 0 }
+    } catch (error) {
+      this.#events.onFailure(request.query, error)
+      return stale ? this.#giveStale(request, stale) : failed(request, rcode.SERVFAIL, 'forward')
+    } finally {
+      forward.limiter.release(place)
+    }
+  }
+
+  #reject(request: ResolveRequest): Resolution {
+    this.#events.onRejected()
+    return failed(request, rcode.REFUSED, 'forward')
+  }
+
+  #refresh({ query, overTcp }: ResolveRequest, key: string, isPrefetch: boolean): void {
+    const forward = this.#findForward(query)
+    if (forward === undefined) return
+    if (isPrefetch && this.cache) this.cache.counts.prefetches += 1
+    this.#fetch({ query, overTcp }, key, forward).catch(() => {})
+  }
+
+  #fetch(
+    { query, overTcp }: Pick<ResolveRequest, 'query' | 'overTcp'>,
+    key: string,
+    { forwarder }: ActiveForward,
+  ): Promise<Kept> {
+    return this.#flights.run(key, async () => {
+      const message = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
+      const plan = readPlan(message)
+      this.cache?.put(key, message, plan, performance.now())
+      return { message, plan }
+    })
+  }
+}
+
+function takeCache(
+  settings: Parameters<AnswerCache['changeSettings']>[0],
+  before: AnswerCache | undefined,
+): AnswerCache {
+  if (before === undefined) return new AnswerCache(settings, cacheBytes)
+  before.changeSettings(settings)
+  return before
+}
+
+function readPlan(message: Buffer): MessagePlan {
+  try {
+    return planMessage(message, message.length)
+  } catch (cause) {
+    throw new UpstreamError('unreachable', 'the upstream sent a message that is none', { cause })
+  }
+}
+
+function fromCache(request: ResolveRequest, cached: CachedAnswer, nowMs: number, keepTtl: boolean): Resolution {
+  const ageMs = nowMs - cached.storedAtMs
+  const ageSeconds = keepTtl ? 0 : Math.floor(ageMs / 1000)
+  return { message: writeFor(request, cached, { ageSeconds }), plugin: 'cache', ageMs }
+}
+
+function writeFor(
+  { query, limit }: ResolveRequest,
+  { message, plan }: Kept,
+  ttls: { readonly ageSeconds?: number; readonly ttlSeconds?: number },
+): Buffer {
+  if (plan.questionName === undefined) return writeFailure(query, plan.rcode)
+  const out = Buffer.allocUnsafe(Math.min(limit, message.length + maxOptBytes))
+  return out.subarray(0, writeRawReply(query, message, plan, out, { limit, ...ttls }))
+}
+
+/** The OPT of an answer: its 11 bytes and what of the client's options is echoed. */
+const maxOptBytes = 11 + 512
+
+function failed(request: ResolveRequest, code: number, plugin: Resolution['plugin']): Resolution {
+  return { message: writeFailure(request.query, code), plugin, ageMs: 0 }
+}
+
+function writeFailure(query: Query, code: number): Buffer {
+  const out = Buffer.allocUnsafe(query.questionEnd + maxOptBytes)
+  return out.subarray(0, writeError(query, out, code))
+}

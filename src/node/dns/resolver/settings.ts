@@ -1,0 +1,19 @@
+import type { CacheSettings } from '../cache/settings.ts'
+import type { ForwardSettings } from '../forward/settings.ts'
+
+/** One `forward` of a server block. Names are in wire form. */
+export interface ForwardRule {
+  readonly from: Uint8Array
+  readonly except: readonly Uint8Array[]
+  readonly settings: ForwardSettings
+}
+
+/** How one server block answers what it does not know itself; plain data, so that it may cross to another thread. */
+export interface ResolverSettings {
+  /** The same over reloads for the same block: what has been kept stays. */
+  readonly id: string
+  readonly cache: { readonly zones: readonly Uint8Array[]; readonly settings: CacheSettings } | undefined
+  readonly forwards: readonly ForwardRule[]
+  /** The zone of its `loop`: upstreams are asked for a name there that comes back if they lead here. */
+  readonly loopZone: Uint8Array | undefined
+}

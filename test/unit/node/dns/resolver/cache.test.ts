@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, mock, test } from 'node:test'
+import { rcode } from '../../../../../src/node/dns/wire/codes.ts'
+import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
+import { cacheDefaults, type ResolverShape, TestResolver } from '../../../../helpers/block-resolvers.ts'
+import { FakeUpstream, type Script } from '../../../../helpers/fake-upstream.ts'
+import { until } from '../../../../helpers/until.ts'
+import { type AnswerShape, answerBytes } from '../../../../helpers/upstream-messages.ts'
+
+let server: FakeUpstream
+let elapsedMs = 0
+const open: TestResolver[] = []
+const realNow = performance.now.bind(performance)
+const patientMs = 30_000
+
+before(async () => {
+  server = await new FakeUpstream(() => []).start()
+  mock.method(performance, 'now', () => realNow() + elapsedMs)
+})
+after(async () => {
+  mock.restoreAll()
+  for (const one of open) one.resolver.close()
+  await server.stop()
+})
+
+function resolver(shape: Partial<ResolverShape> = {}): TestResolver {
+  const made = new TestResolver({ targets: [server.target], ...shape })
+  open.push(made)
+  return made
+}
+
+function upstreamSays(shape: AnswerShape): void {
+  server.script = ({ bytes }) => [answerBytes(bytes, shape)]
+}
+
+/** As time goes for everything that asks for it. */
+function pass(seconds: number): void {
+  elapsedMs += seconds * 1000
+}
+
+async function countAsked(body: () => Promise<unknown>): Promise<number> {
+  const before = server.asked.length
+  await body()
+  return server.asked.length - before
+}
+
+describe('the cache', () => {
+  test('an answer is given again until its TTL is over, every record older by the same', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+    const asking = resolver()
+    assert.equal(await countAsked(() => asking.ask('a.example.')), 1)
+    pass(20)
+    const again = await asking.resolve('A.example.')
+    assert.equal(again.plugin, 'cache')
+    assert.deepEqual((await asking.ask('a.example.', { id: 9 })).records, ['A 192.0.2.1 40'])
+    pass(41)
+    assert.equal(await countAsked(() => asking.ask('a.example.')), 1)
+  })
+
+  test('a denial holds for the lesser of SOA TTL and minimum, one without SOA not at all', async () => {
+    upstreamSays({ rcode: rcode.NXDOMAIN, soa: { ttl: 300, minimum: 10 } })
+    const asking = resolver()
+    await asking.ask('no.example.')
+    pass(5)
+    assert.equal(await countAsked(async () => assert.equal((await asking.ask('no.example.')).rcode, 3)), 0)
+    pass(6)
+    assert.equal(await countAsked(() => asking.ask('no.example.')), 1)
+    upstreamSays({ rcode: rcode.NXDOMAIN })
+    await asking.ask('bare.example.')
+    assert.equal(await countAsked(() => asking.ask('bare.example.')), 1)
+  })
+
+  test('TTL 0 and truncated answers are not kept, SERVFAIL for five seconds', async () => {
+    const asking = resolver()
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 0 })
+    assert.equal(
+      await countAsked(async () => [await asking.ask('zero.example.'), await asking.ask('zero.example.')]),
+      2,
+    )
+    upstreamSays({ rcode: rcode.SERVFAIL })
+    assert.equal(
+      await countAsked(async () => [await asking.ask('fail.example.'), await asking.ask('fail.example.')]),
+      1,
+    )
+    pass(6)
+    assert.equal(await countAsked(() => asking.ask('fail.example.')), 1)
+  })
+
+  test('questions with DO or CD, of other types, have answers of their own', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'] })
+    const asking = resolver()
+    const count = await countAsked(async () => {
+      for (const flags of [0x0100, 0x0110]) await asking.ask('flags.example.', { flags })
+      await asking.ask('flags.example.', { type: 'AAAA' })
+    })
+    assert.equal(count, 3)
+  })
+
+  test('limits of the Corefile: longest and shortest TTL, zones that are not kept', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 600 })
+    const limited = resolver({ cache: { success: { ...cacheDefaults.success, maxTtlSeconds: 30 } } })
+    await limited.ask('a.example.')
+    pass(31)
+    assert.equal(await countAsked(() => limited.ask('a.example.')), 1)
+    const off = { ...cacheDefaults.success, disabledZones: [encodeName('example.')] }
+    const disabled = resolver({ cache: { success: off } })
+    assert.equal(await countAsked(async () => [await disabled.ask('a.example.'), await disabled.ask('a.example.')]), 2)
+  })
+
+  test('a popular name is asked for again before it expires, and nobody waits for that', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 100 })
+    const asking = resolver({ cache: { prefetch: { amount: 3, withinMs: 60_000, percentage: 10 } } })
+    await asking.ask('hot.example.')
+    const asked = server.asked.length
+    for (const seconds of [40, 40, 15]) {
+      pass(seconds)
+      assert.equal((await asking.resolve('hot.example.')).plugin, 'cache')
+    }
+    await until('it was prefetched', () => server.asked.length === asked + 1, patientMs)
+    await until('the new one is kept', () => (asking.resolver.cache?.counts.prefetches ?? 0) === 1, patientMs)
+    pass(20)
+    assert.equal((await asking.resolve('hot.example.')).plugin, 'cache')
+  })
+
+  test('with every upstream down what is too old stands in, with a TTL of 30', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+    const asking = resolver({ forward: { readTimeoutMs: 50, maxFails: 1 } })
+    await asking.ask('old.example.')
+    pass(100)
+    server.script = () => []
+    assert.deepEqual((await asking.ask('old.example.')).records, ['A 192.0.2.1 30'])
+    await until('it is down', () => asking.events.some((event) => event.endsWith('is down')), patientMs)
+    assert.deepEqual((await asking.ask('old.example.')).records, ['A 192.0.2.1 30'])
+    pass(3_600)
+    assert.equal((await asking.ask('old.example.')).rcode, rcode.SERVFAIL)
+  })
+
+  test('serve_stale immediate gives what is too old at once and asks meanwhile', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+    const serveStale = { forMs: 3_600_000, mode: 'immediate', verifyTimeoutMs: 0, ttlSeconds: 0 } as const
+    const asking = resolver({ cache: { serveStale } })
+    await asking.ask('stale.example.')
+    pass(100)
+    upstreamSays({ addresses: ['192.0.2.2'], ttl: 60 })
+    assert.deepEqual((await asking.ask('stale.example.')).records, ['A 192.0.2.1 0'])
+    const isNew = async () => (await asking.ask('stale.example.')).records[0]?.startsWith('A 192.0.2.2')
+    for (let tries = 0; tries < 1000 && !(await isNew()); tries += 1) await new Promise(setImmediate)
+    assert.equal(await isNew(), true)
+  })
+
+  test('the bytes are bounded: the least used goes first', async () => {
+    const script: Script = ({ bytes }) => [
+      answerBytes(bytes, { addresses: Array.from({ length: 70 }, (_, index) => `192.0.2.${index + 1}`), ttl: 600 }),
+    ]
+    server.script = script
+    const asking = resolver({ cache: { success: { ...cacheDefaults.success, capacity: 50 } } })
+    for (let index = 0; index < 60; index += 1) await asking.ask(`n${index}.example.`)
+    assert.equal(asking.resolver.cache?.entries('success'), 50)
+    assert.equal(asking.resolver.cache?.counts.evictions.success, 10)
+    assert.ok((asking.resolver.cache?.bytes ?? 0) > 50 * 70 * 16)
+  })
+
+  test('a reload keeps what is cached', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 600 })
+    const asking = resolver()
+    await asking.ask('kept.example.')
+    asking.change({ targets: [server.target], forward: { policy: 'random' } })
+    assert.equal(await countAsked(() => asking.ask('kept.example.')), 0)
+  })
+})
