@@ -36,7 +36,7 @@ export async function listObjects({ store }: VerbContext, target: Target, option
     revision: page.revision,
     continueToken: page.lastKey && formatContinueToken({ revision: page.revision, lastKey: page.lastKey }),
     remainingItemCount: page.remaining,
-    items: wireTexts(resource, page.entries),
+    items: { [Symbol.iterator]: () => wireTexts(resource, page.entries) },
   }
 }
 

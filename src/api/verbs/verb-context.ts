@@ -67,7 +67,7 @@ export type Answer =
       readonly continueToken: string | undefined
       /** Items after this page, where that is known. */
       readonly remainingItemCount: number | undefined
-      /** Each item as JSON text, made as it is asked for: a list of any length costs no turn of the main loop as a whole. Read once. */
+      /** Each item as JSON text, made as it is asked for: a list of any length costs no turn of the main loop as a whole. */
       readonly items: Iterable<string>
     }
   /** A document that is neither: Status, discovery. */
