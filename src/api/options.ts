@@ -8,6 +8,7 @@ import {
   ipAddress,
   portNumber,
   portRange,
+  seconds,
 } from '../config/index.ts'
 
 const commands = ['run', 'server'] as const
@@ -76,6 +77,14 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'Who the tokens of service accounts say they are from, and whom they are for when nothing is asked',
+  },
+  shutdownDelay: {
+    schema: seconds,
+    flag: '--shutdown-delay <seconds>',
+    default: 0,
+    reload: 'restart',
+    commands,
+    description: 'How long the server answers on after it was asked to stop, while /readyz fails already',
   },
   authorizationMode: {
     schema: z.enum(['RBAC', 'AlwaysAllow'], { error: 'expected RBAC or AlwaysAllow' }),

@@ -20,9 +20,11 @@ export type RunEnd = 'stopped' | 'forced'
 export async function runServer(context: AppContext): Promise<RunEnd> {
   reloadOnHangup(context, async () => {})
   const notifier = createNotifier(logOf(context), context.env)
-  return runComponents(context, await composeServer(context), {
+  const { components, drain } = await composeServer(context)
+  return runComponents(context, components, {
     notifier,
     onStarted: () => notifier.ready('serving the API'),
+    drain,
   })
 }
 
@@ -57,22 +59,24 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
     log,
   })
   reloadOnHangup(context, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
-  const { components } = context.options.values.app
-  const withAgent = partsOf.agent.some((part) => components.includes(part))
-  const parts = [...(await composeServer(context)), ...(withAgent ? [agent] : [])]
+  const server = await composeServer(context)
+  const withAgent = partsOf.agent.some((part) => context.options.values.app.components.includes(part))
+  const parts = [...server.components, ...(withAgent ? [agent] : [])]
   const onStarted = async () => {
     if (!withAgent) await notifier.ready('serving the API')
   }
-  return runComponents(context, parts, { notifier, onStarted })
+  return runComponents(context, parts, { notifier, onStarted, drain: server.drain })
 }
 
 const managers = ['controllers', 'scheduler'] as const
 
 /** Those parts of the server that `--components` names. */
-async function composeServer(context: AppContext): Promise<readonly Component[]> {
-  const { components } = context.options.values.app
-  const server = components.includes('api') ? [new ServerSide(context)] : []
-  return [...server, ...(await composeManagers(context))]
+async function composeServer(
+  context: AppContext,
+): Promise<{ readonly components: readonly Component[]; readonly drain: () => Promise<void> }> {
+  const server = context.options.values.app.components.includes('api') ? new ServerSide(context) : undefined
+  const components = [...(server ? [server] : []), ...(await composeManagers(context))]
+  return { components, drain: async () => server?.drain() }
 }
 
 /** Their code, and the client's that they use, is loaded only where they run: an API server alone is smaller by it. */
@@ -96,6 +100,8 @@ interface RunHooks {
   readonly notifier: Notifier
   /** Runs beside everything else once all components have started. */
   readonly onStarted: () => Promise<void>
+  /** Runs when a stop was asked for, before the first component is stopped. */
+  readonly drain?: () => Promise<void>
 }
 
 const deadlines = { startDeadlineMs: 60_000, stopDeadlineMs: 15_000 }
@@ -109,6 +115,7 @@ async function runComponents(context: AppContext, components: readonly Component
     void hooks.onStarted().catch((error) => log.error('readiness could not be told', { error }))
     log.info('stopping', { because: await signals.requested })
     await hooks.notifier.stopping()
+    await hooks.drain?.()
     await lifecycle.stop()
     return 'stopped'
   })()

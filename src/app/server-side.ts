@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiServer, readTokenFile } from '../api/index.ts'
 import { type CommitReport, HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
@@ -58,6 +59,12 @@ export class ServerSide implements Component {
     await this.#api.start()
     await writeKubeconfigs(identity, this.#api.port)
     this.#compaction = this.#keepHistoryShort(store)
+  }
+
+  /** From now on not ready; everything is served on for the time that was chosen, so that those who balance load look elsewhere first. */
+  async drain(): Promise<void> {
+    this.#isStopping = true
+    await sleep(this.#context.options.values.api.shutdownDelay * 1000)
   }
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {

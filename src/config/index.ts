@@ -16,5 +16,6 @@ export {
   plainText,
   portNumber,
   portRange,
+  seconds,
   wordList,
 } from './schemas.ts'

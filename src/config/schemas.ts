@@ -28,6 +28,16 @@ export const portNumber = z.codec(textOrNumber('a port from 1 to 65535'), z.numb
   encode: (port) => port,
 })
 
+/** Whole seconds, at most an hour. */
+export const seconds = z.codec(textOrNumber('whole seconds from 0 to 3600'), z.number(), {
+  decode: (input, context) => parseSeconds(String(input)) ?? refuse(context, 'whole seconds from 0 to 3600'),
+  encode: (value) => value,
+})
+
+function parseSeconds(text: string): number | undefined {
+  return /^\d{1,4}$/.test(text) && Number(text) <= 3600 ? Number(text) : undefined
+}
+
 export const portRange = textCodec('a range of ports such as 30000-32767', parsePortRange, printPortRange)
 
 export const flagValue = z.codec(
