@@ -1,25 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
-import { type ApiDocument, formatTime, type Metadata, withMetadata } from '../document.ts'
-import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
+import type { JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, formatTime, withMetadata } from '../document.ts'
+import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
+import { checkMetadata } from '../schema/metadata-rules.ts'
 import { checkDnsSubdomain } from './names.ts'
 import type { Resource } from './resource.ts'
 
-const maxAnnotationBytes = 256 * 1024
-
-const qualifiedNameRule =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-const labelValueRule =
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-
 /** The rules every kind shares: name, labels, annotations, finalizers. */
 export function validateMetadata(resource: Resource, { metadata }: ApiDocument): readonly FieldError[] {
-  return [
-    ...validateName(resource, metadata.name),
-    ...validateLabels(metadata.labels),
-    ...validateAnnotations(metadata.annotations),
-    ...validateFinalizers(metadata.finalizers),
-  ]
+  return [...validateName(resource, metadata.name), ...checkMetadata(metadata as JsonObject, 'metadata')]
 }
 
 /** What an update may not touch. */
@@ -61,30 +50,6 @@ function validateName(resource: Resource, name: string | undefined): readonly Fi
   }
   const problem = (resource.strategy.validateName ?? checkDnsSubdomain)(name)
   return problem === undefined ? [] : [invalidField('metadata.name', name, problem)]
-}
-
-function validateLabels(labels: Metadata['labels']): readonly FieldError[] {
-  return Object.entries(labels ?? {}).flatMap(([key, value]) => [
-    ...(isQualifiedName(key) ? [] : [invalidField('metadata.labels', key, qualifiedNameRule)]),
-    ...(isLabelValue(value) ? [] : [invalidField('metadata.labels', value, labelValueRule)]),
-  ])
-}
-
-function validateAnnotations(annotations: Metadata['annotations']): readonly FieldError[] {
-  const entries = Object.entries(annotations ?? {})
-  const bytes = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
-  return [
-    ...entries
-      .filter(([key]) => !isQualifiedName(key.toLowerCase()))
-      .map(([key]) => invalidField('metadata.annotations', key, qualifiedNameRule)),
-    ...(bytes > maxAnnotationBytes ? [tooLongField('metadata.annotations', maxAnnotationBytes)] : []),
-  ]
-}
-
-function validateFinalizers(finalizers: readonly string[] = []): readonly FieldError[] {
-  return finalizers
-    .filter((finalizer) => !isQualifiedName(finalizer))
-    .map((finalizer) => invalidField('metadata.finalizers', finalizer, qualifiedNameRule))
 }
 
 /** Being deleted from now on, and gone after the grace unless finalizers keep it longer. */

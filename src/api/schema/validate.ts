@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
+import { checkPathSegment } from '../resources/names.ts'
 import { childSchema } from './child-schema.ts'
 import {
   type FieldError,
@@ -15,6 +16,7 @@ import {
 import { hasTextFormat, isInNumberRange } from './formats.ts'
 import { duplicateItems } from './list-types.ts'
 import { joinPath } from './map-json.ts'
+import { checkMetadata } from './metadata-rules.ts'
 import { Patterns } from './pattern.ts'
 import type { Schema } from './schema.ts'
 
@@ -189,8 +191,13 @@ function checkEmbedded(value: JsonObject, path: string): readonly FieldError[] {
   const missing = ['apiVersion', 'kind'].filter((key) => typeof value[key] !== 'string' || value[key] === '')
   const errors = missing.map((key) => requiredField(joinPath(path, key), 'must not be empty'))
   const { metadata } = value
-  if (metadata === undefined || isJsonObject(metadata)) return errors
-  return [...errors, invalidField(joinPath(path, 'metadata'), metadata, 'must be an object')]
+  if (metadata === undefined) return errors
+  const metadataPath = joinPath(path, 'metadata')
+  if (!isJsonObject(metadata)) return [...errors, invalidField(metadataPath, metadata, 'must be an object')]
+  const { name } = metadata
+  const problem = typeof name === 'string' ? checkPathSegment(name) : undefined
+  const nameErrors = problem === undefined ? [] : [invalidField(`${metadataPath}.name`, name, problem)]
+  return [...errors, ...nameErrors, ...checkMetadata(metadata, metadataPath)]
 }
 
 function formatError(path: string, format: string, value: Json): FieldError {

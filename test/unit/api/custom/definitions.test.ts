@@ -118,7 +118,7 @@ test('watch events show numbers as they were written', async () => {
   }
 })
 
-test('the metadata of embedded resources is pruned, its types are checked, nothing else of them changes', async () => {
+test('the metadata of embedded resources is pruned, its types and texts are checked, nothing else of them changes', async () => {
   await using server = await startTestServer()
   const template = {
     type: 'object',
@@ -139,6 +139,16 @@ test('the metadata of embedded resources is pruned, its types are checked, nothi
   const wrong = await server.call('POST', widgets, { body: spec('w', { list: [embedded({ labels: { b: 1 } })] }) })
   assert.equal(wrong.code, 400)
   assert.match(wrong.body.message, /spec\.list\[0\]\.metadata\.labels\.b: expected string, found integer/)
+  const refused = { name: 'a/b', labels: { '-b': 'c' }, finalizers: ['x y'] }
+  const { code: refusal, body: why } = await server.call('POST', widgets, {
+    body: spec('r', { template: embedded(refused) }),
+  })
+  assert.equal(refusal, 422)
+  const inMetadata = ['name', 'labels', 'finalizers'].map((field) => `spec.template.metadata.${field}`)
+  assert.deepEqual(
+    why.details.causes.map(({ field }: { field: string }) => field),
+    inMetadata,
+  )
 })
 
 function withSpecSchema(plural: string, kind: string, schema: object) {
