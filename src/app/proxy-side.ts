@@ -56,7 +56,7 @@ async function composeFamily(
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(runProgram, family, 'auto')
   const iptables = new Iptables(choice, runProgram)
-  const writer = new RulesWriter({ iptables, hooks: proxyHooks(family), log: log.child('rules') })
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: log.child('rules') })
   const settings = proxySettings(context, family)
   return { writer, plane: new ProxyPlane({ state, writer, applied, settings, metrics: metricsOf(family), log }) }
 }

@@ -1,10 +1,7 @@
-import { chains } from './names.ts'
+import { isDispatchChain } from './dispatch.ts'
 import { renderRuleSpec } from './render.ts'
 import type { Chain, Ruleset, TableChange } from './ruleset.ts'
 import { stateChain } from './state-chain.ts'
-
-/** The filter chains whose REJECT rules stand in for missing nat rules. Each rule decides on its own, so a union of two versions is safe. */
-const verdictChains: readonly string[] = [chains.services, chains.nodePorts]
 
 /**
  * Splits one set of changes into commits of a single restore so that no packet leaves with a Service's address untranslated:
@@ -26,13 +23,16 @@ export function orderCommits(applied: Ruleset, changes: readonly TableChange[]):
     : [gained, nat, lost].filter((change) => change.set.size > 0 || change.remove.length > 0)
 }
 
-/** Every chain that only needs writing once, and the verdict chains with the rules of both versions where that adds any. */
+/**
+ * Every chain that only needs writing once, and the chains whose verdicts stand in for missing nat rules with the rules of
+ * both versions where that adds any: each of those rules decides by itself.
+ */
 function gainFirst(applied: Ruleset, filter: TableChange): TableChange {
   const set = new Map<string, Chain>()
   for (const [name, next] of filter.set) {
     const held = applied.filter.get(name)
     if (name === stateChain) continue
-    if (held === undefined || !verdictChains.includes(name) || includesAll(next, held)) set.set(name, next)
+    if (held === undefined || !isDispatchChain(name) || includesAll(next, held)) set.set(name, next)
     else if (!includesAll(held, next)) set.set(name, unite(next, held))
   }
   return { table: 'filter', set, remove: [] }

@@ -1,34 +1,26 @@
-import { type IpFamily, loopbackCidr } from '../model/ip.ts'
 import { chains } from './names.ts'
 import type { Hook, Match, Rule, TableName } from './ruleset.ts'
 
 /**
  * Where the kernel enters our chains, in the order in which they must stand at the top of each built-in chain. Established
- * connections leave first; the verdicts on Services without endpoints only see the first packet of a connection.
+ * connections leave first; the verdicts on Services only see the first packet of a connection.
  */
-export function proxyHooks(family: IpFamily = 'IPv4'): readonly Hook[] {
-  const nodePort: readonly Match[] = [...nodeAddress(family), isNew]
+export function proxyHooks(): readonly Hook[] {
   return [
     hook('nat', 'PREROUTING', chains.services, [], 'platnet services'),
     hook('nat', 'OUTPUT', chains.services, [], 'platnet services'),
     hook('nat', 'POSTROUTING', chains.postrouting, [], 'platnet masquerade'),
-    hook('filter', 'INPUT', chains.nodePorts, nodePort, 'platnet node ports without endpoints'),
+    hook('filter', 'INPUT', chains.input, [isNew], 'platnet verdicts on services'),
     hook('filter', 'FORWARD', chains.forward, [], 'platnet forwarding'),
-    hook('filter', 'FORWARD', chains.services, [isNew], 'platnet services without endpoints'),
+    hook('filter', 'FORWARD', chains.services, [isNew], 'platnet verdicts on services'),
+    hook('filter', 'FORWARD', chains.invalid, [isInvalid], 'platnet packets without a connection'),
     hook('filter', 'OUTPUT', chains.forward, [], 'platnet forwarding'),
-    hook('filter', 'OUTPUT', chains.services, [isNew], 'platnet services without endpoints'),
-  ]
-}
-
-/** Any address of this node that other machines can reach: what a node port is opened on. */
-export function nodeAddress(family: IpFamily): readonly Match[] {
-  return [
-    { kind: 'destination', cidr: loopbackCidr(family), negated: true },
-    { kind: 'address-type', side: 'destination', type: 'LOCAL' },
+    hook('filter', 'OUTPUT', chains.services, [isNew], 'platnet verdicts on services'),
   ]
 }
 
 const isNew: Match = { kind: 'connection-state', states: ['NEW'] }
+const isInvalid: Match = { kind: 'connection-state', states: ['INVALID'] }
 
 function hook(
   table: TableName,

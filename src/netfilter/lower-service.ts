@@ -1,8 +1,11 @@
-import { hostCidr } from '../model/ip.ts'
-import type { Frontend, FrontendEndpoint } from './frontend.ts'
-import { chains, endpointChain, serviceChain } from './names.ts'
-import { renderAddressPort } from './render.ts'
+import type { Ip } from '../model/ip.ts'
+import type { Frontend } from './frontend.ts'
+import { affinitySets, endpointChains } from './lower-endpoints.ts'
+import { externalChainOf, externalChains, firewallChainOf, hasFirewall } from './lower-external.ts'
+import { chains, serviceChain } from './names.ts'
+import { jump, rule, toAddress, toPort } from './rule-parts.ts'
 import type { Chain, Match, Rule, Target } from './ruleset.ts'
+import type { AddressSets } from './sets.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 
 /** A Service's part in each chain that all Services share. */
@@ -10,135 +13,121 @@ export interface DispatchRules {
   readonly natServices: Chain
   readonly natNodePorts: Chain
   readonly filterServices: Chain
+  readonly filterExternal: Chain
   readonly filterNodePorts: Chain
 }
 
 export interface ServiceRules {
-  /** PLAT-SVC- and PLAT-SEP- chains, all in nat and of this Service alone. */
+  /** PLAT-SVC-, -SVL-, -EXT-, -FW- and -SEP- chains, all in nat and of this Service alone. */
   readonly chains: ReadonlyMap<string, Chain>
+  /** Must stand before the chains and go after them. */
+  readonly sets: AddressSets
   readonly dispatch: DispatchRules
 }
 
 /** All rules of one Service (spec 2.12). */
 export function lowerService(frontends: readonly Frontend[], settings: ProxyRuleSettings): ServiceRules {
-  const live = frontends.filter((frontend) => frontend.clusterEndpoints.length > 0)
-  const dead = frontends.filter((frontend) => frontend.clusterEndpoints.length === 0)
   return {
-    chains: new Map(live.flatMap((frontend) => ownChains(frontend, settings))),
+    chains: new Map(
+      frontends.flatMap((frontend) => [...endpointChains(frontend, settings), ...externalChains(frontend, settings)]),
+    ),
+    sets: new Map(frontends.flatMap((frontend) => affinitySets(frontend, settings))),
     dispatch: {
-      natServices: live.map(toServiceChain),
-      natNodePorts: live.flatMap(nodePortToServiceChain),
-      filterServices: dead.map(refuseClusterIp),
-      filterNodePorts: dead.flatMap(refuseNodePort),
+      natServices: frontends.flatMap(waysByAddress),
+      natNodePorts: frontends.flatMap(wayByNodePort),
+      filterServices: frontends.flatMap((frontend) => verdictOnClusterIp(frontend, settings)),
+      filterExternal: frontends.flatMap((frontend) => verdictsOnExternal(frontend, settings)),
+      filterNodePorts: [
+        ...acceptHealthChecks(frontends),
+        ...frontends.flatMap((frontend) => verdictByNodePort(frontend, settings)),
+      ],
     },
   }
 }
 
-function toServiceChain(frontend: Frontend): Rule {
-  return rule(matchClusterIp(frontend), jump(serviceChainOf(frontend)), `${frontend.servicePort} cluster IP`)
-}
-
-/** Always masqueraded: the endpoint may be on another node, and its answer has to come back through this one. */
-function nodePortToServiceChain(frontend: Frontend): readonly Rule[] {
-  return matchNodePort(frontend).flatMap((match) => [
-    rule([match], jump(chains.markMasq), `${frontend.servicePort} node port`),
-    rule([match], jump(serviceChainOf(frontend)), `${frontend.servicePort} node port`),
-  ])
-}
-
-function refuseClusterIp(frontend: Frontend): Rule {
-  return rule(matchClusterIp(frontend), { kind: 'reject' }, `${frontend.servicePort} has no endpoints`)
-}
-
-function refuseNodePort(frontend: Frontend): readonly Rule[] {
-  return matchNodePort(frontend).map((match) =>
-    rule([match], { kind: 'reject' }, `${frontend.servicePort} has no endpoints`),
-  )
-}
-
-function ownChains(frontend: Frontend, settings: ProxyRuleSettings): readonly [string, Chain][] {
-  const endpoints = frontend.clusterEndpoints
-  const balance: Chain = [
-    ...masqueradeOffCluster(frontend, settings),
-    ...endpoints.flatMap((endpoint) => stickToEndpoint(frontend, endpoint)),
-    ...endpoints.map((endpoint, index) => pickEndpoint(frontend, endpoint, 1 / (endpoints.length - index))),
-  ]
+function waysByAddress(frontend: Frontend): readonly Rule[] {
+  const { servicePort, hasEndpoints, clusterIp, externalIps, loadBalancerVips, sourceRanges } = frontend
+  const lead = (address: Ip, chain: string, way: string) =>
+    rule(toAddress(frontend, address), jump(chain), `${servicePort} ${way}`)
+  const internal = serviceChain(servicePort, frontend.protocol, frontend.internalPolicy === 'Local' ? 'SVL' : 'SVC')
+  const entrance = hasFirewall(frontend) ? firewallChainOf(frontend) : externalChainOf(frontend)
+  const isOpen = hasEndpoints && (hasFirewall(frontend) || sourceRanges === undefined)
   return [
-    [serviceChainOf(frontend), balance],
-    ...endpoints.map((endpoint): [string, Chain] => [
-      endpointChainOf(frontend, endpoint),
-      translateToEndpoint(frontend, endpoint),
-    ]),
+    ...(isInternalServed(frontend) ? [lead(clusterIp, internal, 'cluster IP')] : []),
+    ...(hasEndpoints ? externalIps.map((ip) => lead(ip, externalChainOf(frontend), 'external IP')) : []),
+    ...(isOpen ? loadBalancerVips.map((vip) => lead(vip, entrance, 'load balancer')) : []),
   ]
 }
 
-function masqueradeOffCluster(frontend: Frontend, settings: ProxyRuleSettings): Chain {
-  if (settings.localTraffic?.kind !== 'source') return []
-  const offCluster: Match = { kind: 'source', cidr: settings.localTraffic.cidr, negated: true }
-  const comment = `${frontend.servicePort} from outside the cluster`
-  return [rule([offCluster, ...matchClusterIp(frontend)], jump(chains.markMasq), comment)]
-}
-
-/** Whoever used this endpoint within the timeout gets it again. */
-function stickToEndpoint(frontend: Frontend, endpoint: FrontendEndpoint): Chain {
-  if (frontend.affinity === undefined) return []
-  const list = endpointChainOf(frontend, endpoint)
-  const seen: Match = { kind: 'recent-check', list, seconds: frontend.affinity.timeoutSeconds }
-  return [rule([seen], jump(list), toEndpoint(frontend, endpoint))]
-}
-
-/** The probability stands on the last rule too, where it is 1 (spec 2.12 rule 1). */
-function pickEndpoint(frontend: Frontend, endpoint: FrontendEndpoint, probability: number): Rule {
-  const picked: Match = { kind: 'statistic', probability }
-  return rule([picked], jump(endpointChainOf(frontend, endpoint)), toEndpoint(frontend, endpoint))
-}
-
-/** An endpoint that reaches itself through the Service must not see its own address as the source (hairpin). */
-function translateToEndpoint(frontend: Frontend, endpoint: FrontendEndpoint): Chain {
-  const fromItself: Match = { kind: 'source', cidr: hostCidr(endpoint.address) }
-  const protocol: Match = { kind: 'protocol', protocol: protocolOf(frontend) }
-  const remember: readonly Match[] =
-    frontend.affinity === undefined ? [] : [{ kind: 'recent-set', list: endpointChainOf(frontend, endpoint) }]
-  const dnat: Target = { kind: 'dnat', address: endpoint.address, port: endpoint.port }
+/** Under the policy Cluster always masqueraded: the endpoint may be on another node, and its answer has to come back through this one. */
+function wayByNodePort(frontend: Frontend): readonly Rule[] {
+  const { servicePort, nodePort, protocol } = frontend
+  if (nodePort === undefined || !frontend.hasEndpoints) return []
+  const match = [toPort(frontend, nodePort)]
+  const comment = `${servicePort} node port`
+  if (frontend.externalPolicy === 'Local') return [rule(match, jump(externalChainOf(frontend)), comment)]
   return [
-    rule([fromItself], jump(chains.markMasq), frontend.servicePort),
-    rule([protocol, ...remember], dnat, frontend.servicePort),
+    rule(match, jump(chains.markMasq), comment),
+    rule(match, jump(serviceChain(servicePort, protocol, 'SVC')), comment),
   ]
 }
 
-function matchClusterIp(frontend: Frontend): readonly Match[] {
+function verdictOnClusterIp(frontend: Frontend, settings: ProxyRuleSettings): readonly Rule[] {
+  const found = refusal(frontend, isInternalServed(frontend), settings)
+  return found ? [refuse(frontend, toAddress(frontend, frontend.clusterIp), found)] : []
+}
+
+function verdictsOnExternal(frontend: Frontend, settings: ProxyRuleSettings): readonly Rule[] {
+  const { externalIps, loadBalancerVips } = frontend
+  const found = refusal(frontend, isExternalServed(frontend), settings)
+  const onBalancer = found ?? notLetIn(frontend)
   return [
-    { kind: 'destination', cidr: hostCidr(frontend.clusterIp) },
-    { kind: 'destination-port', protocol: protocolOf(frontend), port: frontend.port },
+    ...(found ? externalIps.map((ip) => refuse(frontend, toAddress(frontend, ip), found)) : []),
+    ...(onBalancer ? loadBalancerVips.map((vip) => refuse(frontend, toAddress(frontend, vip), onBalancer)) : []),
   ]
 }
 
-function matchNodePort(frontend: Frontend): readonly Match[] {
-  if (frontend.nodePort === undefined) return []
-  return [{ kind: 'destination-port', protocol: protocolOf(frontend), port: frontend.nodePort }]
+function verdictByNodePort(frontend: Frontend, settings: ProxyRuleSettings): readonly Rule[] {
+  const found = refusal(frontend, isExternalServed(frontend), settings)
+  if (frontend.nodePort === undefined || found === undefined) return []
+  return [refuse(frontend, [toPort(frontend, frontend.nodePort)], found)]
 }
 
-function serviceChainOf(frontend: Frontend): string {
-  return serviceChain(frontend.servicePort, frontend.protocol)
+function refuse({ servicePort }: Frontend, matches: readonly Match[], { target, reason }: Refusal): Rule {
+  return rule(matches, target, `${servicePort} ${reason}`)
 }
 
-function endpointChainOf(frontend: Frontend, endpoint: FrontendEndpoint): string {
-  return endpointChain(frontend.servicePort, frontend.protocol, endpoint.address, endpoint.port)
+/** The health port is the Service's, and stands once whatever ports it has. */
+function acceptHealthChecks([frontend]: readonly Frontend[]): readonly Rule[] {
+  if (frontend?.healthCheckNodePort === undefined) return []
+  const match = { kind: 'destination-port', protocol: 'tcp', port: frontend.healthCheckNodePort } as const
+  return [rule([match], { kind: 'accept' }, `${frontend.servicePort} health check`)]
 }
 
-function protocolOf(frontend: Frontend): 'tcp' | 'udp' | 'sctp' {
-  const names = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' } as const
-  return names[frontend.protocol]
+interface Refusal {
+  readonly target: Target
+  readonly reason: string
 }
 
-function toEndpoint(frontend: Frontend, endpoint: FrontendEndpoint): string {
-  return `${frontend.servicePort} -> ${renderAddressPort(endpoint.address, endpoint.port)}`
+/** Connections that nobody anywhere would answer are refused at once; where only this node has nobody, by default silently. */
+function refusal(
+  frontend: Frontend,
+  isServed: boolean,
+  { noLocalEndpoints = 'drop' }: ProxyRuleSettings,
+): Refusal | undefined {
+  if (!frontend.hasEndpoints) return { target: { kind: 'reject' }, reason: 'has no endpoints' }
+  return isServed ? undefined : { target: { kind: noLocalEndpoints }, reason: 'has no local endpoints' }
 }
 
-function jump(chain: string): Target {
-  return { kind: 'jump', chain }
+/** Whoever the nat table let in no longer goes to the load balancer's address when filter sees the packet. */
+function notLetIn({ sourceRanges }: Frontend): Refusal | undefined {
+  return sourceRanges && { target: { kind: 'drop' }, reason: 'is not open to this source' }
 }
 
-function rule(matches: readonly Match[], target: Target, comment: string): Rule {
-  return { matches, target, comment }
+function isInternalServed({ internalPolicy, clusterEndpoints, localEndpoints }: Frontend): boolean {
+  return (internalPolicy === 'Local' ? localEndpoints : clusterEndpoints).length > 0
+}
+
+function isExternalServed({ externalPolicy, clusterEndpoints, localEndpoints }: Frontend): boolean {
+  return (externalPolicy === 'Local' ? localEndpoints : clusterEndpoints).length > 0
 }

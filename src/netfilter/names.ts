@@ -5,21 +5,32 @@ import { renderAddressPort } from './render.ts'
 
 /** The fixed chains of spec 2.12, in the tables where they stand. */
 export const chains = {
-  /** nat: ClusterIPs. filter: the verdicts on ClusterIPs that have no endpoints. */
+  /** nat: addresses of Services. filter: the verdicts on those that nobody answers, or not to everyone; cluster IPs first. */
   services: 'PLAT-SERVICES',
-  /** nat: node ports. filter: the verdicts on node ports that have no endpoints. */
+  /** filter: the verdicts on external and load-balancer addresses, which may stand on a link of this node. */
+  external: 'PLAT-EXTERNAL',
+  /** nat: node ports. filter: the verdicts on node ports that nobody answers. */
   nodePorts: 'PLAT-NODEPORTS',
+  /** filter: what comes in to this node itself meets the verdicts on node ports and external addresses. */
+  input: 'PLAT-INPUT',
+  /** filter: forwarded packets that conntrack cannot place. */
+  invalid: 'PLAT-INVALID',
   markMasq: 'PLAT-MARK-MASQ',
   postrouting: 'PLAT-POSTROUTING',
   forward: 'PLAT-FORWARD',
 } as const
 
-/** `PLAT-SVC-` and 80 bits of a hash: 25 characters, of the 28 a chain's name may have. */
-export function serviceChain(servicePortName: string, protocol: Protocol): string {
-  return `PLAT-SVC-${shortHash([servicePortName, protocol])}`
+/**
+ * What stands between `PLAT-` and 80 bits of a hash, 25 characters in all of the 28 a chain's name may have. `SVC` balances
+ * over all endpoints, `SVL` over those of this node, `EXT` takes what comes by an external way, `FW` asks who may use a load balancer.
+ */
+export type ServiceChainKind = 'SVC' | 'SVL' | 'EXT' | 'FW'
+
+export function serviceChain(servicePortName: string, protocol: Protocol, kind: ServiceChainKind = 'SVC'): string {
+  return `PLAT-${kind}-${shortHash([servicePortName, protocol])}`
 }
 
-/** Also the name of the endpoint's affinity list. */
+/** Also the name of the endpoint's affinity list or set. */
 export function endpointChain(servicePortName: string, protocol: Protocol, address: Ip, port: number): string {
   return `PLAT-SEP-${shortHash([servicePortName, protocol, renderAddressPort(address, port)])}`
 }

@@ -115,9 +115,11 @@ type Clause = readonly [pattern: RegExp, build: (groups: Groups) => RulePart | u
 /** The reverse of render.ts, clause by clause. */
 const clauses: readonly Clause[] = [
   [/^(! )?-s (\S+)/, ([, negated, cidr]) => addressPart('source', cidr, negated)],
+  [/^-d (?:0\.0\.0\.|::)([\da-f]*)\/(0\.0\.0\.|::)([\da-f]+)(?= |$)/, bytePart],
   [/^(! )?-d (\S+)/, ([, negated, cidr]) => addressPart('destination', cidr, negated)],
   [/^-p (tcp|udp|sctp)(?= |$)/, ([, name]) => protocolPart(name)],
-  [/^-m (tcp|udp|sctp) --dport (\d+)(?= |$)/, ([, name, port]) => portPart(name, port)],
+  [/^(! )?-i (\S+)/, ([, negated, name = '']) => ({ match: { kind: 'in-interface', name, ...isNegated(negated) } })],
+  [/^-m (tcp|udp|sctp) --dport (\d+)(?::(\d+))?(?= |$)/, ([, name, port, last]) => portPart(name, port, last)],
   [/^-m comment --comment ("(?:[^"\\]|\\.)*"|[^\s"]+)/, ([, text = '']) => ({ comment: unquote(text) })],
   [/^-m statistic --mode random --probability ([\d.]+)/, ([, text]) => probabilityPart(text)],
   [/^-m addrtype --(src|dst)-type LOCAL(?= |$)/, ([, side]) => addressTypePart(side)],
@@ -127,6 +129,11 @@ const clauses: readonly Clause[] = [
   [
     /^-m recent --rcheck --seconds (\d+) --reap --name (\S+) --mask \S+ --rsource/,
     ([, seconds, list = '']) => ({ match: { kind: 'recent-check', list, seconds: Number(seconds) } }),
+  ],
+  [/^-m set --match-set (\S+) src(?= |$)/, ([, set = '']) => ({ match: { kind: 'in-set', set } })],
+  [
+    /^-j SET --add-set (\S+) src( --exist)?$/,
+    ([, set = '', exist]) => ({ target: { kind: 'add-to-set', set, refresh: !!exist } }),
   ],
   [/^-j ACCEPT$/, () => ({ target: { kind: 'accept' } })],
   [/^-j DROP$/, () => ({ target: { kind: 'drop' } })],
@@ -179,9 +186,17 @@ function protocolPart(name: string | undefined): RulePart | undefined {
   return protocol && { match: { kind: 'protocol', protocol } }
 }
 
-function portPart(name: string | undefined, port: string | undefined): RulePart | undefined {
+function portPart(name: string | undefined, port: string | undefined, last?: string): RulePart | undefined {
   const protocol = protocolOf(name)
-  return protocol && { match: { kind: 'destination-port', protocol, port: Number(port) } }
+  const range = last === undefined ? {} : { lastPort: Number(last) }
+  return protocol && { match: { kind: 'destination-port', protocol, port: Number(port), ...range } }
+}
+
+/** `0.0.0.16/0.0.0.240`, `::10/::f0`: all but the last byte is zero in both. */
+function bytePart([, value = '', base, mask = '']: Groups): RulePart | undefined {
+  const radix = base === '::' ? 16 : 10
+  const [byte, bits] = [value === '' ? 0 : Number.parseInt(value, radix), Number.parseInt(mask, radix)]
+  return byte <= 255 && bits <= 255 ? { match: { kind: 'destination-byte', value: byte, mask: bits } } : undefined
 }
 
 function protocolOf(name: string | undefined): 'tcp' | 'udp' | 'sctp' | undefined {

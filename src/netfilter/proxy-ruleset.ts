@@ -1,46 +1,55 @@
 import type { ObjectKey } from '../model/api-object.ts'
+import { bucketsByDestination, bucketsByPort, DispatchChain } from './dispatch.ts'
 import type { DispatchRules, ServiceRules } from './lower-service.ts'
 import { chains } from './names.ts'
 import { equalChains } from './parse.ts'
 import type { Chain, Ruleset, TableChange, TableName } from './ruleset.ts'
+import type { AddressSet, AddressSets } from './sets.ts'
 import type { ProxyRuleSettings } from './settings.ts'
-import { nodePortTail, staticChains } from './static-chains.ts'
+import { externalTail, nodePortTail, staticChains } from './static-chains.ts'
 
-interface Dispatch {
-  readonly table: TableName
-  readonly chain: string
-}
-
-const dispatches: Readonly<Record<keyof DispatchRules, Dispatch>> = {
-  natServices: { table: 'nat', chain: chains.services },
-  natNodePorts: { table: 'nat', chain: chains.nodePorts },
-  filterServices: { table: 'filter', chain: chains.services },
-  filterNodePorts: { table: 'filter', chain: chains.nodePorts },
-}
-const parts = ['natServices', 'natNodePorts', 'filterServices', 'filterNodePorts'] as const
+const parts = ['natServices', 'natNodePorts', 'filterServices', 'filterExternal', 'filterNodePorts'] as const
 
 const noRules: ServiceRules = {
   chains: new Map(),
-  dispatch: { natServices: [], natNodePorts: [], filterServices: [], filterNodePorts: [] },
+  sets: new Map(),
+  dispatch: { natServices: [], natNodePorts: [], filterServices: [], filterExternal: [], filterNodePorts: [] },
 }
 
 /**
  * All rules of the traffic proxy for one family, kept up to date Service by Service. The rules follow from the Services alone,
- * never from the order in which they came. A change costs what the Service's own chains cost; only where a way in
- * appears or goes (not when one of several endpoints does), the shared chains are put together again.
+ * never from the order in which they came (but for the form of a shared chain between the limits of dispatch.ts). A change
+ * costs what the Service's own chains cost; only where a way in appears or goes (not when one of several endpoints
+ * does), the shared chain's bucket is put together again.
  */
 export class ProxyRuleset {
-  readonly #settings: ProxyRuleSettings
   readonly #services = new Map<ObjectKey, ServiceRules>()
   readonly #tables = { nat: new Map<string, Chain>(), filter: new Map<string, Chain>() }
+  readonly #sets = new Map<string, AddressSet>()
+  readonly #dispatch: Readonly<Record<keyof DispatchRules, DispatchChain>>
+  #settings: ProxyRuleSettings
+  #isStaticStale = true
 
   constructor(settings: ProxyRuleSettings) {
     this.#settings = settings
+    this.#dispatch = createDispatch(settings)
   }
 
   /** Everything up to the last `update`; a live view, to be copied by whoever needs to keep it. */
   ruleset(): Ruleset {
     return this.#tables
+  }
+
+  /** The sets that the rules name, as live as `ruleset`. */
+  sets(): AddressSets {
+    return this.#sets
+  }
+
+  /** The next `update` writes the fixed chains anew where they differ; the Services' rules must be given anew by the caller. */
+  configure(settings: ProxyRuleSettings): void {
+    this.#settings = settings
+    this.#isStaticStale = true
+    this.#dispatch.natServices.setTail(nodePortTail(settings))
   }
 
   /** Takes the new rules of each Service (`undefined`: it is gone) and says which chains differ now; the first call gives the fixed ones too. */
@@ -49,34 +58,45 @@ export class ProxyRuleset {
       nat: new TableWriter('nat', this.#tables.nat),
       filter: new TableWriter('filter', this.#tables.filter),
     }
-    const isFirst = this.#tables.nat.size === 0
-    const stale = new Set<keyof DispatchRules>(isFirst ? parts : [])
-    if (isFirst) writeStaticChains(writes)
-    for (const [key, next] of changes) {
-      for (const part of this.#replace(key, next, writes.nat)) stale.add(part)
+    if (this.#isStaticStale) writeStaticChains(writes, this.#settings)
+    this.#isStaticStale = false
+    for (const [key, next] of changes) this.#replace(key, next, writes.nat)
+    for (const part of parts) {
+      const dispatch = this.#dispatch[part]
+      dispatch.write(writes[dispatch.options.table])
     }
-    if (stale.size > 0) this.#rebuildDispatch(stale, writes)
     return [writes.filter.finish(), writes.nat.finish()].filter((change) => change !== undefined)
   }
 
-  /** Returns the shared chains in which the Service's part differs. */
-  #replace(key: ObjectKey, next: ServiceRules | undefined, nat: TableWriter): readonly (keyof DispatchRules)[] {
+  #replace(key: ObjectKey, next: ServiceRules | undefined, nat: TableWriter): void {
     const previous = this.#services.get(key) ?? noRules
     const wanted = next ?? noRules
     for (const name of previous.chains.keys()) if (!wanted.chains.has(name)) nat.remove(name)
     for (const [name, chain] of wanted.chains) nat.set(name, chain)
-    if (next === undefined) this.#services.delete(key)
-    else this.#services.set(key, { ...next, dispatch: keepEqualParts(previous.dispatch, next.dispatch) })
-    return parts.filter((part) => !equalChains(previous.dispatch[part], wanted.dispatch[part]))
-  }
-
-  #rebuildDispatch(stale: ReadonlySet<keyof DispatchRules>, writes: Record<TableName, TableWriter>): void {
-    const services = [...this.#services].sort(byKey).map(([, rules]) => rules)
-    for (const part of stale) {
-      const { table, chain } = dispatches[part]
-      const tail = part === 'natServices' ? [nodePortTail(this.#settings.family)] : []
-      writes[table].set(chain, [...services.flatMap((rules) => rules.dispatch[part]), ...tail])
+    for (const name of previous.sets.keys()) if (!wanted.sets.has(name)) this.#sets.delete(name)
+    for (const [name, set] of wanted.sets) this.#sets.set(name, set)
+    for (const part of parts) {
+      const [before, after] = [previous.dispatch[part], wanted.dispatch[part]]
+      if (!equalChains(before, after)) this.#dispatch[part].replace(key, before, after)
     }
+    if (next === undefined) this.#services.delete(key)
+    else this.#services.set(key, next)
+  }
+}
+
+function createDispatch(settings: ProxyRuleSettings): Record<keyof DispatchRules, DispatchChain> {
+  const services = { chain: chains.services, layout: bucketsByDestination('PLAT-DST') }
+  const nodePorts = { chain: chains.nodePorts, layout: bucketsByPort('PLAT-PORT') }
+  return {
+    natServices: new DispatchChain({ table: 'nat', ...services, tail: nodePortTail(settings) }),
+    natNodePorts: new DispatchChain({ table: 'nat', ...nodePorts }),
+    filterServices: new DispatchChain({ table: 'filter', ...services, tail: externalTail }),
+    filterExternal: new DispatchChain({
+      table: 'filter',
+      chain: chains.external,
+      layout: bucketsByDestination('PLAT-XDST'),
+    }),
+    filterNodePorts: new DispatchChain({ table: 'filter', ...nodePorts }),
   }
 }
 
@@ -110,24 +130,8 @@ class TableWriter {
   }
 }
 
-function writeStaticChains(writes: Record<TableName, TableWriter>): void {
-  const fixed = staticChains()
+function writeStaticChains(writes: Record<TableName, TableWriter>, settings: ProxyRuleSettings): void {
+  const fixed = staticChains(settings)
   for (const [name, chain] of fixed.nat) writes.nat.set(name, chain)
   for (const [name, chain] of fixed.filter) writes.filter.set(name, chain)
-}
-
-/** The same rule objects as before where they are equal: rebuilding a shared chain then compares by reference. */
-function keepEqualParts(previous: DispatchRules, next: DispatchRules): DispatchRules {
-  const keep = (part: keyof DispatchRules): Chain =>
-    equalChains(previous[part], next[part]) ? previous[part] : next[part]
-  return {
-    natServices: keep('natServices'),
-    natNodePorts: keep('natNodePorts'),
-    filterServices: keep('filterServices'),
-    filterNodePorts: keep('filterNodePorts'),
-  }
-}
-
-function byKey([a]: readonly [ObjectKey, unknown], [b]: readonly [ObjectKey, unknown]): number {
-  return a < b ? -1 : 1
 }

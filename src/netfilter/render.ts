@@ -35,7 +35,8 @@ function renderTableChange(change: TableChange, family: IpFamily): string {
 function ruleWords(rule: Rule, family: IpFamily): string[] {
   const words: string[] = []
   for (const match of rule.matches) if (match.kind === 'source') words.push(...addressWords('-s', match))
-  for (const match of rule.matches) if (match.kind === 'destination') words.push(...addressWords('-d', match))
+  for (const match of rule.matches) words.push(...destinationWords(match, family))
+  for (const match of rule.matches) words.push(...interfaceWords(match))
   const protocol = protocolOf(rule)
   if (protocol !== undefined) words.push('-p', protocol)
   for (const match of rule.matches) words.push(...extensionWords(match, family))
@@ -48,6 +49,21 @@ function ruleWords(rule: Rule, family: IpFamily): string[] {
 function addressWords(option: '-s' | '-d', match: Prelude): string[] {
   if (match.cidr.endsWith('/0') && match.negated !== true) return []
   return [...not(match.negated), option, match.cidr]
+}
+
+function destinationWords(match: Match, family: IpFamily): string[] {
+  if (match.kind === 'destination') return addressWords('-d', match)
+  if (match.kind !== 'destination-byte') return []
+  const [value, mask] = [match.value, match.mask].map((byte) => (family === 'IPv4' ? `0.0.0.${byte}` : lastByte(byte)))
+  return ['-d', `${value}/${mask}`]
+}
+
+function lastByte(byte: number): string {
+  return byte === 0 ? '::' : `::${byte.toString(16)}`
+}
+
+function interfaceWords(match: Match): string[] {
+  return match.kind === 'in-interface' ? [...not(match.negated), '-i', checkInterface(match.name)] : []
 }
 
 /** A port match needs `-p` too, and a rule has one protocol at most. */
@@ -64,10 +80,14 @@ function extensionWords(match: Match, family: IpFamily): string[] {
   switch (match.kind) {
     case 'source':
     case 'destination':
+    case 'destination-byte':
+    case 'in-interface':
     case 'protocol':
       return []
     case 'destination-port':
-      return [`-m ${match.protocol} --dport ${match.port}`]
+      return [`-m ${match.protocol} --dport ${match.port}${match.lastPort === undefined ? '' : `:${match.lastPort}`}`]
+    case 'in-set':
+      return [`-m set --match-set ${checkName(match.set)} src`]
     case 'address-type':
       return [`-m addrtype --${match.side === 'source' ? 'src' : 'dst'}-type ${match.type}`]
     case 'connection-state':
@@ -106,6 +126,8 @@ function targetWords(target: Target, family: IpFamily): string[] {
       return [`-j MARK --set-xmark ${hex(target.mask)}/${hex(target.mask)}`]
     case 'mark-xor':
       return [`-j MARK --set-xmark ${hex(target.mask)}/0x0`]
+    case 'add-to-set':
+      return [`-j SET --add-set ${checkName(target.set)} src`, ...(target.refresh ? ['--exist'] : [])]
   }
 }
 
@@ -141,6 +163,14 @@ function checkName(name: string): string {
   if (/^[A-Z][A-Z0-9-]{0,27}$/.test(name)) return name
   throw new NetfilterError('bad-chain-name', `${JSON.stringify(name)} is no name for a chain or list`, {
     remedy: 'expected at most 28 characters of A-Z, 0-9 and -',
+  })
+}
+
+/** Names of links come from options; the kernel's own limit is 15 characters. */
+function checkInterface(name: string): string {
+  if (/^[A-Za-z0-9_.-]{1,15}\+?$/.test(name)) return name
+  throw new NetfilterError('bad-interface-name', `${JSON.stringify(name)} is no name for a network interface`, {
+    remedy: 'expected at most 15 characters of A-Z, a-z, 0-9, _, . and -',
   })
 }
 

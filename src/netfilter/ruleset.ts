@@ -7,13 +7,27 @@ export type Match =
   | { readonly kind: 'protocol'; readonly protocol: 'tcp' | 'udp' | 'sctp' }
   | { readonly kind: 'source'; readonly cidr: Cidr; readonly negated?: boolean }
   | { readonly kind: 'destination'; readonly cidr: Cidr; readonly negated?: boolean }
-  | { readonly kind: 'destination-port'; readonly protocol: 'tcp' | 'udp' | 'sctp'; readonly port: number }
+  /** The last byte of the address, under a mask: how the dispatch finds its bucket. */
+  | { readonly kind: 'destination-byte'; readonly value: number; readonly mask: number }
+  /** A `+` at the end stands for anything. */
+  | { readonly kind: 'in-interface'; readonly name: string; readonly negated?: boolean }
+  | PortMatch
   | { readonly kind: 'address-type'; readonly side: 'source' | 'destination'; readonly type: 'LOCAL' }
   | { readonly kind: 'connection-state'; readonly states: readonly ConnectionState[]; readonly negated?: boolean }
   | { readonly kind: 'mark'; readonly value: number; readonly mask: number; readonly negated?: boolean }
   | { readonly kind: 'statistic'; readonly probability: number }
   | { readonly kind: 'recent-set'; readonly list: string }
   | { readonly kind: 'recent-check'; readonly list: string; readonly seconds: number }
+  /** The source stands in this ipset. */
+  | { readonly kind: 'in-set'; readonly set: string }
+
+export interface PortMatch {
+  readonly kind: 'destination-port'
+  readonly protocol: 'tcp' | 'udp' | 'sctp'
+  readonly port: number
+  /** The end of a range that begins with `port`. */
+  readonly lastPort?: number
+}
 
 export type ConnectionState = 'NEW' | 'ESTABLISHED' | 'RELATED' | 'INVALID' | 'DNAT'
 
@@ -28,6 +42,8 @@ export type Target =
   | { readonly kind: 'masquerade'; readonly randomFully: boolean }
   | { readonly kind: 'mark-or'; readonly mask: number }
   | { readonly kind: 'mark-xor'; readonly mask: number }
+  /** Puts the source into an ipset and goes on; one that stands there already begins its time anew where `refresh` says so. */
+  | { readonly kind: 'add-to-set'; readonly set: string; readonly refresh: boolean }
 
 /** A rule without a target only carries its comment (PLAT-STATE) or its side effect. */
 export interface Rule {

@@ -1,43 +1,84 @@
-import type { IpFamily } from '../model/ip.ts'
-import { nodeAddress } from './hooks.ts'
+import { hostCidr, type IpFamily, loopbackCidr } from '../model/ip.ts'
 import { markBits } from './mark-bits.ts'
 import { chains } from './names.ts'
-import type { Match, Rule, Ruleset } from './ruleset.ts'
+import { jump, rule } from './rule-parts.ts'
+import type { Chain, Match, Ruleset } from './ruleset.ts'
+import type { ProxyRuleSettings } from './settings.ts'
 
 /** The chains that no Service changes. */
-export function staticChains(): Ruleset {
+export function staticChains(settings: ProxyRuleSettings): Ruleset {
+  const bit = masqueradeMark(settings)
   return {
     nat: new Map([
-      [chains.markMasq, [{ matches: [], target: { kind: 'mark-or', mask: markBits.masquerade } }]],
-      [chains.postrouting, postrouting],
+      [chains.markMasq, [{ matches: [], target: { kind: 'mark-or', mask: bit } }]],
+      [chains.postrouting, postrouting(bit, settings.randomFully ?? true)],
     ]),
-    filter: new Map([[chains.forward, forward]]),
+    filter: new Map([
+      [chains.forward, forward(bit)],
+      [chains.input, input(settings)],
+      [chains.invalid, invalid(settings.dropInvalid ?? true)],
+    ]),
   }
 }
 
-/** The last rule of nat PLAT-SERVICES: whatever is no Service's address may be a node port. */
-export function nodePortTail(family: IpFamily): Rule {
-  return {
-    matches: nodeAddress(family),
-    target: { kind: 'jump', chain: chains.nodePorts },
-    comment: 'node ports; must stay the last rule',
-  }
+/** The last rules of nat PLAT-SERVICES: whatever is no Service's address may be a node port. */
+export function nodePortTail(settings: ProxyRuleSettings): Chain {
+  return nodePortAddresses(settings).map((matches) =>
+    rule(matches, jump(chains.nodePorts), 'node ports; must stay the last rule'),
+  )
 }
 
-const isMarked: Match = { kind: 'mark', value: markBits.masquerade, mask: markBits.masquerade }
+/** The last rule of filter PLAT-SERVICES. */
+export const externalTail: Chain = [rule([], jump(chains.external), 'external addresses')]
+
+/** What node ports are opened on, one rule's matches each: given addresses, or all of this node that other machines can reach. */
+function nodePortAddresses({ family, nodePortAddresses: given }: ProxyRuleSettings): readonly (readonly Match[])[] {
+  return given === undefined
+    ? [anyNodeAddress(family)]
+    : given.map((address) => [{ kind: 'destination', cidr: hostCidr(address) }])
+}
+
+function anyNodeAddress(family: IpFamily): readonly Match[] {
+  return [
+    { kind: 'destination', cidr: loopbackCidr(family), negated: true },
+    { kind: 'address-type', side: 'destination', type: 'LOCAL' },
+  ]
+}
+
+/** The part of the packet mark that asks for masquerading. */
+function masqueradeMark({ masqueradeBit }: ProxyRuleSettings): number {
+  return masqueradeBit === undefined ? markBits.masquerade : 2 ** masqueradeBit
+}
 
 /** The bit is cleared before leaving, so that a packet that comes round again (a tunnel, a bridge) is not masqueraded twice. */
-const postrouting: readonly Rule[] = [
-  { matches: [{ ...isMarked, negated: true }], target: { kind: 'return' } },
-  { matches: [], target: { kind: 'mark-xor', mask: markBits.masquerade } },
-  { matches: [], target: { kind: 'masquerade', randomFully: true }, comment: 'service traffic that must come back' },
-]
+function postrouting(bit: number, randomFully: boolean): Chain {
+  const comment = 'service traffic that must come back'
+  return [
+    { matches: [{ kind: 'mark', value: bit, mask: bit, negated: true }], target: { kind: 'return' } },
+    { matches: [], target: { kind: 'mark-xor', mask: bit } },
+    { matches: [], target: { kind: 'masquerade', randomFully }, comment },
+  ]
+}
 
-const forward: readonly Rule[] = [
-  { matches: [isMarked], target: { kind: 'accept' }, comment: 'service traffic that must come back' },
-  {
-    matches: [{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'] }],
-    target: { kind: 'accept' },
-    comment: 'return traffic',
-  },
-]
+function forward(bit: number): Chain {
+  return [
+    rule([{ kind: 'mark', value: bit, mask: bit }], { kind: 'accept' }, 'service traffic that must come back'),
+    rule([{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'] }], { kind: 'accept' }, 'return traffic'),
+  ]
+}
+
+/** Connections to this node itself. What listens here on a cluster IP is left alone. */
+function input(settings: ProxyRuleSettings): Chain {
+  return [
+    ...nodePortAddresses(settings).map((matches) => rule(matches, jump(chains.nodePorts), 'node ports')),
+    rule([], jump(chains.external), 'external addresses on this node'),
+  ]
+}
+
+/**
+ * A packet that conntrack cannot place (outside the TCP window, say) is not translated back: its receiver would answer with
+ * a reset that ends a good connection. Where conntrack is liberal there are no such packets.
+ */
+function invalid(isDropped: boolean): Chain {
+  return isDropped ? [rule([], { kind: 'drop' }, 'would pass untranslated')] : []
+}

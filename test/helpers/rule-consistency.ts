@@ -1,7 +1,7 @@
 import type { Hook, Rule, Ruleset, TableName } from '../../src/netfilter/ruleset.ts'
 
 /** The shared chains may be empty: they stand, whatever Services there are. */
-const mayBeEmpty: readonly string[] = ['PLAT-NODEPORTS', 'PLAT-SERVICES']
+const mayBeEmpty = /^PLAT-(INVALID|NODEPORTS|SERVICES|EXTERNAL|X?DST-..)$/
 
 /** Everything that is wrong with the ways between chains, in sentences; empty for a sound ruleset. */
 export function findInconsistencies(ruleset: Ruleset, hooks: readonly Hook[]): readonly string[] {
@@ -18,13 +18,13 @@ function findBadJumps(ruleset: Ruleset, table: TableName, hooks: readonly Hook[]
     if (chain === undefined) return []
     const rules = ruleset[table].get(chain)
     if (rules === undefined) return [`${table}: a jump to ${chain}, which does not exist`]
-    return rules.length === 0 && !mayBeEmpty.includes(chain) ? [`${table}: a jump to ${chain}, which is empty`] : []
+    return rules.length === 0 && !mayBeEmpty.test(chain) ? [`${table}: a jump to ${chain}, which is empty`] : []
   })
 }
 
 function findUnusedChains(ruleset: Ruleset, table: TableName): readonly string[] {
   const used = new Set(allRules(ruleset, table).map(destinationOf))
-  const perService = [...ruleset[table].keys()].filter((name) => /^PLAT-(SVC|SEP)-/.test(name))
+  const perService = [...ruleset[table].keys()].filter((name) => /^PLAT-(SVC|SVL|EXT|FW|SEP)-/.test(name))
   return perService.filter((name) => !used.has(name)).map((name) => `${table}: nothing leads to ${name}`)
 }
 

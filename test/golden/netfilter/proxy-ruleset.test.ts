@@ -152,7 +152,7 @@ for (const { name, services, settings = ipv4 } of cases) {
     )
     const text = renderRestore(ruleset.update(new Map(rules)), settings.family)
     assert.equal(text, readGolden(`${name}.iptables`, text))
-    assert.deepEqual(findInconsistencies(ruleset.ruleset(), proxyHooks(settings.family)), [])
+    assert.deepEqual(findInconsistencies(ruleset.ruleset(), proxyHooks()), [])
     const saved = parseSave(text)
     for (const table of ['nat', 'filter'] as const) {
       const again = [{ table, set: ruleset.ruleset()[table], remove: [] }]

@@ -52,7 +52,10 @@ test('the chains that no Service changes stand from the first update on, even wi
   const ruleset = new ProxyRuleset(settings)
   const changes = ruleset.update(new Map())
   assert.deepEqual(changes.flatMap(({ table, set }) => [...set.keys()].map((name) => `${table} ${name}`)).sort(), [
+    'filter PLAT-EXTERNAL',
     'filter PLAT-FORWARD',
+    'filter PLAT-INPUT',
+    'filter PLAT-INVALID',
     'filter PLAT-NODEPORTS',
     'filter PLAT-SERVICES',
     'nat PLAT-MARK-MASQ',

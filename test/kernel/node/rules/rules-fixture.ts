@@ -70,6 +70,8 @@ export function rulesetOf(count: number): Ruleset {
     filter: new Map<string, Chain>([
       ['PLAT-SERVICES', refused],
       ['PLAT-NODEPORTS', []],
+      ['PLAT-INPUT', [{ matches: [], target: { kind: 'jump', chain: 'PLAT-NODEPORTS' } }]],
+      ['PLAT-INVALID', []],
       [
         'PLAT-FORWARD',
         [{ matches: [{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'] }], target: { kind: 'accept' } }],

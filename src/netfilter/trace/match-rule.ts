@@ -1,0 +1,62 @@
+import { cidrContains, hostCidr, type Ip, ipToBigInt } from '../../model/ip.ts'
+import type { Match, Rule } from '../ruleset.ts'
+import type { TracedPacket, TraceWorld } from './types.ts'
+
+/** A packet on its way: what it was, and what rules have made of it so far. */
+export interface TravellingPacket extends TracedPacket {
+  readonly mark: number
+  readonly isTranslated: boolean
+}
+
+/** With which probability a rule takes the packet; anything but 0 and 1 is a `statistic` match. */
+export function matchRule(rule: Rule, packet: TravellingPacket, world: TraceWorld): number {
+  return rule.matches.reduce((chance, match) => chance && chance * matchOne(match, packet, world), 1)
+}
+
+function matchOne(match: Match, packet: TravellingPacket, world: TraceWorld): number {
+  if (match.kind === 'statistic') return match.probability
+  const holds = test(match, packet, world)
+  return Number('negated' in match && match.negated === true ? !holds : holds)
+}
+
+function test(match: Exclude<Match, { kind: 'statistic' }>, packet: TravellingPacket, world: TraceWorld): boolean {
+  switch (match.kind) {
+    case 'protocol':
+      return packet.protocol.toLowerCase() === match.protocol
+    case 'source':
+      return cidrContains(match.cidr, hostCidr(packet.source))
+    case 'destination':
+      return cidrContains(match.cidr, hostCidr(packet.destination))
+    case 'destination-byte':
+      return (lastByte(packet.destination) & match.mask) === match.value
+    case 'destination-port':
+      return (
+        packet.protocol.toLowerCase() === match.protocol &&
+        packet.port >= match.port &&
+        packet.port <= (match.lastPort ?? match.port)
+      )
+    case 'in-interface':
+      return matchInterface(match.name, packet.inInterface)
+    case 'address-type':
+      return world.isLocalAddress(match.side === 'source' ? packet.source : packet.destination)
+    case 'connection-state':
+      return match.states.includes(packet.state) || (packet.isTranslated && match.states.includes('DNAT'))
+    case 'mark':
+      return (packet.mark & match.mask) >>> 0 === match.value
+    case 'recent-check':
+      return world.remembers?.(match.list, packet.source) ?? false
+    case 'in-set':
+      return world.remembers?.(match.set, packet.source) ?? false
+    case 'recent-set':
+      return true
+  }
+}
+
+function lastByte(address: Ip): number {
+  return Number(ipToBigInt(address) & 0xffn)
+}
+
+/** What is made on this node has come in by none. */
+function matchInterface(wanted: string, inInterface = ''): boolean {
+  return wanted.endsWith('+') ? inInterface.startsWith(wanted.slice(0, -1)) : inInterface === wanted
+}

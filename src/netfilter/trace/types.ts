@@ -1,0 +1,52 @@
+import type { Ip } from '../../model/ip.ts'
+import type { Protocol } from '../../model/service.ts'
+import type { Hook, Rule, Ruleset, TableName } from '../ruleset.ts'
+
+/** A packet as it meets this node's first hook. */
+export interface TracedPacket {
+  readonly source: Ip
+  readonly destination: Ip
+  readonly protocol: Protocol
+  /** The destination's. */
+  readonly port: number
+  /** What conntrack says of it; only `NEW` ones are translated by rules. */
+  readonly state: 'NEW' | 'ESTABLISHED' | 'RELATED' | 'INVALID'
+  /** Made by a program on this node, or come in over a link. */
+  readonly origin: 'this-node' | 'elsewhere'
+  /** The link it came in by, where that is known. */
+  readonly inInterface?: string
+}
+
+/** Everything else that decides: our rules and hooks, and what the kernel would look up. Rules of others are not seen. */
+export interface TraceWorld {
+  readonly ruleset: Ruleset
+  readonly hooks: readonly Hook[]
+  /** Whether one of this node's links has this address. */
+  isLocalAddress(address: Ip): boolean
+  /** Whether an affinity list or set holds the client; nobody is remembered where this is absent. */
+  remembers?(list: string, client: Ip): boolean
+}
+
+/** A rule that a packet matched, and where it stands. */
+export interface TracedRule {
+  readonly table: TableName
+  readonly chain: string
+  /** Its number in the chain, 1 for the first. */
+  readonly position: number
+  readonly rule: Rule
+}
+
+/** One of the ways a packet may go; which one is chance where a Service has several endpoints. */
+export interface TraceOutcome {
+  /** Those of one trace add up to 1. */
+  readonly probability: number
+  readonly verdict: 'accept' | 'drop' | 'reject'
+  /** Where it is sent instead; absent where it goes on to where it was going. */
+  readonly endpoint?: { readonly address: Ip; readonly port: number }
+  /** Whether it leaves with an address of this node as its source. */
+  readonly masqueraded: boolean
+  /** Whether it ends on this node or is sent on. */
+  readonly goesTo: 'this-node' | 'elsewhere'
+  /** The rules it matched, in order; the last one of a refused packet is the one that refused it. */
+  readonly rules: readonly TracedRule[]
+}

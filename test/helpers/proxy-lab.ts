@@ -1,0 +1,47 @@
+import { ipFamily } from '../../src/model/ip.ts'
+import { proxyHooks } from '../../src/netfilter/hooks.ts'
+import { lowerService } from '../../src/netfilter/lower-service.ts'
+import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
+import type { ProxyRuleSettings } from '../../src/netfilter/settings.ts'
+import { tracePacket } from '../../src/netfilter/trace/trace-packet.ts'
+import type { TracedPacket, TraceOutcome, TraceWorld } from '../../src/netfilter/trace/types.ts'
+import { planService } from '../../src/node/proxy/plan.ts'
+import type { ServiceState } from './arbitrary-services.ts'
+import { ip } from './services.ts'
+
+/** The rules of some Services on `node-a`. */
+export function buildRuleset(states: readonly ServiceState[], settings: ProxyRuleSettings): ProxyRuleset {
+  const ruleset = new ProxyRuleset(settings)
+  const node = { nodeName: 'node-a', family: settings.family, zone: 'zone-a' }
+  const rules = states.map(
+    ({ service, slices }) => [service.key, lowerService(planService(service, slices, node), settings)] as const,
+  )
+  ruleset.update(new Map(rules))
+  return ruleset
+}
+
+/** A node with these addresses of its own, beside loopback. */
+export function worldOf(ruleset: ProxyRuleset, addresses: readonly string[]): TraceWorld {
+  const local = new Set<string>([...addresses, '::1'])
+  return {
+    ruleset: ruleset.ruleset(),
+    hooks: proxyHooks(),
+    isLocalAddress: (address) => local.has(address) || (ipFamily(address) === 'IPv4' && address.startsWith('127.')),
+  }
+}
+
+/** The first packet of a TCP connection. */
+export function firstPacket(source: string, destination: string, port: number, details: Partial<TracedPacket> = {}) {
+  const packet = { source: ip(source), destination: ip(destination), protocol: 'TCP', port } as const
+  return { ...packet, state: 'NEW', origin: 'elsewhere', ...details } as const satisfies TracedPacket
+}
+
+/** `10.244.0.1:8080 10.244.1.1:8080 masqueraded`, `drop`, `untouched`: everything a packet may meet, in one line. */
+export function describeTrace(packet: TracedPacket, world: TraceWorld): string {
+  return [...new Set(tracePacket(packet, world).map(describeOutcome))].sort().join(' | ')
+}
+
+function describeOutcome({ verdict, endpoint, masqueraded }: TraceOutcome): string {
+  if (verdict !== 'accept') return verdict
+  return `${endpoint ? `${endpoint.address}:${endpoint.port}` : 'untouched'}${masqueraded ? ' masqueraded' : ''}`
+}
