@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createControllerManager, createControllerMetrics } from '../src/controllers/index.ts'
+import type { EndpointSlice } from '../src/controllers/objects/endpoints.ts'
+import { createDialectTypes } from '../src/controllers/objects/types.ts'
 import { Caches } from '../src/controllers/runtime/caches.ts'
-import { createShapes, type EndpointSlice } from '../src/controllers/shapes.ts'
 import { createDialect } from '../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../test/helpers/api-server.ts'
@@ -60,7 +61,7 @@ class SliceObserver {
 
   constructor(server: TestServer) {
     this.#caches = new Caches({ client: clientOfServer(server), log: silentLogger })
-    this.#slices = this.#caches.of(createShapes(createDialect('kubernetes')).endpointSlices)
+    this.#slices = this.#caches.of(createDialectTypes(createDialect('kubernetes')).endpointSlices)
     this.#slices.onChange(({ next }) => next && this.#look(next))
   }
 

@@ -1,7 +1,7 @@
 import type { ControllerKit } from './kit.ts'
-import type { Shapes } from './shapes.ts'
+import type { DialectTypes } from './objects/types.ts'
 
-/** What every controller of one manager is made from; `shapes` are the light views that endpoints need. */
+/** What every controller of one manager is made from. */
 export interface ControllerContext extends ControllerKit {
-  readonly shapes: Shapes
+  readonly types: DialectTypes
 }

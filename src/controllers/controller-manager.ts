@@ -12,13 +12,13 @@ import {
 import { GarbageCollector } from './garbage/garbage-collector.ts'
 import { createNodeLifecycleController } from './nodes/lifecycle-controller.ts'
 import { createPodCidrController } from './nodes/pod-cidr-controller.ts'
+import { createDialectTypes } from './objects/types.ts'
 import { Caches } from './runtime/caches.ts'
 import { ApiEventRecorder } from './runtime/events.ts'
 import { ApiLeaseLock } from './runtime/lease-lock.ts'
 import { ControllerManager } from './runtime/manager.ts'
 import type { ControllerMetrics } from './runtime/metrics.ts'
 import { createScheduler } from './scheduler/scheduler.ts'
-import { createShapes } from './shapes.ts'
 import {
   createDaemonSetController,
   createDeploymentController,
@@ -93,7 +93,15 @@ function composeManager(
 ): ControllerManager {
   const caches = new Caches({ client, log: log.child('caches') })
   const events = new ApiEventRecorder(client, name, log.child('events'))
-  const context: ControllerContext = { client, caches, shapes: createShapes(dialect), dialect, events, metrics, log }
+  const context: ControllerContext = {
+    client,
+    caches,
+    types: createDialectTypes(dialect),
+    dialect,
+    events,
+    metrics,
+    log,
+  }
   const lock = new ApiLeaseLock(client, dialect, { namespace: 'kube-system', name })
   return new ControllerManager({
     name,

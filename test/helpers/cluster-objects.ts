@@ -1,9 +1,13 @@
-import type { EndpointSlice, Node, Pod, Service } from '../../src/controllers/shapes.ts'
-import { createShapes } from '../../src/controllers/shapes.ts'
+import type { EndpointSlice } from '../../src/controllers/objects/endpoints.ts'
+import type { Node } from '../../src/controllers/objects/node.ts'
+import { nodeSchema } from '../../src/controllers/objects/node.ts'
+import type { Pod } from '../../src/controllers/objects/pod.ts'
+import type { Service } from '../../src/controllers/objects/service.ts'
+import { createDialectTypes, podType, serviceType } from '../../src/controllers/objects/types.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 
 export const kubernetes = createDialect('kubernetes')
-export const shapes = createShapes(kubernetes)
+const types = createDialectTypes(kubernetes)
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -12,7 +16,7 @@ export function metadataOf(name: string, fields: Fields = {}) {
 }
 
 export function serviceOf(spec: Fields = {}, metadata: Fields = {}): Service {
-  return shapes.services.schema.parse({
+  return serviceType.schema.parse({
     metadata: metadataOf('web', metadata),
     spec: { selector: { app: 'web' }, clusterIP: '10.96.0.10', ports: [{ name: 'http', port: 80 }], ...spec },
   })
@@ -43,13 +47,13 @@ export function podBody(
 }
 
 export function podOf(name: string, wish: PodWish = {}): Pod {
-  return shapes.pods.schema.parse(podBody(name, wish))
+  return podType.schema.parse(podBody(name, wish))
 }
 
 export function nodeOf(name: string, zone: string): Node {
-  return { metadata: { ...metadataOf(name), labels: { [kubernetes.labels.zone]: zone } } }
+  return nodeSchema.parse({ metadata: { ...metadataOf(name), labels: { [kubernetes.labels.zone]: zone } } })
 }
 
 export function sliceOf(name: string, fields: Fields, metadata: Fields = {}): EndpointSlice {
-  return shapes.endpointSlices.schema.parse({ metadata: metadataOf(name, metadata), addressType: 'IPv4', ...fields })
+  return types.endpointSlices.schema.parse({ metadata: metadataOf(name, metadata), addressType: 'IPv4', ...fields })
 }

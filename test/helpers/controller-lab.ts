@@ -2,13 +2,12 @@ import type { ApiClient } from '../../src/client/index.ts'
 import type { ControllerContext } from '../../src/controllers/context.ts'
 import type { ControllerKit } from '../../src/controllers/kit.ts'
 import { isFinished, isReady } from '../../src/controllers/objects/pod.ts'
-import { podType } from '../../src/controllers/objects/types.ts'
+import { createDialectTypes, podType } from '../../src/controllers/objects/types.ts'
 import { Caches } from '../../src/controllers/runtime/caches.ts'
 import { Controller, watchKeys } from '../../src/controllers/runtime/controller.ts'
 import { ApiEventRecorder } from '../../src/controllers/runtime/events.ts'
 import { ControllerManager } from '../../src/controllers/runtime/manager.ts'
 import { keyOf } from '../../src/controllers/runtime/resource-type.ts'
-import { createShapes } from '../../src/controllers/shapes.ts'
 import {
   createDaemonSetController,
   createDeploymentController,
@@ -36,7 +35,7 @@ export async function runControllers(
   const metrics = freshControllerMetrics()
   const events = new ApiEventRecorder(client, 'test', log)
   const dialect = createDialect('kubernetes')
-  const controllers = create({ client, caches, shapes: createShapes(dialect), dialect, events, metrics, log })
+  const controllers = create({ client, caches, types: createDialectTypes(dialect), dialect, events, metrics, log })
   const manager = new ControllerManager({ name: 'test', caches, controllers, metrics, log })
   await manager.start({ signal: AbortSignal.timeout(10_000) })
   return { [Symbol.asyncDispose]: () => manager.stop({ signal: AbortSignal.timeout(2_000) }) }

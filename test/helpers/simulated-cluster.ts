@@ -34,6 +34,12 @@ export class SimulatedCluster {
     return found.map(([, object]) => parse(object))
   }
 
+  /** By pod the image of its first container, which controllers do not look at. */
+  podImages(): Readonly<Record<string, string | undefined>> {
+    const pods = this.list('pods', (object) => object as AnyObject)
+    return Object.fromEntries(pods.map(({ metadata, spec }) => [metadata.name, spec.containers[0]?.image]))
+  }
+
   /** Merges into an object; a change of its spec counts its generation up. */
   patch(resource: string, namespace: string, name: string, patch: AnyObject): void {
     this.#revise(keyOf(resource, namespace, name), patch)

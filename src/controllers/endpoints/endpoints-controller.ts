@@ -1,16 +1,18 @@
 import type { ControllerContext } from '../context.ts'
+import { endpointsType, podType, serviceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
+import { replacedMetadata } from '../runtime/metadata.ts'
 import { keyOf, splitKey } from '../runtime/resource-type.ts'
 import { planEndpoints } from './plan-endpoints.ts'
 import { hasSelector, ServicePods } from './service-pods.ts'
 import { isSameForEndpoints } from './slice-controller.ts'
 
 /** Keeps the Endpoints object of every Service with a selector, for clients that know no slices. Its keys are Services. */
-export function createEndpointsController({ caches, shapes, dialect, metrics, log }: ControllerContext): Controller {
-  const pods = caches.of(shapes.pods)
-  const services = caches.of(shapes.services)
-  const endpoints = caches.of(shapes.endpoints)
-  const writer = caches.writer(shapes.endpoints)
+export function createEndpointsController({ caches, dialect, metrics, log }: ControllerContext): Controller {
+  const pods = caches.of(podType)
+  const services = caches.of(serviceType)
+  const endpoints = caches.of(endpointsType)
+  const writer = caches.writer(endpointsType)
   const servicePods = new ServicePods(pods, services)
 
   const reconcile = async (key: string, { signal }: { signal: AbortSignal }) => {
@@ -22,7 +24,7 @@ export function createEndpointsController({ caches, shapes, dialect, metrics, lo
     if (plan.kind === 'none') return undefined
     const { labels, annotations, subsets } = plan.content
     if (plan.kind === 'create') await writer.create({ ...splitKey(key), labels, annotations }, { subsets }, signal)
-    else await writer.update({ ...plan.existing.metadata, labels, annotations }, { subsets }, signal)
+    else await writer.update({ ...replacedMetadata(plan.existing.metadata), labels, annotations }, { subsets }, signal)
     return undefined
   }
 

@@ -1,17 +1,18 @@
 import type { ControllerContext } from '../context.ts'
+import type { EndpointSlice, Endpoints } from '../objects/endpoints.ts'
+import { endpointsType, serviceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { keyOf } from '../runtime/resource-type.ts'
-import type { EndpointSlice, Endpoints } from '../shapes.ts'
 import { isMirrored, type MirrorPlan, planMirror } from './plan-mirror.ts'
 import { writeSlices } from './write-slices.ts'
 
 /** Shows hand-written Endpoints of Services without a selector as EndpointSlices. Its keys are Endpoints. */
 export function createMirroringController(context: ControllerContext): Controller {
-  const { caches, shapes, dialect, events, metrics, log } = context
-  const services = caches.of(shapes.services)
-  const endpoints = caches.of(shapes.endpoints)
-  const slices = caches.of(shapes.endpointSlices)
-  const writer = caches.writer(shapes.endpointSlices)
+  const { caches, types, dialect, events, metrics, log } = context
+  const services = caches.of(serviceType)
+  const endpoints = caches.of(endpointsType)
+  const slices = caches.of(types.endpointSlices)
+  const writer = caches.writer(types.endpointSlices)
   const mirrorKey = (slice: EndpointSlice) => mirroredKeyOf(slice, context)
   const slicesByEndpoints = slices.addIndex(mirrorKey)
 
@@ -29,7 +30,7 @@ export function createMirroringController(context: ControllerContext): Controlle
   }
 
   function reportSkipped(original: Endpoints, { invalidAddresses, skippedAddresses }: MirrorPlan): void {
-    const subject = { ...shapes.endpoints, metadata: original.metadata }
+    const subject = { ...endpointsType, metadata: original.metadata }
     for (const address of invalidAddresses) {
       events.record(
         subject,

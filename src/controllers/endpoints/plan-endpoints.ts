@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Dialect } from '../../model/dialect.ts'
-import type { EndpointSubset, Endpoints, Pod, Service } from '../shapes.ts'
+import type { EndpointSubset, Endpoints } from '../objects/endpoints.ts'
+import type { Pod } from '../objects/pod.ts'
+import type { Service } from '../objects/service.ts'
 import {
   hostnameFor,
   isReady,

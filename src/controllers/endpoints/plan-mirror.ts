@@ -1,7 +1,8 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
-import { controllerReference } from '../runtime/resource-type.ts'
-import type { EndpointSlice, EndpointSubset, Endpoints, Service } from '../shapes.ts'
+import { controllerReference } from '../objects/claim.ts'
+import type { EndpointSlice, EndpointSubset, Endpoints } from '../objects/endpoints.ts'
+import type { Service } from '../objects/service.ts'
 import { maxEndpointsPerSlice } from './plan-service-slices.ts'
 import { planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
 import { hasSelector } from './service-pods.ts'
@@ -56,7 +57,7 @@ function mirrorTemplate(endpoints: Endpoints, dialect: Dialect): SliceTemplate {
       [dialect.labels.managedBy]: dialect.sliceManagers.mirroring,
     },
     annotations: Object.fromEntries(copied),
-    owner: controllerReference('v1', 'Endpoints', endpoints),
+    owner: controllerReference({ apiVersion: 'v1', kind: 'Endpoints', ...endpoints }),
     passingAnnotations: {},
   }
 }

@@ -1,6 +1,9 @@
 import type { Dialect } from '../../model/dialect.ts'
-import { controllerReference } from '../runtime/resource-type.ts'
-import type { EndpointSlice, Node, Pod, Service } from '../shapes.ts'
+import { controllerReference } from '../objects/claim.ts'
+import type { EndpointSlice } from '../objects/endpoints.ts'
+import type { Node } from '../objects/node.ts'
+import type { Pod } from '../objects/pod.ts'
+import type { Service } from '../objects/service.ts'
 import { planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
 import { lastTriggerTime, mayServe, resolvePorts, serviceFamilies, toEndpoint } from './pod-endpoints.ts'
 import { type EndpointGroup, groupEndpoints } from './wanted-slices.ts'
@@ -55,7 +58,7 @@ export function serviceSliceTemplate(service: Service, pods: readonly Pod[], dia
       ...(service.spec.clusterIP === 'None' && { [headlessService]: '' }),
     },
     annotations: {},
-    owner: controllerReference('v1', 'Service', service),
+    owner: controllerReference({ apiVersion: 'v1', kind: 'Service', ...service }),
     passingAnnotations: triggerTime === undefined ? {} : { [dialect.annotations.lastChangeTriggerTime]: triggerTime },
   }
 }

@@ -1,6 +1,6 @@
 import type { IpFamily } from '../../model/ip.ts'
-import type { OwnerReference } from '../runtime/resource-type.ts'
-import type { EndpointSlice } from '../shapes.ts'
+import type { EndpointSlice } from '../objects/endpoints.ts'
+import type { OwnerReference } from '../runtime/metadata.ts'
 import { type EndpointGroup, portsKey, type WantedEndpoint, type WantedPort } from './wanted-slices.ts'
 
 /** What every slice of one owner carries. */

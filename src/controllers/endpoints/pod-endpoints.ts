@@ -1,5 +1,7 @@
 import { type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
-import type { Node, Pod, Service } from '../shapes.ts'
+import type { Node } from '../objects/node.ts'
+import type { Pod } from '../objects/pod.ts'
+import type { Service } from '../objects/service.ts'
 import type { EndpointHints, WantedEndpoint, WantedPort } from './wanted-slices.ts'
 
 /** Whether the pod may serve at all: it has an address and has not ended. */

@@ -1,7 +1,9 @@
+import type { Node } from '../objects/node.ts'
+import type { Pod } from '../objects/pod.ts'
+import type { Service } from '../objects/service.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { labelTerm, labelTerms, type ObjectIndex } from '../runtime/object-index.ts'
 import { keyOf } from '../runtime/resource-type.ts'
-import type { Node, Pod, Service } from '../shapes.ts'
 
 /** Who selects whom, both ways, without looking at everything there is. */
 export class ServicePods {

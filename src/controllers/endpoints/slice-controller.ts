@@ -1,20 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ControllerContext } from '../context.ts'
+import type { EndpointSlice } from '../objects/endpoints.ts'
+import type { Node } from '../objects/node.ts'
+import type { Pod } from '../objects/pod.ts'
+import { nodeType, podType, serviceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { keyOf } from '../runtime/resource-type.ts'
-import type { EndpointSlice, Node, Pod } from '../shapes.ts'
 import { planServiceSlices, serviceSliceTemplate } from './plan-service-slices.ts'
 import { hasSelector, ServicePods } from './service-pods.ts'
 import { writeSlices } from './write-slices.ts'
 
 /** Keeps the EndpointSlices of every Service with a selector. Its keys are Services. */
 export function createEndpointSliceController(context: ControllerContext): Controller {
-  const { caches, shapes, dialect } = context
-  const pods = caches.of(shapes.pods)
-  const services = caches.of(shapes.services)
-  const nodes = caches.of(shapes.nodes)
-  const slices = caches.of(shapes.endpointSlices)
-  const writer = caches.writer(shapes.endpointSlices)
+  const { caches, types, dialect } = context
+  const pods = caches.of(podType)
+  const services = caches.of(serviceType)
+  const nodes = caches.of(nodeType)
+  const slices = caches.of(types.endpointSlices)
+  const writer = caches.writer(types.endpointSlices)
   const servicePods = new ServicePods(pods, services)
   const slicesByService = slices.addIndex((slice) => serviceKeyOf(slice, context))
 

@@ -1,5 +1,6 @@
+import type { EndpointSlice } from '../objects/endpoints.ts'
+import { replacedMetadata } from '../runtime/metadata.ts'
 import type { ObjectWriter } from '../runtime/object-writer.ts'
-import type { EndpointSlice } from '../shapes.ts'
 import type { SliceContent, SlicePlan, SliceTemplate } from './plan-slices.ts'
 
 /** Deletions come last: an endpoint that moves is never without a slice. */
@@ -16,7 +17,11 @@ export async function writeSlices(
     await writer.create(metadata, fieldsOf(content), signal)
   }
   for (const { slice, content } of plan.updates) {
-    const metadata = { ...slice.metadata, labels, annotations: { ...slice.metadata.annotations, ...annotations } }
+    const metadata = {
+      ...replacedMetadata(slice.metadata),
+      labels,
+      annotations: { ...slice.metadata.annotations, ...annotations },
+    }
     await writer.update(metadata, fieldsOf(content), signal)
   }
   for (const slice of plan.deletes) await writer.delete(slice, signal)

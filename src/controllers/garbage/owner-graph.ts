@@ -1,10 +1,10 @@
 import type { ServedResource } from '../objects/served-resources.ts'
-import type { Meta, OwnerReference } from '../objects/shapes.ts'
+import type { Identity, OwnerReference } from '../runtime/metadata.ts'
 
 /** An object of any kind, seen as an owner and as what is owned. */
 export interface GraphNode {
   readonly resource: ServedResource
-  readonly metadata: Meta
+  readonly metadata: Identity
 }
 
 /** Who owns whom, by uid, over all resources that are watched. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/api-object.ts'
-import type { OwnerReference } from '../objects/shapes.ts'
 import { nameOf, type Propagation, type Write } from '../objects/writes.ts'
+import type { OwnerReference } from '../runtime/metadata.ts'
 import { blocks, type GraphNode, isReachable, type OwnerGraph } from './owner-graph.ts'
 
 /** Keeps a deleted owner until what blocks it is gone. */

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { ApiClient } from '../../client/index.ts'
 import type { Logger } from '../../observe/index.ts'
 import { listServedResources, type ServedResource } from '../objects/served-resources.ts'
-import { metaSchema } from '../objects/shapes.ts'
+import { identitySchema } from '../runtime/metadata.ts'
 import { ObjectCache } from '../runtime/object-cache.ts'
 import { resourceType } from '../runtime/resource-type.ts'
 import type { GraphNode } from './owner-graph.ts'
 
-/** Of any object only its metadata. */
-const objectSchema = z.object({ metadata: metaSchema })
+/** Of any object only who it is and whose: the collector sees everything there is. */
+const objectSchema = z.object({ metadata: identitySchema })
 type MetadataCache = ObjectCache<z.output<typeof objectSchema>>
 
 export interface WatchedResourcesOptions {

@@ -30,7 +30,7 @@ const leaseNamespace = 'kube-node-lease'
  * tolerate them go. Pods of a node that is no more are deleted. Its keys are names of nodes.
  */
 export function createNodeLifecycleController(context: ControllerContext, timing: LifecycleTiming): Component {
-  const { caches, shapes, metrics, log } = context
+  const { caches, types, metrics, log } = context
   const pods = caches.of(podType)
   const podsByNode = pods.addIndex(({ spec }) => (spec.nodeName ? [spec.nodeName] : []))
   const lifecycle = new NodeLifecycle(context, timing, (node) => podsByNode.get(node))
@@ -38,7 +38,7 @@ export function createNodeLifecycleController(context: ControllerContext, timing
     name: 'nodelifecycle',
     watches: [
       watchKeys(caches.of(nodeType), ({ metadata }) => [metadata.name]),
-      watchKeys(caches.of(shapes.leases), ({ metadata }) =>
+      watchKeys(caches.of(types.leases), ({ metadata }) =>
         metadata.namespace === leaseNamespace ? [metadata.name] : [],
       ),
       watchKeys(pods, ({ spec }) => (spec.nodeName ? [spec.nodeName] : [])),
@@ -79,8 +79,8 @@ class NodeLifecycle {
 
   /** How long until the node counts as lost; nothing or less when it does. */
   #lostInMs({ metadata: { name }, status }: Node): number {
-    const { caches, shapes } = this.#context
-    const renewed = caches.of(shapes.leases).get(`${leaseNamespace}/${name}`)?.spec.renewTime
+    const { caches, types } = this.#context
+    const renewed = caches.of(types.leases).get(`${leaseNamespace}/${name}`)?.spec.renewTime
     const heartbeat = findCondition(status.conditions, 'Ready')?.lastHeartbeatTime
     const graceMs = renewed || heartbeat ? this.#timing.graceMs : startupGraceMs
     return graceMs - this.#heartbeats.silentMs(name, `${renewed} ${heartbeat}`, performance.now())

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { findCondition, formatTime, withCondition } from '../objects/conditions.ts'
 import type { Node, Taint } from '../objects/node.ts'
-import type { Condition } from '../objects/shapes.ts'
+import type { Condition } from '../objects/parts.ts'
 
 /** What the agent says of its node; when the agent is silent nobody knows. */
 const toldConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']

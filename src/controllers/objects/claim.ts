@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../model/api-object.ts'
+import type { Metadata, OwnerReference } from '../runtime/metadata.ts'
+import type { ControlledObject, Selector } from './parts.ts'
 import { selects } from './selector.ts'
-import type { ControlledObject, Meta, OwnerReference, Selector } from './shapes.ts'
 import { nameOf, type ResourceName, type Write } from './writes.ts'
 
 /** An object that controls others, with the kind under which they name it. */
@@ -52,7 +53,7 @@ export function controllerReference({ apiVersion, kind, metadata }: Owner): Owne
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: true }
 }
 
-function withoutOwner({ ownerReferences }: Meta, owner: Owner): readonly OwnerReference[] {
+function withoutOwner({ ownerReferences }: Metadata, owner: Owner): readonly OwnerReference[] {
   return ownerReferences.filter(({ uid }) => uid !== owner.metadata.uid)
 }
 

@@ -1,4 +1,4 @@
-import type { Condition } from './shapes.ts'
+import type { Condition } from './parts.ts'
 
 export interface ConditionChange {
   readonly type: string

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { conditionSchema, metaSchema, otherwise } from './shapes.ts'
+import { metadataSchema, otherwise } from '../runtime/metadata.ts'
+import { conditionSchema } from './parts.ts'
 
 const taintSchema = z.looseObject({
   key: z.string(),
@@ -10,10 +11,10 @@ const taintSchema = z.looseObject({
 
 const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})
 
-export const nodeSchema = z.looseObject({
-  metadata: metaSchema,
+export const nodeSchema = z.object({
+  metadata: metadataSchema,
   spec: otherwise(
-    z.looseObject({
+    z.object({
       unschedulable: otherwise(z.boolean(), false),
       taints: otherwise(z.array(taintSchema), []),
       podCIDR: otherwise(z.string(), ''),
@@ -22,7 +23,7 @@ export const nodeSchema = z.looseObject({
     { unschedulable: false, taints: [], podCIDR: '', podCIDRs: [] },
   ),
   status: otherwise(
-    z.looseObject({
+    z.object({
       allocatable: amounts,
       capacity: amounts,
       conditions: otherwise(z.array(conditionSchema), []),

@@ -1,26 +1,59 @@
 import { z } from 'zod'
-import { conditionSchema, metaSchema, optional, otherwise } from './shapes.ts'
+import { metadataSchema, optional, otherwise } from '../runtime/metadata.ts'
+import { conditionSchema, listOf, protocol } from './parts.ts'
 
-export const podSchema = z.looseObject({
-  metadata: metaSchema,
-  spec: otherwise(
-    z.looseObject({
-      nodeName: optional(z.string()),
-      tolerations: z.unknown().optional(),
-      schedulerName: otherwise(z.string(), ''),
-      priority: otherwise(z.number(), 0),
-      terminationGracePeriodSeconds: otherwise(z.number(), 30),
+const amounts = otherwise(z.record(z.string(), z.union([z.string(), z.number()])), {})
+
+const containerSchema = z.object({
+  restartPolicy: optional(z.string()),
+  ports: listOf(
+    z.object({
+      name: z.string().optional(),
+      containerPort: otherwise(z.number(), 0),
+      protocol,
+      hostPort: z.number().optional(),
+      hostIP: z.string().optional(),
     }),
-    { nodeName: undefined, tolerations: undefined, schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 },
   ),
-  status: otherwise(
-    z.looseObject({
-      phase: otherwise(z.string(), 'Pending'),
-      conditions: otherwise(z.array(conditionSchema), []),
-      containerStatuses: otherwise(z.array(z.looseObject({ restartCount: otherwise(z.number(), 0) })), []),
-    }),
-    { phase: 'Pending', conditions: [], containerStatuses: [] },
-  ),
+  resources: optional(z.object({ requests: amounts })),
+})
+
+const noSpec = { containers: [], initContainers: [], schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 }
+const noStatus = { phase: 'Pending', podIPs: [], conditions: [], containerStatuses: [] }
+
+/** What asks much of a node is kept as it came, and read when the pod is placed. */
+const specSchema = z.object({
+  nodeName: z.string().optional(),
+  hostname: z.string().optional(),
+  subdomain: z.string().optional(),
+  containers: listOf(containerSchema),
+  initContainers: listOf(containerSchema),
+  schedulerName: otherwise(z.string(), ''),
+  priority: otherwise(z.number(), 0),
+  preemptionPolicy: z.string().optional(),
+  terminationGracePeriodSeconds: otherwise(z.number(), 30),
+  nodeSelector: z.unknown().optional(),
+  affinity: z.unknown().optional(),
+  tolerations: z.unknown().optional(),
+  overhead: z.unknown().optional(),
+  topologySpreadConstraints: z.unknown().optional(),
+  schedulingGates: z.unknown().optional(),
+})
+
+const statusSchema = z.object({
+  phase: otherwise(z.string(), 'Pending'),
+  podIP: z.string().optional(),
+  podIPs: listOf(z.object({ ip: z.string() })),
+  conditions: listOf(conditionSchema),
+  containerStatuses: listOf(z.object({ restartCount: otherwise(z.number(), 0) })),
+  nominatedNodeName: z.string().optional(),
+})
+
+/** A pod as all controllers see it: one cache for endpoints, workloads, nodes and the scheduler. */
+export const podSchema = z.object({
+  metadata: metadataSchema,
+  spec: otherwise(specSchema, noSpec),
+  status: otherwise(statusSchema, noStatus),
 })
 
 export type Pod = z.output<typeof podSchema>

@@ -1,5 +1,5 @@
 import { type LabelRequirement, type LabelSelector, matchesLabels } from '../../model/selector.ts'
-import type { Selector } from './shapes.ts'
+import type { Selector } from './parts.ts'
 
 const operators = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' } as const
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { optional, otherwise } from '../runtime/metadata.ts'
 import type { Taint } from './node.ts'
-import { optional, otherwise } from './shapes.ts'
 
 export const tolerationSchema = z.looseObject({
   key: otherwise(z.string(), ''),

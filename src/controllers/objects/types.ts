@@ -1,6 +1,29 @@
+import { z } from 'zod'
+import type { Dialect } from '../../model/dialect.ts'
+import { identitySchema } from '../runtime/metadata.ts'
 import { resourceType } from '../runtime/resource-type.ts'
+import { endpointSliceSchema, endpointsSchema } from './endpoints.ts'
 import { nodeSchema } from './node.ts'
 import { podSchema } from './pod.ts'
+import { serviceSchema } from './service.ts'
 
 export const podType = resourceType('', 'v1', 'pods', 'Pod', podSchema)
 export const nodeType = resourceType('', 'v1', 'nodes', 'Node', nodeSchema)
+export const serviceType = resourceType('', 'v1', 'services', 'Service', serviceSchema)
+export const endpointsType = resourceType('', 'v1', 'endpoints', 'Endpoints', endpointsSchema)
+
+/** A node's sign of life, in `kube-node-lease`. */
+const leaseSchema = z.object({
+  metadata: identitySchema,
+  spec: z.object({ renewTime: z.string().nullish() }).prefault({}),
+})
+
+/** The resources whose group the dialect names. Made once a manager: caches are shared by type. */
+export function createDialectTypes({ groups }: Dialect) {
+  return {
+    leases: resourceType(groups.coordination, 'v1', 'leases', 'Lease', leaseSchema),
+    endpointSlices: resourceType(groups.discovery, 'v1', 'endpointslices', 'EndpointSlice', endpointSliceSchema),
+  }
+}
+
+export type DialectTypes = ReturnType<typeof createDialectTypes>

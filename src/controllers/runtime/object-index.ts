@@ -1,3 +1,4 @@
+import type { Metadata } from './metadata.ts'
 import { type CachedObject, keyOf } from './resource-type.ts'
 
 /** Finds the objects of a cache by what a function says of them. */
@@ -40,14 +41,9 @@ export class ObjectIndex<T extends CachedObject> {
   }
 }
 
-/** Values for an index by owner: the uid of each. */
-export function ownerUids({ metadata }: CachedObject): Iterable<string> {
-  return (metadata.ownerReferences ?? []).map(({ uid }) => uid)
-}
-
 /** Values for an index by label: `namespace/key=value` of each. */
-export function labelTerms({ metadata }: CachedObject): Iterable<string> {
-  return Object.entries(metadata.labels ?? {}).map(([key, value]) => labelTerm(metadata.namespace, key, value))
+export function labelTerms({ metadata }: { readonly metadata: Metadata }): Iterable<string> {
+  return Object.entries(metadata.labels).map(([key, value]) => labelTerm(metadata.namespace, key, value))
 }
 
 export function labelTerm(namespace: string | undefined, key: string, value: string): string {

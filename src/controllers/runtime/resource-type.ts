@@ -1,38 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { ApiResource } from '../../client/index.ts'
-
-const labelsSchema = z.record(z.string(), z.string())
-
-const ownerReferenceSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  controller: z.boolean().optional(),
-  blockOwnerDeletion: z.boolean().optional(),
-})
-
-/** What controllers read of every object's metadata; fields they do not know are kept, so that a written object loses nothing. */
-export const metadataSchema = z.looseObject({
-  name: z.string(),
-  namespace: z.string().optional(),
-  uid: z.string(),
-  resourceVersion: z.string(),
-  generation: z.number().optional(),
-  creationTimestamp: z.string().optional(),
-  deletionTimestamp: z.string().optional(),
-  labels: labelsSchema.optional(),
-  annotations: labelsSchema.optional(),
-  finalizers: z.array(z.string()).optional(),
-  ownerReferences: z.array(ownerReferenceSchema).optional(),
-})
-
-export type Metadata = z.output<typeof metadataSchema>
-export type OwnerReference = z.output<typeof ownerReferenceSchema>
 
 /** Any object as a cache holds it. */
 export interface CachedObject {
-  readonly metadata: Metadata
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string | undefined
+    readonly uid: string
+    readonly resourceVersion: string
+  }
 }
 
 /** A resource with the shape in which controllers see its objects. */
@@ -66,10 +42,4 @@ export function splitKey(key: string): { readonly namespace: string | undefined;
   return slash < 0
     ? { namespace: undefined, name: key }
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
-}
-
-/** Makes the owner the one controller of what carries this reference. */
-export function controllerReference(apiVersion: string, kind: string, { metadata }: CachedObject): OwnerReference {
-  const { name, uid } = metadata
-  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }

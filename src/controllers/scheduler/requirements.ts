@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { selectorSchema } from '../objects/parts.ts'
 import type { Pod } from '../objects/pod.ts'
-import { optional, otherwise, selectorSchema } from '../objects/shapes.ts'
 import { tolerationSchema } from '../objects/tolerations.ts'
+import { optional, otherwise } from '../runtime/metadata.ts'
 
 /** What a pod asks of the node it runs on, from its spec. */
 

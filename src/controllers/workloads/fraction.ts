@@ -1,4 +1,4 @@
-import type { IntOrPercent } from '../objects/shapes.ts'
+import type { IntOrPercent } from '../objects/parts.ts'
 
 /** A number as it stands, a percentage as that share of `total`; anything else counts as 0. */
 export function resolveCount(value: IntOrPercent, total: number, rounding: 'up' | 'down'): number {

@@ -1,6 +1,6 @@
 import { controllerOf } from '../objects/claim.ts'
+import type { ControlledObject, Selector } from '../objects/parts.ts'
 import { selects } from '../objects/selector.ts'
-import type { ControlledObject, Selector } from '../objects/shapes.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import type { ObjectIndex } from '../runtime/object-index.ts'
 import { type CachedObject, keyOf, type ResourceType } from '../runtime/resource-type.ts'

@@ -1,6 +1,6 @@
 import type { ApiObject, JsonObject } from '../../model/api-object.ts'
 import { controllerReference, type Owner } from '../objects/claim.ts'
-import type { PodTemplate } from '../objects/shapes.ts'
+import type { PodTemplate } from '../objects/parts.ts'
 import { nameOf, type Write } from '../objects/writes.ts'
 import { appsVersion, controllerRevisionsResource } from './kinds.ts'
 import type { ControllerRevision } from './shapes.ts'

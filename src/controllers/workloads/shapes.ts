@@ -1,13 +1,6 @@
 import { z } from 'zod'
-import {
-  conditionSchema,
-  intOrPercent,
-  metaSchema,
-  optional,
-  otherwise,
-  selectorSchema,
-  templateSchema,
-} from '../objects/shapes.ts'
+import { conditionSchema, intOrPercent, selectorSchema, templateSchema } from '../objects/parts.ts'
+import { metadataSchema, optional, otherwise } from '../runtime/metadata.ts'
 
 const counts = {
   observedGeneration: otherwise(z.number(), 0),
@@ -19,7 +12,7 @@ const counts = {
 const noCounts = { observedGeneration: 0, replicas: 0, readyReplicas: 0, availableReplicas: 0, conditions: [] }
 
 export const replicaSetSchema = z.looseObject({
-  metadata: metaSchema,
+  metadata: metadataSchema,
   spec: z.looseObject({
     replicas: otherwise(z.number(), 1),
     minReadySeconds: otherwise(z.number(), 0),
@@ -40,7 +33,7 @@ const rollingUpdate = z.looseObject({
 const defaultRollingUpdate = { maxSurge: '25%', maxUnavailable: '25%' }
 
 export const deploymentSchema = z.looseObject({
-  metadata: metaSchema,
+  metadata: metadataSchema,
   spec: z.looseObject({
     replicas: otherwise(z.number(), 1),
     minReadySeconds: otherwise(z.number(), 0),
@@ -72,7 +65,7 @@ export type Deployment = z.output<typeof deploymentSchema>
 const partitioned = z.looseObject({ partition: otherwise(z.number(), 0) })
 
 export const statefulSetSchema = z.looseObject({
-  metadata: metaSchema,
+  metadata: metadataSchema,
   spec: z.looseObject({
     replicas: otherwise(z.number(), 1),
     minReadySeconds: otherwise(z.number(), 0),
@@ -114,7 +107,7 @@ export type StatefulSet = z.output<typeof statefulSetSchema>
 const surging = z.looseObject({ maxSurge: otherwise(intOrPercent, 0), maxUnavailable: otherwise(intOrPercent, 1) })
 
 export const daemonSetSchema = z.looseObject({
-  metadata: metaSchema,
+  metadata: metadataSchema,
   spec: z.looseObject({
     minReadySeconds: otherwise(z.number(), 0),
     revisionHistoryLimit: otherwise(z.number(), 10),
@@ -133,7 +126,7 @@ export const daemonSetSchema = z.looseObject({
 export type DaemonSet = z.output<typeof daemonSetSchema>
 
 export const controllerRevisionSchema = z.looseObject({
-  metadata: metaSchema,
+  metadata: metadataSchema,
   revision: otherwise(z.number(), 0),
   data: otherwise(z.looseObject({}), {}),
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ApiObject, Json, JsonObject } from '../../model/api-object.ts'
 import { controllerReference, type Owner } from '../objects/claim.ts'
-import type { PodTemplate } from '../objects/shapes.ts'
+import type { PodTemplate } from '../objects/parts.ts'
 
 /** Labels by which the pods of one version of a template are told from those of another. */
 export const templateHashLabel = 'pod-template-hash'

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { planServiceSlices } from '../../../src/controllers/endpoints/plan-service-slices.ts'
 import type { SlicePlan } from '../../../src/controllers/endpoints/plan-slices.ts'
-import type { EndpointSlice, Pod, Service } from '../../../src/controllers/shapes.ts'
+import type { EndpointSlice } from '../../../src/controllers/objects/endpoints.ts'
+import type { Pod } from '../../../src/controllers/objects/pod.ts'
+import type { Service } from '../../../src/controllers/objects/service.ts'
 import { kubernetes, podOf, serviceOf, sliceOf } from '../../helpers/cluster-objects.ts'
 
 const service = serviceOf({ ports: [{ name: 'http', port: 80, targetPort: 'http' }] })

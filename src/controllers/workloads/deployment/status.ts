@@ -1,5 +1,5 @@
 import { findCondition, formatTime, withCondition, withoutCondition } from '../../objects/conditions.ts'
-import type { Condition } from '../../objects/shapes.ts'
+import type { Condition } from '../../objects/parts.ts'
 import type { Deployment, ReplicaSet } from '../shapes.ts'
 import { availableReplicas, rolloutBounds, wantedReplicas } from './replica-counts.ts'
 

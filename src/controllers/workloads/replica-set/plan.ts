@@ -1,6 +1,6 @@
 import { claimChildren } from '../../objects/claim.ts'
+import type { ControlledObject } from '../../objects/parts.ts'
 import { availableInMs, isActive, isAvailable, isReady, type Pod } from '../../objects/pod.ts'
-import type { ControlledObject } from '../../objects/shapes.ts'
 import { nameOf, podsResource, type Write } from '../../objects/writes.ts'
 import { inDeletionOrder } from '../deletion-order.ts'
 import { appsVersion, replicaSetsResource } from '../kinds.ts'

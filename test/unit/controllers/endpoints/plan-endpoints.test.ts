@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { planEndpoints } from '../../../../src/controllers/endpoints/plan-endpoints.ts'
 import { isMirrored, planMirror } from '../../../../src/controllers/endpoints/plan-mirror.ts'
-import type { Endpoints, Pod, Service } from '../../../../src/controllers/shapes.ts'
-import { kubernetes, metadataOf, podOf, serviceOf, shapes } from '../../../helpers/cluster-objects.ts'
+import type { Endpoints } from '../../../../src/controllers/objects/endpoints.ts'
+import type { Pod } from '../../../../src/controllers/objects/pod.ts'
+import type { Service } from '../../../../src/controllers/objects/service.ts'
+import { endpointsType } from '../../../../src/controllers/objects/types.ts'
+import { kubernetes, metadataOf, podOf, serviceOf } from '../../../helpers/cluster-objects.ts'
 
 function endpointsOf(subsets: readonly unknown[], metadata = {}): Endpoints {
-  return shapes.endpoints.schema.parse({ metadata: metadataOf('web', metadata), subsets })
+  return endpointsType.schema.parse({ metadata: metadataOf('web', metadata), subsets })
 }
 
 function contentOf(service: Service, pods: readonly Pod[], existing?: Endpoints) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { planServiceSlices, serviceSliceTemplate } from '../../../../src/controllers/endpoints/plan-service-slices.ts'
-import type { Pod, Service } from '../../../../src/controllers/shapes.ts'
+import type { Pod } from '../../../../src/controllers/objects/pod.ts'
+import type { Service } from '../../../../src/controllers/objects/service.ts'
 import { kubernetes, nodeOf, podOf, serviceOf } from '../../../helpers/cluster-objects.ts'
 
 const nodes = new Map([

@@ -2,11 +2,18 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { planSlices, type SlicePlan, type SlicePlanInput } from '../../../../src/controllers/endpoints/plan-slices.ts'
 import type { EndpointGroup, WantedEndpoint, WantedPort } from '../../../../src/controllers/endpoints/wanted-slices.ts'
-import type { EndpointSlice } from '../../../../src/controllers/shapes.ts'
+import type { EndpointSlice } from '../../../../src/controllers/objects/endpoints.ts'
 import { sliceOf } from '../../../helpers/cluster-objects.ts'
 
 const http: WantedPort = { name: 'http', protocol: 'TCP', port: 8080 }
-const owner = { apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'uid-web' }
+const owner = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  name: 'web',
+  uid: 'uid-web',
+  controller: true,
+  blockOwnerDeletion: true,
+}
 const template = {
   namespace: 'default',
   generateName: 'web-',

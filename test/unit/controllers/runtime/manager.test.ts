@@ -6,8 +6,8 @@ import { Caches } from '../../../../src/controllers/runtime/caches.ts'
 import { Controller, watchKeys } from '../../../../src/controllers/runtime/controller.ts'
 import { ApiLeaseLock, type LeaseLock } from '../../../../src/controllers/runtime/lease-lock.ts'
 import { ControllerManager } from '../../../../src/controllers/runtime/manager.ts'
-import { ownerUids } from '../../../../src/controllers/runtime/object-index.ts'
-import { keyOf, metadataSchema, resourceType, splitKey } from '../../../../src/controllers/runtime/resource-type.ts'
+import { metadataSchema } from '../../../../src/controllers/runtime/metadata.ts'
+import { keyOf, resourceType, splitKey } from '../../../../src/controllers/runtime/resource-type.ts'
 import type { Component } from '../../../../src/loop/component.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
@@ -34,7 +34,7 @@ function createCopier(client: ApiClient, { lock, identity = 'one' }: CopierOptio
   const caches = new Caches({ client, log: silentLogger })
   const maps = caches.of(configMaps)
   const writer = caches.writer(configMaps)
-  const copies = maps.addIndex(ownerUids)
+  const copies = maps.addIndex(({ metadata }) => metadata.ownerReferences.map(({ uid }) => uid))
   const metrics = freshControllerMetrics()
   const controller = new Controller({
     name: 'copier',

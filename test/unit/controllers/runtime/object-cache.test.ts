@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import { ApiClient, accessByServer } from '../../../../src/client/index.ts'
+import { metadataSchema } from '../../../../src/controllers/runtime/metadata.ts'
 import { ObjectCache } from '../../../../src/controllers/runtime/object-cache.ts'
 import { labelTerm, labelTerms } from '../../../../src/controllers/runtime/object-index.ts'
-import { keyOf, metadataSchema, resourceType } from '../../../../src/controllers/runtime/resource-type.ts'
+import { keyOf, resourceType } from '../../../../src/controllers/runtime/resource-type.ts'
 import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
 
 const schema = z.object({ metadata: metadataSchema, data: z.record(z.string(), z.string()).optional() })

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+
+/** What the API leaves out, or says with null, as the value it stands for. */
+export function otherwise<S extends z.ZodType>(schema: S, fallback: z.output<S>) {
+  return schema.nullish().transform((value): z.output<S> => value ?? fallback)
+}
+
+export const optional = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined)
+
+export const texts = otherwise(z.record(z.string(), z.string()), {})
+
+const ownerReferenceSchema = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: otherwise(z.boolean(), false),
+  blockOwnerDeletion: otherwise(z.boolean(), false),
+})
+
+/** What a cache needs of every object, whatever its kind: who it is, whose, and whether it stays. */
+export const identitySchema = z.object({
+  name: otherwise(z.string(), ''),
+  namespace: optional(z.string()),
+  uid: otherwise(z.string(), ''),
+  resourceVersion: otherwise(z.string(), ''),
+  deletionTimestamp: optional(z.string()),
+  finalizers: otherwise(z.array(z.string()), []),
+  ownerReferences: otherwise(z.array(ownerReferenceSchema), []),
+})
+
+/** What controllers read of metadata; managed fields, the largest part of it, are not kept in memory. */
+export const metadataSchema = identitySchema.extend({
+  generateName: optional(z.string()),
+  generation: otherwise(z.number(), 0),
+  creationTimestamp: otherwise(z.string(), ''),
+  labels: texts,
+  annotations: texts,
+})
+
+export type Identity = z.output<typeof identitySchema>
+export type Metadata = z.output<typeof metadataSchema>
+export type OwnerReference = z.output<typeof ownerReferenceSchema>
+
+/** As a PUT sends it, on that very version; labels and annotations are the caller's. */
+export function replacedMetadata({
+  name,
+  namespace,
+  generateName,
+  uid,
+  resourceVersion,
+  finalizers,
+  ownerReferences,
+}: Metadata) {
+  return {
+    name,
+    namespace,
+    generateName,
+    uid,
+    resourceVersion,
+    ...(finalizers.length > 0 && { finalizers }),
+    ...(ownerReferences.length > 0 && { ownerReferences }),
+  }
+}
