@@ -51,7 +51,16 @@ export class CniNode {
 
   runtime(more: Partial<CniSettings> = {}): CniRuntime {
     const { configDir, cacheDir, run } = this
-    return new CniRuntime({ configDir, binDirs: [debianPlugins], cacheDir, run, log: silentLogger, ...more })
+    const runProgram = this.netns.run
+    return new CniRuntime({
+      configDir,
+      binDirs: [debianPlugins],
+      cacheDir,
+      run,
+      runProgram,
+      log: silentLogger,
+      ...more,
+    })
   }
 
   network(file: string, json: object): void {
@@ -92,6 +101,19 @@ export class CniNode {
   read(path: string): string {
     return readFileSync(join(this.folder, path), 'utf8')
   }
+}
+
+/** The bridge of the tests: RFC 2544 addresses, which nothing here routes anywhere. */
+export function bridgeList(node: CniNode, cniVersion = '1.0.0', more: object = {}): object {
+  const ipam = {
+    type: 'host-local',
+    dataDir: node.ipamDir,
+    ranges: [[{ subnet: '198.18.7.0/24' }]],
+    routes: [{ dst: '0.0.0.0/0' }],
+  }
+  const bridge = { type: 'bridge', bridge: 'cni-plt', isGateway: true, ipMasq: true, hairpinMode: true, ipam }
+  const portmap = { type: 'portmap', snat: true, capabilities: { portMappings: true } }
+  return { cniVersion, name: 'plt', plugins: [bridge, portmap], ...more }
 }
 
 function filesOf(folder: string): string[] {

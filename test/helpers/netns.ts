@@ -52,6 +52,11 @@ export class NetnsLab {
     }
   }
 
+  /** Before the others, with no program left in it, as after a reboot. */
+  async removeOne(name: string): Promise<void> {
+    await deleteNetns(name)
+  }
+
   async remove(): Promise<void> {
     for (const program of this.#programs) program.kill('SIGKILL')
     await Promise.all(this.#programs.map((program) => program.exited))

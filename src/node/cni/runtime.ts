@@ -1,14 +1,17 @@
-import { runCaptured } from '../../host/index.ts'
+import { join } from 'node:path'
+import { runCaptured, runProgram } from '../../host/index.ts'
 import type { JsonObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { PluginRunner } from './call-plugin.ts'
 import { addChain, type ChainContext, checkChain, collectChain, deleteChain, statusOfChain } from './chain.ts'
 import { CniError } from './errors.ts'
+import { findOnNode, type LeftoverPlaces, releaseLeftovers } from './find-leftovers.ts'
 import { type LoadedNetworks, loadNetworks, negotiate } from './load-networks.ts'
 import { AttachmentLocks } from './locks.ts'
 import { parseCachedNetwork } from './parse-config.ts'
 import { parseResult } from './parse-result.ts'
+import { type Leftovers, planLeftovers } from './plan.ts'
 import { PluginBinaries } from './plugin-binaries.ts'
 import { type Attachment, ResultCache } from './result-cache.ts'
 import { capabilityArguments, checkSandbox, cniArguments } from './sandbox-arguments.ts'
@@ -27,6 +30,10 @@ export interface CniSettings {
   /** Between attempts while a binary is being replaced; 1 s when absent. */
   readonly busyDelayMs?: number
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Folders of host-local, with a folder a network; `networks` of the cache folder when absent. */
+  readonly ipamDirs?: readonly string[]
+  /** Who starts iptables when leftovers are looked for; as `run`. */
+  readonly runProgram?: typeof runProgram
   /** Who starts the plugins; in this process' own namespaces when absent. */
   readonly run?: PluginRunner
   readonly log: Logger
@@ -41,6 +48,8 @@ export interface LiveSandbox {
 export interface GcReport {
   /** Attachments that were undone, `network/container/interface`. */
   readonly deleted: readonly string[]
+  /** Addresses, chains and files that were taken away beside that, a line each. */
+  readonly released: readonly string[]
   readonly errors: readonly unknown[]
 }
 
@@ -49,6 +58,7 @@ export class CniRuntime {
   readonly #settings: CniSettings
   readonly #context: ChainContext
   readonly #cache: ResultCache
+  readonly #places: LeftoverPlaces
   readonly #locks = new AttachmentLocks()
 
   constructor(settings: CniSettings) {
@@ -63,6 +73,11 @@ export class CniRuntime {
     this.#settings = settings
     this.#context = { binaries: new PluginBinaries(binDirs, callSettings), binDirs, settings: callSettings }
     this.#cache = new ResultCache(settings.cacheDir)
+    this.#places = {
+      cache: this.#cache,
+      ipamDirs: settings.ipamDirs ?? [join(settings.cacheDir, 'networks')],
+      run: settings.runProgram ?? runProgram,
+    }
   }
 
   /** Every network of the folder, in order, and why the others are not among them. */
@@ -145,30 +160,52 @@ export class CniRuntime {
   }
 
   /**
-   * Undoes what this runtime added for sandboxes that are not among the living, and tells plugins that know GC. Attachments of other
-   * runtimes in the same cache are left alone. Runs while nothing else does.
+   * Undoes what this runtime added for sandboxes that are not among the living, releases addresses and chains that nobody's attachment
+   * accounts for, and tells plugins that know GC. Attachments of other runtimes in the same cache are left alone. Runs while nothing
+   * else does.
    */
   async gc(live: readonly LiveSandbox[]): Promise<GcReport> {
     return this.#locks.alone(async () => {
-      const isLive = ({ containerId, ifName }: Attachment) =>
-        live.some((one) => one.containerId === containerId && one.ifName === ifName)
-      const entries = await this.#cache.list()
-      const known = entries.flatMap(({ attachment }) => (attachment ? [attachment] : []))
-      const stale = known.filter((attachment) => attachment.isOurs && !isLive(attachment))
-      const errors: unknown[] = []
-      const deleted: string[] = []
-      for (const attachment of stale) {
-        try {
-          await this.#deleteAll([attachment])
-          deleted.push(`${attachment.network}/${attachment.containerId}/${attachment.ifName}`)
-        } catch (error) {
-          errors.push(error)
-        }
-      }
+      const found = await findOnNode(this.#places)
+      const leftovers = planLeftovers(found, new Set(live.map(({ containerId }) => containerId)))
+      const ours = leftovers.attachments.filter(({ isOurs }) => isOurs)
+      const report = await this.#clean({ ...leftovers, attachments: ours, unreadableFiles: [] })
       // What others added on the same network is as valid as ours.
-      const valid = [...live, ...known.filter((attachment) => !attachment.isOurs)]
-      return { deleted, errors: [...errors, ...(await this.#tellPlugins(valid))] }
+      const valid = [...live, ...found.attachments.filter(({ isOurs }) => !isOurs)]
+      return { ...report, errors: [...report.errors, ...(await this.#tellPlugins(valid))] }
     })
+  }
+
+  /**
+   * What no living container needs, whoever made it; for people, who may ask while the agent is away. A container lives as long as its
+   * namespace stands. Changes nothing.
+   */
+  async leftovers(): Promise<Leftovers> {
+    return planLeftovers(await findOnNode(this.#places), undefined)
+  }
+
+  /** Takes away what `leftovers` found. */
+  async clean(leftovers: Leftovers): Promise<GcReport> {
+    return this.#locks.alone(() => this.#clean(leftovers))
+  }
+
+  async #clean(leftovers: Leftovers): Promise<GcReport> {
+    const errors: unknown[] = []
+    const deleted: string[] = []
+    for (const { network, containerId, ifName } of leftovers.attachments) {
+      try {
+        const remembered = await this.#cache.find(containerId, ifName)
+        await this.#deleteAll(remembered.filter((attachment) => attachment.network === network))
+        deleted.push(`${network}/${containerId}/${ifName}`)
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    try {
+      return { deleted, released: await releaseLeftovers(leftovers, this.#places), errors }
+    } catch (error) {
+      return { deleted, released: [], errors: [...errors, error] }
+    }
   }
 
   async #tellPlugins(valid: readonly LiveSandbox[]): Promise<unknown[]> {

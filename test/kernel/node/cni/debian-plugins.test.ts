@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CniNode, cniSkipReason } from '../../../helpers/cni-node.ts'
+import { bridgeList, CniNode, cniSkipReason } from '../../../helpers/cni-node.ts'
 import { type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
 const options = { skip: cniSkipReason(), timeout: 120_000 }
-
-/** The bridge of the tests: RFC 2544 addresses, which nothing here routes anywhere. */
-export function bridgeList(node: CniNode, cniVersion = '1.0.0', more: object = {}): object {
-  const ipam = {
-    type: 'host-local',
-    dataDir: node.ipamDir,
-    ranges: [[{ subnet: '198.18.7.0/24' }]],
-    routes: [{ dst: '0.0.0.0/0' }],
-  }
-  const bridge = { type: 'bridge', bridge: 'cni-plt', isGateway: true, ipMasq: true, hairpinMode: true, ipam }
-  const portmap = { type: 'portmap', snat: true, capabilities: { portMappings: true } }
-  return { cniVersion, name: 'plt', plugins: [bridge, portmap], ...more }
-}
 
 const server = "require('http').createServer((_, answer) => answer.end('pod')).listen(80)"
 
