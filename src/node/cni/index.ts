@@ -1,7 +1,7 @@
 export { CniError } from './errors.ts'
 export { CniGate } from './gate.ts'
 export { createGateMetrics } from './metrics.ts'
-export { offerPlugins, packagedPluginDirs } from './offer-plugins.ts'
+export { offerPlugins } from './offer-plugins.ts'
 export { CniRuntime, type CniSettings } from './runtime.ts'
 export { installShippedNetwork } from './shipped-network.ts'
 export type { CniResult, CniSandbox } from './types.ts'

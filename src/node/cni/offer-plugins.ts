@@ -1,9 +1,6 @@
 import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Where Debian and Fedora put the reference plugins. */
-export const packagedPluginDirs: readonly string[] = ['/usr/lib/cni', '/usr/libexec/cni']
-
 /**
  * Links the plugins of the given folders into the one that CNI knows (/opt/cni/bin). What stands there is left alone, a link of which
  * nothing is left apart; of two plugins with one name the first folder's counts. Resolves with the names of new links.
