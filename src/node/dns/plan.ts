@@ -1,0 +1,197 @@
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../model/endpoint-slice.ts'
+import { type Ip, parseIp } from '../../model/ip.ts'
+import type { Service, ServicePort } from '../../model/service.ts'
+import { recordType } from './wire/codes.ts'
+import type { WireName } from './wire/name.ts'
+import { addressRecord, type DnsRecord, makeRecord, srvData } from './wire/record.ts'
+import type { PlannedAnswer, PlannedName } from './zone/answer-body.ts'
+import { planAddresses } from './zone/fixed-names.ts'
+import { below, dashedAddress, isLabel, readNameText } from './zone/names.ts'
+import type { ZoneSettings } from './zone/settings.ts'
+
+/** A Service with the slices that belong to it, as the state of this node has them. */
+export interface ServiceView {
+  readonly service: Service
+  readonly slices: readonly EndpointSlice[]
+}
+
+/** What a Service is called, in one zone, and where its addresses lead back to. */
+export interface ServicePlan {
+  readonly names: readonly PlannedName[]
+  /** Names for reverse answers: of the Service by its cluster addresses, of its endpoints by theirs. */
+  readonly reverse: ReadonlyMap<Ip, ReverseTargets>
+}
+
+export interface ReverseTargets {
+  /** A Service's own address leads to it alone, whatever endpoints have the same. */
+  readonly isService: boolean
+  readonly targets: readonly WireName[]
+}
+
+/** One line of SRV: where a port of the Service is served. */
+interface Target {
+  readonly portName: string
+  readonly protocol: string
+  readonly port: number
+  readonly name: WireName
+  readonly address: Ip
+}
+
+/** An endpoint that is ready, under the names it has. */
+interface NamedEndpoint {
+  readonly address: Ip
+  readonly ports: readonly EndpointPort[]
+  /** The first is the one that SRV and reverse answers use. */
+  readonly labels: readonly string[]
+}
+
+/** The names of a Service in `zone`, after the DNS specification of Kubernetes 1.1.0; none where nothing may be asked of it. */
+export function planService(view: ServiceView, zone: WireName, settings: ZoneSettings): ServicePlan {
+  const { service } = view
+  if (!isLabel(service.name) || !isLabel(service.namespace)) return nothing
+  if (settings.namespaces?.has(service.namespace) === false) return nothing
+  const base = below(zone, service.name, service.namespace, 'svc')
+  if (service.type === 'ExternalName') return { names: planExternalName(service, base, settings), reverse: new Map() }
+  const endpoints = settings.useEndpoints ? namedEndpoints(view, settings) : []
+  const targets = service.headless ? endpointTargets(endpoints, base) : serviceTargets(service, base)
+  const addresses = service.headless ? endpoints.map(({ address }) => address) : service.clusterIps
+  if (addresses.length === 0 || (settings.ignoreEmptyServices && endpoints.length === 0)) return nothing
+  return {
+    names: [
+      { name: base, answers: planAnswers(base, addresses, targets, settings.ttl) },
+      ...planPorts(base, targets, settings.ttl),
+      ...planEndpoints(endpoints, base, settings.ttl),
+    ],
+    reverse: planReverse(service, endpoints, base),
+  }
+}
+
+const nothing: ServicePlan = { names: [], reverse: new Map() }
+
+/** An ExternalName that is an address, or ends as one does, is no name that anybody could look up. */
+function planExternalName({ externalName }: Service, base: WireName, { ttl }: ZoneSettings): PlannedName[] {
+  const target = externalName === undefined || endsInAddress(externalName) ? undefined : readNameText(externalName)
+  if (target === undefined) return []
+  const answer = [makeRecord(base, recordType.CNAME, ttl, target)]
+  return [{ name: base, answers: [{ type: recordType.CNAME, answer, additional: [] }] }]
+}
+
+function endsInAddress(name: string): boolean {
+  const labels = name.replace(/\.$/, '').split('.')
+  return parseIp(labels.slice(-4).join('.')) !== undefined
+}
+
+function namedEndpoints({ service, slices }: ServiceView, settings: ZoneSettings): readonly NamedEndpoint[] {
+  const taken = new Set<string>()
+  const named: NamedEndpoint[] = []
+  for (const slice of slices) {
+    for (const endpoint of slice.endpoints) {
+      const id = `${endpoint.address} ${endpoint.hostname}`
+      if (!endpoint.ready || taken.has(id)) continue
+      taken.add(id)
+      const labels = endpointLabels(endpoint, service.headless, settings)
+      named.push({ address: endpoint.address, ports: slice.ports, labels })
+    }
+  }
+  return named
+}
+
+/** Hostname, Pod name and dashed address; endpoints of Services with an address of their own have only the first of them. */
+function endpointLabels(endpoint: Endpoint, headless: boolean, settings: ZoneSettings): readonly string[] {
+  const podName = /^Pod (?:[^/]+\/)?([^/]+)$/.exec(endpoint.target ?? '')?.[1]
+  const dashed = dashedAddress(endpoint.address)
+  const ordered = settings.endpointPodNames
+    ? [endpoint.hostname, podName, dashed]
+    : [endpoint.hostname, dashed, podName]
+  const labels = ordered.filter((label) => label !== undefined && isLabel(label)) as string[]
+  return headless ? [...new Set(labels)] : labels.slice(0, 1)
+}
+
+function serviceTargets({ ports, clusterIps }: Service, name: WireName): readonly Target[] {
+  return ports.flatMap((port) => clusterIps.map((address) => targetOf(port, name, address)))
+}
+
+function endpointTargets(endpoints: readonly NamedEndpoint[], base: WireName): readonly Target[] {
+  return endpoints.flatMap(({ address, ports, labels }) => {
+    const name = below(base, labels[0] ?? dashedAddress(address))
+    return ports.map((port) => targetOf(port, name, address))
+  })
+}
+
+function targetOf({ name: portName, protocol, port }: ServicePort | EndpointPort, name: WireName, address: Ip): Target {
+  return { portName, protocol: protocol.toLowerCase(), port, name, address }
+}
+
+/** A and AAAA, and SRV where there are ports. */
+function planAnswers(
+  name: WireName,
+  addresses: readonly Ip[],
+  targets: readonly Target[],
+  ttl: number,
+): readonly PlannedAnswer[] {
+  const srv = planSrv(name, targets, ttl)
+  return [...planAddresses(name, addresses, ttl), ...(srv.answer.length > 0 ? [srv] : [])]
+}
+
+/** Priority 0; the weights of all targets come to 100, and none is 0 (as CoreDNS has them). */
+function planSrv(name: WireName, targets: readonly Target[], ttl: number): PlannedAnswer {
+  const weight = Math.max(1, Math.floor(100 / targets.length))
+  const answer = new Map<string, DnsRecord>()
+  const additional = new Map<string, DnsRecord>()
+  for (const target of targets) {
+    const key = target.name.toString('latin1')
+    const data = srvData(0, weight, target.port, target.name)
+    if (!answer.has(`${target.port} ${key}`)) {
+      answer.set(`${target.port} ${key}`, makeRecord(name, recordType.SRV, ttl, data))
+    }
+    additional.set(`${target.address} ${key}`, addressRecord(target.name, ttl, target.address))
+  }
+  return { type: recordType.SRV, answer: [...answer.values()], additional: [...additional.values()] }
+}
+
+/** `_port._proto` of each named port, and `_proto` above it, which only exists. */
+function planPorts(base: WireName, targets: readonly Target[], ttl: number): PlannedName[] {
+  const byPort = Map.groupBy(
+    targets.filter(({ portName }) => portName !== ''),
+    ({ portName, protocol }) => `_${portName}._${protocol}`,
+  )
+  const protocols = new Set(Array.from(byPort.keys(), (key) => key.slice(key.indexOf('.') + 1)))
+  const named = Array.from(byPort, ([key, ported]) => {
+    const name = below(base, ...key.split('.'))
+    const addresses = ported.map(({ address }) => address)
+    return { name, answers: planAnswers(name, addresses, ported, ttl) }
+  })
+  return [...named, ...Array.from(protocols, (protocol) => ({ name: below(base, protocol), answers: [] }))]
+}
+
+/** Each label with the addresses that share it. */
+function planEndpoints(endpoints: readonly NamedEndpoint[], base: WireName, ttl: number): PlannedName[] {
+  const byLabel = new Map<string, NamedEndpoint[]>()
+  for (const endpoint of endpoints) {
+    for (const label of endpoint.labels) {
+      const sharing = byLabel.get(label)
+      if (sharing === undefined) byLabel.set(label, [endpoint])
+      else sharing.push(endpoint)
+    }
+  }
+  return Array.from(byLabel, ([label, sharing]) => {
+    const name = below(base, label)
+    const targets = sharing.flatMap(({ address, ports }) => ports.map((port) => targetOf(port, name, address)))
+    const addresses = sharing.map(({ address }) => address)
+    return { name, answers: planAnswers(name, addresses, targets, ttl) }
+  })
+}
+
+function planReverse(
+  { clusterIps }: Service,
+  endpoints: readonly NamedEndpoint[],
+  base: WireName,
+): ReadonlyMap<Ip, ReverseTargets> {
+  const reverse = new Map<Ip, ReverseTargets>()
+  for (const { address, labels } of endpoints) {
+    const target = below(base, labels[0] ?? dashedAddress(address))
+    reverse.set(address, { isService: false, targets: [...(reverse.get(address)?.targets ?? []), target] })
+  }
+  for (const address of clusterIps) reverse.set(address, { isService: true, targets: [base] })
+  return reverse
+}

@@ -1,0 +1,72 @@
+import { writeUint16, writeUint32 } from '../wire/bytes.ts'
+import { recordClass, recordType } from '../wire/codes.ts'
+import type { WireName } from '../wire/name.ts'
+import { headerLength } from '../wire/query.ts'
+import { targetName } from '../wire/rdata.ts'
+import type { DnsRecord } from '../wire/record.ts'
+
+/** The answer to one type of question about a name. */
+export interface PlannedAnswer {
+  readonly type: number
+  readonly answer: readonly DnsRecord[]
+  readonly additional: readonly DnsRecord[]
+}
+
+/** A name of the zone with everything it answers; nothing where it only has names below it. */
+export interface PlannedName {
+  /** Folded. */
+  readonly name: WireName
+  readonly answers: readonly PlannedAnswer[]
+  readonly podParent?: boolean
+}
+
+/** An answer's records as they stand in a message behind the question. */
+export interface AnswerBody {
+  readonly bytes: Buffer
+  /** The length of each record where all of them hold addresses of one kind, so that their order may turn; else 0. */
+  readonly stride: number
+}
+
+const pointerReach = 0x4000
+
+/** Owners point to the question or to a target that stands before them; data is as it is. */
+export function encodeBody(name: WireName, { type, answer, additional }: PlannedAnswer): AnswerBody {
+  const out = Buffer.allocUnsafe(bodyBound(answer) + bodyBound(additional))
+  const start = headerLength + name.length + 4
+  const places = new Map<string, number>([[name.toString('latin1'), headerLength]])
+  let at = 0
+  for (const record of [...answer, ...additional]) {
+    at = writeOwner(out, at, record.name, places)
+    writeUint16(out, at, record.type)
+    writeUint16(out, at + 2, recordClass.IN)
+    writeUint32(out, at + 4, record.ttl)
+    writeUint16(out, at + 8, record.data.length)
+    rememberTarget(record, start + at + 10, places)
+    at += 10 + record.data.copy(out, at + 10)
+  }
+  return { bytes: out.subarray(0, at), stride: strideOf(type, at, answer.length, additional.length) }
+}
+
+function bodyBound(records: readonly DnsRecord[]): number {
+  return records.reduce((sum, { name, data }) => sum + name.length + 10 + data.length, 0)
+}
+
+function writeOwner(out: Buffer, at: number, owner: WireName, places: ReadonlyMap<string, number>): number {
+  const place = places.get(owner.toString('latin1'))
+  if (place === undefined) return at + owner.copy(out, at)
+  writeUint16(out, at, 0xc000 | place)
+  return at + 2
+}
+
+function rememberTarget({ type, data }: DnsRecord, dataAt: number, places: Map<string, number>): void {
+  const target = targetName(type, data)
+  if (target === undefined) return
+  const place = dataAt + data.length - target.length
+  const key = target.toString('latin1')
+  if (place < pointerReach && !places.has(key)) places.set(key, place)
+}
+
+function strideOf(type: number, length: number, answers: number, additional: number): number {
+  if (additional > 0 || answers === 0) return 0
+  return type === recordType.A || type === recordType.AAAA ? length / answers : 0
+}

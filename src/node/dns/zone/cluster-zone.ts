@@ -1,0 +1,191 @@
+import type { ObjectKey } from '../../../model/api-object.ts'
+import type { Ip } from '../../../model/ip.ts'
+import { planService, type ReverseTargets, type ServicePlan, type ServiceView } from '../plan.ts'
+import { recordType } from '../wire/codes.ts'
+import { isUnder, type WireName } from '../wire/name.ts'
+import { makeRecord } from '../wire/record.ts'
+import type { PlannedName } from './answer-body.ts'
+import { planAddresses, planFixedNames } from './fixed-names.ts'
+import type { SharedTable } from './layout.ts'
+import { below, isLabel, isReverse, podLabel, reverseName } from './names.ts'
+import { negativeTtl, type ZoneSettings } from './settings.ts'
+import { TableWriter } from './table-writer.ts'
+
+/** A Pod as `pods verified` asks for it: only one that runs. */
+export interface PodView {
+  readonly namespace: string
+  readonly addresses: readonly Ip[]
+}
+
+/**
+ * The zones of the cluster as a table that other threads answer from, kept in step with the state object by object: the work
+ * for a change is that of the objects it names. Holds no copy of the state but references to what it was given last.
+ */
+export class ClusterZone {
+  readonly #settings: ZoneSettings
+  /** The longest name first. */
+  readonly #zones: readonly WireName[]
+  readonly #forward: readonly WireName[]
+  readonly #writer: TableWriter
+  readonly #views = new Map<ObjectKey, ServiceView>()
+  readonly #reverseOwners = new Map<Ip, readonly ObjectKey[]>()
+  /** How many objects say that a namespace exists: itself, its Services. */
+  readonly #namespaces = new Map<string, number>()
+  readonly #namespaceObjects = new Set<string>()
+  readonly #pods = new Map<ObjectKey, PodView>()
+  readonly #podNames = new Map<string, number>()
+
+  /** `onMoved` gives a new table that readers should go over to; the old one stays as it is. */
+  constructor(settings: ZoneSettings, onMoved: (table: SharedTable) => void) {
+    this.#settings = settings
+    this.#zones = settings.zones.toSorted((a, b) => b.length - a.length)
+    this.#forward = settings.zones.filter((zone) => !isReverse(zone))
+    const heads = this.#zones.map((name) => ({
+      name,
+      fallsThrough: settings.fallthroughZones.some((zone) => isUnder(name, zone)),
+      ttl: settings.ttl,
+      negativeTtl: Math.min(negativeTtl, settings.ttl),
+    }))
+    this.#writer = new TableWriter(heads, onMoved)
+    for (const zone of this.#zones) for (const planned of planFixedNames(zone, settings)) this.#put(zone, planned)
+  }
+
+  get table(): SharedTable {
+    return this.#writer.table
+  }
+
+  /** How many names have answers or names below them. */
+  get size(): number {
+    return this.#writer.size
+  }
+
+  /** The serial of the SOA: seconds since 1970 at the last change. */
+  setSerial(seconds: number): void {
+    this.#writer.serial = seconds
+  }
+
+  /** Everything was listed: from now on what is missing does not exist. */
+  markSynced(): void {
+    this.#writer.markSynced()
+  }
+
+  /** A Service as it is now, undefined where there is none any more. */
+  setService(key: ObjectKey, view: ServiceView | undefined): void {
+    const before = this.#views.get(key)
+    if (view === undefined) this.#views.delete(key)
+    else this.#views.set(key, view)
+    for (const zone of this.#forward) {
+      const [old, planned] = [this.#plan(before, zone), this.#plan(view, zone)]
+      this.#replaceNames(zone, old.names, planned.names)
+      if (zone === this.#forward[0]) this.#replaceReverse(key, old.reverse, planned.reverse)
+    }
+    if (before?.service.namespace === view?.service.namespace) return
+    if (view !== undefined) this.#countNamespace(view.service.namespace, 1)
+    if (before !== undefined) this.#countNamespace(before.service.namespace, -1)
+  }
+
+  setNamespace(name: string, exists: boolean): void {
+    if (this.#namespaceObjects.has(name) === exists) return
+    if (exists) this.#namespaceObjects.add(name)
+    else this.#namespaceObjects.delete(name)
+    this.#countNamespace(name, exists ? 1 : -1)
+  }
+
+  /** A Pod that runs, undefined for one that does not or is gone; only for `pods verified`. */
+  setPod(key: ObjectKey, pod: PodView | undefined): void {
+    const before = this.#pods.get(key)
+    if (pod === undefined) this.#pods.delete(key)
+    else this.#pods.set(key, pod)
+    for (const address of pod?.addresses ?? []) this.#countPod(pod?.namespace ?? '', address, 1)
+    for (const address of before?.addresses ?? []) this.#countPod(before?.namespace ?? '', address, -1)
+  }
+
+  #plan(view: ServiceView | undefined, zone: WireName): ServicePlan {
+    return view === undefined ? { names: [], reverse: new Map() } : planService(view, zone, this.#settings)
+  }
+
+  #put(zone: WireName, planned: PlannedName): void {
+    if (planned.name.length <= 255) this.#writer.put(this.#zones.indexOf(zone), planned)
+  }
+
+  #replaceNames(zone: WireName, old: readonly PlannedName[], planned: readonly PlannedName[]): void {
+    const kept = new Set(planned.map(({ name }) => name.toString('latin1')))
+    for (const next of planned) this.#put(zone, next)
+    for (const { name } of old) if (!kept.has(name.toString('latin1'))) this.#writer.remove(name)
+  }
+
+  #replaceReverse(key: ObjectKey, old: ServicePlan['reverse'], planned: ServicePlan['reverse']): void {
+    if (this.#forward.length === this.#zones.length) return
+    for (const address of planned.keys()) {
+      const owners = this.#reverseOwners.get(address) ?? []
+      if (!owners.includes(key)) this.#reverseOwners.set(address, [...owners, key])
+      this.#putReverse(address, planned.get(address), key)
+    }
+    for (const address of old.keys()) {
+      if (planned.has(address)) continue
+      const owners = (this.#reverseOwners.get(address) ?? []).filter((owner) => owner !== key)
+      if (owners.length === 0) this.#reverseOwners.delete(address)
+      else this.#reverseOwners.set(address, owners)
+      this.#putReverse(address, undefined, key)
+    }
+  }
+
+  /** An address may have names of several Services; `own` are those of the Service that is changing. */
+  #putReverse(address: Ip, own: ReverseTargets | undefined, ownKey: ObjectKey): void {
+    const name = reverseName(address)
+    const zone = this.#zones.find((candidate) => isReverse(candidate) && isUnder(name, candidate))
+    const primary = this.#forward[0]
+    if (zone === undefined || primary === undefined) return
+    const owners = (this.#reverseOwners.get(address) ?? []).filter((owner) => owner !== ownKey)
+    const others = owners.map((owner) => this.#plan(this.#views.get(owner), primary).reverse.get(address))
+    const all = [own, ...others].filter((targets) => targets !== undefined)
+    const services = all.filter(({ isService }) => isService)
+    const targets = (services.length > 0 ? services.slice(0, 1) : all).flatMap((each) => each.targets)
+    if (targets.length === 0) this.#writer.remove(name)
+    else this.#put(zone, planPointers(name, targets, this.#settings.ttl))
+  }
+
+  #countNamespace(name: string, by: number): void {
+    if (!isLabel(name) || this.#settings.namespaces?.has(name) === false) return
+    const count = (this.#namespaces.get(name) ?? 0) + by
+    if (count === 0) this.#namespaces.delete(name)
+    else this.#namespaces.set(name, count)
+    for (const zone of this.#forward) this.#showNamespace(zone, name, count > 0)
+  }
+
+  #showNamespace(zone: WireName, namespace: string, exists: boolean): void {
+    const { pods } = this.#settings
+    const names = [{ name: below(zone, namespace, 'svc'), answers: [], podParent: false }]
+    if (pods !== 'disabled') {
+      names.push({ name: below(zone, namespace, 'pod'), answers: [], podParent: pods === 'insecure' })
+    }
+    for (const planned of names) {
+      if (exists) this.#put(zone, planned)
+      else this.#writer.remove(planned.name)
+    }
+  }
+
+  /** Pods on the host's network share its address. */
+  #countPod(namespace: string, address: Ip, by: number): void {
+    if (!isLabel(namespace) || this.#settings.namespaces?.has(namespace) === false) return
+    const key = `${namespace} ${address}`
+    const count = (this.#podNames.get(key) ?? 0) + by
+    if (count === 0) this.#podNames.delete(key)
+    else this.#podNames.set(key, count)
+    for (const zone of this.#forward) {
+      const name = below(zone, podLabel(address), namespace, 'pod')
+      if (count === 0) this.#writer.remove(name)
+      else this.#put(zone, { name, answers: planAddresses(name, [address], this.#settings.ttl) })
+    }
+  }
+}
+
+function planPointers(name: WireName, targets: readonly WireName[], ttl: number): PlannedName {
+  const unique = new Map(targets.map((target) => [target.toString('latin1'), target] as const).sort(byKey))
+  const answer = Array.from(unique.values(), (target) => makeRecord(name, recordType.PTR, ttl, target))
+  return { name, answers: [{ type: recordType.PTR, answer, additional: [] }] }
+}
+
+function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,43 @@
+import type { Ip } from '../../../model/ip.ts'
+import { recordType } from '../wire/codes.ts'
+import type { WireName } from '../wire/name.ts'
+import { addressRecord, makeRecord, txtData } from '../wire/record.ts'
+import type { PlannedAnswer, PlannedName } from './answer-body.ts'
+import { below, isReverse } from './names.ts'
+import { schemaVersion, versionTtl, type ZoneSettings } from './settings.ts'
+
+/** The names that a zone has whatever the cluster holds. */
+export function planFixedNames(zone: WireName, settings: ZoneSettings): readonly PlannedName[] {
+  const server = below(zone, 'ns', 'dns')
+  const addresses = settings.nameServers.map((address) => addressRecord(server, settings.ttl, address))
+  const apex: PlannedName = {
+    name: zone,
+    answers: [
+      {
+        type: recordType.NS,
+        answer: [makeRecord(zone, recordType.NS, settings.ttl, server)],
+        additional: addresses,
+      },
+    ],
+  }
+  if (isReverse(zone)) return [apex]
+  const version = below(zone, 'dns-version')
+  const text = makeRecord(version, recordType.TXT, versionTtl, txtData([Buffer.from(schemaVersion)]))
+  return [
+    apex,
+    { name: version, answers: [{ type: recordType.TXT, answer: [text], additional: [] }] },
+    { name: server, answers: planAddresses(server, settings.nameServers, settings.ttl) },
+    ...['dns', 'svc', 'pod'].map((label) => ({ name: below(zone, label), answers: [] })),
+  ]
+}
+
+/** A and AAAA, where there are such addresses. */
+export function planAddresses(name: WireName, addresses: readonly Ip[], ttl: number): readonly PlannedAnswer[] {
+  const records = [...new Set(addresses)].map((address) => addressRecord(name, ttl, address))
+  const ofType = (type: number): PlannedAnswer => ({
+    type,
+    answer: records.filter((record) => record.type === type),
+    additional: [],
+  })
+  return [ofType(recordType.A), ofType(recordType.AAAA)].filter(({ answer }) => answer.length > 0)
+}

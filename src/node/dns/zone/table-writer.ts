@@ -1,0 +1,206 @@
+import { writeUint16, writeUint32 } from '../wire/bytes.ts'
+import type { WireName } from '../wire/name.ts'
+import { encodeBody, type PlannedAnswer, type PlannedName } from './answer-body.ts'
+import {
+  answerHeadBytes,
+  emptySlot,
+  entryFlag,
+  entryHeadBytes,
+  hashName,
+  headerBytes,
+  headerWord,
+  removedSlot,
+  type SharedTable,
+  type ZoneHead,
+} from './layout.ts'
+
+const firstSlots = 1 << 10
+const firstHeapBytes = 1 << 18
+const maxAnswers = 255
+
+/**
+ * Writes a table that other threads read. A full one is copied to a larger one, and `onMoved` tells: readers of the old one see
+ * what it was until they are given the new one.
+ */
+export class TableWriter {
+  readonly #zones: readonly ZoneHead[]
+  readonly #onMoved: (table: SharedTable) => void
+  #memory: SharedArrayBuffer
+  #words: Int32Array
+  #bytes: Buffer
+  #heapEnd = 0
+  #deadBytes = 0
+  #usedSlots = 0
+  #names = 0
+
+  constructor(zones: readonly ZoneHead[], onMoved: (table: SharedTable) => void) {
+    this.#zones = zones
+    this.#onMoved = onMoved
+    this.#memory = new SharedArrayBuffer(headerBytes + firstSlots * 4 + firstHeapBytes)
+    this.#words = new Int32Array(this.#memory)
+    this.#bytes = Buffer.from(this.#memory)
+    this.#begin(firstSlots)
+  }
+
+  get table(): SharedTable {
+    return { memory: this.#memory, zones: this.#zones }
+  }
+
+  /** How many names there are. */
+  get size(): number {
+    return this.#names
+  }
+
+  set serial(seconds: number) {
+    Atomics.store(this.#words, headerWord.serial, seconds | 0)
+  }
+
+  /** Everything was listed: what is not here does not exist. */
+  markSynced(): void {
+    Atomics.store(this.#words, headerWord.synced, 1)
+  }
+
+  /** False where the table says just that already. */
+  put(zone: number, planned: PlannedName): boolean {
+    const entry = encodeEntry(zone, planned)
+    const slot = this.#find(planned.name, entry.readUInt32BE(0))
+    const at = slot === -1 ? 0 : Atomics.load(this.#words, slot) * 4
+    if (at > 0 && this.#bytes.compare(entry, 0, entry.length, at, at + entry.length) === 0) return false
+    this.#makeRoom(entry.length)
+    const place = this.#append(entry)
+    // The table may have moved: the slot is looked for again.
+    const known = this.#find(planned.name, entry.readUInt32BE(0))
+    if (known === -1) this.#insert(entry.readUInt32BE(0), place)
+    else this.#replace(known, place)
+    return true
+  }
+
+  remove(name: WireName): boolean {
+    const slot = this.#find(name, hashName(name, 0, name.length) >>> 0)
+    if (slot === -1) return false
+    this.#deadBytes += entryLength(this.#bytes, Atomics.load(this.#words, slot) * 4)
+    this.#names -= 1
+    Atomics.store(this.#words, slot, removedSlot)
+    return true
+  }
+
+  #begin(slots: number): void {
+    this.#heapEnd = headerBytes + slots * 4
+    this.#deadBytes = 0
+    this.#usedSlots = 0
+    this.#names = 0
+    this.#words[headerWord.slotCount] = slots
+  }
+
+  get #slots(): number {
+    return this.#words[headerWord.slotCount] ?? 0
+  }
+
+  /** The index of the name's slot among the words, -1 where it has none. */
+  #find(name: WireName, hash: number): number {
+    const mask = this.#slots - 1
+    for (let probe = hash & mask; ; probe = (probe + 1) & mask) {
+      const word = headerBytes / 4 + probe
+      const place = this.#words[word] ?? emptySlot
+      if (place === emptySlot) return -1
+      if (place !== removedSlot && this.#isNamed(place * 4, hash, name)) return word
+    }
+  }
+
+  #isNamed(at: number, hash: number, name: WireName): boolean {
+    const start = at + entryHeadBytes
+    return (
+      this.#bytes.readUInt32BE(at) === hash &&
+      this.#bytes[at + 4] === name.length &&
+      this.#bytes.compare(name, 0, name.length, start, start + name.length) === 0
+    )
+  }
+
+  #append(entry: Buffer): number {
+    const at = this.#heapEnd
+    entry.copy(this.#bytes, at)
+    this.#heapEnd = align(at + entry.length)
+    return at
+  }
+
+  #insert(hash: number, at: number): void {
+    const mask = this.#slots - 1
+    let probe = hash & mask
+    while ((this.#words[headerBytes / 4 + probe] ?? emptySlot) !== emptySlot) probe = (probe + 1) & mask
+    this.#usedSlots += 1
+    this.#names += 1
+    Atomics.store(this.#words, headerBytes / 4 + probe, at / 4)
+  }
+
+  #replace(slot: number, at: number): void {
+    this.#deadBytes += entryLength(this.#bytes, Atomics.load(this.#words, slot) * 4)
+    Atomics.store(this.#words, slot, at / 4)
+  }
+
+  #makeRoom(length: number): void {
+    const heapFull = align(this.#heapEnd + length) > this.#bytes.length
+    if (!heapFull && (this.#usedSlots + 1) * 2 <= this.#slots) return
+    this.#move(length)
+  }
+
+  /** To a table with room for half as much again as lives now; entries that were replaced or removed stay behind. */
+  #move(needed: number): void {
+    const old = { words: this.#words, bytes: this.#bytes, slots: this.#slots, names: this.#names }
+    const living = this.#heapEnd - headerBytes - old.slots * 4 - this.#deadBytes
+    const slots = slotsFor(old.names + 1)
+    const heap = align(Math.max(firstHeapBytes, Math.ceil((living + needed) * 1.5)))
+    this.#memory = new SharedArrayBuffer(headerBytes + slots * 4 + heap)
+    this.#words = new Int32Array(this.#memory)
+    this.#bytes = Buffer.from(this.#memory)
+    this.#begin(slots)
+    this.#words[headerWord.serial] = old.words[headerWord.serial] ?? 0
+    this.#words[headerWord.synced] = old.words[headerWord.synced] ?? 0
+    for (let slot = 0; slot < old.slots; slot++) {
+      const place = old.words[headerBytes / 4 + slot] ?? emptySlot
+      if (place === emptySlot || place === removedSlot) continue
+      const entry = old.bytes.subarray(place * 4, place * 4 + entryLength(old.bytes, place * 4))
+      this.#insert(entry.readUInt32BE(0), this.#append(entry))
+    }
+    this.#onMoved(this.table)
+  }
+}
+
+/** A third full at most after a move, so that probes stay short. */
+function slotsFor(names: number): number {
+  let slots = firstSlots
+  while (slots < names * 3) slots *= 2
+  return slots
+}
+
+function align(length: number): number {
+  return (length + 3) & ~3
+}
+
+function encodeEntry(zone: number, { name, answers, podParent }: PlannedName): Buffer {
+  const encoded = answers.slice(0, maxAnswers).map((answer) => encodeAnswer(name, answer))
+  const head = Buffer.alloc(entryHeadBytes)
+  writeUint32(head, 0, hashName(name, 0, name.length) >>> 0)
+  head[4] = name.length
+  head[5] = zone
+  head[6] = podParent === true ? entryFlag.podParent : 0
+  head[7] = encoded.length
+  return Buffer.concat([head, name, ...encoded])
+}
+
+function encodeAnswer(name: WireName, planned: PlannedAnswer): Buffer {
+  const { bytes, stride } = encodeBody(name, planned)
+  const head = Buffer.allocUnsafe(answerHeadBytes)
+  writeUint16(head, 0, planned.type)
+  writeUint16(head, 2, planned.answer.length)
+  writeUint16(head, 4, planned.additional.length)
+  writeUint16(head, 6, stride)
+  writeUint32(head, 8, bytes.length)
+  return Buffer.concat([head, bytes])
+}
+
+/** Without what aligns the next one. */
+function entryLength(bytes: Buffer, at: number): number {
+  let end = at + entryHeadBytes + (bytes[at + 4] ?? 0)
+  for (let answer = 0; answer < (bytes[at + 7] ?? 0); answer++) end += answerHeadBytes + bytes.readUInt32BE(end + 8)
+  return end - at
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { planService } from '../../../../src/node/dns/plan.ts'
+import { flag, recordType } from '../../../../src/node/dns/wire/codes.ts'
+import { nameText } from '../../../../src/node/dns/wire/name.ts'
+import { reverseName } from '../../../../src/node/dns/zone/names.ts'
+import { anyEvents, type ServiceState } from '../../../helpers/arbitrary-services.ts'
+import { clusterZone, recordText, TestZone, zoneSettings } from '../../../helpers/dns-zone.ts'
+import { makeService, makeSlice } from '../../../helpers/services.ts'
+
+const types = [recordType.A, recordType.AAAA, recordType.SRV, recordType.PTR]
+
+/** Some of the arbitrary Services share their endpoints' addresses and are headless. */
+function mixed(state: ServiceState): ServiceState {
+  const number = Number(state.service.key.slice(-1))
+  const headless = number % 2 === 1
+  const slices = state.slices.map((slice) => ({
+    ...slice,
+    endpoints: slice.endpoints.map((endpoint) => ({
+      ...endpoint,
+      address: endpoint.address.replace(/^10\.244\.\d/, '10.244.7') as typeof endpoint.address,
+    })),
+  }))
+  return { service: { ...state.service, headless, clusterIps: headless ? [] : state.service.clusterIps }, slices }
+}
+
+function namesOf(states: Iterable<ServiceState>): string[] {
+  return [...states].flatMap((state) => {
+    const { names, reverse } = planService(state, clusterZone, zoneSettings())
+    return [...names.map(({ name }) => name), ...Array.from(reverse.keys(), reverseName)].map((name) => nameText(name))
+  })
+}
+
+describe('the zone kept in step', () => {
+  test('says after any events what one made of the last state says, and nothing of what is gone', () => {
+    fc.assert(
+      fc.property(anyEvents, (events) => {
+        const zone = new TestZone().synced()
+        const states = new Map<string, ServiceState>()
+        const seen: ServiceState[] = []
+        for (const event of events) {
+          if (typeof event === 'string') {
+            zone.zone.setService(event, undefined)
+            states.delete(event)
+            continue
+          }
+          const state = mixed(event)
+          seen.push(state)
+          zone.add(state)
+          states.set(state.service.key, state)
+        }
+        const fresh = new TestZone().add(...states.values()).synced()
+        assert.equal(zone.zone.size, fresh.zone.size)
+        for (const name of namesOf(seen)) {
+          for (const type of types) assert.equal(zone.line(name, type), fresh.line(name, type), name)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('answers within any limit with whole records, all of them where they fit', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 150 }),
+        fc.integer({ min: 512, max: 4096 }),
+        fc.boolean(),
+        (hosts, limit, rotate) => {
+          const zone = new TestZone({}, rotate).add(largeService(hosts)).synced()
+          for (const type of [recordType.A, recordType.SRV]) {
+            const whole = zone.ask('many.default.svc.cluster.local', type, {})
+            const answer = zone.askRaw('many.default.svc.cluster.local', type, { edns: {} }, limit)
+            assert.ok(typeof answer !== 'string' && answer.length <= limit)
+            const cut = zone.ask('many.default.svc.cluster.local', type, { edns: {} }, limit)
+            const all = new Set([...whole.answer, ...whole.additional].map(recordText))
+            const kept = [...cut.answer, ...cut.additional].map(recordText)
+            assert.equal(new Set(kept).size, kept.length)
+            for (const record of kept) assert.ok(all.has(record), record)
+            assert.equal((cut.flags & flag.TC) !== 0, kept.length < all.size)
+            assert.ok(cut.edns)
+          }
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
+
+function largeService(hosts: number): ServiceState {
+  const endpoints = Array.from({ length: hosts }, (_, host) => `10.244.9.${host}`)
+  return {
+    service: makeService('default/many', '10.96.0.1', { headless: true, clusterIps: [] }),
+    slices: [makeSlice('default/many', [['http', 'TCP', 80]], endpoints)],
+  }
+}
