@@ -1,3 +1,4 @@
+import { describeField, describeMessage } from './describe.ts'
 import { kindTables, type MessageField, messageOf } from './kind-tables.ts'
 import { listOf, mapOf, openObject, type Schema, text } from './schema.ts'
 
@@ -10,12 +11,22 @@ export function builtInSchema(group: string, version: string, kind: string): Sch
   if (message === undefined) throw new Error(`${kind} of ${group}/${version} is not in src/api/schema/kinds.json`)
   const { properties = {}, ...schema } = new SchemaBuilder().messageSchema(message)
   const metadata = properties['metadata'] === undefined ? {} : { metadata: metadataSchema() }
-  return { ...schema, properties: { apiVersion: text, kind: text, ...properties, ...metadata } }
+  const identity = { apiVersion: describedText(message, 'apiVersion'), kind: describedText(message, 'kind') }
+  return { ...schema, properties: { ...identity, ...properties, ...metadata } }
+}
+
+function describedText(message: string, field: string): Schema {
+  return withDescription(text, describeField(message, field))
+}
+
+function withDescription(schema: Schema, description: string | undefined): Schema {
+  return description === undefined ? schema : { ...schema, description }
 }
 
 /** The metadata of every object, those of custom resources too; never absent. */
 export function metadataSchema(): Schema {
-  return { ...new SchemaBuilder().messageSchema('meta.v1.ObjectMeta'), default: {} }
+  const metadata = { ...new SchemaBuilder().messageSchema('meta.v1.ObjectMeta'), default: {} }
+  return withDescription(metadata, describeField('meta.v1.ObjectMeta', 'metadata'))
 }
 
 /** The base with the keywords of the overlay added, field by field: how a kind states its defaults. */
@@ -56,20 +67,21 @@ class SchemaBuilder {
   #build(name: string): Schema {
     const message = kindTables.messages[name]
     if (message === undefined) throw new Error(`${name} is not in kinds.json`)
-    const properties = message.fields.flatMap((field) => this.#propertiesOf(field))
+    const properties = message.fields.flatMap((field) => this.#propertiesOf(name, field))
     const required = message.fields.filter((field) => field.required === true).map((field) => field.name)
-    return {
+    const schema: Schema = {
       type: 'object',
       typeName: name,
       properties: Object.fromEntries(properties),
       ...(required.length === 0 ? {} : { required }),
       ...(message.atomic === true ? { mapType: 'atomic' as const } : {}),
     }
+    return withDescription(schema, describeMessage(name))
   }
 
-  #propertiesOf(field: MessageField): readonly [string, Schema][] {
+  #propertiesOf(message: string, field: MessageField): readonly [string, Schema][] {
     if (field.inline === true) return Object.entries(this.messageSchema(field.type).properties ?? {})
-    return [[field.name, this.#fieldSchema(field)]]
+    return [[field.name, withDescription(this.#fieldSchema(field), describeField(message, field.name))]]
   }
 
   #fieldSchema(field: MessageField): Schema {
