@@ -34,8 +34,8 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
     ],
     log,
   })
-  const proxy = values.app.components.includes('proxy') ? await composeProxy(context, state, applied) : []
-  const working: readonly Component[] = [...proxy.flatMap(({ writer, plane }) => [writer, plane]), connection]
+  const proxy = values.app.components.includes('proxy') ? await composeProxy(context, state, applied) : undefined
+  const working: readonly Component[] = [...(proxy?.components ?? []), connection]
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,
@@ -45,7 +45,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
         components: working,
         state,
         applied,
-        proxy: proxy.map(({ plane }) => plane),
+        proxy: proxy?.planes ?? [],
       }),
     gate: new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') }),
     log: log.child('control'),

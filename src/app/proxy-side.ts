@@ -1,16 +1,23 @@
 import { existsSync } from 'node:fs'
-import { runProgram } from '../host/index.ts'
+import { NftMonitor, runProgram } from '../host/index.ts'
+import type { Component } from '../loop/component.ts'
 import { describeError } from '../model/errors.ts'
 import { type IpFamily, ipFamily } from '../model/ip.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import { createProxyMetrics, type ProxyMetrics, ProxyPlane, type ProxySettings } from '../node/proxy/index.ts'
-import { detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
+import { DriftWatch, detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
 
-/** The service proxy of one family with the writer it publishes to; the writer starts first and stops last. */
-export interface ProxyFamily {
+/** The service proxy: what of it starts, in order, and its planes, one a family. */
+export interface ProxySide {
+  readonly components: readonly Component[]
+  readonly planes: readonly ProxyPlane[]
+}
+
+interface ProxyFamily {
+  readonly iptables: Iptables
   readonly writer: RulesWriter
   readonly plane: ProxyPlane
 }
@@ -20,6 +27,7 @@ interface ProxyParts {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
+  readonly monitor: NftMonitor
 }
 
 /**
@@ -30,17 +38,22 @@ export async function composeProxy(
   context: AppContext,
   state: LiveNodeState,
   applied: AppliedRevisions,
-): Promise<readonly ProxyFamily[]> {
-  const parts = { context, state, applied, metricsOf: createProxyMetrics(context.metrics) }
+): Promise<ProxySide> {
+  const log = context.logging.logger('platform_traffic_proxy')
+  const monitor = new NftMonitor(log.child('monitor'))
+  const parts = { context, state, applied, metricsOf: createProxyMetrics(context.metrics), monitor }
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   if (families.length === 0) throw failures[0]
-  const log = context.logging.logger('platform_traffic_proxy')
   for (const error of failures) log.warn('one IP family is not served', { error: describeError(error) })
   for (const { plane } of families) applied.register(plane.name)
-  return families
+  const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
+  return {
+    components: [...(isWatchable ? [monitor] : []), ...families.flatMap(({ writer, plane }) => [writer, plane])],
+    planes: families.map(({ plane }) => plane),
+  }
 }
 
 /** The file is there where the kernel has IPv6, whatever addresses it holds. */
@@ -48,17 +61,19 @@ function hasIpv6(): boolean {
   return existsSync('/proc/net/if_inet6')
 }
 
-async function composeFamily(
-  { context, state, applied, metricsOf }: ProxyParts,
-  family: IpFamily,
-): Promise<ProxyFamily> {
+async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
+  const { context, state, applied, metricsOf, monitor } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(runProgram, family, 'auto')
   const iptables = new Iptables(choice, runProgram)
-  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: log.child('rules') })
+  const rulesLog = log.child('rules')
+  const isWatched = () => choice.flavour === 'nft' && monitor.isListening
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
+  if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
   const settings = proxySettings(context, family)
-  return { writer, plane: new ProxyPlane({ state, writer, applied, settings, metrics: metricsOf(family), log }) }
+  const plane = new ProxyPlane({ state, writer, applied, settings, metrics: metricsOf(family), log })
+  return { iptables, writer, plane }
 }
 
 function proxySettings(context: AppContext, family: IpFamily): ProxySettings {

@@ -49,6 +49,7 @@ export interface ProgramResult {
   readonly stderr: string
   readonly exitCode: 0
   readonly durationMs: number
+  readonly pid: number | undefined
 }
 
 /** Runs a program to its end; no shell is involved, arguments reach it as they are. Throws ExecError unless it exits 0. */
@@ -57,7 +58,7 @@ export async function runProgram(file: string, args: readonly string[], options:
   // Loaded with the first program: an API server alone runs none.
   const library = await import('execa')
   try {
-    const result = await library.execa(file, args, {
+    const program = library.execa(file, args, {
       ...commonOptions(options),
       input: options.input ?? '',
       timeout: options.timeoutMs,
@@ -65,7 +66,8 @@ export async function runProgram(file: string, args: readonly string[], options:
       stripFinalNewline: false,
       ...(options.signal === undefined ? {} : { cancelSignal: options.signal }),
     })
-    return { stdout: result.stdout, stderr: result.stderr, exitCode: 0, durationMs: result.durationMs }
+    const { stdout, stderr, durationMs } = await program
+    return { stdout, stderr, exitCode: 0, durationMs, pid: program.pid }
   } catch (thrown) {
     throw thrown instanceof library.ExecaError ? explainFailure(command, thrown, options.timeoutMs) : thrown
   }

@@ -23,6 +23,7 @@ export {
   removeHostAddress,
 } from './links.ts'
 export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from './netns.ts'
+export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'
 export { isTextBusy, runCaptured } from './run-captured.ts'
 export { applySysctls, nodeSysctls } from './sysctl.ts'

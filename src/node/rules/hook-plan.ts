@@ -18,6 +18,10 @@ export interface HookPlan {
 
 const builtinChains: readonly string[] = ['PREROUTING', 'INPUT', 'FORWARD', 'OUTPUT', 'POSTROUTING']
 
+export function isBuiltin(chain: string): boolean {
+  return builtinChains.includes(chain)
+}
+
 /**
  * Puts our jumps at the top of their built-in chains, in listed order, without duplicates; jumps of ours that are no longer
  * wanted go. Rules are deleted by what they say, never by number: others may change a chain between reading and writing.

@@ -1,4 +1,5 @@
 export { cleanupRules } from './cleanup.ts'
+export { DriftWatch } from './drift-watch.ts'
 export { type FailedLine, RulesError } from './errors.ts'
 export { detectIptables } from './flavour.ts'
 export { type Flavour, Iptables, type Run } from './iptables.ts'

@@ -35,11 +35,15 @@ export class Iptables {
     this.#run = run
   }
 
-  /** Each `COMMIT` of the text is applied as a whole or not at all; what the text does not name stays as it is. */
-  async restore(text: string): Promise<void> {
+  /** Each `COMMIT` of the text is applied as a whole or not at all; what the text does not name stays as it is. Returns the program's pid. */
+  async restore(text: string): Promise<{ pid: number | undefined }> {
     const args = ['--noflush', '--wait', lockWaitSeconds]
     try {
-      await this.#run(`${this.choice.program}-restore`, args, { input: text, timeoutMs: restoreTimeoutMs })
+      const { pid } = await this.#run(`${this.choice.program}-restore`, args, {
+        input: text,
+        timeoutMs: restoreTimeoutMs,
+      })
+      return { pid }
     } catch (thrown) {
       throw explainRestoreFailure(thrown, text)
     }

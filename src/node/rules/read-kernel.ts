@@ -1,4 +1,4 @@
-import { parseSave, type SavedHook, type SavedTable } from '../../netfilter/parse.ts'
+import { parseSave, type SavedChain, type SavedHook, type SavedTable } from '../../netfilter/parse.ts'
 import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import { parseStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
 import type { Iptables } from './iptables.ts'
@@ -14,6 +14,21 @@ export async function readStamp(iptables: Iptables, table: TableName): Promise<S
 export async function readTables(iptables: Iptables): Promise<Readonly<Record<TableName, SavedTable>>> {
   const nat = parseSave(await iptables.save('nat'), 'nat').nat
   return { nat, filter: parseSave(await iptables.save('filter'), 'filter').filter }
+}
+
+/** A few chains, one by one: cheap whatever else there is. Those that are not there are missing in the result. */
+export async function readChains(
+  iptables: Iptables,
+  table: TableName,
+  names: Iterable<string>,
+): Promise<ReadonlyMap<string, SavedChain>> {
+  const held = new Map<string, SavedChain>()
+  for (const name of names) {
+    const text = await iptables.listChain(table, name)
+    const chain = text === undefined ? undefined : parseSave(text, table)[table].chains.get(name)
+    if (chain !== undefined) held.set(name, chain)
+  }
+  return held
 }
 
 /** Only the built-in chains that are to carry hooks, one by one: cheap whatever else there is. */

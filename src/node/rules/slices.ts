@@ -58,7 +58,8 @@ function orderByTargets(chains: ReadonlyMap<string, SavedChain>): string[] {
   return [...ordered]
 }
 
-function targetsOf(chain: SavedChain): readonly string[] {
+/** The chains that a chain's rules lead to. */
+export function targetsOf(chain: SavedChain): readonly string[] {
   return chain.flatMap((rule) => {
     if ('unparsed' in rule) return / -[jg] (PLAT-\S+)/.exec(` ${rule.unparsed}`)?.slice(1) ?? []
     return rule.target?.kind === 'jump' || rule.target?.kind === 'goto' ? [rule.target.chain] : []

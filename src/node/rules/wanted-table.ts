@@ -1,7 +1,9 @@
+import { TimeSlice } from '../../loop/time-slice.ts'
 import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
 import { equalChains, type SavedChain } from '../../netfilter/parse.ts'
 import type { Chain, Rule, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import { hashChain, parseStamp, renderStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
+import { targetsOf } from './slices.ts'
 
 /** How one of our chains in the kernel differs from what we want. */
 export interface Drift {
@@ -45,10 +47,14 @@ export class WantedTable {
     }
   }
 
-  /** Wants exactly these chains. */
-  wantAll(chains: ReadonlyMap<string, Chain>): void {
+  /** Wants exactly these chains. Other work gets its turn meanwhile: tens of thousands take a second. */
+  async wantAll(chains: ReadonlyMap<string, Chain>): Promise<void> {
+    const slice = new TimeSlice()
     for (const name of [...this.#chains.keys()]) if (!chains.has(name)) this.want(name, undefined)
-    for (const [name, chain] of chains) this.want(name, chain)
+    for (const [name, chain] of chains) {
+      this.want(name, chain)
+      if (slice.spent) await slice.pause()
+    }
   }
 
   /** The kernel is known, by its stamp, to hold all of what is wanted. */
@@ -63,17 +69,40 @@ export class WantedTable {
 
   /** Compares with what the kernel was read to hold; whatever differs is to be written. Chains awaiting a write are no drift. */
   compare(held: ReadonlyMap<string, SavedChain>): readonly Drift[] {
-    const drift: Drift[] = []
     const names = new Set([...this.#chains.keys(), ...held.keys()])
-    names.delete(stateChain)
     for (const name of this.#writtenSinceRead) names.delete(name)
+    names.delete(stateChain)
+    const stamp = this.#writtenSinceRead.has(stateChain) ? [] : this.#compareStamp(held.get(stateChain))
+    return [...this.#compareEach(names, held), ...stamp]
+  }
+
+  /** The same of a few chains that were read while nothing was written; one that is missing in `held` was not there. */
+  compareChains(names: ReadonlySet<string>, held: ReadonlyMap<string, SavedChain>): readonly Drift[] {
+    const stamp = names.has(stateChain) ? this.#compareStamp(held.get(stateChain)) : []
+    return [
+      ...this.#compareEach(
+        [...names].filter((name) => name !== stateChain),
+        held,
+      ),
+      ...stamp,
+    ]
+  }
+
+  #compareEach(names: Iterable<string>, held: ReadonlyMap<string, SavedChain>): readonly Drift[] {
+    const drift: Drift[] = []
     for (const chain of names) {
       const problem = describeProblem(held.get(chain), this.#chains.get(chain))
       if (problem !== undefined && !this.#unwritten.has(chain)) drift.push({ table: this.name, chain, problem })
       if (problem !== undefined) this.#unwritten.set(chain, held.get(chain))
       else this.#unwritten.delete(chain)
     }
-    return [...drift, ...this.#compareStamp(held.get(stateChain))]
+    return drift
+  }
+
+  /** Chains that the kernel should hold by now and that the rules of this one lead to, and the chain itself. */
+  writtenAround(name: string): readonly string[] {
+    const targets = targetsOf(this.#chains.get(name) ?? [])
+    return [name, ...targets].filter((each) => !this.#unwritten.has(each))
   }
 
   /**
@@ -127,7 +156,7 @@ export class WantedTable {
   }
 
   #compareStamp(held: SavedChain | undefined): readonly Drift[] {
-    if (this.#stampWritten === undefined || this.#writtenSinceRead.has(stateChain)) return []
+    if (this.#stampWritten === undefined) return []
     const problem = describeProblem(held, renderStamp(this.#stampWritten))
     if (problem === undefined) return []
     this.#stampWritten = undefined

@@ -8,12 +8,13 @@ import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/rule
 import type { Stamp } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { RulesError } from './errors.ts'
-import { type HookDrift, planHooks } from './hook-plan.ts'
+import { type HookDrift, isBuiltin, planHooks } from './hook-plan.ts'
 import type { Iptables } from './iptables.ts'
-import { readHooks, readStamp, readTables } from './read-kernel.ts'
+import { OwnCommits, type SeenCommit } from './own-commits.ts'
+import { readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
 import { sliceChange } from './slices.ts'
-import { WantedTable } from './wanted-table.ts'
+import { type Drift, WantedTable } from './wanted-table.ts'
 
 /** Told of everything the writer does, for metrics and events. */
 export interface RulesObserver {
@@ -27,14 +28,17 @@ export interface RulesWriterOptions {
   readonly hooks: readonly Hook[]
   readonly log: Logger
   readonly observer?: RulesObserver
-  /** Time between two comparisons with the kernel; stretched to 50 times what the last one's reading took. 30 s if not given. */
+  /** Time between two comparisons with the kernel; stretched to 50 times what the last one's reading took. Else 30 s, with legacy 8 s. */
   readonly verifyIntervalMs?: number
-  /** Changes of more new or removed chains than this are cut into several restores; 1,000 if not given. */
+  /** Where somebody tells of changes by others, comparing is only a safety net: half an hour at least. */
+  readonly isWatched?: () => boolean
+  /** Changes of more new or removed chains than this are cut into several restores; 500 if not given. */
   readonly chainsPerSlice?: number
 }
 
 /** Between a restart that trusted PLAT-STATE and the comparison that makes sure. */
 const verifyAfterAdoptionMs = 1000
+const watchedIntervalMs = 30 * 60_000
 
 /**
  * The only writer of one family's nat and filter tables. Calls are carried out one after the other. A write that fails keeps
@@ -53,6 +57,7 @@ export class RulesWriter implements Component {
   #areHooksEnsured = false
   /** How often; tells a reader whether what it read of the hooks may be older. */
   #hooksPlaced = 0
+  readonly #ownCommits = new OwnCommits()
   #queue: Promise<unknown> = Promise.resolve()
   #verifying: Promise<VerifyReport> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -68,7 +73,7 @@ export class RulesWriter implements Component {
     const { choice } = this.#options.iptables
     this.#options.log.info('writing rules', { ...choice })
     this.#isRunning = true
-    this.#scheduleVerify(this.#intervalMs)
+    this.#scheduleVerify(this.#options.verifyIntervalMs ?? 30_000)
   }
 
   /** Rules stay in the kernel: only `cleanupRules` removes them. */
@@ -88,9 +93,9 @@ export class RulesWriter implements Component {
    * compare with memory. Throws RulesError.
    */
   sync(full: Ruleset, objects: XorHash): Promise<WriteReport> {
-    return this.#exclusive(() => {
+    return this.#exclusive(async () => {
       this.#wasAsked = true
-      for (const table of this.#eachTable()) table.wantAll(full[table.name])
+      for (const table of this.#eachTable()) await table.wantAll(full[table.name])
       this.#objects = objects
       return this.#write()
     })
@@ -139,6 +144,37 @@ export class RulesWriter implements Component {
     return report
   }
 
+  /**
+   * Reads the chains that these commits changed, our own commits left out, and puts right what differs. `too-many` where
+   * reading everything is cheaper; then nothing was done. Throws RulesError.
+   */
+  async verifyChains(commits: readonly SeenCommit[], maxChains: number): Promise<VerifyReport | 'too-many'> {
+    const report = await this.#exclusive(async () => {
+      const foreign = this.#isKernelKnown ? commits.filter((commit) => !this.#ownCommits.includes(commit)) : []
+      const places = placesOf(foreign)
+      if (places === undefined || places.nat.size + places.filter.size > maxChains) return 'too-many'
+      return this.#verifyPlaces(places)
+    })
+    if (report !== 'too-many') this.#reportDrift(report)
+    return report
+  }
+
+  async #verifyPlaces(places: Readonly<Record<TableName, ReadonlySet<string>>>): Promise<VerifyReport> {
+    const { iptables } = this.#options
+    const startedMs = performance.now()
+    const drift: Drift[] = []
+    for (const table of this.#eachTable()) {
+      const ours = new Set([...places[table.name]].filter(isOurChain))
+      drift.push(...table.compareChains(ours, await readChains(iptables, table.name, ours)))
+    }
+    const readMs = performance.now() - startedMs
+    const chains = await this.#flush()
+    const builtins = [...places.nat, ...places.filter].filter((name) => !isOurChain(name))
+    if (builtins.length === 0) return { drift, readMs, write: chains }
+    const hooks = await this.#placeHooks(await readHooks(iptables, this.#options.hooks))
+    return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
+  }
+
   #eachTable(): readonly WantedTable[] {
     return [this.#tables.nat, this.#tables.filter]
   }
@@ -168,7 +204,7 @@ export class RulesWriter implements Component {
   async #write(): Promise<WriteReport> {
     const startedMs = performance.now()
     if (!this.#isKernelKnown) await this.#learnKernel()
-    const written = await this.#flush()
+    const written = await this.#flushOrRecover()
     const hooks = this.#areHooksEnsured
       ? unchanged
       : (await this.#placeHooks(await readHooks(this.#options.iptables, this.#options.hooks))).write
@@ -176,6 +212,34 @@ export class RulesWriter implements Component {
     this.#options.log.debug('rules written', { ...report })
     this.#options.observer?.wrote(report)
     return report
+  }
+
+  /**
+   * A write may be refused because others removed what it builds on: that is looked for before the refusal counts, each time
+   * where the kernel points to, at last everywhere.
+   */
+  async #flushOrRecover(): Promise<WriteReport> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#flush()
+      } catch (error) {
+        if (!(error instanceof RulesError) || error.code !== 'restore-failed' || attempt > 4) throw error
+        if ((await this.#findDriftBehind(error, attempt < 4)).length === 0) throw error
+      }
+    }
+  }
+
+  /** nft's message names a chain, and what that leads to is read in milliseconds; else all is. */
+  async #findDriftBehind({ line }: RulesError, mayBeNear: boolean): Promise<readonly Drift[]> {
+    const { iptables } = this.#options
+    const table = this.#eachTable().find(({ name }) => name === line?.table)
+    if (mayBeNear && iptables.choice.flavour === 'nft' && table !== undefined && line?.chain !== undefined) {
+      const names = new Set(table.writtenAround(line.chain))
+      return table.compareChains(names, await readChains(iptables, table.name, names))
+    }
+    for (const each of this.#eachTable()) each.beginRead()
+    const held = await readTables(iptables)
+    return this.#eachTable().flatMap((each) => each.compare(held[each.name].chains))
   }
 
   async #learnKernel(): Promise<void> {
@@ -200,7 +264,7 @@ export class RulesWriter implements Component {
     this.#areHooksEnsured = false
     const { drift, text } = planHooks(hooks, held, iptables.choice.family)
     const startedMs = performance.now()
-    if (text !== '') await iptables.restore(text)
+    if (text !== '') this.#ownCommits.add((await iptables.restore(text)).pid, [], drift)
     this.#areHooksEnsured = true
     this.#hooksPlaced++
     if (text === '') return { drift, write: unchanged }
@@ -209,7 +273,7 @@ export class RulesWriter implements Component {
 
   /** Writes everything unwritten. Each restore that succeeds is taken off, also when a later one fails. */
   async #flush(): Promise<WriteReport> {
-    const { chainsPerSlice = 1000 } = this.#options
+    const { chainsPerSlice = 500 } = this.#options
     const changes = this.#eachTable()
       .map((table) => table.change(this.#objects, table.name === 'nat'))
       .filter((change) => change !== undefined)
@@ -238,7 +302,7 @@ export class RulesWriter implements Component {
     if (this.#options.log.enabled('trace')) this.#options.log.trace('restore', { text })
     const startedMs = performance.now()
     try {
-      await iptables.restore(text)
+      this.#ownCommits.add((await iptables.restore(text)).pid, changes)
     } catch (error) {
       for (const change of changes) this.#tables[change.table].doubt(change)
       throw error
@@ -248,7 +312,9 @@ export class RulesWriter implements Component {
   }
 
   get #intervalMs(): number {
-    return this.#options.verifyIntervalMs ?? 30_000
+    if (this.#options.verifyIntervalMs !== undefined) return this.#options.verifyIntervalMs
+    if (this.#options.isWatched?.() === true) return watchedIntervalMs
+    return this.#options.iptables.choice.flavour === 'legacy' ? 8_000 : 30_000
   }
 
   #scheduleVerify(delayMs: number): void {
@@ -276,6 +342,21 @@ export class RulesWriter implements Component {
     if (unnamed > 0) log.warn('more rules changed by others were put right', { chains: unnamed })
     observer?.verified(report)
   }
+}
+
+function isOurChain(name: string): boolean {
+  return name.startsWith('PLAT-')
+}
+
+/** The chains of these commits that concern us; undefined where a whole table went. */
+function placesOf(commits: readonly SeenCommit[]): Readonly<Record<TableName, ReadonlySet<string>>> | undefined {
+  const places = { nat: new Set<string>(), filter: new Set<string>() }
+  for (const { table, chain } of commits.flatMap(({ changes }) => changes)) {
+    if (table !== 'nat' && table !== 'filter') continue
+    if (chain === undefined) return undefined
+    if (isOurChain(chain) || isBuiltin(chain)) places[table].add(chain)
+  }
+  return places
 }
 
 function isStampOf(stamp: Stamp | undefined, table: WantedTable): boolean {

@@ -1,0 +1,70 @@
+import type { NftCommit, NftListener } from '../../host/index.ts'
+import { describeError } from '../../model/errors.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import type { TableName } from '../../netfilter/ruleset.ts'
+import type { Logger } from '../../observe/logger.ts'
+import type { RulesWriter } from './writer.ts'
+
+export interface DriftWatchParts {
+  readonly family: IpFamily
+  readonly writer: Pick<RulesWriter, 'verify' | 'verifyChains'>
+  readonly log: Logger
+}
+
+const gatherMs = 100
+/** More than this is read faster in one go. */
+const maxChains = 200
+const maxCommits = 1000
+
+/**
+ * Has the writer look at what `nft monitor` says others changed: the chains concerned where they are few, else everything.
+ * What comes within 100 ms is looked at together.
+ */
+export class DriftWatch implements NftListener {
+  readonly #parts: DriftWatchParts
+  #commits: NftCommit[] = []
+  #needsAll = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: DriftWatchParts) {
+    this.#parts = parts
+  }
+
+  onCommit(commit: NftCommit): void {
+    if (commit.family !== this.#parts.family || !commit.changes.some(({ table }) => isOurTable(table))) return
+    if (this.#commits.length >= maxCommits) this.#needsAll = true
+    else this.#commits.push(commit)
+    this.#look()
+  }
+
+  onGap(): void {
+    this.#needsAll = true
+    this.#look()
+  }
+
+  #look(): void {
+    this.#timer ??= setTimeout(() => void this.#lookNow(), gatherMs)
+    this.#timer.unref()
+  }
+
+  async #lookNow(): Promise<void> {
+    const commits = this.#commits
+    const needsAll = this.#needsAll
+    this.#commits = []
+    this.#needsAll = false
+    try {
+      if (needsAll || (await this.#parts.writer.verifyChains(commits, maxChains)) === 'too-many') {
+        await this.#parts.writer.verify()
+      }
+    } catch (error) {
+      this.#parts.log.warn('rules changed by others could not be put right yet', { error: describeError(error) })
+    } finally {
+      this.#timer = undefined
+      if (this.#commits.length > 0 || this.#needsAll) this.#look()
+    }
+  }
+}
+
+function isOurTable(table: string): table is TableName {
+  return table === 'nat' || table === 'filter'
+}

@@ -1,0 +1,53 @@
+import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
+
+/** A commit as `nft monitor` tells of it. */
+export interface SeenCommit {
+  readonly changes: readonly { readonly table: string; readonly chain?: string }[]
+  readonly pid?: number
+  readonly program?: string
+}
+
+interface OwnRestore {
+  readonly pid: number | undefined
+  readonly chains: ReadonlySet<string>
+  readonly endedMs: number
+}
+
+const keptMs = 120_000
+
+/**
+ * Tells this process' own commits from those of others: by the pid of the restore. Inside a pid namespace the kernel names
+ * pids that nobody here knows; then a restore's commit is one that changes only chains of a restore just made.
+ */
+export class OwnCommits {
+  readonly #restores: OwnRestore[] = []
+  #arePidsKnown = false
+
+  /** A restore of ours has ended. */
+  add(pid: number | undefined, changes: readonly TableChange[], hooks: readonly Place[] = []): void {
+    const endedMs = performance.now()
+    while ((this.#restores[0]?.endedMs ?? endedMs) < endedMs - keptMs) this.#restores.shift()
+    const chains = changes.flatMap(({ table, set, remove }) =>
+      [...set.keys(), ...remove].map((name) => `${table} ${name}`),
+    )
+    const places = hooks.map(({ table, chain }) => `${table} ${chain}`)
+    this.#restores.push({ pid, chains: new Set([...chains, ...places]), endedMs })
+  }
+
+  /** To be asked when no restore is in progress. */
+  includes(commit: SeenCommit): boolean {
+    if (commit.pid !== undefined && this.#restores.some(({ pid }) => pid === commit.pid)) {
+      this.#arePidsKnown = true
+      return true
+    }
+    if (this.#arePidsKnown || !/^ip6?tables.*-re/.test(commit.program ?? '')) return false
+    return this.#restores.some(({ chains }) =>
+      commit.changes.every(({ table, chain }) => chain !== undefined && chains.has(`${table} ${chain}`)),
+    )
+  }
+}
+
+interface Place {
+  readonly table: TableName
+  readonly chain: string
+}
