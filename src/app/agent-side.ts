@@ -12,6 +12,7 @@ import { createAgentEndpoints, httpsListener } from '../serve/index.ts'
 import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
+import { composePods } from './compose-pods.ts'
 import type { AppContext } from './context.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
@@ -31,6 +32,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
     createSources: (dialect) => [
       ...createStateSources({ client, dialect, state, log: sourceLog }),
       ...composeRegistration(context, client, dialect),
+      ...composePods({ context, client, dialect, state, applied }),
     ],
     log,
   })

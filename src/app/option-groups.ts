@@ -1,14 +1,16 @@
 import { apiOptions } from '../api/options.ts'
 import { controllerOptions } from '../controllers/options.ts'
+import { cniOptions } from '../node/cni/options.ts'
 import { dnsOptions } from '../node/dns/options.ts'
 import { nodeOptions } from '../node/options.ts'
+import { podsOptions } from '../node/pods/options.ts'
 import { observeOptions } from '../observe/index.ts'
 import { declareAppOptions } from './options.ts'
 
 /** What each command can run; `run` has the parts of both others. */
 export const partsOf = {
   server: ['api', 'controllers', 'scheduler'],
-  agent: ['proxy', 'registration'],
+  agent: ['proxy', 'registration', 'pods'],
 } as const satisfies Record<string, readonly string[]>
 
 /** Every option of the program, by owner. */
@@ -18,5 +20,7 @@ export const optionGroups = {
   controllers: controllerOptions,
   node: nodeOptions,
   dns: dnsOptions,
+  cni: cniOptions,
+  pods: podsOptions,
   observe: observeOptions,
 }

@@ -5,6 +5,7 @@ import { addConfigCommand } from './config.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDnsCommand } from './dns.ts'
 import { type ExitCode, exitCodeOf, exitCodes, renderError } from './exit-code.ts'
+import { addLogsCommand } from './logs.ts'
 import { addLongRunningCommands } from './long-running.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
 import { addStatusCommand } from './status.ts'
@@ -16,6 +17,7 @@ const commands: readonly AddCommand[] = [
   addCleanupCommand,
   addConfigCommand,
   addDnsCommand,
+  addLogsCommand,
   addDemoCommand,
 ]
 

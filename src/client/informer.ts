@@ -45,6 +45,8 @@ const defaultTiming: InformerTiming = {
 export interface InformerOptions {
   readonly client: ApiClient
   readonly collection: Collection
+  /** Only those objects of the collection: `spec.nodeName=node-1`. */
+  readonly fieldSelector?: string
   readonly handler: InformerHandler
   readonly log: Logger
   readonly timing?: Partial<InformerTiming>
@@ -116,8 +118,8 @@ export class Informer implements Component {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, collection, handler } = this.#options
-    const list = await listPages(client, collection, { signal })
+    const { client, collection, fieldSelector, handler } = this.#options
+    const list = await listPages(client, collection, { fieldSelector, signal })
     const items = await this.#checkItems(list.items)
     signal.throwIfAborted()
     await handler.onReplace(items, list.resourceVersion)
@@ -153,13 +155,14 @@ export class Informer implements Component {
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { client, collection } = this.#options
+    const { client, collection, fieldSelector } = this.#options
     const startedMs = performance.now()
     let events = 0
     const options = {
       resourceVersion,
       timeoutSeconds: randomTimeoutSeconds(),
       idleTimeoutMs: this.#timing.idleTimeoutMs,
+      fieldSelector,
       signal,
     }
     try {

@@ -12,6 +12,8 @@ export interface ListOptions {
   readonly limit?: number
   /** Silence that long within a page is ApiError `timeout`. */
   readonly idleTimeoutMs?: number
+  /** Only those objects: `spec.nodeName=node-1`. */
+  readonly fieldSelector?: string | undefined
 }
 
 export interface ObjectList {
@@ -53,12 +55,21 @@ async function listOnce(client: ApiClient, collection: Collection, options: List
   const items: unknown[] = []
   const slice = new TimeSlice()
   const limit = options.limit ?? defaultLimit
-  const query = limit === 0 ? {} : { limit: String(limit) }
+  const query = { ...(limit === 0 ? {} : { limit: String(limit) }), ...selectorQuery(options) }
   let page = await listPage(client, collection, query, options, items, slice)
   while (page.continue !== undefined && page.continue !== '') {
     page = await listPage(client, collection, { ...query, continue: page.continue }, options, items, slice)
   }
   return { items, resourceVersion: page.resourceVersion }
+}
+
+/** As a list and its watch say it. */
+export function selectorQuery({
+  fieldSelector,
+}: {
+  readonly fieldSelector?: string | undefined
+}): Record<string, string> {
+  return fieldSelector === undefined ? {} : { fieldSelector }
 }
 
 function listPage(

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { TimeSlice } from '../loop/time-slice.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError } from './errors.ts'
+import { selectorQuery } from './list-pages.ts'
 import { type Collection, collectionPath } from './resource-path.ts'
 import { resourceVersionSchema } from './wire-object.ts'
 
@@ -84,6 +85,7 @@ export interface WatchOptions {
   readonly timeoutSeconds: number
   /** Silence that long ends the watch with ApiError `timeout`. */
   readonly idleTimeoutMs: number
+  readonly fieldSelector?: string | undefined
   readonly signal: AbortSignal
 }
 
@@ -99,6 +101,7 @@ export function watchCollection(
     allowWatchBookmarks: 'true',
     resourceVersion: options.resourceVersion,
     timeoutSeconds: String(options.timeoutSeconds),
+    ...selectorQuery(options),
   }
   const limits = { signal: options.signal, timeoutMs: options.idleTimeoutMs, bounds: 'silence' } as const
   return client.stream(collectionPath(collection), query, limits, async (chunks) => {

@@ -10,6 +10,7 @@ export {
   dualStackCidrs,
   duration,
   filePath,
+  filePathList,
   flagValue,
   httpUrl,
   ipAddress,

@@ -64,6 +64,9 @@ export const plainText = z.codec(textOrNumber('a text'), z.string(), { decode: S
 /** Milliseconds, written as `40s`, `1m30s` or `500ms`; more than nothing. */
 export const duration = textCodec('a duration such as 40s or 1h30m', parseDuration, printDuration)
 
+/** One or more folders, in the order in which they count. */
+export const filePathList = listCodec('a list of paths', (items) => (items.length > 0 ? items : undefined))
+
 export const httpUrl = textCodec('an http or https URL without credentials', parseHttpUrl, (url: string) => url)
 
 /** A list of at least one of the given words, as a YAML list or with commas; the order does not matter. */

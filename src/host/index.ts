@@ -25,6 +25,7 @@ export {
 export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from './netns.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'
+export { findProcess, isAlive, type ProcessIdentity, signalGroup, signalProcess, startDetached } from './processes.ts'
 export { isTextBusy, runCaptured } from './run-captured.ts'
 export { applySysctls, nodeSysctls } from './sysctl.ts'
 export { createNotifier, type Notifier } from './systemd.ts'

@@ -39,6 +39,10 @@ export interface Dialect {
     readonly electionRecord: string
     /** On a Pod: how dear its loss is; of a workload the cheapest goes first. */
     readonly podDeletionCost: string
+    /** On a Pod that only shows what some part of the system runs by itself: nobody runs or removes it. */
+    readonly mirrorPod: string
+    /** On a Pod: the folder of this node that its containers have as their root. */
+    readonly rootFilesystem: string
   }
   readonly labels: {
     /** On an EndpointSlice: the name of the Service it belongs to. */
@@ -142,6 +146,8 @@ function platformDialect(domain: string): Dialect {
       overCapacity: `endpoints.${domain}/over-capacity`,
       electionRecord: `control-plane.alpha.${domain}/leader`,
       podDeletionCost: `controller.${domain}/pod-deletion-cost`,
+      mirrorPod: `${domain}/config.mirror`,
+      rootFilesystem: `pods.${domain}/root-filesystem`,
     },
     labels: {
       serviceName: `${domain}/service-name`,
@@ -193,6 +199,9 @@ function kubernetesDialect(domain: string): Dialect {
       overCapacity: 'endpoints.kubernetes.io/over-capacity',
       electionRecord: 'control-plane.alpha.kubernetes.io/leader',
       podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
+      mirrorPod: 'kubernetes.io/config.mirror',
+      // Ours alone, so it keeps our name.
+      rootFilesystem: `pods.${domain}/root-filesystem`,
     },
     labels: {
       serviceName: 'kubernetes.io/service-name',

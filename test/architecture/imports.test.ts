@@ -27,6 +27,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node/dns': [...leaves, 'host', 'client', 'serve', 'node/state'],
   'node/registration': [...leaves, 'client'],
   'node/cni': [...leaves, 'host', 'node/state'],
+  'node/pods': [...leaves, 'host', 'client', 'node/state', 'node/cni'],
   app: [
     ...shells,
     'netfilter',
@@ -40,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'node/control',
     'node/dns',
     'node/cni',
+    'node/pods',
   ],
   demo: [...leaves, 'host', 'client', 'serve'],
   cli: [...shells, 'app', 'demo'],

@@ -47,8 +47,6 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.equal(await run('apply', '-f', file('settings.json', settings)), 'configmap/settings created\n')
       assert.equal(await run('replace', '-f', 'settings.json'), 'configmap/settings replaced\n')
       assert.match(await run('explain', 'pod.spec.containers'), /imagePullPolicy\t<string>/)
-      assert.match(await run('explain', 'service.spec.ports'), /targetPort\t<[^>]*>\n\s+The port at the pod/)
-      assert.match(await run('explain', 'networkpolicies'), /DESCRIPTION:\n\s+Which traffic the pods/)
       assert.match(await run('explain', 'endpointslices', '--recursive'), /addressType\t<string> -required-/)
     })
 

@@ -25,7 +25,8 @@ export interface TestNetns {
 export function skipReason(...programs: readonly string[]): string | false {
   if (process.getuid?.() !== 0) return 'needs root'
   const folders = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`.split(':')
-  const isMissing = (program: string) => !folders.some((folder) => existsSync(`${folder}/${program}`))
+  const isMissing = (program: string) =>
+    !(program.startsWith('/') ? existsSync(program) : folders.some((folder) => existsSync(`${folder}/${program}`)))
   const missing = ['ip', ...programs].filter(isMissing)
   return missing.length > 0 && `needs ${missing.join(', ')}`
 }

@@ -17,7 +17,6 @@ import {
 import { decodeEntries, encodeEntries, isSameWriter, type ManagedEntry, type Writer } from './managed-entry.ts'
 import { mergeApplied } from './merge-applied.ts'
 import { ownableFields, type WrittenPart } from './ownable.ts'
-import { translateEntries } from './translate.ts'
 
 export interface Apply {
   readonly schema: Schema
@@ -71,7 +70,7 @@ export function applyConfiguration(apply: Apply): ApplyResult {
 function ownersOf({ schema, live, writer, part, time }: Apply): readonly ManagedEntry[] {
   if (live === undefined) return []
   const entries = decodeEntries(live.metadata['managedFields']) ?? []
-  if (entries.length > 0) return translateEntries(schema, entries, writer)
+  if (entries.length > 0) return entries
   const fields = ownableFields(compareFields(schema, {}, live).changed, part)
   return [{ ...writer, manager: updaterBeforeApply, operation: 'Update', time, fields }]
 }

@@ -12,7 +12,6 @@ import {
   type Writer,
 } from './managed-entry.ts'
 import { ownableFields, type WrittenPart } from './ownable.ts'
-import { translateEntries } from './translate.ts'
 
 export interface Update {
   readonly schema: Schema
@@ -35,9 +34,8 @@ export function trackUpdate(update: Update): Json | undefined {
   const { changed, removed } = compareOwnable(update)
   if (isEmptySet(changed) && isEmptySet(removed)) return value
   const isOwn = (entry: ManagedEntry) => isSameWriter(entry, update.writer)
-  const owners = translateEntries(update.schema, entries, update.writer)
-  const others = owners.filter((entry) => !isOwn(entry)).map((entry) => takeFrom(entry, changed, removed))
-  const before = owners.find(isOwn)
+  const others = entries.filter((entry) => !isOwn(entry)).map((entry) => takeFrom(entry, changed, removed))
+  const before = entries.find(isOwn)
   const fields = unionOf(differenceOf(before?.fields ?? noFields, removed), changed)
   const time = isEmptySet(changed) && before !== undefined ? before.time : update.time
   return encodeEntries(capUpdaters([...others.filter(isOwner), { ...update.writer, time, fields }].filter(isOwner)))

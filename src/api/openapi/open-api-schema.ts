@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../model/api-object.ts'
-import { compactKeywords } from '../schema/compact-schema.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Schema } from '../schema/schema.ts'
 
 /** Types of which several kinds are made, by name: a document gives each once and refers to it. */
@@ -27,9 +26,9 @@ export class SharedTypes {
  */
 export function toOpenApiSchema(schema: Schema, shared: SharedTypes): JsonObject {
   if (schema.typeName === undefined)
-    return compactKeywords({ ...plainKeywords(schema), ...nested(schema, shared), ...extensions(schema) })
+    return compact({ ...plainKeywords(schema), ...nested(schema, shared), ...extensions(schema) })
   const reference = shared.refer(schema.typeName, schema)
-  const own = compactKeywords({ default: schema.default, description: schema.description, ...patchExtensions(schema) })
+  const own = compact({ default: schema.default, description: schema.description, ...patchExtensions(schema) })
   return Object.keys(own).length === 0 ? reference : { ...own, allOf: [reference] }
 }
 
@@ -88,4 +87,16 @@ function patchExtensions(schema: Schema): JsonObject {
 function withoutPlace(schema: Schema): Schema {
   const { description: _, listType: _a, listMapKeys: _b, patchMergeKey: _c, patchStrategy: _d, ...type } = schema
   return type
+}
+
+function compact(entries: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(entries).filter(([name, value]) => !isEmpty(value) || (name === 'default' && value !== undefined)),
+  )
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  if (value === undefined || value === false || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return false
 }

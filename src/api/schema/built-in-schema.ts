@@ -1,4 +1,3 @@
-import { describeField, describeMessage } from './describe.ts'
 import { kindTables, type MessageField, messageOf } from './kind-tables.ts'
 import { listOf, mapOf, openObject, type Schema, text } from './schema.ts'
 
@@ -11,22 +10,12 @@ export function builtInSchema(group: string, version: string, kind: string): Sch
   if (message === undefined) throw new Error(`${kind} of ${group}/${version} is not in src/api/schema/kinds.json`)
   const { properties = {}, ...schema } = new SchemaBuilder().messageSchema(message)
   const metadata = properties['metadata'] === undefined ? {} : { metadata: metadataSchema() }
-  const identity = { apiVersion: describedText(message, 'apiVersion'), kind: describedText(message, 'kind') }
-  return { ...schema, properties: { ...identity, ...properties, ...metadata } }
-}
-
-function describedText(message: string, field: string): Schema {
-  return withDescription(text, describeField(message, field))
-}
-
-function withDescription(schema: Schema, description: string | undefined): Schema {
-  return description === undefined ? schema : { ...schema, description }
+  return { ...schema, properties: { apiVersion: text, kind: text, ...properties, ...metadata } }
 }
 
 /** The metadata of every object, those of custom resources too; never absent. */
 export function metadataSchema(): Schema {
-  const metadata = { ...new SchemaBuilder().messageSchema('meta.v1.ObjectMeta'), default: {} }
-  return withDescription(metadata, describeField('meta.v1.ObjectMeta', 'metadata'))
+  return { ...new SchemaBuilder().messageSchema('meta.v1.ObjectMeta'), default: {} }
 }
 
 /** The base with the keywords of the overlay added, field by field: how a kind states its defaults. */
@@ -67,21 +56,20 @@ class SchemaBuilder {
   #build(name: string): Schema {
     const message = kindTables.messages[name]
     if (message === undefined) throw new Error(`${name} is not in kinds.json`)
-    const properties = message.fields.flatMap((field) => this.#propertiesOf(name, field))
+    const properties = message.fields.flatMap((field) => this.#propertiesOf(field))
     const required = message.fields.filter((field) => field.required === true).map((field) => field.name)
-    const schema: Schema = {
+    return {
       type: 'object',
       typeName: name,
       properties: Object.fromEntries(properties),
       ...(required.length === 0 ? {} : { required }),
       ...(message.atomic === true ? { mapType: 'atomic' as const } : {}),
     }
-    return withDescription(schema, describeMessage(name))
   }
 
-  #propertiesOf(message: string, field: MessageField): readonly [string, Schema][] {
+  #propertiesOf(field: MessageField): readonly [string, Schema][] {
     if (field.inline === true) return Object.entries(this.messageSchema(field.type).properties ?? {})
-    return [[field.name, withDescription(this.#fieldSchema(field), describeField(message, field.name))]]
+    return [[field.name, this.#fieldSchema(field)]]
   }
 
   #fieldSchema(field: MessageField): Schema {

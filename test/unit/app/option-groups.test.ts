@@ -27,7 +27,7 @@ test('Without any source the options are their defaults.', () => {
     app: {
       config: undefined,
       dataDir: '/var/lib/platnet',
-      components: ['api', 'controllers', 'scheduler', 'proxy', 'registration'],
+      components: ['api', 'controllers', 'scheduler', 'proxy', 'registration', 'pods'],
     },
     api: {
       dialect: 'platform',
@@ -58,6 +58,8 @@ test('Without any source the options are their defaults.', () => {
       controlSocket: '/run/platnet/agent.sock',
     },
     dns: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', corefile: undefined },
+    cni: { cniConfDir: '/etc/cni/net.d', cniBinDir: ['/opt/cni/bin', '/usr/lib/cni'], cniCacheDir: '/var/lib/cni' },
+    pods: { podNetwork: 'auto', podsDir: undefined },
     observe: { logLevel: 'info', logFormat: 'auto' },
   })
 })

@@ -7,24 +7,15 @@ const schemaListKeywords = ['allOf', 'anyOf', 'oneOf']
 const schemaMapKeywords = ['properties']
 
 /** Values that say something although they are false, zero or empty: an absent one means something else. */
-const keptKeywords = ['default', 'example', 'minimum', 'maximum', 'additionalProperties', 'items', 'not']
+const keptKeywords = ['default', 'enum', 'example', 'minimum', 'maximum', 'additionalProperties', 'items', 'not']
 
 /**
  * A schema as it is given back (spec 2.2, rule 6): without keywords that are false or empty texts, lists and maps. Zeros stay. Extensions
  * keep the spelling they came with.
  */
 export function compactSchema(schema: JsonObject): JsonObject {
-  const kept = Object.entries(compactKeywords(schema))
+  const kept = Object.entries(schema).filter(([keyword, value]) => keptKeywords.includes(keyword) || !isEmpty(value))
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, compactValue(keyword, value ?? null)]))
-}
-
-/** The same of the schema itself alone, not of those in it; what is undefined goes too. */
-export function compactKeywords(schema: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(schema).filter(([keyword, value]) => saysSomething(keyword, value)))
-}
-
-function saysSomething(keyword: string, value: Json | undefined): boolean {
-  return value !== undefined && (keptKeywords.includes(keyword) || !isEmpty(value))
 }
 
 function compactValue(keyword: string, value: Json): Json {
@@ -38,8 +29,8 @@ function compactItem(value: Json): Json {
   return isJsonObject(value) ? compactSchema(value) : value
 }
 
-function isEmpty(value: Json): boolean {
-  if (value === null || value === false || value === '') return true
+function isEmpty(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === '') return true
   if (Array.isArray(value)) return value.length === 0
   return isJsonObject(value) && Object.keys(value).length === 0
 }

@@ -1,0 +1,28 @@
+import { optionGroups } from '../app/option-groups.ts'
+import { readPodLogs } from '../app/pod-logs.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
+
+interface LogFlags {
+  readonly namespace: string
+  readonly container?: string
+  readonly previous: boolean
+  readonly follow: boolean
+}
+
+/** `platnet logs POD`: from this node's files, also while no agent runs. */
+export const addLogsCommand: AddCommand = (program, context) => {
+  const command = program
+    .command('logs')
+    .description('prints what a container of a pod of this node wrote')
+    .argument('<pod>', 'the name of the pod')
+    .option('-n, --namespace <namespace>', 'where the pod is', 'default')
+    .option('-c, --container <name>', 'which container, where the pod has several')
+    .option('-f, --follow', 'go on until the container ends', false)
+    .option('-p, --previous', 'the run before the last one', false)
+  addOptionFlags(command, optionGroups, 'agent').action(async (pod: string, flags: LogFlags) => {
+    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+    const { namespace, container, previous, follow } = flags
+    const log = readPodLogs(values, { namespace, pod, container, previous }, { follow })
+    for await (const text of log) context.stdout.write(text)
+  })
+}

@@ -1,0 +1,30 @@
+import type { Ip } from '../../model/ip.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { CniRuntime } from '../cni/index.ts'
+import type { NetworkSandbox, PodNetwork } from './runtime.ts'
+
+/** Pod networks by the CNI plugins of this node. */
+export class CniNetwork implements PodNetwork {
+  readonly #cni: CniRuntime
+  readonly #log: Logger
+
+  constructor(cni: CniRuntime, log: Logger) {
+    this.#cni = cni
+    this.#log = log
+  }
+
+  async attach(sandbox: NetworkSandbox): Promise<readonly Ip[]> {
+    const { ips } = await this.#cni.add(sandbox)
+    return ips.map(({ ip }) => ip)
+  }
+
+  async detach(sandbox: NetworkSandbox): Promise<void> {
+    await this.#cni.del(sandbox)
+  }
+
+  async collect(live: readonly NetworkSandbox[]): Promise<void> {
+    const { deleted, errors } = await this.#cni.gc(live)
+    for (const attachment of deleted) this.#log.info('a network attachment without a pod is undone', { attachment })
+    for (const error of errors) this.#log.warn('a network attachment without a pod could not be undone', { error })
+  }
+}

@@ -1,0 +1,86 @@
+import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findProcess, isAlive, type ProcessIdentity } from '../../host/index.ts'
+import type { ContainerState } from './plan.ts'
+
+/** A shim that has not shown itself by then will not be waited for. */
+const shimDeadlineMs = 10_000
+
+/** Stands for the shim in a run that will never begin. */
+const claimed: ProcessIdentity = { pid: 0, startTicks: 0 }
+
+/** What the files of one run and the processes they name tell. The shim and the container's first process write them. */
+export function readRun(folder: string, nowMs: number): ContainerState {
+  const exit = readNumbers(join(folder, 'exit'))
+  const startedAtMs = modifiedMs(join(folder, 'shim')) ?? nowMs
+  if (exit !== undefined) {
+    const [exitCode, seconds = 0] = exit
+    return { kind: 'exited', exitCode, startedAtMs, finishedAtMs: Math.max(startedAtMs, seconds * 1000) }
+  }
+  const folderMs = modifiedMs(folder)
+  if (folderMs === undefined) return { kind: 'none' }
+  const shim = readIdentity(join(folder, 'shim'))
+  if (shim === undefined) {
+    const isOverdue = nowMs - folderMs > shimDeadlineMs
+    return isOverdue && claimRun(folder) ? { kind: 'none' } : { kind: 'starting' }
+  }
+  if (shim.pid === claimed.pid) return { kind: 'none' }
+  const program = findProgram(folder)
+  if (program !== undefined && isAlive(program)) return { kind: 'running', startedAtMs }
+  // While the shim lives it will say how the container ended.
+  if (isAlive(shim)) return program === undefined ? { kind: 'starting' } : { kind: 'running', startedAtMs }
+  return lost(startedAtMs, lastSeenMs(folder, startedAtMs))
+}
+
+/** The container's first process, as this machine's other processes know it. */
+export function findProgram(folder: string): ProcessIdentity | undefined {
+  const own = readIdentity(join(folder, 'pid'))
+  if (own !== undefined) return own
+  const pid = readNumbers(join(folder, 'crun.pid'))?.[0]
+  return pid === undefined ? undefined : findProcess(pid)
+}
+
+export function findShim(folder: string): ProcessIdentity | undefined {
+  return readIdentity(join(folder, 'shim'))
+}
+
+/** Takes the run for itself: true means that no shim has begun it, and none ever will. */
+export function claimRun(folder: string): boolean {
+  const claim = join(folder, 'claim')
+  try {
+    writeFileSync(claim, `${claimed.pid} ${claimed.startTicks}\n`)
+    linkSync(claim, join(folder, 'shim'))
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(claim, { force: true })
+  }
+}
+
+function lost(startedAtMs: number, finishedAtMs: number): ContainerState {
+  return { kind: 'exited', exitCode: undefined, startedAtMs, finishedAtMs }
+}
+
+function lastSeenMs(folder: string, startedAtMs: number): number {
+  return Math.max(startedAtMs, modifiedMs(folder) ?? startedAtMs)
+}
+
+function readIdentity(file: string): ProcessIdentity | undefined {
+  const [pid, startTicks] = readNumbers(file) ?? []
+  return pid === undefined || startTicks === undefined ? undefined : { pid, startTicks }
+}
+
+/** Undefined for a file that is missing or holds anything else. */
+function readNumbers(file: string): number[] | undefined {
+  try {
+    const words = readFileSync(file, 'utf8').trim().split(' ')
+    return words.every((word) => /^\d{1,15}$/.test(word)) ? words.map(Number) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function modifiedMs(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs
+}

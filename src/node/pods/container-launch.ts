@@ -1,0 +1,151 @@
+import type { Dialect } from '../../model/dialect.ts'
+import type { Ip } from '../../model/ip.ts'
+import { parseQuantity, QuantityError } from '../../model/quantity.ts'
+import type { ContainerSpec, PodSpec } from './pod-spec.ts'
+
+export interface Limits {
+  /** Thousandths of a CPU. */
+  readonly cpuMillis?: number
+  readonly memoryBytes?: number
+}
+
+/** Everything that starting a container needs to know. */
+export interface Launch {
+  /** The program and its arguments. */
+  readonly command: readonly string[]
+  readonly env: readonly (readonly [name: string, value: string])[]
+  /** Empty: the root. */
+  readonly workingDir: string
+  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly limits: Limits
+  /** A folder to be the container's root, run through crun; undefined: the host's files. */
+  readonly rootFilesystem: string | undefined
+}
+
+export interface Refusal {
+  /** CamelCase, as the reasons of container states are. */
+  readonly reason: string
+  readonly message: string
+}
+
+export type LaunchDecision =
+  | { readonly kind: 'launch'; readonly launch: Launch }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+/** What fields of the pod a variable may be made of (the downward API). */
+export interface PodFacts {
+  readonly nodeName: string
+  readonly hostIp: Ip
+  readonly podIps: readonly Ip[]
+}
+
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** How a container is run here, or why it is not. Pure. */
+export function planLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFacts, dialect: Dialect): LaunchDecision {
+  const { rootFilesystem } = dialect.annotations
+  const root = pod.annotations[rootFilesystem]
+  const refuse = (reason: string, message: string): LaunchDecision => ({
+    kind: 'refused',
+    refusal: { reason, message },
+  })
+  if (container.command.length === 0) {
+    const image =
+      container.image === '' ? 'there is no image' : `the image ${JSON.stringify(container.image)} is not fetched`
+    const message = `this node runs processes and ${image}: give the container a command (and a root filesystem by the annotation ${rootFilesystem}), or run the pod beside a kubelet`
+    return refuse('ImageNotSupported', message)
+  }
+  if (root !== undefined && !root.startsWith('/'))
+    return refuse('InvalidRootFilesystem', `the annotation ${rootFilesystem} is no absolute path`)
+  const fault = findUnsupported(container)
+  if (fault !== undefined) return refuse('CreateContainerConfigError', fault)
+  try {
+    return { kind: 'launch', launch: describeLaunch(pod, container, facts, root) }
+  } catch (thrown) {
+    if (thrown instanceof QuantityError || thrown instanceof TypeError)
+      return refuse('CreateContainerConfigError', thrown.message)
+    throw thrown
+  }
+}
+
+function describeLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFacts, root: string | undefined): Launch {
+  const env = describeEnvironment(pod, container, facts)
+  const values = new Map(env)
+  const command = [...container.command, ...container.args].map((word) => expandReferences(word, values))
+  // env(1), which starts it, would take such a word for a variable.
+  if (command[0]?.includes('=')) throw new TypeError(`the command ${JSON.stringify(command[0])} must not hold "="`)
+  const { runAsUser, runAsGroup } = { ...pod.spec.securityContext, ...definedOf(container.securityContext) }
+  return {
+    command,
+    env,
+    workingDir: container.workingDir,
+    user: runAsUser === undefined ? undefined : { uid: runAsUser, gid: runAsGroup ?? runAsUser },
+    limits: readLimits(container.resources.limits),
+    rootFilesystem: root,
+  }
+}
+
+function definedOf<T extends object>(record: T): Partial<T> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Partial<T>
+}
+
+function findUnsupported(container: ContainerSpec): string | undefined {
+  const { envFrom, env, volumeMounts, readinessProbe, livenessProbe, startupProbe } = container
+  if ([readinessProbe, livenessProbe, startupProbe].some((probe) => probe?.grpc)) return 'grpc probes are not supported'
+  if (volumeMounts.length > 0)
+    return 'volumeMounts are not supported: a container here sees the files of the host or of its root filesystem'
+  if (envFrom.length > 0) return 'envFrom is not supported: write the variables as env'
+  const foreign = env.find(({ valueFrom }) => valueFrom !== undefined && !valueFrom.fieldRef)
+  return foreign && `env ${foreign.name}: only values and fieldRef are supported`
+}
+
+/** The pod's own variables over what every container has; a name that occurs twice has its last value. */
+function describeEnvironment(pod: PodSpec, container: ContainerSpec, facts: PodFacts): (readonly [string, string])[] {
+  const values = new Map([
+    ['PATH', defaultPath],
+    ['HOSTNAME', hostnameOf(pod)],
+    ['HOME', '/root'],
+  ])
+  for (const { name, value, valueFrom } of container.env) {
+    const path = valueFrom?.fieldRef?.fieldPath
+    values.set(name, path === undefined ? expandReferences(value, values) : readField(pod, facts, path))
+  }
+  return [...values]
+}
+
+/** The pod's name in its own eyes: at most 63 characters, as Linux wants it. */
+export function hostnameOf({ name, spec }: PodSpec): string {
+  return spec.hostname === '' ? name.slice(0, 63).replace(/[-.]+$/, '') : spec.hostname
+}
+
+/** `$(NAME)` becomes the variable's value, `$$(NAME)` stays `$(NAME)`, an unknown name stays as it is. */
+export function expandReferences(text: string, values: ReadonlyMap<string, string>): string {
+  return text.replace(/\$(\$|\(([-._A-Za-z0-9]+)\))/g, (whole, _, name: string | undefined) =>
+    name === undefined ? '$' : (values.get(name) ?? whole),
+  )
+}
+
+function readField(pod: PodSpec, facts: PodFacts, path: string): string {
+  const known: Readonly<Record<string, string>> = {
+    'metadata.name': pod.name,
+    'metadata.namespace': pod.namespace,
+    'metadata.uid': pod.uid,
+    'spec.nodeName': facts.nodeName,
+    'spec.serviceAccountName': pod.spec.serviceAccountName,
+    'status.hostIP': facts.hostIp,
+    'status.podIP': facts.podIps[0] ?? '',
+    'status.podIPs': facts.podIps.join(','),
+  }
+  const [, map, key] = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path) ?? []
+  const value = map === undefined ? known[path] : (map === 'labels' ? pod.labels : pod.annotations)[key ?? '']
+  if (value === undefined && map === undefined) throw new TypeError(`fieldRef ${JSON.stringify(path)} is not supported`)
+  return value ?? ''
+}
+
+function readLimits(limits: Readonly<Record<string, string>>): Limits {
+  const { cpu, memory } = limits
+  return {
+    ...(cpu === undefined ? {} : { cpuMillis: Number(parseQuantity(cpu)) }),
+    ...(memory === undefined ? {} : { memoryBytes: Math.ceil(Number(parseQuantity(memory)) / 1000) }),
+  }
+}

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProbeSpec } from './pod-spec.ts'
+import { judge, type ProbeKind, type ProbeTarget, type ProbeVerdict, runProbe } from './probes.ts'
+
+export interface ContainerProbesParts {
+  readonly target: ProbeTarget
+  /** A container that was ready before this process came stays so until a probe says otherwise. */
+  readonly wasReady: boolean
+  readonly onChange: (kind: ProbeKind, isHealthy: boolean, why: string | undefined) => void
+}
+
+/** The probes of one run of one container. Readiness begins with "no", liveness with "yes"; both wait for the startup probe. */
+export class ContainerProbes {
+  readonly #parts: ContainerProbesParts
+  readonly #stopping = new AbortController()
+  #isStarted: boolean
+  #isReady: boolean
+  #isUnhealthy = false
+
+  constructor(parts: ContainerProbesParts) {
+    const { startupProbe, readinessProbe } = parts.target.container
+    this.#parts = parts
+    this.#isStarted = startupProbe === undefined || parts.wasReady
+    this.#isReady = readinessProbe === undefined || parts.wasReady
+  }
+
+  start(): void {
+    void this.#run()
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  /** As the container's status says it. */
+  get isStarted(): boolean {
+    return this.#isStarted
+  }
+
+  get isReady(): boolean {
+    return this.#isStarted && this.#isReady
+  }
+
+  /** The container is to be started again. */
+  get isUnhealthy(): boolean {
+    return this.#isUnhealthy
+  }
+
+  async #run(): Promise<void> {
+    const { startupProbe, livenessProbe, readinessProbe } = this.#parts.target.container
+    if (startupProbe !== undefined && !this.#isStarted) {
+      await this.#follow('startup', startupProbe, { isHealthy: false, successes: 0, failures: 0 })
+    }
+    if (livenessProbe !== undefined) void this.#follow('liveness', livenessProbe, verdictOf(true))
+    if (readinessProbe !== undefined) void this.#follow('readiness', readinessProbe, verdictOf(this.#isReady))
+  }
+
+  /** The startup probe ends with its first success, or when it has failed for good. */
+  async #follow(kind: ProbeKind, probe: ProbeSpec, begun: ProbeVerdict): Promise<void> {
+    const { signal } = this.#stopping
+    let verdict = begun
+    await pause(probe.initialDelaySeconds * 1000, signal)
+    while (!signal.aborted) {
+      const failure = await runProbe(probe, this.#parts.target)
+      if (signal.aborted) return
+      const next = judge(verdict, failure, probe)
+      const hasFailedToStart = kind === 'startup' && next.failures >= probe.failureThreshold
+      if (next.isHealthy !== verdict.isHealthy || hasFailedToStart) this.#take(kind, next.isHealthy, failure)
+      verdict = next
+      if (kind === 'startup' && (next.isHealthy || hasFailedToStart)) return
+      await pause(probe.periodSeconds * 1000, signal)
+    }
+  }
+
+  #take(kind: ProbeKind, isHealthy: boolean, why: string | undefined): void {
+    if (kind === 'startup') this.#isStarted = isHealthy
+    if (kind === 'readiness') this.#isReady = isHealthy
+    else this.#isUnhealthy = !isHealthy
+    this.#parts.onChange(kind, isHealthy, why)
+  }
+}
+
+function verdictOf(isHealthy: boolean): ProbeVerdict {
+  return { isHealthy, successes: 0, failures: 0 }
+}
+
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(delayMs, undefined, { signal, ref: false }).catch(() => {})
+}

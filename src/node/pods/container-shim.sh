@@ -1,0 +1,55 @@
+#!/bin/sh
+# Runs one container to its end while nobody else needs to live: container-shim.sh FOLDER, everything else in the environment.
+# In FOLDER it leaves: shim (its identity, made once: who makes it first may go on), pid (by container-init.sh), log/N (output,
+# rotated by size), exit (code and time, last of all).
+#   PLATNET_NETNS        file of the network namespace to join; empty for the host's
+#   PLATNET_CGROUPS      folders of control groups to join
+#   PLATNET_LOG_BYTES    size of one piece of the log
+#   PLATNET_LOG_PIECES   how many pieces are kept
+#   PLATNET_BUNDLE       folder of an OCI bundle to run through crun instead; PLATNET_ID is its name there
+# and what container-init.sh reads.
+set -u
+cd "$1" || exit 1
+# Field 22 of /proc/self/stat is when the process started: with its pid it names one process for good.
+read -r stat </proc/$$/stat
+started() { shift 21; echo "$1"; }
+# shellcheck disable=SC2086 # a list of numbers
+echo "$$ $(started $stat)" >shim.new
+ln shim.new shim 2>/dev/null || exit 0
+rm shim.new
+trap '' HUP INT TERM
+scripts=$(dirname "$0")
+
+# 0 is the process that writes.
+join_cgroups() {
+  for folder in $PLATNET_CGROUPS; do
+    echo 0 >"$folder/cgroup.procs" || echo "platnet: cannot join the control group $folder" >&2
+  done
+}
+
+run_process() {
+  join_network=
+  test -z "$PLATNET_NETNS" || join_network="nsenter --net=$PLATNET_NETNS"
+  # shellcheck disable=SC2086 # the path of a namespace has no blanks: its name is checked
+  exec $join_network unshare --mount --uts --ipc --pid --fork --kill-child sh "$scripts/container-init.sh" "$1"
+}
+
+run_bundle() {
+  crun --cgroup-manager=disabled run --bundle "$PLATNET_BUNDLE" --pid-file "$1/crun.pid" "$PLATNET_ID"
+}
+
+run() {
+  join_cgroups
+  # The container has the usual signals, whatever its shim ignores.
+  trap - HUP INT TERM
+  if test -n "$PLATNET_BUNDLE"; then run_bundle "$1"; else run_process "$1"; fi
+}
+
+# Not beside the other files: those are watched, and this is written to with each line.
+mkdir -p log
+{
+  (run "$1") </dev/null
+  echo "$? $(date +%s)" >code
+} 2>&1 | SHELL=/bin/sh split --bytes="$PLATNET_LOG_BYTES" --numeric-suffixes=1000000 --suffix-length=7 \
+  --filter='rm -f "log/$((${FILE#log/} - PLATNET_LOG_PIECES))"; exec cat >"$FILE"' - log/
+mv code exit

@@ -1,0 +1,6 @@
+import { PlatnetError } from '../../model/errors.ts'
+
+type PodErrorCode = 'not-running' | 'no-logs'
+
+/** Something that was asked of a pod of this node is not possible. */
+export class PodError extends PlatnetError<PodErrorCode> {}

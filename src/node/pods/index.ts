@@ -1,0 +1,7 @@
+export { detectCgroups } from './cgroups.ts'
+export { CniNetwork } from './cni-network.ts'
+export { findPodLogs, followLog, type LogRequest } from './logs.ts'
+export { PodFolders } from './pod-folders.ts'
+export { PodsPlane } from './pods-plane.ts'
+export { ProcessRuntime } from './process-runtime.ts'
+export { StateTraffic } from './traffic.ts'

@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdir, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { parseIp } from '../../model/ip.ts'
+import type { PodRecord } from './plan.ts'
+import type { ContainerRun, Sandbox } from './runtime.ts'
+
+const ip = z.string().transform((text, context) => {
+  const parsed = parseIp(text)
+  if (parsed !== undefined) return parsed
+  context.addIssue('expected an IP address')
+  return z.NEVER
+})
+
+const recordSchema = z.object({
+  uid: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  hostNetwork: z.boolean(),
+  portMappings: z.array(
+    z.object({
+      hostPort: z.number(),
+      containerPort: z.number(),
+      protocol: z.enum(['tcp', 'udp', 'sctp']),
+      hostIP: ip.optional(),
+    }),
+  ),
+  sandbox: z.enum(['none', 'making', 'ready', 'removing']),
+  ips: z.array(ip),
+  containers: z.record(z.string(), z.object({ attempt: z.int(), level: z.int(), stopAtMs: z.number().optional() })),
+  stop: z.object({ atMs: z.number(), graceSeconds: z.number() }).optional(),
+})
+
+/** What is written down about a pod: what happened to it, and what taking it away needs to know. */
+export type StoredPod = PodRecord & Sandbox
+
+const recordFile = 'pod.json'
+
+/** The folders of this node's pods, one a uid: what is written down about each, its files and the runs of its containers. */
+export class PodFolders {
+  readonly root: string
+
+  constructor(root: string) {
+    this.root = root
+  }
+
+  folder(uid: string): string {
+    return join(this.root, uid)
+  }
+
+  runFolder(uid: string, { container, attempt }: ContainerRun): string {
+    return join(this.folder(uid), 'containers', container, String(attempt))
+  }
+
+  /** Everything that is written down; a record that cannot be read (never written to its end) is left out and its folder named. */
+  readAll(): { readonly pods: readonly StoredPod[]; readonly unreadable: readonly string[] } {
+    const pods: StoredPod[] = []
+    const unreadable: string[] = []
+    for (const uid of listFolder(this.root)) {
+      const record = this.#read(uid)
+      if (record === undefined) unreadable.push(uid)
+      else pods.push(record)
+    }
+    return { pods, unreadable }
+  }
+
+  /** Durable when it resolves: written beside, synced, renamed. */
+  async write(record: StoredPod): Promise<void> {
+    const folder = this.folder(record.uid)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const file = join(folder, recordFile)
+    const handle = await open(`${file}.new`, 'w', 0o600)
+    try {
+      await handle.writeFile(JSON.stringify(record))
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(`${file}.new`, file)
+  }
+
+  remove(uid: string): void {
+    rmSync(this.folder(uid), { recursive: true, force: true })
+  }
+
+  #read(uid: string): StoredPod | undefined {
+    try {
+      const parsed = recordSchema.safeParse(JSON.parse(readFileSync(join(this.folder(uid), recordFile), 'utf8')))
+      return parsed.success && parsed.data.uid === uid ? (parsed.data as StoredPod) : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** The names in a folder; none where there is no folder. */
+export function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted()
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,439 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Backoff } from '../../loop/backoff.ts'
+import { SingleFlight } from '../../loop/single-flight.ts'
+import type { Slots } from '../../loop/slots.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Ip } from '../../model/ip.ts'
+import type { Logger } from '../../observe/index.ts'
+import { type LaunchDecision, planLaunch, type Refusal } from './container-launch.ts'
+import { ContainerProbes } from './container-probes.ts'
+import type { PodsMetrics } from './metrics.ts'
+import { type ContainerState, type PodStep, planPod, type WantedPod } from './plan.ts'
+import type { PodApi } from './pod-api.ts'
+import type { PodFolders, StoredPod } from './pod-folders.ts'
+import type { ContainerSpec, PodSpec } from './pod-spec.ts'
+import type { ContainerRun, PodFiles, PodRuntime } from './runtime.ts'
+import { changedStatus, containerId, describeStatus, type PodView, phaseOf } from './status.ts'
+import type { Traffic } from './traffic.ts'
+
+export interface PodWorkerParts {
+  readonly runtime: PodRuntime
+  readonly folders: PodFolders
+  readonly api: PodApi
+  readonly traffic: Traffic
+  readonly dialect: Dialect
+  readonly nodeName: string
+  readonly hostIps: readonly [Ip, ...Ip[]]
+  readonly files: (pod: PodSpec, ips: readonly Ip[]) => Promise<PodFiles>
+  /** Making and removing sandboxes is heavy: only some at a time. */
+  readonly slots: Slots
+  readonly metrics: PodsMetrics
+  readonly log: Logger
+  /** Nothing of the pod is left here. */
+  readonly onForgotten: (uid: string) => void
+}
+
+interface Observed {
+  readonly state: ContainerState
+  readonly previous: ContainerState
+}
+
+const afterKillMs = 20
+const statusRetryMs = 2000
+
+/** Brings one pod, step by step, to where the API wants it. What it does is decided in plan.ts; what is done stands on disk before it is done. */
+export class PodWorker {
+  readonly #parts: PodWorkerParts
+  readonly #flight: SingleFlight
+  readonly #probes = new Map<string, ContainerProbes>()
+  readonly #watchers = new Map<string, FSWatcher>()
+  #pod: PodSpec | undefined
+  #record: StoredPod | undefined
+  #states: Readonly<Record<string, Observed>> = {}
+  #refusals = new Map<string, Refusal>()
+  #trouble: string | undefined
+  #hasSignalled = false
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  /** A record is what an agent before this one wrote down. */
+  constructor(parts: PodWorkerParts, record: StoredPod | undefined) {
+    this.#parts = parts
+    this.#record = record
+    this.#flight = new SingleFlight(() => this.#advance(), {
+      backoff: new Backoff({ baseMs: 200, maxMs: 30_000 }),
+      onError: (error, retryInMs) => this.#onTrouble(error, retryInMs),
+    })
+  }
+
+  get record(): StoredPod | undefined {
+    return this.#record
+  }
+
+  /** Undefined where the last step worked. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  get phase(): string {
+    return this.#pod === undefined ? 'Leaving' : phaseOf(this.#view(this.#pod))
+  }
+
+  /** What the API says now; undefined when it has no such pod. */
+  setPod(pod: PodSpec | undefined): void {
+    this.#pod = pod
+    this.wake()
+  }
+
+  wake(): void {
+    if (!this.#isOver) this.#flight.request()
+  }
+
+  /** Leaves the pod as it is: its processes go on. */
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#isOver = true
+    this.#release()
+    await this.#flight.stop(scope)
+  }
+
+  async #advance(): Promise<void> {
+    clearTimeout(this.#timer)
+    for (;;) {
+      await this.#observe()
+      const step = this.#plan()
+      const retryAtMs = await this.#tellStatus()
+      if (this.#isOver) return
+      if (step.do === 'wait') return this.#sleepUntil(soonerOf(step.untilMs, retryAtMs))
+      await this.#perform(step)
+      this.#trouble = undefined
+    }
+  }
+
+  #plan(): PodStep {
+    const pod = this.#pod
+    const record = this.#record
+    const isLeaving = pod?.deletion !== undefined
+    return planPod({
+      pod: pod && wantedOf(pod),
+      record,
+      states: Object.fromEntries(Object.entries(this.#states).map(([name, { state }]) => [name, state])),
+      refused: new Set(this.#refusals.keys()),
+      unhealthy: new Set([...this.#probes].filter(([, probes]) => probes.isUnhealthy).map(([name]) => name)),
+      isOutOfRules: !isLeaving || record === undefined || this.#parts.traffic.isOut(record),
+      nowMs: Date.now(),
+    })
+  }
+
+  async #perform(step: Exclude<PodStep, { do: 'wait' }>): Promise<void> {
+    this.#parts.log.debug('pod step', {
+      pod: this.#name,
+      step: step.do,
+      ...('container' in step && { container: step.container }),
+    })
+    if (step.do === 'make-sandbox') return this.#parts.slots.run(() => this.#makeSandbox())
+    if (step.do === 'start') return this.#start(step)
+    if (step.do === 'stop-container') return this.#stopContainer(step.container)
+    if (step.do === 'kill-container') return this.#kill([step.container])
+    if (step.do === 'stop') return this.#stop(step.graceSeconds)
+    if (step.do === 'kill') return this.#kill(Object.keys(this.#states))
+    if (step.do === 'remove-sandbox') return this.#parts.slots.run(() => this.#removeSandbox())
+    if (step.do === 'delete-object') return this.#deleteObject()
+    return this.#forget()
+  }
+
+  async #makeSandbox(): Promise<void> {
+    const pod = this.#pod
+    if (pod === undefined) return
+    const startedMs = performance.now()
+    const record = this.#record ?? newRecord(pod)
+    await this.#write({ ...record, sandbox: 'making', ips: [] })
+    const ips = await this.#parts.runtime.makeSandbox(record)
+    await this.#parts.runtime.prepare(pod, await this.#parts.files(pod, ips))
+    await this.#write({ ...record, sandbox: 'ready', ips })
+    this.#parts.metrics.observeSandbox((performance.now() - startedMs) / 1000)
+    this.#parts.log.info('pod has its network', { pod: pod.key, ips: ips.join() })
+  }
+
+  async #removeSandbox(): Promise<void> {
+    const record = this.#record
+    if (record === undefined) return
+    await this.#write({ ...record, sandbox: 'removing' })
+    await this.#parts.runtime.removeSandbox(record)
+    await this.#write({ ...record, sandbox: 'none', ips: [] })
+  }
+
+  async #start({ container, attempt, level }: Extract<PodStep, { do: 'start' }>): Promise<void> {
+    const [pod, record] = [this.#pod, this.#record]
+    const spec = pod && findContainer(pod, container)
+    if (pod === undefined || record === undefined || spec === undefined) return
+    const decision = this.#decide(pod, spec)
+    if (decision.kind === 'refused') {
+      this.#refusals.set(container, decision.refusal)
+      this.#parts.log.warn('a container is not run', { pod: pod.key, container, ...decision.refusal })
+      return
+    }
+    this.#dropProbes(container)
+    await this.#write({ ...record, containers: { ...record.containers, [container]: { attempt, level } } })
+    const problems = await this.#parts.runtime.start(pod, record, { container, attempt }, decision.launch)
+    for (const problem of problems) this.#parts.log.warn(problem, { pod: pod.key, container })
+    this.#parts.metrics.countStart(attempt > 0)
+  }
+
+  #decide(pod: PodSpec, container: ContainerSpec): LaunchDecision {
+    const { nodeName, hostIps, dialect } = this.#parts
+    return planLaunch(pod, container, { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [] }, dialect)
+  }
+
+  async #stopContainer(container: string): Promise<void> {
+    const record = this.#record
+    const known = record?.containers[container]
+    if (record === undefined || known === undefined) return
+    this.#parts.log.warn('a container is started again: its probe failed', { pod: this.#name, container })
+    this.#dropProbes(container)
+    const stopping = { ...known, stopAtMs: Date.now() }
+    await this.#write({ ...record, containers: { ...record.containers, [container]: stopping } })
+    await this.#signal([container], 'SIGTERM')
+  }
+
+  async #stop(graceSeconds: number): Promise<void> {
+    const record = this.#record
+    if (record === undefined) return
+    await this.#write({ ...record, stop: { atMs: Date.now(), graceSeconds } })
+    this.#hasSignalled = true
+    await this.#signal(Object.keys(this.#states), 'SIGTERM')
+  }
+
+  async #kill(containers: readonly string[]): Promise<void> {
+    await this.#signal(containers, 'SIGKILL')
+    await sleep(afterKillMs)
+  }
+
+  async #deleteObject(): Promise<void> {
+    if (this.#pod !== undefined) await this.#parts.api.remove(this.#pod)
+    this.#pod = undefined
+    // A pod of which nothing was ever written down is over with its object.
+    if (this.#record === undefined) await this.#forget()
+  }
+
+  async #forget(): Promise<void> {
+    const uid = this.#record?.uid
+    this.#release()
+    this.#isOver = true
+    if (uid === undefined) return
+    this.#parts.folders.remove(uid)
+    this.#record = undefined
+    this.#parts.onForgotten(uid)
+  }
+
+  async #observe(): Promise<void> {
+    const record = this.#record
+    if (record === undefined) return
+    const nowMs = Date.now()
+    const states: Record<string, Observed> = {}
+    for (const [container, { attempt }] of Object.entries(record.containers)) {
+      const state = await this.#parts.runtime.state(record, { container, attempt }, nowMs)
+      const previous =
+        attempt === 0 ? none : await this.#parts.runtime.state(record, { container, attempt: attempt - 1 }, nowMs)
+      states[container] = { state, previous }
+      this.#follow(container, { container, attempt }, state)
+    }
+    this.#states = states
+    await this.#repeatSignal(record)
+  }
+
+  /** An agent that ended between writing down that the pod ends and telling its processes: they are told now. */
+  async #repeatSignal({ stop }: StoredPod): Promise<void> {
+    if (stop === undefined || this.#hasSignalled) return
+    this.#hasSignalled = true
+    await this.#signal(Object.keys(this.#states), 'SIGTERM')
+  }
+
+  /** Probes and a watch for as long as a run lasts. */
+  #follow(container: string, run: ContainerRun, state: ContainerState): void {
+    const isGoing = state.kind === 'running' || state.kind === 'starting'
+    if (isGoing) this.#watch(container, run)
+    else this.#unwatch(container)
+    if (state.kind !== 'running') this.#dropProbes(container)
+    const spec = this.#pod && findContainer(this.#pod, container)
+    if (state.kind === 'running' && spec !== undefined && !this.#probes.has(container)) this.#probe(spec, run)
+  }
+
+  #probe(spec: ContainerSpec, run: ContainerRun): void {
+    const [pod, record] = [this.#pod, this.#record]
+    const ip = record?.ips[0]
+    if (pod === undefined || record === undefined || ip === undefined) return
+    const probes = new ContainerProbes({
+      target: {
+        ip,
+        container: spec,
+        exec: (command, timeoutMs) => this.#parts.runtime.exec(record, run, command, timeoutMs),
+      },
+      wasReady: wasReady(pod, run),
+      onChange: (kind, isHealthy, why) => {
+        this.#parts.log.info('a probe changed its mind', { pod: pod.key, container: spec.name, kind, isHealthy, why })
+        this.wake()
+      },
+    })
+    this.#probes.set(spec.name, probes)
+    probes.start()
+  }
+
+  /** Wakes when the run's files say something new; the plan looks again every second all the same. */
+  #watch(container: string, run: ContainerRun): void {
+    const key = `${container}/${run.attempt}`
+    if (this.#watchers.has(key) || this.#record === undefined) return
+    this.#unwatch(container)
+    try {
+      const watcher = watch(this.#parts.folders.runFolder(this.#record.uid, run), { persistent: false }, () =>
+        this.wake(),
+      )
+      watcher.on('error', () => this.#unwatch(container))
+      this.#watchers.set(key, watcher)
+    } catch {
+      // No folder, or no more watches: the poll is enough.
+    }
+  }
+
+  #unwatch(container: string): void {
+    for (const [key, watcher] of this.#watchers) {
+      if (!key.startsWith(`${container}/`)) continue
+      watcher.close()
+      this.#watchers.delete(key)
+    }
+  }
+
+  #dropProbes(container: string): void {
+    this.#probes.get(container)?.stop()
+    this.#probes.delete(container)
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer)
+    for (const name of [...this.#probes.keys()]) this.#dropProbes(name)
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  async #signal(containers: readonly string[], signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const record = this.#record
+    if (record === undefined) return
+    for (const container of containers) {
+      const state = this.#states[container]?.state.kind
+      const attempt = record.containers[container]?.attempt
+      if (attempt === undefined || (state !== 'running' && state !== 'starting')) continue
+      await this.#parts.runtime.signal(record, { container, attempt }, signal)
+    }
+  }
+
+  /** When to try again; undefined where the API knows. An API that is away keeps no pod from going its way. */
+  async #tellStatus(): Promise<number | undefined> {
+    const pod = this.#pod
+    if (pod === undefined) return undefined
+    const changed = changedStatus(pod.status, describeStatus(this.#view(pod)))
+    if (changed === undefined) return undefined
+    try {
+      await this.#parts.api.writeStatus(pod, changed)
+    } catch (error) {
+      this.#parts.log.warn('the status of a pod could not be told', { pod: pod.key, error: describeError(error) })
+      return Date.now() + statusRetryMs
+    }
+    // What the API says of it comes by watch; until then the same is not written again.
+    if (this.#pod === pod) this.#pod = { ...pod, status: { ...pod.status, ...changed } }
+    return undefined
+  }
+
+  #view(pod: PodSpec): PodView {
+    const names = [...pod.spec.initContainers, ...pod.spec.containers].map(({ name }) => name)
+    const containers = names.map((name) => {
+      const { state, previous } = this.#states[name] ?? { state: none, previous: none }
+      const probes = this.#probes.get(name)
+      const isRunning = state.kind === 'running'
+      return [
+        name,
+        {
+          state,
+          previous,
+          isStarted: isRunning && (probes?.isStarted ?? false),
+          isReady: isRunning && (probes?.isReady ?? false),
+          refusal: this.#refusals.get(name),
+        },
+      ] as const
+    })
+    return {
+      pod,
+      wanted: wantedOf(pod),
+      record: this.#record,
+      containers: Object.fromEntries(containers),
+      hostIps: this.#parts.hostIps,
+      trouble: this.#trouble,
+      nowMs: Date.now(),
+    }
+  }
+
+  async #write(record: StoredPod): Promise<void> {
+    await this.#parts.folders.write(record)
+    this.#record = record
+  }
+
+  #sleepUntil(untilMs: number | undefined): void {
+    if (untilMs === undefined || this.#isOver) return
+    this.#timer = setTimeout(() => this.wake(), Math.max(1, untilMs - Date.now()))
+    this.#timer.unref()
+  }
+
+  #onTrouble(error: unknown, retryInMs: number): void {
+    this.#trouble = describeError(error)
+    this.#parts.metrics.countFailure()
+    this.#parts.log.warn('a step of a pod failed and is tried again', {
+      pod: this.#name,
+      error,
+      retryInMs: Math.round(retryInMs),
+    })
+  }
+
+  get #name(): string {
+    return this.#pod?.key ?? `${this.#record?.namespace}/${this.#record?.name}`
+  }
+}
+
+const none: ContainerState = { kind: 'none' }
+
+function wantedOf({ spec, deletion }: PodSpec): WantedPod {
+  return {
+    restartPolicy: spec.restartPolicy,
+    graceSeconds: spec.terminationGracePeriodSeconds,
+    initContainers: spec.initContainers.map(({ name }) => name),
+    containers: spec.containers.map(({ name }) => name),
+    deletion,
+  }
+}
+
+function soonerOf(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+function findContainer({ spec }: PodSpec, name: string): ContainerSpec | undefined {
+  return [...spec.initContainers, ...spec.containers].find((container) => container.name === name)
+}
+
+function newRecord({ uid, namespace, name, spec }: PodSpec): StoredPod {
+  const ports = spec.containers.flatMap((container) => container.ports.filter(({ hostPort }) => hostPort > 0))
+  const portMappings = ports.map(({ hostPort, containerPort, protocol, hostIP }) => ({
+    hostPort,
+    containerPort,
+    protocol: protocol.toLowerCase() as 'tcp' | 'udp' | 'sctp',
+    ...(hostIP === undefined ? {} : { hostIP }),
+  }))
+  const { hostNetwork } = spec
+  return { uid, namespace, name, hostNetwork, portMappings, sandbox: 'none', ips: [], containers: {} }
+}
+
+/** The API says that this very run was ready: true also when another agent said so. */
+function wasReady({ uid, status }: PodSpec, { container, attempt }: ContainerRun): boolean {
+  const statuses = Array.isArray(status['containerStatuses']) ? status['containerStatuses'] : []
+  const id = containerId(uid, container, attempt)
+  return statuses.some((each) => each?.name === container && each.containerID === id && each.ready === true)
+}

@@ -1,0 +1,186 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { Slots } from '../../loop/slots.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Ip } from '../../model/ip.ts'
+import { type ClusterDns, planPodResolver } from '../../model/pod-resolver.ts'
+import { parseResolverConfig } from '../../model/resolver-config.ts'
+import type { Logger } from '../../observe/index.ts'
+import { hostnameOf } from './container-launch.ts'
+import { createPodsMetrics, type PodsMetrics } from './metrics.ts'
+import { HttpPodApi } from './pod-api.ts'
+import type { PodFolders, StoredPod } from './pod-folders.ts'
+import { type PodSpec, parsePod } from './pod-spec.ts'
+import { PodWorker, type PodWorkerParts } from './pod-worker.ts'
+import type { PodFiles, PodRuntime } from './runtime.ts'
+import type { Traffic } from './traffic.ts'
+
+export interface PodsPlaneParts {
+  readonly client: ApiClient
+  readonly dialect: Dialect
+  readonly nodeName: string
+  readonly hostIps: readonly [Ip, ...Ip[]]
+  readonly folders: PodFolders
+  readonly runtime: PodRuntime
+  readonly traffic: Traffic
+  readonly clusterDns: ClusterDns
+  readonly metrics: Parameters<typeof createPodsMetrics>[0]
+  readonly log: Logger
+}
+
+/** So many pods get or lose their network at a time. */
+const sandboxesAtOnce = 8
+const hostResolverFile = '/etc/resolv.conf'
+
+/** Runs the pods that are bound to this node: a worker for each, fed by the API and by what is written down here. */
+export class PodsPlane implements Component {
+  readonly name = 'pods'
+  readonly #parts: PodsPlaneParts
+  readonly #workers = new Map<string, PodWorker>()
+  readonly #slots = new Slots(sandboxesAtOnce)
+  readonly #metrics: PodsMetrics
+  readonly #informer: Informer
+  #sinceMs = Date.now()
+  #kubelet = false
+  #level: Health['level'] = 'unknown'
+
+  constructor(parts: PodsPlaneParts) {
+    this.#parts = parts
+    this.#metrics = createPodsMetrics(parts.metrics, () => this.#workers.values().map(({ phase }) => phase))
+    this.#informer = new Informer({
+      client: parts.client,
+      collection: { resource: { group: '', version: 'v1', resource: 'pods' } },
+      fieldSelector: `spec.nodeName=${parts.nodeName}`,
+      handler: this.#createHandler(),
+      log: parts.log.child('client'),
+    })
+  }
+
+  /** Takes up the pods an agent before this one ran; nobody's leftovers are removed before the first pod is made. */
+  async start(scope: { signal: AbortSignal }): Promise<void> {
+    const { folders, log } = this.#parts
+    if (await hasKubelet(this.#parts)) {
+      this.#kubelet = true
+      log.warn(
+        'this node has a kubelet, which runs its pods: they are left alone; say so with --components without pods',
+      )
+      return
+    }
+    const { pods, unreadable } = folders.readAll()
+    for (const uid of unreadable) {
+      log.warn('what is written down about a pod cannot be read and is dropped', { folder: folders.folder(uid) })
+      folders.remove(uid)
+    }
+    await this.#collect(pods.filter(({ sandbox }) => sandbox !== 'none'))
+    for (const record of pods) this.#workers.set(record.uid, this.#createWorker(record))
+    if (pods.length > 0) log.info('pods of an agent before this one are taken up', { pods: pods.length })
+    await this.#informer.start(scope)
+  }
+
+  /** Every process of a pod goes on. */
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#informer.stop()
+    await Promise.all(this.#workers.values().map((worker) => worker.stop(scope)))
+  }
+
+  health(): Health {
+    if (this.#kubelet) return { level: 'ok', message: 'a kubelet runs the pods of this node', sinceMs: this.#sinceMs }
+    const troubled = this.#workers.values().find(({ trouble }) => trouble !== undefined)
+    const api = this.#informer.health()
+    if (api.level !== 'ok') return api
+    const level = troubled === undefined ? 'ok' : 'degraded'
+    if (level !== this.#level) this.#sinceMs = Date.now()
+    this.#level = level
+    return { level, message: troubled?.trouble ?? `${this.#workers.size} pods`, sinceMs: this.#sinceMs }
+  }
+
+  async #collect(live: readonly StoredPod[]): Promise<void> {
+    try {
+      await this.#parts.runtime.collect(live)
+    } catch (error) {
+      this.#parts.log.warn('leftovers of pods could not be removed', { error: describeError(error) })
+    }
+  }
+
+  #createHandler(): InformerHandler {
+    return {
+      onReplace: (items) => this.#replace(items),
+      onEvent: (type, object) => {
+        if (type === 'DELETED') this.#workers.get(object.metadata.uid ?? '')?.setPod(undefined)
+        else this.#take(object)
+      },
+      onProgress: () => {},
+    }
+  }
+
+  #replace(items: readonly WireObject[]): void {
+    const present = new Set(items.map(({ metadata }) => metadata.uid))
+    for (const item of items) this.#take(item)
+    for (const [uid, worker] of this.#workers) if (!present.has(uid)) worker.setPod(undefined)
+  }
+
+  #take(object: WireObject): void {
+    const parsed = parsePod(object, this.#parts.dialect)
+    if (parsed.kind === 'mirror') return
+    if (parsed.kind === 'unusable') {
+      const { namespace, name } = object.metadata
+      this.#parts.log.warn('a pod cannot be used', { pod: `${namespace}/${name}`, fault: parsed.fault })
+      return
+    }
+    const { pod } = parsed
+    const worker = this.#workers.get(pod.uid) ?? this.#createWorker(undefined)
+    this.#workers.set(pod.uid, worker)
+    worker.setPod(pod)
+  }
+
+  #createWorker(record: StoredPod | undefined): PodWorker {
+    const { runtime, folders, client, traffic, dialect, nodeName, hostIps, log } = this.#parts
+    const parts: PodWorkerParts = {
+      runtime,
+      folders,
+      api: new HttpPodApi(client),
+      traffic,
+      dialect,
+      nodeName,
+      hostIps,
+      files: (pod, ips) => this.#files(pod, ips),
+      slots: this.#slots,
+      metrics: this.#metrics,
+      log,
+      onForgotten: (uid) => this.#workers.delete(uid),
+    }
+    return new PodWorker(parts, record)
+  }
+
+  async #files(pod: PodSpec, ips: readonly Ip[]): Promise<PodFiles> {
+    const { namespace, spec } = pod
+    const host = parseResolverConfig(await readFile(hostResolverFile, 'utf8').catch(() => ''))
+    const wishes = { namespace, hostNetwork: spec.hostNetwork, dnsPolicy: spec.dnsPolicy, dnsConfig: spec.dnsConfig }
+    const { text, problems } = planPodResolver(wishes, this.#parts.clusterDns, host)
+    for (const problem of problems) this.#parts.log.warn(problem, { pod: pod.key })
+    return { resolver: text, hosts: hostsFile(pod, ips, this.#parts.clusterDns.domain) }
+  }
+}
+
+/** A kubelet tells its version in the Node object; we tell none, or one that bears our name. */
+async function hasKubelet({ client, nodeName }: PodsPlaneParts): Promise<boolean> {
+  const ref = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: nodeName }
+  const node = await client.get(ref).catch(() => undefined)
+  const version = nodeSchema.safeParse(node).data?.status?.nodeInfo?.kubeletVersion ?? ''
+  return version !== '' && !version.includes('platnet')
+}
+
+const nodeSchema = z.object({
+  status: z.object({ nodeInfo: z.object({ kubeletVersion: z.string().nullish() }).nullish() }).nullish(),
+})
+
+function hostsFile(pod: PodSpec, ips: readonly Ip[], domain: string): string {
+  const { namespace, spec } = pod
+  const name = hostnameOf(pod)
+  const full = spec.subdomain === '' ? '' : `${name}.${spec.subdomain}.${namespace}.svc.${domain}\t`
+  const own = ips.map((ip) => `${ip}\t${full}${name}\n`)
+  return `127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n${own.join('')}`
+}

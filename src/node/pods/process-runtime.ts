@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import {
+  createNetns,
+  deleteNetns,
+  ExecError,
+  listNetns,
+  runProgram,
+  signalGroup,
+  signalProcess,
+  startDetached,
+} from '../../host/index.ts'
+import type { Ip } from '../../model/ip.ts'
+import type { Logger } from '../../observe/index.ts'
+import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
+import { claimRun, findProgram, findShim, readRun } from './container-files.ts'
+import { hostnameOf, type Launch } from './container-launch.ts'
+import { PodError } from './errors.ts'
+import { ociConfig } from './oci-bundle.ts'
+import type { ContainerState } from './plan.ts'
+import { listFolder, type PodFolders } from './pod-folders.ts'
+import type { PodSpec } from './pod-spec.ts'
+import type { ContainerRun, ExecResult, NetworkSandbox, PodFiles, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
+
+export interface ProcessRuntimeParts {
+  readonly folders: PodFolders
+  readonly network: PodNetwork
+  readonly cgroups: CgroupLayout
+  /** What pods with the host's network have as theirs. */
+  readonly hostIps: readonly Ip[]
+  readonly log: Logger
+}
+
+const shim = resolve(import.meta.dirname, 'container-shim.sh')
+const netnsFolder = '/run/netns'
+const logPieceBytes = 1024 * 1024
+const logPieces = 10
+
+/** Pods as network namespaces, containers as processes in namespaces of their own, each under a shim that outlives this process. */
+export class ProcessRuntime implements PodRuntime {
+  readonly #parts: ProcessRuntimeParts
+  /** Of this agent's own folder: two agents of one machine leave each other's pods alone. */
+  readonly #netnsPrefix: string
+
+  constructor(parts: ProcessRuntimeParts) {
+    this.#parts = parts
+    this.#netnsPrefix = `plt-${createHash('sha256').update(parts.folders.root).digest('hex').slice(0, 6)}-`
+  }
+
+  async makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]> {
+    if (sandbox.hostNetwork) return this.#parts.hostIps
+    // Whatever an interrupted attempt left would be in the way of the next one.
+    await this.removeSandbox(sandbox)
+    await createNetns(this.#netnsName(sandbox))
+    return this.#parts.network.attach(this.#networkSandbox(sandbox))
+  }
+
+  /** The namespace goes last: plugins that do not find it leave rules behind. */
+  async removeSandbox(sandbox: Sandbox): Promise<void> {
+    this.#removeCgroups(sandbox)
+    if (sandbox.hostNetwork) return
+    await this.#parts.network.detach(this.#networkSandbox(sandbox))
+    await deleteNetns(this.#netnsName(sandbox))
+  }
+
+  async prepare(pod: PodSpec, { resolver, hosts }: PodFiles): Promise<void> {
+    const folder = this.#parts.folders.folder(pod.uid)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeFile(join(folder, 'resolv.conf'), resolver, { mode: 0o644 })
+    await writeFile(join(folder, 'hosts'), hosts, { mode: 0o644 })
+  }
+
+  async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
+    const { folders, cgroups } = this.#parts
+    const folder = folders.runFolder(sandbox.uid, run)
+    // A run that never began, or half a folder of one.
+    rmSync(folder, { recursive: true, force: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox, run), launch.limits)
+    const bundle = launch.rootFilesystem === undefined ? '' : await this.#writeBundle(pod, sandbox, folder, launch)
+    const files = this.#files(pod)
+    const env = {
+      ...shimEnvironment(launch),
+      PLATNET_NETNS: sandbox.hostNetwork ? '' : this.#netnsPath(sandbox),
+      PLATNET_CGROUPS: groups.join(' '),
+      PLATNET_LOG_BYTES: String(logPieceBytes),
+      PLATNET_LOG_PIECES: String(logPieces),
+      PLATNET_BUNDLE: bundle,
+      PLATNET_ID: `platnet-${sandbox.uid}-${run.container}-${run.attempt}`,
+      PLATNET_FILES: files.map(({ source, target }) => `${source} ${target}`).join('\n'),
+      PLATNET_HOSTNAME: sandbox.hostNetwork ? '' : hostnameOf(pod),
+    }
+    await startDetached('sh', [shim, folder], { env })
+    return problems
+  }
+
+  state(sandbox: Sandbox, run: ContainerRun, nowMs: number): ContainerState {
+    return readRun(this.#parts.folders.runFolder(sandbox.uid, run), nowMs)
+  }
+
+  async signal(sandbox: Sandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const folder = this.#parts.folders.runFolder(sandbox.uid, run)
+    const program = findProgram(folder)
+    if (program !== undefined) {
+      signalProcess(program, signal)
+      return
+    }
+    // Nothing runs yet: a shim that has not begun never will, one that has is cut off together with what it started.
+    const isClaimed = claimRun(folder)
+    const begun = findShim(folder)
+    if (isClaimed || signal !== 'SIGKILL' || begun === undefined) return
+    signalGroup(begun, 'SIGKILL')
+  }
+
+  async exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
+    const program = findProgram(this.#parts.folders.runFolder(sandbox.uid, run))
+    if (program === undefined)
+      throw new PodError('not-running', 'the container does not run', { object: run.container })
+    const inside = ['--target', String(program.pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--root', '--wd']
+    try {
+      const { stdout, stderr } = await runProgram('nsenter', [...inside, '--', ...command], { timeoutMs })
+      return { exitCode: 0, output: `${stdout}${stderr}`.slice(0, 1024) }
+    } catch (error) {
+      if (!(error instanceof ExecError) || error.exitCode === undefined) throw error
+      return { exitCode: error.exitCode, output: error.stderr.slice(0, 1024) }
+    }
+  }
+
+  async collect(live: readonly Sandbox[]): Promise<void> {
+    const withNetwork = live.filter(({ hostNetwork }) => !hostNetwork)
+    const names = new Set(withNetwork.map((sandbox) => this.#netnsName(sandbox)))
+    await this.#parts.network.collect(withNetwork.map((sandbox) => this.#networkSandbox(sandbox)))
+    for (const name of await listNetns()) {
+      if (!name.startsWith(this.#netnsPrefix) || names.has(name)) continue
+      this.#parts.log.info('a namespace without a pod is removed', { netns: name })
+      await deleteNetns(name)
+    }
+  }
+
+  async #writeBundle(pod: PodSpec, sandbox: Sandbox, folder: string, launch: Launch): Promise<string> {
+    const config = ociConfig({
+      launch,
+      netnsPath: sandbox.hostNetwork ? undefined : this.#netnsPath(sandbox),
+      hostname: sandbox.hostNetwork ? undefined : hostnameOf(pod),
+      files: this.#files(pod),
+    })
+    const bundle = join(folder, 'bundle')
+    await mkdir(bundle, { recursive: true, mode: 0o700 })
+    await writeFile(join(bundle, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+    return bundle
+  }
+
+  #files(pod: PodSpec): { readonly source: string; readonly target: string }[] {
+    const folder = this.#parts.folders.folder(pod.uid)
+    const resolver = { source: join(folder, 'resolv.conf'), target: '/etc/resolv.conf' }
+    return pod.spec.hostNetwork ? [resolver] : [resolver, { source: join(folder, 'hosts'), target: '/etc/hosts' }]
+  }
+
+  #removeCgroups(sandbox: Sandbox): void {
+    const containers = join(this.#parts.folders.folder(sandbox.uid), 'containers')
+    for (const container of listFolder(containers)) {
+      for (const attempt of listFolder(join(containers, container)))
+        removeCgroups(this.#parts.cgroups, cgroupName(sandbox, { container, attempt: Number(attempt) }))
+    }
+  }
+
+  #netnsName({ uid }: Sandbox): string {
+    return `${this.#netnsPrefix}${uid}`
+  }
+
+  #netnsPath(sandbox: Sandbox): string {
+    return `${netnsFolder}/${this.#netnsName(sandbox)}`
+  }
+
+  #networkSandbox(sandbox: Sandbox): NetworkSandbox {
+    const { uid, namespace, name, portMappings } = sandbox
+    return {
+      containerId: uid,
+      netnsPath: this.#netnsPath(sandbox),
+      ifName: 'eth0',
+      podNamespace: namespace,
+      podName: name,
+      podUid: uid,
+      portMappings,
+    }
+  }
+}
+
+/** The values stay variables from here to the container's first process, and are nowhere read as code. */
+function shimEnvironment({ command, env, workingDir, user }: Launch): Record<string, string> {
+  const numbered = (prefix: string, values: readonly string[]) => [
+    [`${prefix}_COUNT`, String(values.length)],
+    ...values.map((value, index) => [`${prefix}_${index}`, value]),
+  ]
+  return {
+    PLATNET_WORKDIR: workingDir,
+    PLATNET_USER: user === undefined ? '' : `${user.uid}:${user.gid}`,
+    ...Object.fromEntries([
+      ...numbered(
+        'PLATNET_ENV',
+        env.map(([name, value]) => `${name}=${value}`),
+      ),
+      ...numbered('PLATNET_ARG', command),
+    ]),
+  }
+}
+
+function cgroupName({ uid }: Sandbox, { container, attempt }: ContainerRun): string {
+  return `${uid}-${container}-${attempt}`
+}

@@ -1,0 +1,71 @@
+import type { Ip } from '../../model/ip.ts'
+import type { Launch } from './container-launch.ts'
+import type { ContainerState } from './plan.ts'
+import type { PodSpec } from './pod-spec.ts'
+
+export interface PortMapping {
+  readonly hostPort: number
+  readonly containerPort: number
+  readonly protocol: 'tcp' | 'udp' | 'sctp'
+  readonly hostIP?: Ip
+}
+
+/** A pod as its network and its processes know it; all of it is written down before anything is made. */
+export interface Sandbox {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  readonly hostNetwork: boolean
+  readonly portMappings: readonly PortMapping[]
+}
+
+/** One run of one container. */
+export interface ContainerRun {
+  readonly container: string
+  readonly attempt: number
+}
+
+export interface ExecResult {
+  readonly exitCode: number
+  readonly output: string
+}
+
+/** What pods are made of on this node: namespaces and processes, or the containers of an engine. Each method may be repeated. */
+export interface PodRuntime {
+  /** The addresses of the pod. Makes anew what an interrupted attempt left half done. */
+  makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]>
+  removeSandbox(sandbox: Sandbox): Promise<void>
+  /** Where the pod's own files are written that its containers see: the resolver's and the hosts file. */
+  prepare(pod: PodSpec, files: PodFiles): Promise<void>
+  /** Resolves when the start is on its way. The problems are what of the wishes could not be had. */
+  start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]>
+  state(sandbox: Sandbox, run: ContainerRun, nowMs: number): ContainerState | Promise<ContainerState>
+  signal(sandbox: Sandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  /** Runs a program inside the container, for probes. Throws where that is not possible. */
+  exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult>
+  /** Takes away everything of pods that are not among the living. */
+  collect(live: readonly Sandbox[]): Promise<void>
+}
+
+export interface PodFiles {
+  readonly resolver: string
+  readonly hosts: string
+}
+
+/** Gives and takes a pod's interface: CNI as a rule. */
+export interface PodNetwork {
+  attach(sandbox: NetworkSandbox): Promise<readonly Ip[]>
+  detach(sandbox: NetworkSandbox): Promise<void>
+  /** Undoes what was made for sandboxes that are not among these. */
+  collect(live: readonly NetworkSandbox[]): Promise<void>
+}
+
+export interface NetworkSandbox {
+  readonly containerId: string
+  readonly netnsPath: string
+  readonly ifName: string
+  readonly podNamespace: string
+  readonly podName: string
+  readonly podUid: string
+  readonly portMappings: readonly PortMapping[]
+}

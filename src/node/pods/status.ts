@@ -1,0 +1,197 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import type { Ip } from '../../model/ip.ts'
+import type { Refusal } from './container-launch.ts'
+import { type ContainerState, isFinished, type PodRecord, restartDelayMs, type WantedPod } from './plan.ts'
+import type { PodSpec } from './pod-spec.ts'
+
+/** What is known of a container beside its run's state. */
+export interface ContainerView {
+  readonly state: ContainerState
+  /** The run before this one. */
+  readonly previous: ContainerState
+  readonly isStarted: boolean
+  readonly isReady: boolean
+  readonly refusal: Refusal | undefined
+}
+
+export interface PodView {
+  readonly pod: PodSpec
+  readonly wanted: WantedPod
+  readonly record: PodRecord | undefined
+  readonly containers: Readonly<Record<string, ContainerView>>
+  readonly hostIps: readonly Ip[]
+  /** Why the last step did not work, if so. */
+  readonly trouble: string | undefined
+  readonly nowMs: number
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const conditionSchema = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  lastTransitionTime: z.string().nullish(),
+})
+const statusSchema = z.looseObject({
+  conditions: z.array(conditionSchema).nullish(),
+  startTime: z.string().nullish(),
+})
+
+type Condition = z.output<typeof conditionSchema>
+
+/** The fields of the pod's status that are ours; conditions that others keep stand among them as they were. Pure. */
+export function describeStatus(view: PodView): Json {
+  const { pod, record, hostIps, nowMs } = view
+  const before = statusSchema.catch({}).parse(pod.status)
+  const ips = record?.ips ?? []
+  const hostIp = hostIps[0]
+  return {
+    phase: phaseOf(view),
+    startTime: before.startTime ?? formatTime(nowMs),
+    ...(hostIp === undefined ? {} : { hostIP: hostIp, hostIPs: hostIps.map((ip) => ({ ip })) }),
+    ...(ips.length === 0 ? {} : { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) }),
+    conditions: describeConditions(view, before.conditions ?? []),
+    ...(pod.spec.initContainers.length === 0
+      ? {}
+      : { initContainerStatuses: pod.spec.initContainers.map((each) => describeContainer(view, each, true)) }),
+    containerStatuses: pod.spec.containers.map((each) => describeContainer(view, each, false)),
+  }
+}
+
+/** The part of a status that differs from what the API has; undefined when nothing does. */
+export function changedStatus(before: Json, wanted: Json): Json | undefined {
+  const changed = Object.entries(wanted).filter(([field, value]) => !isDeepStrictEqual(before[field], value))
+  return changed.length === 0 ? undefined : Object.fromEntries(changed)
+}
+
+export function phaseOf({ pod, wanted, record, containers }: PodView): string {
+  const states = Object.fromEntries(Object.entries(containers).map(([name, { state }]) => [name, state]))
+  const own = wanted.containers.map((name) => states[name] ?? { kind: 'none' as const })
+  const hasEnded = own.length > 0 && own.every(({ kind }) => kind === 'exited')
+  const isLeaving = pod.deletion !== undefined && hasEnded
+  if (isFinished({ pod: wanted, record, states }) || isLeaving) {
+    const all = [...wanted.initContainers.map((name) => states[name]), ...own]
+    const hasFailed = all.some((state) => state?.kind === 'exited' && state.exitCode !== 0)
+    return hasFailed ? 'Failed' : 'Succeeded'
+  }
+  const hasBegun = wanted.containers.every((name) => {
+    const view = containers[name]
+    return (
+      view !== undefined &&
+      (view.state.kind === 'running' || view.state.kind === 'exited' || view.previous.kind === 'exited')
+    )
+  })
+  return hasBegun ? 'Running' : 'Pending'
+}
+
+function describeConditions(view: PodView, before: readonly Condition[]): readonly Condition[] {
+  const { pod, wanted, record, containers, nowMs, trouble } = view
+  const phase = phaseOf(view)
+  const isOver = phase === 'Succeeded' || phase === 'Failed'
+  const unready = wanted.containers.filter((name) => isOver || containers[name]?.isReady !== true)
+  const isInitialized = wanted.initContainers.every((name) => {
+    const state = containers[name]?.state
+    return state?.kind === 'exited' && state.exitCode === 0
+  })
+  const gates = pod.spec.readinessGates.map(({ conditionType }) => conditionType)
+  const closed = gates.filter((gate) => !before.some(({ type, status }) => type === gate && status === 'True'))
+  const unreadyWhy = isOver
+    ? { reason: phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed' }
+    : { reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` }
+  const gateWhy = { reason: 'ReadinessGatesNotReady', message: `not true yet: ${closed.join(', ')}` }
+  const own = [
+    condition('PodScheduled', true),
+    condition(
+      'PodReadyToStartContainers',
+      record?.sandbox === 'ready',
+      trouble === undefined ? {} : { message: trouble },
+    ),
+    condition('Initialized', isInitialized, { reason: 'ContainersNotInitialized' }),
+    condition('ContainersReady', unready.length === 0, unreadyWhy),
+    condition('Ready', unready.length + closed.length === 0, unready.length > 0 ? unreadyWhy : gateWhy),
+  ]
+  const names = new Set(own.map(({ type }) => type))
+  return [...before.filter(({ type }) => !names.has(type)), ...own.map((each) => keepTime(each, before, nowMs))]
+}
+
+function condition(type: string, holds: boolean, why: Json = {}): Condition {
+  return { type, status: holds ? 'True' : 'False', ...(holds ? {} : why) }
+}
+
+function keepTime(next: Condition, before: readonly Condition[], nowMs: number): Condition {
+  const old = before.find(({ type }) => type === next.type)
+  const since = old?.status === next.status ? old.lastTransitionTime : undefined
+  return { ...next, lastTransitionTime: since ?? formatTime(nowMs) }
+}
+
+function describeContainer(view: PodView, spec: { name: string; image: string }, isInit: boolean): Json {
+  const { name, image } = spec
+  const { record } = view
+  const found = view.containers[name]
+  const attempt = record?.containers[name]?.attempt ?? 0
+  const state = found?.state ?? { kind: 'none' as const }
+  const hasRun = state.kind !== 'none'
+  const isReady = isInit ? state.kind === 'exited' && state.exitCode === 0 : found?.isReady === true
+  const lastState = found === undefined ? {} : describePrevious(found, state, view, name)
+  return {
+    name,
+    image,
+    imageID: '',
+    ready: isReady && phaseOf(view) === 'Running' ? true : isInit && isReady,
+    started: state.kind === 'running' && found?.isStarted === true,
+    restartCount: attempt,
+    state: describeState(state, view, name),
+    lastState,
+    ...(hasRun && record ? { containerID: containerId(record.uid, name, attempt) } : {}),
+  }
+}
+
+/** Names one run of one container for good. */
+export function containerId(uid: string, name: string, attempt: number): string {
+  return `platnet://${uid}/${name}/${attempt}`
+}
+
+function describePrevious({ previous }: ContainerView, state: ContainerState, view: PodView, name: string): Json {
+  const last = isBackingOff(state, view, name) ? state : previous
+  return last.kind === 'exited' ? { terminated: describeEnd(last) } : {}
+}
+
+function describeState(state: ContainerState, view: PodView, name: string): Json {
+  const refusal = view.containers[name]?.refusal
+  if (refusal !== undefined) return { waiting: { reason: refusal.reason, message: refusal.message } }
+  if (state.kind === 'running') return { running: { startedAt: formatTime(state.startedAtMs) } }
+  if (state.kind === 'exited' && !isBackingOff(state, view, name)) return { terminated: describeEnd(state) }
+  if (state.kind === 'exited') {
+    const seconds = restartDelayMs(view.record?.containers[name]?.level ?? 0) / 1000
+    const message = `back-off ${seconds}s restarting failed container=${name} pod=${view.pod.name}_${view.pod.namespace}`
+    return { waiting: { reason: 'CrashLoopBackOff', message } }
+  }
+  if (view.trouble !== undefined) return { waiting: { reason: 'CreatePodSandboxError', message: view.trouble } }
+  return { waiting: { reason: 'ContainerCreating' } }
+}
+
+/** It has ended and will be started again. */
+function isBackingOff(state: ContainerState, { pod, wanted }: PodView, name: string): boolean {
+  if (state.kind !== 'exited' || pod.deletion !== undefined) return false
+  const isInit = wanted.initContainers.includes(name)
+  const policy = isInit && wanted.restartPolicy === 'Always' ? 'OnFailure' : wanted.restartPolicy
+  return policy === 'Always' || (policy === 'OnFailure' && state.exitCode !== 0)
+}
+
+function describeEnd({ exitCode, startedAtMs, finishedAtMs }: Extract<ContainerState, { kind: 'exited' }>): Json {
+  const reason = exitCode === undefined ? 'ContainerStatusUnknown' : exitCode === 0 ? 'Completed' : 'Error'
+  const signal = exitCode !== undefined && exitCode > 128 ? { signal: exitCode - 128 } : {}
+  return {
+    exitCode: exitCode ?? 137,
+    reason,
+    ...signal,
+    startedAt: formatTime(startedAtMs),
+    finishedAt: formatTime(finishedAtMs),
+  }
+}
+
+/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
+function formatTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+}

@@ -1,0 +1,158 @@
+// Run by real-pods.test.ts in namespaces of its own: pods that really run on one node. Prints what was seen as one line of JSON.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { findProgram } from '../../src/node/pods/container-files.ts'
+import { PodFolders } from '../../src/node/pods/pod-folders.ts'
+import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
+import { untilAsync } from '../helpers/until.ts'
+
+const lab = new PodsLab()
+const server = (answer: string, port: number) =>
+  `require('http').createServer((q, r) => r.end('${answer}')).listen(${port}, () => console.log('listening'))`
+const node = process.execPath
+
+function ask(host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get({ host, port, agent: false, timeout: 5000 }, (response) => resolve(text(response))).on('error', reject)
+  })
+}
+
+async function observeRun() {
+  const script =
+    'echo "$GREETING"; cat /etc/resolv.conf; hostname; pwd; id -u; cat /proc/1/comm; echo problem >&2; exec sleep 600'
+  await lab.createPod(
+    'shell',
+    {
+      command: ['sh', '-c', script],
+      workingDir: '/tmp',
+      env: [{ name: 'GREETING', value: 'it\'s $(POD) "$HOME" `x`' }, { name: 'EMPTY' }],
+      resources: { limits: { memory: '64Mi', cpu: '500m' } },
+      securityContext: { runAsUser: 65534 },
+    },
+    { hostname: 'shelly' },
+  )
+  const pod = await lab.waitReady('shell')
+  await untilAsync('its log is written', async () => (await lab.logs('shell')).includes('problem'), deadlineMs)
+  return { status: pod.status, log: await lab.logs('shell') }
+}
+
+async function observeServers() {
+  const ports = [{ containerPort: 8080, hostPort: 18_080 }]
+  const ready = (port: number) => ({ readinessProbe: { httpGet: { port }, periodSeconds: 1 } })
+  await lab.createPod('web', { command: [node, '-e', server('web', 8080)], ports, ...ready(8080) })
+  const web = await lab.waitReady('web')
+  await lab.createPod(
+    'host',
+    { command: [node, '-e', server('host', 18_090)], ...ready(18_090) },
+    { hostNetwork: true },
+  )
+  const host = await lab.waitReady('host')
+  return {
+    direct: await ask(web.status.podIP, 8080),
+    hostPort: await ask(lab.nodeAddress, 18_080),
+    hostNetwork: await ask(lab.nodeAddress, 18_090),
+    hostIp: host.status.podIP,
+  }
+}
+
+async function observeOrder() {
+  const say = (word: string, rest = '') => ({ command: ['sh', '-c', `echo ${word} >> /run/order; ${rest}`] })
+  const initContainers = [
+    { name: 'first', ...say('first', 'test -e /run/again || { touch /run/again; exit 3; }') },
+    { name: 'second', ...say('second') },
+  ]
+  await lab.createPod('job', say('main', 'exit 0'), { initContainers, restartPolicy: 'OnFailure' })
+  const done = await lab.waitFor('job', 'over', (pod) => pod.status.phase === 'Succeeded')
+  return {
+    order: readFileSync('/run/order', 'utf8').trim().split('\n'),
+    restarts: done.status.initContainerStatuses[0].restartCount,
+  }
+}
+
+async function observeTrouble() {
+  await lab.createPod('image', { image: 'nginx' })
+  const image = await lab.waitFor('image', 'refused', (pod) => waitingOf(pod)?.reason === 'ImageNotSupported')
+  await lab.createPod('crash', { command: ['sh', '-c', 'echo out; exit 7'] })
+  const crash = await lab.waitFor('crash', 'backing off', (pod) => waitingOf(pod)?.reason === 'CrashLoopBackOff')
+  const probe = { exec: { command: ['test', '!', '-e', '/run/sick'] }, periodSeconds: 1, failureThreshold: 1 }
+  await lab.createPod(
+    'sick',
+    { command: ['sh', '-c', 'rm -f /run/sick; touch /run/well; exec sleep 600'], livenessProbe: probe },
+    { terminationGracePeriodSeconds: 0 },
+  )
+  await untilAsync('the pod is well', async () => existsSync('/run/well'), deadlineMs)
+  writeFileSync('/run/sick', '')
+  const sick = await lab.waitFor('sick', 'started again', (pod) => pod.status.containerStatuses?.[0]?.restartCount > 0)
+  return {
+    image: waitingOf(image),
+    crash: crash.status.containerStatuses[0].lastState.terminated.exitCode,
+    previous: await lab.logs('crash', '--previous'),
+    sick: sick.status.containerStatuses[0].restartCount,
+  }
+}
+
+function waitingOf(pod: AnyObject): AnyObject {
+  return pod.status?.containerStatuses?.[0]?.state?.waiting
+}
+
+async function observeRestarts() {
+  const folders = new PodFolders('/run/platnet/pods')
+  const program = async () => {
+    const uid = (await lab.pod('ticker')).metadata.uid
+    return findProgram(folders.runFolder(uid, { container: 'main', attempt: 0 }))
+  }
+  const count = async () => (await lab.logs('ticker')).trim().split('\n').length
+  const probe = { exec: { command: ['true'] }, periodSeconds: 1 }
+  await lab.createPod('ticker', {
+    command: ['sh', '-c', 'while :; do echo tick; sleep 0.05; done'],
+    readinessProbe: probe,
+  })
+  await lab.waitReady('ticker')
+  const before = await program()
+  const changes: string[] = []
+  const during = async (agentAway: () => Promise<void>) => {
+    await agentAway()
+    const lines = await count()
+    await untilAsync('the log grows without an agent', async () => (await count()) > lines + 5, deadlineMs)
+    await lab.startAgent()
+    await untilAsync('the agent has taken the pod up', async () => existsSync('/run/agent.sock'), deadlineMs)
+    changes.push(JSON.stringify((await lab.pod('ticker')).status.containerStatuses[0]))
+  }
+  const first = JSON.stringify((await lab.pod('ticker')).status.containerStatuses[0])
+  await during(() => lab.killAgent())
+  await during(() => lab.stopAgent())
+  await lab.createPod('later', { command: ['sleep', '600'] })
+  await lab.waitReady('later')
+  const last = JSON.stringify((await lab.pod('ticker')).status.containerStatuses[0])
+  return { same: JSON.stringify(before) === JSON.stringify(await program()), statuses: [first, ...changes, last] }
+}
+
+async function observeEnd() {
+  await lab.create(
+    { group: '', resource: 'pods' },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'mirror', annotations: { 'platform.internal/config.mirror': 'x' } },
+      spec: { nodeName: 'node-1', containers: [{ name: 'main', command: ['sleep', '1'] }] },
+    },
+  )
+  const names = (await lab.pods()).map((pod) => pod.metadata.name).filter((name) => name !== 'mirror')
+  await Promise.all(names.map((name) => lab.deletePod(name)))
+  for (const name of names) await lab.waitGone(name)
+  const mirror = await lab.pod('mirror')
+  return { leftovers: await lab.leftovers(), mirror: mirror?.status }
+}
+
+await lab.build()
+await lab.startAgent()
+const seen: Record<string, unknown> = {}
+for (const observe of [observeRun, observeServers, observeOrder, observeTrouble, observeRestarts, observeEnd]) {
+  const startedMs = performance.now()
+  seen[observe.name] = await observe()
+  process.stderr.write(`${observe.name} took ${Math.round(performance.now() - startedMs)} ms\n`)
+}
+await lab.stop()
+process.stdout.write(`${JSON.stringify(seen)}\n`)
+process.exit(0)

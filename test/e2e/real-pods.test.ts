@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { runIsolated } from '../../src/demo/isolate.ts'
+import { skipReason } from '../helpers/netns.ts'
+
+describe('pods that really run on one node', {
+  skip: skipReason('iptables', 'unshare', 'nsenter', '/usr/lib/cni/bridge'),
+}, () => {
+  // biome-ignore lint/suspicious/noExplicitAny: what the program saw, each part judged below
+  let seen: any
+
+  before(async () => {
+    const program = resolve(import.meta.dirname, 'real-pods.program.ts')
+    const { exitCode, stdout } = await runIsolated(program, [], {
+      signal: AbortSignal.timeout(240_000),
+      stdout: 'pipe',
+    })
+    assert.equal(exitCode, 0, 'the program failed; its output is above')
+    seen = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
+  })
+
+  test('a container has its variables, resolver file, host name, folder, user and process namespace, and its output is kept', () => {
+    const lines = seen.observeRun.log.trimEnd().split('\n')
+    assert.equal(lines[0], 'it\'s $(POD) "$HOME" `x`')
+    assert.deepEqual(lines.slice(1, 4), [
+      'search default.svc.cluster.local svc.cluster.local cluster.local',
+      'nameserver 10.96.0.10',
+      'options ndots:5',
+    ])
+    assert.deepEqual(lines.slice(4), ['shelly', '/tmp', '65534', 'sh', 'problem'])
+  })
+
+  test('the API knows its address, phase, conditions and containers', () => {
+    const { phase, podIP, podIPs, hostIP, conditions, containerStatuses } = seen.observeRun.status
+    assert.deepEqual([phase, hostIP, podIPs], ['Running', '192.0.2.1', [{ ip: podIP }]])
+    assert.match(podIP, /^10\.244\.0\.\d+$/)
+    for (const { type, status } of conditions) assert.equal(status, 'True', type)
+    const [{ ready, started, restartCount, containerID }] = containerStatuses
+    assert.deepEqual([ready, started, restartCount], [true, true, 0])
+    assert.match(containerID, /^platnet:\/\/.+\/main\/0$/)
+  })
+
+  test("a server answers on the pod's address and on its host port; with the host's network on the node's address", () => {
+    const { direct, hostPort, hostNetwork, hostIp } = seen.observeServers
+    assert.deepEqual([direct, hostPort, hostNetwork, hostIp], ['web', 'web', 'host', '192.0.2.1'])
+  })
+
+  test('init containers run in order, a failed one again, and a pod that has done its work has succeeded', () => {
+    assert.deepEqual(seen.observeOrder, { order: ['first', 'first', 'second', 'main'], restarts: 1 })
+  })
+
+  test('what does not run says why; what fails is started again, its exit code and output kept', () => {
+    const { image, crash, previous, sick } = seen.observeTrouble
+    assert.equal(image.reason, 'ImageNotSupported')
+    assert.match(image.message, /the image "nginx" is not fetched/)
+    assert.deepEqual([crash, previous], [7, 'out\n'])
+    assert.equal(sick, 1)
+  })
+
+  test('a container goes on through SIGKILL and stop of the agent, its log too, and never stops being ready', () => {
+    const { same, statuses } = seen.observeRestarts
+    assert.equal(same, true, 'another process runs')
+    assert.equal(new Set(statuses).size, 1, statuses.join('\n'))
+  })
+
+  test('a pod that is gone has left nothing; one that only shows something is not touched', () => {
+    const { leftovers, mirror } = seen.observeEnd
+    for (const [what, names] of Object.entries(leftovers)) assert.deepEqual(names, [], what)
+    assert.deepEqual(mirror, { phase: 'Pending' })
+  })
+})

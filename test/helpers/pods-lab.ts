@@ -1,0 +1,235 @@
+// For programs in namespaces of their own (runIsolated): one node whose pods really run, driven through its API.
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type ApiClient, ApiError, ApiClient as Client, loadKubeconfig } from '../../src/client/index.ts'
+import { addAddress, createBridge, type RunningProgram, runProgram, startProgram } from '../../src/host/index.ts'
+import type { ApiObject } from '../../src/model/api-object.ts'
+import { ipOf } from './addresses.ts'
+import { untilAsync } from './until.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into any object
+export type AnyObject = any
+
+export const deadlineMs = 60_000
+const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
+const dataDir = '/run/platnet'
+const podsResource = { group: '', version: 'v1', resource: 'pods' }
+
+export interface PodsLabOptions {
+  readonly nodeAddress?: string
+  readonly podCidr?: string
+}
+
+/** What is on the node because of pods; two equal counts are a node that has leaked nothing. */
+export interface Leftovers {
+  readonly namespaces: readonly string[]
+  readonly links: readonly string[]
+  readonly addresses: readonly string[]
+  readonly results: readonly string[]
+  readonly chains: readonly string[]
+  readonly folders: readonly string[]
+}
+
+/** `platnet server` and `platnet agent` as two processes, so that each can be killed alone. */
+export class PodsLab {
+  #server: RunningProgram | undefined
+  #agent: RunningProgram | undefined
+  #client: ApiClient | undefined
+  readonly nodeAddress: string
+  readonly #podCidr: string
+
+  constructor({ nodeAddress = '192.0.2.1', podCidr = '10.244.0.0/24' }: PodsLabOptions = {}) {
+    this.nodeAddress = nodeAddress
+    this.#podCidr = podCidr
+  }
+
+  get client(): ApiClient {
+    if (this.#client === undefined) throw new Error('the server is not up')
+    return this.#client
+  }
+
+  /** The node's own address, a pod network of Debian's plugins, the server. */
+  async build(): Promise<void> {
+    mkdirSync('/run/net.d')
+    mkdirSync(dataDir)
+    writeFileSync('/run/net.d/10-pods.conflist', JSON.stringify(networkList(this.#podCidr)))
+    await createBridge({ name: 'plt-uplink' })
+    await addAddress({ name: 'plt-uplink' }, { ip: ipOf(this.nodeAddress), prefixLength: 24 })
+    this.#server = await startProgram(launcher, ['server', '--data-dir', dataDir, '--log-level', 'warn'], {
+      stdout: 2,
+      stderr: 2,
+    })
+    await untilAsync('the API server is ready', () => this.#connect(), deadlineMs)
+  }
+
+  /** Resolves when its node is registered. `onLine` gets each line of its log. */
+  async startAgent(flags: readonly string[] = [], onLine?: (line: string) => void): Promise<void> {
+    const places = ['--data-dir', dataDir, '--kubeconfig', `${dataDir}/admin.kubeconfig`, '--cni-cache-dir', '/run/cni']
+    const identity = ['--node-name', 'node-1', '--node-ip', this.nodeAddress, '--cni-conf-dir', '/run/net.d']
+    const level = onLine === undefined ? 'warn' : 'warn,platform_kubelet::pods=debug'
+    const own = ['--control-socket', '/run/agent.sock', '--log-level', level, '--log-format', 'json']
+    const stdout = onLine === undefined ? 2 : 'pipe'
+    this.#agent = await startProgram(launcher, ['agent', ...places, ...identity, ...own, ...flags], {
+      stdout,
+      stderr: 2,
+    })
+    if (onLine !== undefined) readLines(this.#agent, onLine)
+    const node = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-1' }
+    await untilAsync('the node is registered', () => isThere(this.client.get(node)), deadlineMs)
+  }
+
+  get agentPid(): number {
+    return this.#agent?.pid ?? 0
+  }
+
+  /** SIGKILL; resolves when it is gone. */
+  async killAgent(): Promise<void> {
+    this.#agent?.kill('SIGKILL')
+    await this.#agent?.exited
+  }
+
+  async stopAgent(): Promise<void> {
+    this.#agent?.kill('SIGTERM')
+    await this.#agent?.exited
+  }
+
+  async create(resource: { group: string; resource: string }, object: AnyObject): Promise<AnyObject> {
+    const namespace = object.metadata.namespace ?? 'default'
+    return this.client.create({ resource: { ...resource, version: 'v1' }, namespace }, object as ApiObject)
+  }
+
+  /** A pod of the default namespace with one container unless `spec` says otherwise. */
+  async createPod(
+    name: string,
+    container: AnyObject,
+    spec: AnyObject = {},
+    metadata: AnyObject = {},
+  ): Promise<AnyObject> {
+    const object = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, ...metadata },
+      spec: {
+        nodeName: 'node-1',
+        terminationGracePeriodSeconds: 5,
+        containers: [{ name: 'main', ...container }],
+        ...spec,
+      },
+    }
+    return this.create(podsResource, object)
+  }
+
+  async pod(name: string): Promise<AnyObject | undefined> {
+    return orAbsent(this.client.get({ resource: podsResource, namespace: 'default', name }))
+  }
+
+  async pods(): Promise<AnyObject[]> {
+    const list = (await this.client.getDocument('/api/v1/namespaces/default/pods')) as AnyObject
+    return list.items
+  }
+
+  async deletePod(name: string): Promise<void> {
+    await this.client.delete({ resource: podsResource, namespace: 'default', name })
+  }
+
+  async waitFor(name: string, what: string, condition: (pod: AnyObject) => boolean): Promise<AnyObject> {
+    let last: AnyObject
+    try {
+      await untilAsync(
+        `${name}: ${what}`,
+        async () => {
+          last = await this.pod(name)
+          return last !== undefined && condition(last)
+        },
+        deadlineMs,
+      )
+    } catch (error) {
+      throw new Error(`${name}: not ${what}: ${JSON.stringify(last?.status)}`, { cause: error })
+    }
+    return last
+  }
+
+  async waitReady(name: string): Promise<AnyObject> {
+    return this.waitFor(name, 'ready', isReady)
+  }
+
+  async waitGone(name: string): Promise<void> {
+    await untilAsync(`${name} is gone`, async () => (await this.pod(name)) === undefined, deadlineMs)
+  }
+
+  /** `platnet logs`, as an operator runs it. */
+  async logs(name: string, ...flags: readonly string[]): Promise<string> {
+    const args = ['logs', name, '--data-dir', dataDir, ...flags]
+    return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+  }
+
+  async leftovers(): Promise<Leftovers> {
+    const { stdout: links } = await runProgram('ip', ['-o', 'link', 'show', 'type', 'veth'], { timeoutMs: 10_000 })
+    const { stdout: rules } = await runProgram('iptables', ['-t', 'nat', '-S'], { timeoutMs: 10_000 })
+    const list = (folder: string) => {
+      try {
+        return readdirSync(folder)
+      } catch {
+        return []
+      }
+    }
+    return {
+      namespaces: list('/run/netns'),
+      links: links.split('\n').filter(Boolean),
+      addresses: list('/run/ipam/pods').filter((name) => /^\d/.test(name)),
+      results: list('/run/cni/results'),
+      chains: rules.split('\n').filter((line) => /^-N CNI-[0-9a-f]|^-N CNI-(DN|SN)-/.test(line)),
+      folders: list(`${dataDir}/pods`),
+    }
+  }
+
+  async #connect(): Promise<boolean> {
+    try {
+      this.#client ??= new Client(await loadKubeconfig(`${dataDir}/admin.kubeconfig`))
+      await this.#client.getDocument('/api/v1/namespaces/default')
+      return true
+    } catch {
+      this.#client = undefined
+      return false
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#agent?.kill('SIGKILL')
+    this.#server?.kill('SIGKILL')
+    await Promise.all([this.#agent?.exited, this.#server?.exited])
+  }
+}
+
+export function isReady(pod: AnyObject): boolean {
+  return pod.status?.conditions?.some((each: AnyObject) => each.type === 'Ready' && each.status === 'True') === true
+}
+
+function networkList(subnet: string) {
+  const ipam = { type: 'host-local', dataDir: '/run/ipam', ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] }
+  const bridge = { type: 'bridge', bridge: 'plt-pods', isGateway: true, ipMasq: true, hairpinMode: true, ipam }
+  const portmap = { type: 'portmap', capabilities: { portMappings: true }, snat: true }
+  return { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [bridge, portmap] }
+}
+
+function readLines(program: RunningProgram, onLine: (line: string) => void): void {
+  let rest = ''
+  program.stdout?.on('data', (chunk) => {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(line)
+  })
+}
+
+async function orAbsent(request: Promise<ApiObject>): Promise<AnyObject | undefined> {
+  try {
+    return await request
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not-found') return undefined
+    throw error
+  }
+}
+
+async function isThere(request: Promise<ApiObject>): Promise<boolean> {
+  return (await orAbsent(request)) !== undefined
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createDialect } from '../../../../src/model/dialect.ts'
+import { expandReferences, type LaunchDecision, planLaunch } from '../../../../src/node/pods/container-launch.ts'
+import { type ParsedPod, parsePod } from '../../../../src/node/pods/pod-spec.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
+
+const dialect = createDialect('platform')
+const facts = { nodeName: 'node-1', hostIp: ipOf('192.0.2.1'), podIps: [ipOf('10.244.0.7')] }
+
+function parse(spec: object, metadata: object = {}): ParsedPod {
+  return parsePod({ metadata: { name: 'web-1', namespace: 'shop', uid: 'u-1', ...metadata }, spec }, dialect)
+}
+
+function launch(container: object, metadata: object = {}, spec: object = {}): LaunchDecision {
+  const parsed = parse({ containers: [{ name: 'c', ...container }], ...spec }, metadata)
+  assert.equal(parsed.kind, 'pod', JSON.stringify(parsed))
+  if (parsed.kind !== 'pod') throw new Error('not a pod')
+  const [first] = parsed.pod.spec.containers
+  assert.ok(first)
+  return planLaunch(parsed.pod, first, facts, dialect)
+}
+
+describe('how a container is run', () => {
+  test('variables are values, fields of the pod and references to those before them', () => {
+    const decision = launch({
+      command: ['serve', '--name=$(NAME)', '$$(NAME)', '$(UNKNOWN)'],
+      args: ['$(NEXT)'],
+      env: [
+        { name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+        { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+        { name: 'NEXT', value: '$(NAME) at $(IP)' },
+      ],
+    })
+    assert.equal(decision.kind, 'launch')
+    if (decision.kind !== 'launch') return
+    assert.deepEqual(decision.launch.command, ['serve', '--name=web-1', '$(NAME)', '$(UNKNOWN)', 'web-1 at 10.244.0.7'])
+    const env = Object.fromEntries(decision.launch.env)
+    assert.deepEqual(
+      [env['NAME'], env['IP'], env['NEXT'], env['HOSTNAME']],
+      ['web-1', '10.244.0.7', 'web-1 at 10.244.0.7', 'web-1'],
+    )
+  })
+
+  test('limits are read as quantities, users from container before pod', () => {
+    const decision = launch(
+      { command: ['x'], resources: { limits: { cpu: '250m', memory: '64Mi' } }, securityContext: { runAsUser: 1000 } },
+      {},
+      { securityContext: { runAsUser: 7, runAsGroup: 8 } },
+    )
+    assert.equal(decision.kind, 'launch')
+    if (decision.kind !== 'launch') return
+    assert.deepEqual(decision.launch.limits, { cpuMillis: 250, memoryBytes: 67_108_864 })
+    assert.deepEqual(decision.launch.user, { uid: 1000, gid: 8 })
+  })
+
+  const refusals: readonly [string, object, RegExp][] = [
+    ['an image without a command', { image: 'nginx' }, /^ImageNotSupported .*"nginx" is not fetched/],
+    [
+      'volumes',
+      { command: ['x'], volumeMounts: [{ name: 'v', mountPath: '/v' }] },
+      /^CreateContainerConfigError volumeMounts/,
+    ],
+    ['envFrom', { command: ['x'], envFrom: [{}] }, /^CreateContainerConfigError envFrom/],
+    [
+      'variables of Secrets',
+      { command: ['x'], env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] },
+      /^CreateContainerConfigError env A/,
+    ],
+    [
+      'a limit that is no quantity',
+      { command: ['x'], resources: { limits: { memory: 'much' } } },
+      /"much" is not a quantity/,
+    ],
+    ['a command that env(1) would take for a variable', { command: ['a=b'] }, /must not hold "="/],
+    ['grpc probes', { command: ['x'], livenessProbe: { grpc: { port: 1 } } }, /grpc probes are not supported/],
+  ]
+  for (const [what, container, expected] of refusals) {
+    test(`${what} are refused with the reason`, () => {
+      const decision = launch(container)
+      assert.equal(decision.kind, 'refused')
+      if (decision.kind === 'refused') assert.match(`${decision.refusal.reason} ${decision.refusal.message}`, expected)
+    })
+  }
+
+  test('references are expanded once: what a value holds is not looked at again', () => {
+    const values = new Map([
+      ['A', '$(B)'],
+      ['B', 'b'],
+    ])
+    assert.equal(expandReferences('$(A) $$(A) $(C) $ $(', values), '$(B) $(A) $(C) $ $(')
+  })
+})
+
+describe('a Pod of the API', () => {
+  test('a deletion began when its timestamp says less the grace', () => {
+    const parsed = parse(
+      { containers: [{ name: 'c' }] },
+      {
+        deletionTimestamp: '2026-01-01T00:00:30Z',
+        deletionGracePeriodSeconds: 30,
+      },
+    )
+    assert.ok(parsed.kind === 'pod')
+    assert.deepEqual(parsed.pod.deletion, { atMs: Date.parse('2026-01-01T00:00:00Z'), graceSeconds: 30 })
+  })
+
+  test('a mirror pod is nobody that this node runs', () => {
+    assert.deepEqual(parse({ containers: [{ name: 'c' }] }, { annotations: { [dialect.annotations.mirrorPod]: '' } }), {
+      kind: 'mirror',
+    })
+  })
+
+  for (const [what, spec] of [
+    ['a container named as a path', { containers: [{ name: '../x' }] }],
+    ['a zero byte in a command', { containers: [{ name: 'c', command: ['a\0b'] }] }],
+    ['a variable that is no name', { containers: [{ name: 'c', env: [{ name: 'A B' }] }] }],
+    ['no containers', { containers: [] }],
+  ] as const) {
+    test(`${what} makes a pod unusable, and the fault names the field`, () => {
+      const parsed = parse(spec)
+      assert.equal(parsed.kind, 'unusable')
+      if (parsed.kind === 'unusable') assert.match(parsed.fault, /^spec\.containers/)
+    })
+  }
+})
