@@ -38,6 +38,7 @@ test('Without any source the options are their defaults.', () => {
       nodePortRange: { first: 30000, last: 32767 },
       tokenAuthFile: undefined,
       serviceAccountIssuer: 'https://kubernetes.default.svc.cluster.local',
+      shutdownDelay: 0,
       authorizationMode: 'RBAC',
     },
     controllers: {
