@@ -27,6 +27,7 @@ export async function benchControllers(): Promise<BenchReport> {
     controllers: ['endpoints', 'endpointslice', 'endpointslice-mirroring'],
     clusterCidrs: [],
     nodeGraceMs: 40_000,
+    eventTtlMs: 3_600_000,
     metrics: createControllerMetrics(createMetrics()),
     log: silentLogger,
   })

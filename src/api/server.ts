@@ -46,6 +46,8 @@ export interface ApiServerOptions {
   /** Signs the tokens of service accounts: `iss`, and an ECDSA P-256 key in PEM. */
   readonly serviceAccounts: { readonly issuer: string; readonly keyPem: string }
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
+  /** Whether the server itself empties deleted namespaces, because no namespace controller runs. */
+  readonly sweepsNamespaces: boolean
   /** What `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly HealthCheck[]
   /** What `/metrics` shows. */
@@ -130,9 +132,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return new ApiServer(options)
 }
 
-function createContext({ store, dialect, nodePortRange, serviceAccounts }: ApiServerOptions): VerbContext {
+function createContext({ serviceAccounts, ...options }: ApiServerOptions): VerbContext {
   const clock = { now: () => new Date(), newUid: randomUUID }
-  const registry = createRegistry({ store, dialect, nodePortRange, ...clock })
+  const { store, dialect } = options
+  const registry = createRegistry({ ...options, ...clock })
   const { issuer, keyPem } = serviceAccounts
   const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
   return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer }

@@ -90,6 +90,7 @@ export class ControllersSide implements Component {
           dialect,
           controllers: controllers.controllers,
           clusterCidrs: node.clusterCidr,
+          eventTtlMs: controllers.eventTtl,
           nodeGraceMs: controllers.nodeMonitorGracePeriod,
           ...identity,
           metrics,

@@ -94,8 +94,9 @@ export class ServerSide implements Component {
   }
 
   #createApi(made: MadeAtStart): ReturnType<typeof createApiServer> {
-    const { api } = this.#context.options.values
+    const { api, app, controllers } = this.#context.options.values
     const { metrics } = this.#context
+    const hasController = app.components.includes('controllers') && controllers.controllers.includes('namespace')
     return createApiServer({
       ...made,
       dialect: createDialect(api.dialect, api.platformDomain),
@@ -105,6 +106,7 @@ export class ServerSide implements Component {
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
       port: api.securePort,
       authorizationMode: api.authorizationMode,
+      sweepsNamespaces: !hasController,
       components: () => this.#checks(),
       metrics,
       log: this.#log,

@@ -79,6 +79,11 @@ export class ApiClient {
     await this.#json({ method: 'DELETE', path: objectPath(ref), ...body }, options)
   }
 
+  /** Asks for every object of the collection to go; those with finalizers or a grace period go later. */
+  async deleteCollection(collection: Collection, options?: RequestOptions): Promise<void> {
+    await this.#json({ method: 'DELETE', path: collectionPath(collection) }, options)
+  }
+
   /** Any document of the server, such as `/apis`, not checked. */
   getDocument(path: string, options?: RequestOptions): Promise<unknown> {
     return this.#json({ method: 'GET', path }, options)

@@ -9,7 +9,10 @@ import {
   createEndpointsController,
   createMirroringController,
 } from './endpoints/index.ts'
+import { createEventTtlController } from './events/event-ttl-controller.ts'
 import { GarbageCollector } from './garbage/garbage-collector.ts'
+import { createNamespaceController } from './namespaces/namespace-controller.ts'
+import { createServiceAccountController } from './namespaces/service-account-controller.ts'
 import { createNodeLifecycleController } from './nodes/lifecycle-controller.ts'
 import { createPodCidrController } from './nodes/pod-cidr-controller.ts'
 import { createDialectTypes } from './objects/types.ts'
@@ -36,6 +39,9 @@ const factories: Readonly<Record<string, (context: ControllerContext, settings: 
   statefulset: createStatefulSetController,
   daemonset: createDaemonSetController,
   'garbage-collector': (context) => new GarbageCollector(context),
+  namespace: createNamespaceController,
+  serviceaccount: createServiceAccountController,
+  'event-ttl': (context, { eventTtlMs }) => createEventTtlController(context, eventTtlMs),
   nodeipam: (context, { clusterCidrs }) => createPodCidrController(context, clusterCidrs),
   nodelifecycle: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
 }
@@ -48,6 +54,8 @@ export interface ControllerSettings {
   readonly clusterCidrs: readonly Cidr[]
   /** A node that gives no sign of life for longer counts as lost. */
   readonly nodeGraceMs: number
+  /** How long an Event stays after it was last told. */
+  readonly eventTtlMs: number
 }
 
 export interface ManagerParts {

@@ -36,6 +36,14 @@ export const controllerOptions = declareOptions({
     commands,
     description: 'How long a node may give no sign of life before it counts as lost and its pods as not ready',
   },
+  eventTtl: {
+    schema: duration,
+    flag: '--event-ttl <duration>',
+    default: '1h',
+    reload: 'restart',
+    commands,
+    description: 'How long an Event is kept after it was last told',
+  },
   leaderElect: {
     schema: flagValue,
     flag: '--leader-elect [boolean]',

@@ -93,6 +93,34 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
     assert.equal(addresses, '10.244.0.1 10.244.0.2')
   })
 
+  test('a namespace is deleted with all that is in it, and kubectl waits for that', async () => {
+    await kubectl('create', 'namespace', 'shop')
+    await kubectl('create', 'configmap', 'prices', '-n', 'shop', '--from-literal=bread=3')
+    await kubectl('create', 'deployment', 'till', '-n', 'shop', '--image=till', '--replicas=2')
+    const podsOf = async () => (await kubectl('get', 'pods', '-n', 'shop', '-o', 'name')).trim().split('\n')
+    await untilAsync('its pods are there', async () => (await podsOf()).length === 2, 30_000)
+    await kubectl(
+      'wait',
+      '-n',
+      'shop',
+      '--for=jsonpath={.metadata.name}=default',
+      'serviceaccount/default',
+      '--timeout=25s',
+    )
+    const deletion = kubectl('delete', 'namespace', 'shop', '--timeout=28s')
+    // The node has no agent: somebody must say that its pods have ended.
+    await untilAsync(
+      'its pods are gone',
+      async () => {
+        await kubectl('delete', 'pods', '--all', '-n', 'shop', '--grace-period=0', '--force', '--wait=false')
+        return (await podsOf()).join('') === ''
+      },
+      30_000,
+    )
+    assert.match(await deletion, /namespace "shop" deleted/)
+    await assert.rejects(kubectl('get', 'namespace', 'shop'), /NotFound/)
+  })
+
   test('both managers hold their lease and tell how they are on ports of their own', async () => {
     const [, ...managers] = ports
     for (const port of managers) {

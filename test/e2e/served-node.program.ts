@@ -42,6 +42,7 @@ async function startApi() {
     port,
     staticTokens: [],
     serviceAccounts: await ensureServiceAccountSigner(dataDir, 'https://issuer.example'),
+    sweepsNamespaces: true,
     authorizationMode: 'RBAC',
     components: () => [],
     metrics: createMetrics(),

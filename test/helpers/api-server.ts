@@ -58,6 +58,8 @@ export interface TestServerOptions {
   readonly port?: number
   readonly tokens?: readonly StaticToken[]
   readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
+  /** The server empties deleted namespaces itself, unless this says no. */
+  readonly sweepsNamespaces?: boolean
 }
 
 const storeComponent: Component = {
@@ -90,6 +92,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ],
     serviceAccounts: { issuer: testIssuer, keyPem: newSigningKey() },
     authorizationMode: options.authorizationMode ?? 'RBAC',
+    sweepsNamespaces: options.sweepsNamespaces ?? true,
     components: () => [storeComponent],
     metrics: createMetrics(),
     log: silentLogger,

@@ -26,6 +26,10 @@ export class FlakyClient extends ApiClient {
     return this.#disturb(() => super.delete(...args))
   }
 
+  override deleteCollection(...args: Parameters<ApiClient['deleteCollection']>) {
+    return this.#disturb(() => super.deleteCollection(...args))
+  }
+
   async #disturb<T>(write: () => Promise<T>): Promise<T> {
     this.#writes += 1
     if (this.#writes % 6 === 3) throw new ApiError('conflict', 'a conflict made by the test')

@@ -14,6 +14,8 @@ export interface NamespaceContext {
   readonly dialect: Dialect
   readonly store: Store
   readonly now: () => Date
+  /** Whether the server itself empties a namespace in the commit that deletes it, or leaves that to the namespace controller. */
+  readonly sweeps: boolean
   /** The namespaced resources that are served now. */
   readonly contents: () => readonly Resource[]
 }
@@ -47,7 +49,7 @@ export function namespaces(context: NamespaceContext): Resource {
         status: { phase: 'Active' },
       }),
       prepareForUpdate: (namespace, old) => withNameLabel(withSpecOf(namespace, old), dialect),
-      isHeld,
+      isHeld: (namespace) => isHeld(namespace, context),
       companions: async (transition) => {
         assertDeletable(transition)
         return endContents(transition, context)
@@ -61,9 +63,9 @@ function withSpecOf(namespace: ApiDocument, old: ApiDocument): ApiDocument {
   return { ...namespace, spec: objectAt(old['spec']) }
 }
 
-/** The server sees to its own finalizer; others keep the namespace until they are taken away by `/finalize`. */
-function isHeld(namespace: ApiDocument): boolean {
-  return listAt(namespace['spec'], 'finalizers').some((finalizer) => finalizer !== ownFinalizer)
+/** Finalizers keep the namespace until they are taken away by `/finalize`; a server that sweeps sees to its own one itself. */
+function isHeld(namespace: ApiDocument, { sweeps }: NamespaceContext): boolean {
+  return listAt(namespace['spec'], 'finalizers').some((finalizer) => !sweeps || finalizer !== ownFinalizer)
 }
 
 /** The label by which selectors find a namespace by its name. */
@@ -88,13 +90,13 @@ function isEnding(next: ApiDocument | undefined): boolean {
 
 /**
  * Everything that nothing keeps goes in the commit that deletes the namespace; what has finalizers is marked, and the namespace stays
- * Terminating until the last of it has gone. The namespace controller (issue 4) takes this over.
+ * Terminating until the last of it has gone. Where the namespace controller runs, it does this over the API, and here the namespace only becomes Terminating.
  */
 async function endContents(transition: Transition, context: NamespaceContext): Promise<Companions> {
   const { old, next } = transition
   const name = old?.metadata.name
   if (old === undefined || name === undefined || !isEnding(next)) return { writes: [], errors: [] }
-  const { writes, keptCount } = await planContents(name, context)
+  const { writes, keptCount } = context.sweeps ? await planContents(name, context) : { writes: [], keptCount: 0 }
   if (next === undefined && keptCount === 0) return { writes, errors: [] }
   const marked = next ?? (old.metadata.deletionTimestamp === undefined ? markDeleted(old, 0, context.now()) : old)
   return { next: { ...marked, status: { ...objectAt(marked['status']), phase: 'Terminating' } }, writes, errors: [] }

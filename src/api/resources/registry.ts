@@ -63,6 +63,8 @@ export interface BuiltInOptions {
   readonly store: Store
   readonly dialect: Dialect
   readonly nodePortRange: PortRange
+  /** Whether deleted namespaces are emptied here, because no namespace controller runs. */
+  readonly sweepsNamespaces: boolean
   readonly now: () => Date
   readonly newUid: () => string
 }
@@ -97,7 +99,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
     ...rbac.filter((resource) => !resource.namespaced),
   ]
   const contents = () => registry.all().filter((resource) => resource.namespaced)
-  const all = [namespaces({ ...options, contents }), ...clusterWide, ...namespaced]
+  const all = [namespaces({ ...options, sweeps: options.sweepsNamespaces, contents }), ...clusterWide, ...namespaced]
   for (const resource of all) registry.add(resource)
   return registry
 }

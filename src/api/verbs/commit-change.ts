@@ -54,7 +54,7 @@ export async function commitChange(
   throw internalError('the write met other writers too often; please try again')
 }
 
-/** The last object of a namespace that is being deleted takes the namespace with it; the controller of issue 4 will see to that. */
+/** The last object of a namespace that is being deleted takes the namespace with it, unless the namespace controller sees to that. */
 async function sweepNamespace(context: VerbContext, namespace: string | undefined): Promise<void> {
   const resource = context.registry.find('', 'v1', 'namespaces')
   if (namespace === undefined || resource === undefined) return

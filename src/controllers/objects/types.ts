@@ -3,12 +3,21 @@ import type { Dialect } from '../../model/dialect.ts'
 import { identitySchema } from '../runtime/metadata.ts'
 import { resourceType } from '../runtime/resource-type.ts'
 import { endpointSliceSchema, endpointsSchema } from './endpoints.ts'
+import { namespaceSchema } from './namespace.ts'
 import { nodeSchema } from './node.ts'
 import { podSchema } from './pod.ts'
 import { serviceSchema } from './service.ts'
 
 export const podType = resourceType('', 'v1', 'pods', 'Pod', podSchema)
 export const nodeType = resourceType('', 'v1', 'nodes', 'Node', nodeSchema)
+export const namespaceType = resourceType('', 'v1', 'namespaces', 'Namespace', namespaceSchema)
+export const serviceAccountType = resourceType(
+  '',
+  'v1',
+  'serviceaccounts',
+  'ServiceAccount',
+  z.object({ metadata: identitySchema }),
+)
 export const serviceType = resourceType('', 'v1', 'services', 'Service', serviceSchema)
 export const endpointsType = resourceType('', 'v1', 'endpoints', 'Endpoints', endpointsSchema)
 

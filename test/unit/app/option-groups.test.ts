@@ -46,6 +46,7 @@ test('Without any source the options are their defaults.', () => {
       controllerManagerPort: 8080,
       schedulerPort: 8081,
       nodeMonitorGracePeriod: 40_000,
+      eventTtl: 3_600_000,
       leaderElect: true,
     },
     node: {

@@ -11,7 +11,14 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
   const store = openMemoryStore({ log: silentLogger })
   const dialect = createDialect('kubernetes')
   const nodePortRange = { first: 30000, last: 32767 }
-  const registry = createRegistry({ store, dialect, nodePortRange, now: () => new Date(0), newUid: () => 'uid' })
+  const registry = createRegistry({
+    store,
+    dialect,
+    nodePortRange,
+    sweepsNamespaces: true,
+    now: () => new Date(0),
+    newUid: () => 'uid',
+  })
   const context = {
     store,
     registry,

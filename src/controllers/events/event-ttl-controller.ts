@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import type { Component } from '../../loop/component.ts'
+import type { ControllerKit } from '../kit.ts'
+import { applyWrites } from '../objects/apply-writes.ts'
+import { writeTarget } from '../objects/write-target.ts'
+import { nameOf } from '../objects/writes.ts'
+import { Controller, watchKeys } from '../runtime/controller.ts'
+import { identitySchema, otherwise } from '../runtime/metadata.ts'
+import { keyOf, resourceType } from '../runtime/resource-type.ts'
+
+const eventSchema = z.object({
+  metadata: identitySchema.extend({ creationTimestamp: otherwise(z.string(), '') }),
+  lastTimestamp: z.string().nullish(),
+  eventTime: z.string().nullish(),
+  series: z.object({ lastObservedTime: z.string().nullish() }).nullish(),
+})
+
+type Event = z.output<typeof eventSchema>
+
+const eventType = resourceType('', 'v1', 'events', 'Event', eventSchema)
+
+/** Deletes Events that nobody told again for `ttlMs`. Its keys are Events. */
+export function createEventTtlController({ client, caches, metrics, log }: ControllerKit, ttlMs: number): Component {
+  const events = caches.of(eventType)
+  const target = writeTarget(client, caches, [])
+  const reconcile = async (key: string, { signal }: { signal: AbortSignal }) => {
+    const event = events.get(key)
+    if (event === undefined) return undefined
+    const leftMs = lastToldMs(event) + ttlMs - Date.now()
+    if (leftMs > 0) return { againInMs: Math.min(leftMs, maxTimerMs) }
+    const { uid } = event.metadata
+    await applyWrites(target, [{ verb: 'delete', target: nameOf(eventType.resource, event), uid }], signal)
+    return undefined
+  }
+  return new Controller({
+    name: 'event-ttl',
+    watches: [watchKeys(events, (event) => [keyOf(event)])],
+    reconcile,
+    metrics,
+    log: log.child('event-ttl'),
+  })
+}
+
+/** Node's timers hold no more than 2^31 ms. */
+const maxTimerMs = 24 * 3_600_000
+
+/** One without any time that makes sense counts as old. */
+function lastToldMs({ metadata, lastTimestamp, eventTime, series }: Event): number {
+  const times = [metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime]
+  return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((ms) => !Number.isNaN(ms)))
+}
