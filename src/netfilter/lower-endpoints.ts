@@ -12,13 +12,21 @@ type NamedChain = readonly [name: string, chain: Chain]
 /** As many clients as an ipset holds when nothing else is said. */
 const maxClientsPerEndpoint = 65_536
 
+/** An endpoint with the name of its chain, which is also its affinity list's, and its text in comments. */
+interface NamedEndpoint extends FrontendEndpoint {
+  readonly chain: string
+  readonly label: string
+}
+
 /** The chains that choose an endpoint, for each traffic policy in use, and one for each endpoint. */
 export function endpointChains(frontend: Frontend, settings: ProxyRuleSettings): readonly NamedChain[] {
+  const cluster = frontend.clusterEndpoints.map((endpoint) => nameEndpoint(frontend, endpoint))
+  const local = frontend.localEndpoints.map((endpoint) => nameEndpoint(frontend, endpoint))
   return [
-    ...balanceChain(frontend, 'SVC', frontend.clusterEndpoints, settings),
-    ...balanceChain(frontend, 'SVL', frontend.localEndpoints, settings),
-    ...usedEndpoints(frontend).map(
-      (endpoint): NamedChain => [endpointChainOf(frontend, endpoint), translate(frontend, endpoint, settings)],
+    ...balanceChain(frontend, 'SVC', cluster, settings),
+    ...balanceChain(frontend, 'SVL', local, settings),
+    ...withoutRepeats([...cluster, ...local]).map(
+      (endpoint): NamedChain => [endpoint.chain, translate(frontend, endpoint, settings)],
     ),
   ]
 }
@@ -30,25 +38,30 @@ export function affinitySets(
 ): readonly (readonly [name: string, set: AddressSet])[] {
   if (frontend.affinity === undefined || affinity?.form !== 'ipset') return []
   const set = { family, timeoutSeconds: frontend.affinity.timeoutSeconds, maxElements: maxClientsPerEndpoint }
-  return usedEndpoints(frontend).map((endpoint) => [endpointChainOf(frontend, endpoint), set])
+  const endpoints = [...frontend.clusterEndpoints, ...frontend.localEndpoints]
+  return withoutRepeats(endpoints.map((endpoint) => nameEndpoint(frontend, endpoint))).map(({ chain }) => [chain, set])
 }
 
-function usedEndpoints({ clusterEndpoints, localEndpoints }: Frontend): readonly FrontendEndpoint[] {
-  const all = [...clusterEndpoints, ...localEndpoints]
-  return [...new Map(all.map((endpoint) => [renderAddressPort(endpoint.address, endpoint.port), endpoint])).values()]
+function nameEndpoint({ servicePort, protocol }: Frontend, { address, port }: FrontendEndpoint): NamedEndpoint {
+  const label = `${servicePort} -> ${renderAddressPort(address, port)}`
+  return { address, port, chain: endpointChain(servicePort, protocol, address, port), label }
+}
+
+function withoutRepeats(endpoints: readonly NamedEndpoint[]): readonly NamedEndpoint[] {
+  return [...new Map(endpoints.map((endpoint) => [endpoint.chain, endpoint])).values()]
 }
 
 function balanceChain(
   frontend: Frontend,
   kind: 'SVC' | 'SVL',
-  endpoints: readonly FrontendEndpoint[],
+  endpoints: readonly NamedEndpoint[],
   settings: ProxyRuleSettings,
 ): readonly NamedChain[] {
   if (endpoints.length === 0) return []
   const balance: Chain = [
     ...masqueradeToClusterIp(frontend, settings),
     ...endpoints.flatMap((endpoint) => stickToEndpoint(frontend, endpoint, settings)),
-    ...endpoints.map((endpoint, index) => pickEndpoint(frontend, endpoint, 1 / (endpoints.length - index))),
+    ...endpoints.map((endpoint, index) => pickEndpoint(endpoint, 1 / (endpoints.length - index))),
   ]
   return [[serviceChain(frontend.servicePort, frontend.protocol, kind), balance]]
 }
@@ -64,26 +77,25 @@ function masqueradeToClusterIp(frontend: Frontend, settings: ProxyRuleSettings):
 }
 
 /** Whoever used this endpoint within the timeout gets it again. */
-function stickToEndpoint(frontend: Frontend, endpoint: FrontendEndpoint, { affinity }: ProxyRuleSettings): Chain {
+function stickToEndpoint(frontend: Frontend, endpoint: NamedEndpoint, { affinity }: ProxyRuleSettings): Chain {
   if (frontend.affinity === undefined) return []
-  const list = endpointChainOf(frontend, endpoint)
+  const { chain, label } = endpoint
   const seen: Match =
-    affinity?.form === 'ipset' ? { kind: 'in-set', set: list } : seenWithin(list, frontend.affinity.timeoutSeconds)
-  return [rule([seen], jump(list), toEndpoint(frontend, endpoint))]
+    affinity?.form === 'ipset' ? { kind: 'in-set', set: chain } : seenWithin(chain, frontend.affinity.timeoutSeconds)
+  return [rule([seen], jump(chain), label)]
 }
 
 /** The probability stands on the last rule too, where it is 1 (spec 2.12 rule 1). */
-function pickEndpoint(frontend: Frontend, endpoint: FrontendEndpoint, probability: number): Chain[number] {
-  const picked: Match = { kind: 'statistic', probability }
-  return rule([picked], jump(endpointChainOf(frontend, endpoint)), toEndpoint(frontend, endpoint))
+function pickEndpoint({ chain, label }: NamedEndpoint, probability: number): Chain[number] {
+  return rule([{ kind: 'statistic', probability }], jump(chain), label)
 }
 
 /** An endpoint that reaches itself through the Service must not see its own address as the source (hairpin). */
-function translate(frontend: Frontend, endpoint: FrontendEndpoint, settings: ProxyRuleSettings): Chain {
+function translate(frontend: Frontend, endpoint: NamedEndpoint, settings: ProxyRuleSettings): Chain {
   const { servicePort, affinity } = frontend
   const ofProtocol: Match = { kind: 'protocol', protocol: protocolOf(frontend) }
   const dnat: Target = { kind: 'dnat', address: endpoint.address, port: endpoint.port }
-  const list = endpointChainOf(frontend, endpoint)
+  const list = endpoint.chain
   const masquerade = rule([fromSource(hostCidr(endpoint.address))], jump(chains.markMasq), servicePort)
   if (affinity === undefined) return [masquerade, rule([ofProtocol], dnat, servicePort)]
   const isHard = settings.affinity?.isHard === true
@@ -99,12 +111,4 @@ function translate(frontend: Frontend, endpoint: FrontendEndpoint, settings: Pro
 
 function seenWithin(list: string, seconds: number): Match {
   return { kind: 'recent-check', list, seconds }
-}
-
-function endpointChainOf(frontend: Frontend, endpoint: FrontendEndpoint): string {
-  return endpointChain(frontend.servicePort, frontend.protocol, endpoint.address, endpoint.port)
-}
-
-function toEndpoint(frontend: Frontend, endpoint: FrontendEndpoint): string {
-  return `${frontend.servicePort} -> ${renderAddressPort(endpoint.address, endpoint.port)}`
 }

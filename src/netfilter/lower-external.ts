@@ -18,8 +18,13 @@ export function externalChains(frontend: Frontend, settings: ProxyRuleSettings):
 
 /** Under the policy Cluster a node port leads straight to the Service's chain (spec 2.12). */
 function usesExternalChain(frontend: Frontend): boolean {
-  const { externalPolicy, externalIps, loadBalancerVips } = frontend
-  return isExternal(frontend) && (externalPolicy === 'Local' || externalIps.length + loadBalancerVips.length > 0)
+  const { externalPolicy, externalIps, nodePort } = frontend
+  return (nodePort !== undefined && externalPolicy === 'Local') || externalIps.length > 0 || isBalancerOpen(frontend)
+}
+
+/** Whether anybody may use the load balancer's addresses. */
+export function isBalancerOpen({ loadBalancerVips, sourceRanges }: Frontend): boolean {
+  return loadBalancerVips.length > 0 && sourceRanges?.length !== 0
 }
 
 export function externalChainOf({ servicePort, protocol }: Frontend): string {

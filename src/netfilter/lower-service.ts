@@ -1,7 +1,7 @@
 import type { Ip } from '../model/ip.ts'
 import type { Frontend } from './frontend.ts'
 import { affinitySets, endpointChains } from './lower-endpoints.ts'
-import { externalChainOf, externalChains, firewallChainOf, hasFirewall } from './lower-external.ts'
+import { externalChainOf, externalChains, firewallChainOf, hasFirewall, isBalancerOpen } from './lower-external.ts'
 import { chains, serviceChain } from './names.ts'
 import { jump, rule, toAddress, toPort } from './rule-parts.ts'
 import type { Chain, Match, Rule, Target } from './ruleset.ts'
@@ -46,12 +46,12 @@ export function lowerService(frontends: readonly Frontend[], settings: ProxyRule
 }
 
 function waysByAddress(frontend: Frontend): readonly Rule[] {
-  const { servicePort, hasEndpoints, clusterIp, externalIps, loadBalancerVips, sourceRanges } = frontend
+  const { servicePort, hasEndpoints, clusterIp, externalIps, loadBalancerVips } = frontend
   const lead = (address: Ip, chain: string, way: string) =>
     rule(toAddress(frontend, address), jump(chain), `${servicePort} ${way}`)
   const internal = serviceChain(servicePort, frontend.protocol, frontend.internalPolicy === 'Local' ? 'SVL' : 'SVC')
   const entrance = hasFirewall(frontend) ? firewallChainOf(frontend) : externalChainOf(frontend)
-  const isOpen = hasEndpoints && (hasFirewall(frontend) || sourceRanges === undefined)
+  const isOpen = hasEndpoints && isBalancerOpen(frontend)
   return [
     ...(isInternalServed(frontend) ? [lead(clusterIp, internal, 'cluster IP')] : []),
     ...(hasEndpoints ? externalIps.map((ip) => lead(ip, externalChainOf(frontend), 'external IP')) : []),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Ip } from '../model/ip.ts'
 import type { Protocol } from '../model/service.ts'
 import { renderAddressPort } from './render.ts'
@@ -39,12 +39,13 @@ const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** 16 base32 digits (RFC 4648) of SHA-256 over the parts; no part holds the separator. */
 function shortHash(parts: readonly string[]): string {
-  const digest = createHash('sha256').update(parts.join(' ')).digest()
-  let bits = BigInt(`0x${digest.toString('hex', 0, 10)}`)
+  const digest = hash('sha256', parts.join(' '), 'hex')
+  return base32(Number.parseInt(digest.slice(0, 10), 16)) + base32(Number.parseInt(digest.slice(10, 20), 16))
+}
+
+/** Eight digits of 40 bits, more than the bit operators of JavaScript take. */
+function base32(value: number): string {
   let text = ''
-  for (let digit = 0; digit < 16; digit++) {
-    text = base32Digits.charAt(Number(bits & 31n)) + text
-    bits >>= 5n
-  }
+  for (let rest = value; text.length < 8; rest = Math.floor(rest / 32)) text = base32Digits.charAt(rest % 32) + text
   return text
 }

@@ -15,24 +15,12 @@ export function renderRestore(changes: readonly TableChange[], family: IpFamily 
 
 /** `-A CHAIN …`, letter for letter as `iptables-save` 1.8.9 prints it (statistic's probability apart). */
 export function renderRule(chain: string, rule: Rule, family: IpFamily = 'IPv4'): string {
-  return ['-A', checkName(chain), ...ruleWords(rule, family)].join(' ')
+  const spec = renderRuleSpec(rule, family)
+  return spec === '' ? `-A ${checkName(chain)}` : `-A ${checkName(chain)} ${spec}`
 }
 
 /** What stands after `-A CHAIN `; for `-I`, `-D` and comparisons. */
 export function renderRuleSpec(rule: Rule, family: IpFamily = 'IPv4'): string {
-  return ruleWords(rule, family).join(' ')
-}
-
-function renderTableChange(change: TableChange, family: IpFamily): string {
-  const names = [...change.set.keys()].sort()
-  const lines = [`*${change.table}`]
-  for (const name of [...names, ...change.remove].sort()) lines.push(`:${checkName(name)} - [0:0]`)
-  for (const name of names) for (const rule of change.set.get(name) ?? []) lines.push(renderRule(name, rule, family))
-  for (const name of [...change.remove].sort()) lines.push(`-X ${name}`)
-  return `${lines.join('\n')}\nCOMMIT\n`
-}
-
-function ruleWords(rule: Rule, family: IpFamily): string[] {
   const words: string[] = []
   for (const match of rule.matches) if (match.kind === 'source') words.push(...addressWords('-s', match))
   for (const match of rule.matches) words.push(...destinationWords(match, family))
@@ -42,7 +30,16 @@ function ruleWords(rule: Rule, family: IpFamily): string[] {
   for (const match of rule.matches) words.push(...extensionWords(match, family))
   if (rule.comment !== undefined) words.push('-m comment --comment', quote(cleanComment(rule.comment)))
   if (rule.target !== undefined) words.push(...targetWords(rule.target, family))
-  return words
+  return words.join(' ')
+}
+
+function renderTableChange(change: TableChange, family: IpFamily): string {
+  const names = [...change.set.keys()].sort()
+  const lines = [`*${change.table}`]
+  for (const name of [...names, ...change.remove].sort()) lines.push(`:${checkName(name)} - [0:0]`)
+  for (const name of names) for (const rule of change.set.get(name) ?? []) lines.push(renderRule(name, rule, family))
+  for (const name of [...change.remove].sort()) lines.push(`-X ${name}`)
+  return `${lines.join('\n')}\nCOMMIT\n`
 }
 
 /** The kernel knows no match on "every address", and does not print one. */
@@ -68,11 +65,13 @@ function interfaceWords(match: Match): string[] {
 
 /** A port match needs `-p` too, and a rule has one protocol at most. */
 function protocolOf(rule: Rule): Protocol | undefined {
-  const found = rule.matches.flatMap((match) =>
-    match.kind === 'protocol' || match.kind === 'destination-port' ? [match.protocol] : [],
-  )
-  const [protocol, ...others] = new Set(found)
-  if (others.length > 0) throw new NetfilterError('protocol-conflict', `a rule cannot match ${found.join(' and ')}`)
+  let protocol: Protocol | undefined
+  for (const match of rule.matches) {
+    if (match.kind !== 'protocol' && match.kind !== 'destination-port') continue
+    if (protocol !== undefined && protocol !== match.protocol)
+      throw new NetfilterError('protocol-conflict', `a rule cannot match ${protocol} and ${match.protocol}`)
+    protocol = match.protocol
+  }
   return protocol
 }
 
@@ -176,7 +175,8 @@ function checkInterface(name: string): string {
 
 /** What the kernel can keep: 255 bytes (XT_MAX_COMMENT_LEN less its zero), printable ASCII; anything else is shown as `?`. */
 function cleanComment(comment: string): string {
-  return comment.replace(/[^\x20-\x7e]/g, '?').slice(0, 255)
+  const printable = /[^\x20-\x7e]/.test(comment) ? comment.replace(/[^\x20-\x7e]/g, '?') : comment
+  return printable.slice(0, 255)
 }
 
 /** Quotes as iptables-save does. */

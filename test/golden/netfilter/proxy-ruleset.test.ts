@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
+import type { Service } from '../../../src/model/service.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { lowerService } from '../../../src/netfilter/lower-service.ts'
 import { parseSave } from '../../../src/netfilter/parse.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore } from '../../../src/netfilter/render.ts'
+import { planSets } from '../../../src/netfilter/sets.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planService } from '../../../src/node/proxy/plan.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
-import { cidr, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
+import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
 const folder = new URL('./proxy-ruleset/', import.meta.url)
 const ipv4: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
@@ -21,7 +23,13 @@ const httpOn = (service: string, endpoints: readonly string[]) => [
   makeSlice(service, [['http', 'TCP', 8080]], endpoints),
 ]
 
-const cases: readonly { name: string; services: readonly ServiceState[]; settings?: ProxyRuleSettings }[] = [
+interface GoldenCase {
+  readonly name: string
+  readonly services: readonly ServiceState[]
+  readonly settings?: ProxyRuleSettings
+}
+
+const cases: readonly GoldenCase[] = [
   { name: 'no-services', services: [] },
   { name: 'cluster-ip-one-endpoint', services: [{ service: web, slices: httpOn('default/web', ['10.244.1.5']) }] },
   { name: 'cluster-ip-three-endpoints', services: [{ service: web, slices: httpOn('default/web', three) }] },
@@ -141,7 +149,92 @@ const cases: readonly { name: string; services: readonly ServiceState[]; setting
       },
     ],
   },
+  ...shapesIn('', ipv4),
+  ...shapesIn('-ipv6', ipv6),
+  {
+    name: 'switches',
+    settings: {
+      ...ipv4,
+      masqueradeAll: true,
+      masqueradeBit: 3,
+      randomFully: false,
+      dropInvalid: false,
+      nodePortAddresses: [ip('192.0.2.1'), ip('192.0.2.2')],
+      noLocalEndpoints: 'reject',
+      affinity: { form: 'recent', isHard: true },
+    },
+    services: [
+      {
+        service: { ...web, affinity: { timeoutSeconds: 60 }, ports: [makePort('http', 'TCP', 80, 30080)] },
+        slices: httpOn('default/web', ['10.244.1.5']),
+      },
+      {
+        service: makeService('default/local', '10.96.0.11', { internalTrafficPolicy: 'Local' }),
+        slices: httpOn('default/local', ['10.244.1.6']),
+      },
+    ],
+  },
 ]
+
+/** Every shape of a Service that kube-proxy knows, in one family. */
+function shapesIn(suffix: string, settings: ProxyRuleSettings): readonly GoldenCase[] {
+  const isIpv4 = settings.family === 'IPv4'
+  const [clusterIp, vip, external, node] = isIpv4
+    ? ['10.96.0.10', '198.51.100.1', '198.51.100.2', '192.0.2.1']
+    : ['fd00:10:96::10', '2001:db8:3::1', '2001:db8:3::2', '2001:db8:1::1']
+  const range = cidr(isIpv4 ? '192.0.2.0/24' : '2001:db8:1::/48')
+  const [here, there] = isIpv4 ? ['10.244.0.1', '10.244.1.1'] : ['fd00:10:244::1', 'fd00:10:244:1::1']
+  const slicesOn = (...nodes: readonly string[]) => [
+    makeSlice(
+      'default/web',
+      [['http', 'TCP', 8080]],
+      [makeEndpoint(here, { nodeName: 'node-a' }), makeEndpoint(there, { nodeName: 'node-b' })].filter(({ nodeName }) =>
+        nodes.includes(nodeName ?? ''),
+      ),
+    ),
+  ]
+  const shape = (
+    name: string,
+    details: Partial<Service>,
+    slices = slicesOn('node-a', 'node-b'),
+    more: Partial<ProxyRuleSettings> = {},
+  ) => ({
+    name: `${name}${suffix}`,
+    settings: { ...settings, ...more },
+    services: [{ service: makeService('default/web', clusterIp, details), slices }],
+  })
+  const local = { externalTrafficPolicy: 'Local' } as const
+  const nodePort = { type: 'NodePort', ports: [makePort('http', 'TCP', 80, 30080)] } as const
+  const balancer = { ...nodePort, type: 'LoadBalancer', loadBalancerVips: [ip(vip)] } as const
+  const withIpSet = { affinity: { form: 'ipset', isHard: false } } as const
+  return [
+    shape('internal-local', { internalTrafficPolicy: 'Local' }),
+    shape('internal-local-without-local', { internalTrafficPolicy: 'Local' }, slicesOn('node-b')),
+    shape('external-ip', { externalIps: [ip(external)] }),
+    shape('external-ip-local', { ...local, externalIps: [ip(external)] }),
+    shape('external-ip-without-endpoints', { externalIps: [ip(external)] }, []),
+    shape('node-port-local', { ...local, ...nodePort }),
+    shape('node-port-local-without-local', { ...local, ...nodePort }, slicesOn('node-b')),
+    shape('load-balancer', balancer),
+    shape('load-balancer-local', { ...local, ...balancer, healthCheckNodePort: 32000 }),
+    shape(
+      'load-balancer-local-without-local',
+      { ...local, ...balancer, healthCheckNodePort: 32000 },
+      slicesOn('node-b'),
+    ),
+    shape('load-balancer-ranges', { ...balancer, sourceRanges: [range] }, undefined, { nodeIps: [ip(node)] }),
+    shape('load-balancer-ranges-of-others', { ...balancer, sourceRanges: [range] }),
+    shape('load-balancer-closed', { ...balancer, sourceRanges: [] }),
+    shape('load-balancer-without-endpoints', { ...balancer, sourceRanges: [range] }, []),
+    shape('affinity-ipset', { affinity: { timeoutSeconds: 60 } }, undefined, withIpSet),
+    shape('affinity-ipset-hard', { affinity: { timeoutSeconds: 60 } }, undefined, {
+      affinity: { form: 'ipset', isHard: true },
+    }),
+    shape('affinity-hard', { affinity: { timeoutSeconds: 60 } }, undefined, {
+      affinity: { form: 'recent', isHard: true },
+    }),
+  ]
+}
 
 for (const { name, services, settings = ipv4 } of cases) {
   test(`the rules of ${name.replaceAll('-', ' ')} are those of the golden file, sound, and read back equal`, () => {
@@ -150,8 +243,11 @@ for (const { name, services, settings = ipv4 } of cases) {
     const rules = services.map(
       ({ service, slices }) => [service.key, lowerService(planService(service, slices, node), settings)] as const,
     )
+    const sets = rules.length > 0 ? planSets(new Map(rules.flatMap(([, { sets }]) => [...sets])), new Map()).before : ''
     const text = renderRestore(ruleset.update(new Map(rules)), settings.family)
     assert.equal(text, readGolden(`${name}.iptables`, text))
+    if (sets !== '') assert.equal(sets, readGolden(`${name}.ipset`, sets))
+    assert.deepEqual(planSets(ruleset.sets(), new Map()).before, sets)
     assert.deepEqual(findInconsistencies(ruleset.ruleset(), proxyHooks()), [])
     const saved = parseSave(text)
     for (const table of ['nat', 'filter'] as const) {

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { formatProblem } from '../../../../src/node/state/index.ts'
+import { parseNode } from '../../../../src/node/state/parse-node.ts'
+import { dialect } from '../../../helpers/wire-objects.ts'
+
+const parse = (body: object, metadata: object = {}) =>
+  parseNode({ metadata: { name: 'node-1', ...metadata }, ...body }, dialect)
+
+describe('a Node', () => {
+  it('tells its addresses, pod networks and zone', () => {
+    const status = {
+      addresses: [
+        { type: 'Hostname', address: 'node-1' },
+        { type: 'ExternalIP', address: '198.51.100.1' },
+        { type: 'InternalIP', address: '192.0.2.1' },
+        { type: 'InternalIP', address: 'FD00::1' },
+      ],
+    }
+    const spec = { podCIDR: '10.244.1.0/24', podCIDRs: ['10.244.1.0/24', 'fd00:244::/64'] }
+    assert.deepEqual(parse({ status, spec }, { labels: { [dialect.labels.zone]: 'zone-a' } }), {
+      value: {
+        name: 'node-1',
+        addresses: ['192.0.2.1', 'fd00::1', '198.51.100.1'],
+        podCidrs: ['10.244.1.0/24', 'fd00:244::/64'],
+        zone: 'zone-a',
+        isLeaving: false,
+      },
+      problems: [],
+    })
+    assert.deepEqual(parse({ spec: { podCIDR: '10.244.1.0/24' } }).value?.podCidrs, ['10.244.1.0/24'])
+  })
+
+  it('is leaving when it is being deleted, or an autoscaler says so', () => {
+    assert.equal(parse({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }).value?.isLeaving, true)
+    assert.equal(parse({ spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler' }] } }).value?.isLeaving, true)
+    assert.equal(parse({ spec: { taints: [{ key: 'other' }, {}] } }).value?.isLeaving, false)
+  })
+
+  it('keeps what makes sense and tells of the rest', () => {
+    const { value, problems } = parse({
+      status: { addresses: [{ type: 'InternalIP', address: 'x' }, 7] },
+      spec: { podCIDRs: ['10.0.0.0/40'], taints: 'x' },
+    })
+    assert.deepEqual(value, { name: 'node-1', addresses: [], podCidrs: [], isLeaving: false })
+    assert.deepEqual(problems.map(formatProblem), [
+      'Node: status.addresses[0].address: expected an IP address, found "x"',
+      'Node: status.addresses[1]: expected an object, found 7',
+      'Node: spec.podCIDRs[0]: expected a network (address/prefix), found "10.0.0.0/40"',
+      'Node: spec.taints: expected a list, found "x"',
+    ])
+    for (const json of [null, {}, { metadata: { name: 'a\nb' } }]) {
+      const { value: none, problems: told } = parseNode(json, dialect)
+      assert.deepEqual([none, told.length], [undefined, 1])
+    }
+  })
+})
