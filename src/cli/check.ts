@@ -17,7 +17,7 @@ export const addCheckCommand: AddCommand = (program, context) => {
   })
 }
 
-function printFinding({ level, what, remedy }: Finding): string {
+export function printFinding({ level, what, remedy }: Finding): string {
   const line = `${level.padEnd(4)}  ${what}\n`
   return remedy ? `${line}      to mend it: ${remedy}\n` : line
 }

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import { addCheckCommand } from './check.ts'
 import { addCleanupCommand } from './cleanup.ts'
+import { addCniCommand } from './cni.ts'
 import { addConfigCommand } from './config.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDnsCommand } from './dns.ts'
@@ -18,6 +19,7 @@ const commands: readonly AddCommand[] = [
   addConfigCommand,
   addDnsCommand,
   addLogsCommand,
+  addCniCommand,
   addDemoCommand,
 ]
 

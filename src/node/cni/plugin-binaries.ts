@@ -1,10 +1,19 @@
 import { constants } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
+import { access, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { describeError } from '../../model/errors.ts'
 import { type CallSettings, callPlugin } from './call-plugin.ts'
 import { CniError } from './errors.ts'
 import { knownVersions } from './versions.ts'
+
+export interface FoundPlugin {
+  readonly type: string
+  readonly path: string
+  readonly versions: readonly string[]
+  /** Why it names no version. */
+  readonly problem?: string
+}
 
 const versionAnswer = z.looseObject({ supportedVersions: z.array(z.string()).min(1) })
 
@@ -28,6 +37,25 @@ export class PluginBinaries {
       object: type,
       remedy: 'install it there (Debian: containernetworking-plugins), or name its folder with --cni-bin-dir',
     })
+  }
+
+  /** Each name once, from the first folder that has it. */
+  async list(): Promise<readonly FoundPlugin[]> {
+    const folders = await Promise.all(this.#binDirs.map((dir) => readdir(dir).catch(() => [])))
+    const found: FoundPlugin[] = []
+    for (const type of [...new Set(folders.flat())].sort()) {
+      const path = await this.find(type).catch(() => undefined)
+      if (path !== undefined) found.push({ type, path, ...(await this.#answerOf(type)) })
+    }
+    return found
+  }
+
+  async #answerOf(type: string): Promise<Pick<FoundPlugin, 'versions' | 'problem'>> {
+    try {
+      return { versions: await this.versions(type) }
+    } catch (error) {
+      return { versions: [], problem: describeError(error) }
+    }
   }
 
   /** Throws CniError where the plugin is missing or gives no sensible answer. */

@@ -42,17 +42,18 @@ const schema = z.looseObject({
   owner: z.string().optional(),
 })
 
-const owner = 'platnet'
-
 /**
  * What ADDs made, in libcni's path and format (`results/<network>-<container>-<interface>`), so that cnitool and CRI-O read it too. Files
  * appear whole or not at all.
  */
 export class ResultCache {
   readonly #folder: string
+  readonly #owner: string
 
-  constructor(cacheDir: string) {
+  /** `owner` tells our files from those of other runtimes. */
+  constructor(cacheDir: string, owner: string) {
     this.#folder = join(cacheDir, 'results')
+    this.#owner = owner
   }
 
   async write(attachment: Attachment): Promise<void> {
@@ -62,7 +63,7 @@ export class ResultCache {
     try {
       const handle = await open(temporary, 'wx', 0o600)
       try {
-        await handle.writeFile(JSON.stringify(toFile(attachment)))
+        await handle.writeFile(JSON.stringify(toFile(attachment, this.#owner)))
         await handle.datasync()
       } finally {
         await handle.close()
@@ -88,7 +89,7 @@ export class ResultCache {
 
   async list(isWanted: (name: string) => boolean = () => true): Promise<readonly CacheEntry[]> {
     const names = (await this.#names()).filter((name) => !name.startsWith('.') && isWanted(name)).sort()
-    return Promise.all(names.map(async (name) => readEntry(join(this.#folder, name))))
+    return Promise.all(names.map(async (name) => readEntry(join(this.#folder, name), this.#owner)))
   }
 
   async #names(): Promise<string[]> {
@@ -105,10 +106,10 @@ export class ResultCache {
   }
 }
 
-async function readEntry(file: string): Promise<CacheEntry> {
+async function readEntry(file: string, owner: string): Promise<CacheEntry> {
   try {
     const parsed = schema.safeParse(JSON.parse(await readFile(file, 'utf8')))
-    return { file, attachment: parsed.success ? fromFile(parsed.data) : undefined }
+    return { file, attachment: parsed.success ? fromFile(parsed.data, owner) : undefined }
   } catch (error) {
     if (!(error instanceof Error)) throw new Error(describeError(error))
     return { file, attachment: undefined }
@@ -116,7 +117,7 @@ async function readEntry(file: string): Promise<CacheEntry> {
 }
 
 /** An unfinished ADD gets an empty result: libcni cannot read a cache file without one. */
-function toFile(attachment: Attachment): JsonObject {
+function toFile(attachment: Attachment, owner: string): JsonObject {
   return {
     kind: 'cniCacheV1',
     containerId: attachment.containerId,
@@ -131,7 +132,7 @@ function toFile(attachment: Attachment): JsonObject {
   }
 }
 
-function fromFile(file: z.output<typeof schema>): Attachment {
+function fromFile(file: z.output<typeof schema>, owner: string): Attachment {
   const { result } = file
   const isFinished = result?.['ips'] !== undefined || result?.['interfaces'] !== undefined
   return {

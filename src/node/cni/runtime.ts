@@ -12,7 +12,7 @@ import { AttachmentLocks } from './locks.ts'
 import { parseCachedNetwork } from './parse-config.ts'
 import { parseResult } from './parse-result.ts'
 import { type Leftovers, planLeftovers } from './plan.ts'
-import { PluginBinaries } from './plugin-binaries.ts'
+import { type FoundPlugin, PluginBinaries } from './plugin-binaries.ts'
 import { type Attachment, ResultCache } from './result-cache.ts'
 import { capabilityArguments, checkSandbox, cniArguments } from './sandbox-arguments.ts'
 import type { CniResult, CniSandbox, Network } from './types.ts'
@@ -30,6 +30,8 @@ export interface CniSettings {
   /** Between attempts while a binary is being replaced; 1 s when absent. */
   readonly busyDelayMs?: number
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Written into our files in the cache, so that GC knows them; `platnet` when absent. */
+  readonly owner?: string
   /** Folders of host-local, with a folder a network; `networks` of the cache folder when absent. */
   readonly ipamDirs?: readonly string[]
   /** Who starts iptables when leftovers are looked for; as `run`. */
@@ -72,7 +74,7 @@ export class CniRuntime {
     const callSettings = { run, timeoutMs, busyDelayMs, env }
     this.#settings = settings
     this.#context = { binaries: new PluginBinaries(binDirs, callSettings), binDirs, settings: callSettings }
-    this.#cache = new ResultCache(settings.cacheDir)
+    this.#cache = new ResultCache(settings.cacheDir, settings.owner ?? 'platnet')
     this.#places = {
       cache: this.#cache,
       ipamDirs: settings.ipamDirs ?? [join(settings.cacheDir, 'networks')],
@@ -83,6 +85,11 @@ export class CniRuntime {
   /** Every network of the folder, in order, and why the others are not among them. */
   async networks(): Promise<LoadedNetworks> {
     return loadNetworks(this.#settings.configDir, this.#context.binaries)
+  }
+
+  /** Every plugin of the folders, with what it answers to VERSION or why it does not. */
+  async plugins(): Promise<readonly FoundPlugin[]> {
+    return this.#context.binaries.list()
   }
 
   /** The first valid one. Throws CniError `no-network` that names each file and its fault. */

@@ -1,0 +1,85 @@
+import { resolve } from 'node:path'
+import { applySysctls, type Finding, nodeSysctls, probeSysctls, runProgram } from '../host/index.ts'
+import { describeError } from '../model/errors.ts'
+import { CniRuntime, type CniSandbox, examineNetworks, offerPlugins, type PortMapping } from '../node/cni/index.ts'
+import { silentLogger } from '../observe/index.ts'
+import type { Options } from './context.ts'
+
+export type { CniSandbox, PortMapping }
+
+/** What `platnet cni add`, `check` and `del` are told of a sandbox. */
+export interface SandboxRequest {
+  readonly containerId?: string
+  readonly ifname: string
+  /** `namespace/name`. */
+  readonly pod: string
+  readonly publish: readonly PortMapping[]
+}
+
+/** A namespace is named as by `ip netns`, or by its path. */
+export function sandboxOfCli(netns: string, { containerId, ifname, pod, publish }: SandboxRequest): CniSandbox {
+  const [podNamespace = 'default', podName = podNamespace] = pod.split('/')
+  return {
+    containerId: containerId ?? `cli-${netns.split('/').at(-1)}`,
+    netnsPath: netns.includes('/') ? netns : `/run/netns/${netns}`,
+    ifName: ifname,
+    podNamespace,
+    podName,
+    podUid: '',
+    ...(publish.length > 0 && { portMappings: publish }),
+  }
+}
+
+/** Our own plugin and list, in the package. */
+const shippedCniDir = resolve(import.meta.dirname, '../../cni')
+
+/** Where packages put the reference plugins. */
+const packagedPluginDirs = ['/usr/lib/cni', '/usr/libexec/cni']
+
+/** The runtime as a person uses it: the agent's, but what it adds is nobody's pod, so the agent leaves it alone. */
+export function cniRuntimeOfCli({ values }: Options): CniRuntime {
+  const { cniConfDir: configDir, cniBinDir: binDirs, cniCacheDir: cacheDir } = values.cni
+  return new CniRuntime({ configDir, binDirs, cacheDir, owner: 'platnet-cli', log: silentLogger })
+}
+
+/** Everything that `platnet cni doctor` looks at; changes nothing. */
+export async function examineCni(options: Options): Promise<readonly Finding[]> {
+  const bridge = (await probeSysctls()).filter(({ what }) => what.includes('bridge-nf-call'))
+  return [...(await examineNetworks(cniRuntimeOfCli(options))), ...bridge]
+}
+
+/** What `--fix` can mend. Resolves with a line for each thing that was done or could not be. */
+export async function mendCni(
+  options: Options,
+): Promise<{ readonly done: readonly string[]; readonly failures: readonly string[] }> {
+  const [target] = options.values.cni.cniBinDir
+  const linked = target === undefined ? [] : await offerPlugins([...packagedPluginDirs, shippedCniDir], target)
+  const runtime = cniRuntimeOfCli(options)
+  const { deleted, released, errors } = await runtime.clean(await runtime.leftovers())
+  // What a DEL cannot reach without its namespace becomes visible only after it.
+  const second = await runtime.clean(await runtime.leftovers())
+  const sysctl = await allowBridgeFiltering()
+  return {
+    done: [
+      ...linked.map((name) => `linked ${name} into ${target}`),
+      ...deleted.map((attachment) => `undid ${attachment}`),
+      ...released,
+      ...second.released,
+      ...sysctl.done,
+    ],
+    failures: [...errors.map(describeError), ...sysctl.failures],
+  }
+}
+
+async function allowBridgeFiltering(): Promise<{ done: readonly string[]; failures: readonly string[] }> {
+  const wishes = nodeSysctls.filter(({ name }) => name.startsWith('net/bridge/'))
+  const [before] = await probeSysctls().then((all) => all.filter(({ what }) => what.includes('bridge-nf-call')))
+  if (before?.level === 'ok') return { done: [], failures: [] }
+  // The setting exists only once the module is loaded; built in, there is nothing to load.
+  await runProgram('modprobe', ['br_netfilter'], { timeoutMs: 10_000 }).catch(() => {})
+  const results = await applySysctls(wishes)
+  return {
+    done: results.filter(({ problem }) => problem === undefined).map(({ name, wanted }) => `set ${name} to ${wanted}`),
+    failures: results.flatMap(({ name, problem }) => (problem === undefined ? [] : [`${name}: ${problem}`])),
+  }
+}

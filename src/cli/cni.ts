@@ -1,0 +1,121 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import {
+  type CniSandbox,
+  cniRuntimeOfCli,
+  examineCni,
+  mendCni,
+  type PortMapping,
+  type SandboxRequest,
+  sandboxOfCli,
+} from '../app/cni.ts'
+import type { Options } from '../app/context.ts'
+import { optionGroups } from '../app/option-groups.ts'
+import { describeError } from '../model/errors.ts'
+import { printFinding } from './check.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+
+/** `platnet cni …`: the networks of this node, by hand. */
+export const addCniCommand: AddCommand = (program, context) => {
+  const cni = program.command('cni').description('looks at and works with the CNI networks of this node')
+  addSubcommand(cni, context, 'list', 'shows the networks and plugins of this node, and which network pods get', list)
+  addDoctor(cni, context)
+  addSandboxCommand(cni, context, 'add', 'gives a network namespace an interface of the default network', add)
+  addSandboxCommand(cni, context, 'check', 'asks the plugins whether an interface is as they made it', check)
+  addSandboxCommand(cni, context, 'del', 'takes an interface away again', remove)
+  addSubcommand(cni, context, 'gc', 'releases what is left of pods whose namespace is gone', collect)
+}
+
+type Work = (options: Options, context: CliContext) => Promise<void>
+
+function addSubcommand(cni: Command, context: CliContext, name: string, description: string, work: Work): void {
+  const command = cni.command(name).description(description)
+  addOptionFlags(command, optionGroups, 'agent').action(async () => {
+    await work(await loadCommandOptions(command, optionGroups, context, 'agent'), context)
+  })
+}
+
+const list: Work = async (options, { stdout }) => {
+  const runtime = cniRuntimeOfCli(options)
+  const { networks, skipped } = await runtime.networks()
+  for (const [index, { name, cniVersion, plugins, file }] of networks.entries()) {
+    const chain = plugins.map(({ type }) => type).join(', ')
+    stdout.write(`${index === 0 ? 'default' : 'unused '}  ${name}  ${cniVersion}  ${chain}  ${file}\n`)
+  }
+  for (const { reason } of skipped) stdout.write(`skipped  ${reason}\n`)
+  for (const { type, path, versions, problem } of await runtime.plugins()) {
+    stdout.write(`plugin   ${type}  ${problem ?? versions.join(', ')}  ${path}\n`)
+  }
+}
+
+/** Exit code 3 when something is not as it should be. */
+function addDoctor(cni: Command, context: CliContext): void {
+  const command = cni
+    .command('doctor')
+    .description('finds what is wrong with the networks of this node')
+    .option('--fix', 'mend what can be mended: leaked addresses, orphan chains, empty results, missing links', false)
+  addOptionFlags(command, optionGroups, 'agent').action(async ({ fix }: { fix: boolean }) => {
+    const options = await loadCommandOptions(command, optionGroups, context, 'agent')
+    if (fix) {
+      const { done, failures } = await mendCni(options)
+      for (const line of done) context.stdout.write(`mended  ${line}\n`)
+      for (const line of failures) context.stderr.write(`error: ${line}\n`)
+    }
+    const findings = await examineCni(options)
+    for (const finding of findings) context.stdout.write(printFinding(finding))
+    if (findings.some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
+  })
+}
+
+type SandboxWork = (options: Options, context: CliContext, sandbox: CniSandbox) => Promise<void>
+
+function addSandboxCommand(
+  cni: Command,
+  context: CliContext,
+  name: string,
+  description: string,
+  work: SandboxWork,
+): void {
+  const publish = new Option('--publish <hostPort:containerPort/protocol>', 'opens a port of the node (add)')
+  const command = cni
+    .command(`${name} <netns>`)
+    .description(description)
+    .option('--container-id <id>', 'under which it is remembered; "cli-" and the name of the namespace when not given')
+    .option('--ifname <name>', 'the interface in the namespace', 'eth0')
+    .option('--pod <namespace/name>', 'the pod that plugins are told', 'default/cli')
+    .addOption(publish.argParser(parsePublish).default([], 'none'))
+  addOptionFlags(command, optionGroups, 'agent').action(async (netns: string, flags: SandboxRequest) => {
+    const options = await loadCommandOptions(command, optionGroups, context, 'agent')
+    await work(options, context, sandboxOfCli(netns, flags))
+  })
+}
+
+const add: SandboxWork = async (options, { stdout }, sandbox) => {
+  stdout.write(`${JSON.stringify(await cniRuntimeOfCli(options).add(sandbox), undefined, 2)}\n`)
+}
+
+const check: SandboxWork = async (options, { stdout }, sandbox) => {
+  await cniRuntimeOfCli(options).check(sandbox)
+  stdout.write('as it was made\n')
+}
+
+const remove: SandboxWork = async (options, _, sandbox) => {
+  await cniRuntimeOfCli(options).del(sandbox)
+}
+
+const collect: Work = async (options, { stdout, stderr, finish }) => {
+  const runtime = cniRuntimeOfCli(options)
+  const { deleted, released, errors } = await runtime.clean(await runtime.leftovers())
+  for (const line of [...deleted.map((attachment) => `undid ${attachment}`), ...released]) stdout.write(`${line}\n`)
+  for (const error of errors) stderr.write(`error: ${describeError(error)}\n`)
+  if (errors.length > 0) finish(exitCodes.failure)
+}
+
+function parsePublish(text: string, before: readonly PortMapping[]): readonly PortMapping[] {
+  const [, host, container, protocol = 'tcp'] = /^(\d{1,5}):(\d{1,5})(?:\/(tcp|udp|sctp))?$/.exec(text) ?? []
+  const ports = [Number(host), Number(container)]
+  if (!ports.every((port) => port >= 1 && port <= 65535))
+    throw new InvalidArgumentError('expected 8080:80 or 5353:53/udp')
+  const [hostPort = 0, containerPort = 0] = ports
+  return [...before, { hostPort, containerPort, protocol: protocol as 'tcp' | 'udp' | 'sctp' }]
+}
