@@ -61,9 +61,6 @@ export const filePath = z.string('expected a path').regex(/^[^\0]+$/, { error: '
 /** Text that YAML may have read as a number. */
 export const plainText = z.codec(textOrNumber('a text'), z.string(), { decode: String, encode: (text) => text })
 
-/** One or more folders, in the order in which they count. */
-export const filePathList = listCodec('a list of paths', (items) => (items.length > 0 ? items : undefined))
-
 /** Milliseconds, written as `40s`, `1m30s` or `500ms`; more than nothing. */
 export const duration = textCodec('a duration such as 40s or 1h30m', parseDuration, printDuration)
 
