@@ -1,0 +1,231 @@
+import { CorefileError } from './errors.ts'
+import { readTokens, type Token } from './lexer.ts'
+
+/** A directive, or an option of one: its name, what stands beside it, and the lines between its braces. */
+export interface Directive {
+  readonly name: Token
+  readonly args: readonly Token[]
+  readonly options: readonly Directive[]
+}
+
+/** A server block as it is written. */
+export interface RawBlock {
+  readonly keys: readonly Token[]
+  readonly directives: readonly Directive[]
+}
+
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** Where a Corefile gets from what it does not say itself. */
+export interface CorefileSources {
+  /** The files that `import PATTERN` names, from the folder of the importing file; at most one `*` in it. */
+  files(pattern: string, importingFile: string): readonly SourceFile[]
+  environment(name: string): string | undefined
+}
+
+const maxSnippetImports = 10_000
+const maxFileImports = 100_000
+
+/**
+ * Reads the server blocks of a Corefile: snippets and files put in where they are imported, variables of the environment
+ * replaced. Throws CorefileError with the line at fault.
+ */
+export function readBlocks(file: SourceFile, sources: CorefileSources): readonly RawBlock[] {
+  return new BlockReader(file, sources).read()
+}
+
+class BlockReader {
+  readonly #file: SourceFile
+  readonly #sources: CorefileSources
+  readonly #snippets = new Map<string, readonly Token[]>()
+  #tokens: Token[]
+  #at = 0
+  #snippetImports = 0
+  #fileImports = 0
+
+  constructor(file: SourceFile, sources: CorefileSources) {
+    this.#file = file
+    this.#sources = sources
+    this.#tokens = [...readTokens(file.text, file.path)]
+  }
+
+  read(): readonly RawBlock[] {
+    const blocks: RawBlock[] = []
+    while (this.#current !== undefined) {
+      const keys = this.#readKeys()
+      const snippet = snippetName(keys)
+      if (snippet !== undefined) this.#readSnippet(snippet)
+      else if (keys.length > 0) blocks.push(this.#readBlock(keys, blocks.length === 0))
+    }
+    return blocks
+  }
+
+  get #current(): Token | undefined {
+    return this.#tokens[this.#at]
+  }
+
+  #beginsLine(): boolean {
+    return this.#current?.beginsLine === true
+  }
+
+  #isBrace(brace: '{' | '}'): boolean {
+    return isBrace(this.#current, brace)
+  }
+
+  /** Keys of one block stand on one line, further ones after a comma. */
+  #readKeys(): readonly Token[] {
+    const keys: Token[] = []
+    let expectsMore = false
+    for (let token = this.#current; token !== undefined && !this.#isBrace('{'); token = this.#current) {
+      if (this.#isImport()) {
+        this.#import()
+        continue
+      }
+      if (keys.length > 0 && !expectsMore && this.#beginsLine()) break
+      const text = this.#replaceVariables(token).text
+      expectsMore = text.endsWith(',')
+      this.#at += 1
+      const names = text.split(',').filter((name) => name !== '')
+      for (const name of names) keys.push({ ...token, text: name })
+    }
+    if (expectsMore) throw this.#error('Expected another address - check for an extra comma')
+    if (this.#isBrace('{') && keys.length === 0) throw this.#error("Expected an address before '{'")
+    return keys
+  }
+
+  /** The only block of a file may go without braces. */
+  #readBlock(keys: readonly Token[], isFirst: boolean): RawBlock {
+    if (this.#isBrace('{')) {
+      this.#at += 1
+      return { keys, directives: this.#readDirectives(true) }
+    }
+    if (!isFirst) throw this.#error(`Expected '{' after ${keys.at(-1)?.text ?? 'the address'}`)
+    return { keys, directives: this.#readDirectives(false) }
+  }
+
+  /** Lines up to the closing brace, which is taken too, or to the end of the file. */
+  #readDirectives(braced: boolean): readonly Directive[] {
+    const directives: Directive[] = []
+    for (let token = this.#current; ; token = this.#current) {
+      if (token === undefined) {
+        if (braced) throw this.#error("Unexpected end of file: a '}' is missing")
+        return directives
+      }
+      if (this.#isBrace('}')) {
+        if (!braced) throw this.#error("Unexpected '}' without a '{' before it")
+        this.#at += 1
+        return directives
+      }
+      if (this.#isImport()) this.#import()
+      else directives.push(this.#readDirective(token))
+    }
+  }
+
+  #readDirective(token: Token): Directive {
+    if (isBrace(token, '{')) throw this.#error("Unexpected '{': it belongs at the end of a line")
+    const name = this.#replaceVariables(token)
+    const args: Token[] = []
+    this.#at += 1
+    for (let next = this.#current; next !== undefined && !this.#beginsLine(); next = this.#current) {
+      if (this.#isBrace('}')) break
+      this.#at += 1
+      if (isBrace(next, '{')) return { name, args, options: this.#readDirectives(true) }
+      args.push(this.#replaceVariables(next))
+    }
+    return { name, args, options: [] }
+  }
+
+  /** The tokens between the braces of `(name) { … }`, kept as they are. */
+  #readSnippet(name: Token): void {
+    const key = name.text.slice(1, -1)
+    if (this.#snippets.has(key)) throw this.#error(`The snippet ${key} is there twice`, name)
+    if (!this.#isBrace('{')) throw this.#error(`Expected '{' after (${key})`)
+    const start = this.#at + 1
+    let depth = 0
+    for (; this.#current !== undefined; this.#at++) {
+      if (this.#isBrace('{')) depth += 1
+      if (this.#isBrace('}')) depth -= 1
+      if (depth === 0) break
+    }
+    if (this.#current === undefined) throw this.#error(`Unexpected end of file: the snippet ${key} has no end`)
+    this.#snippets.set(key, this.#tokens.slice(start, this.#at))
+    this.#at += 1
+  }
+
+  #isImport(): boolean {
+    const token = this.#current
+    return token?.text === 'import' && !token.quoted && this.#beginsLine()
+  }
+
+  /** Puts the tokens of a snippet or of files in the place of `import NAME`. */
+  #import(): void {
+    const start = this.#at
+    const place = this.#tokens[start]
+    this.#at += 1
+    const name = this.#current
+    if (name === undefined || this.#beginsLine()) throw this.#error('import: expected a snippet or a file', place)
+    this.#at += 1
+    if (this.#current !== undefined && !this.#beginsLine() && !this.#isBrace('}')) {
+      throw this.#error('import: expected one argument', place)
+    }
+    const wanted = this.#replaceVariables(name)
+    const imported = this.#snippets.get(wanted.text)
+    const tokens = imported === undefined ? this.#importFiles(wanted) : this.#importSnippet(imported, name)
+    this.#tokens.splice(
+      start,
+      2,
+      ...tokens.map((token, index) => (index === 0 ? { ...token, beginsLine: true } : token)),
+    )
+    this.#at = start
+  }
+
+  #importSnippet(tokens: readonly Token[], place: Token): readonly Token[] {
+    this.#snippetImports += 1
+    if (this.#snippetImports > maxSnippetImports) throw this.#importError('snippets import one another', place)
+    return tokens
+  }
+
+  #importFiles(name: Token): readonly Token[] {
+    const { text } = name
+    if (/[*?].*[*?]|\[/.test(text)) throw this.#importError(`import ${text}: one * or ? at most, and no [`, name)
+    const files = this.#sources.files(text, name.file)
+    if (files.length === 0 && !/[*?]/.test(text)) {
+      throw this.#importError(`import ${text}: there is no such snippet or file`, name)
+    }
+    this.#fileImports += files.length
+    if (this.#fileImports > maxFileImports) throw this.#importError('files import one another', name)
+    if (files.some(({ path }) => path === name.file || path === this.#file.path)) {
+      throw this.#importError(`import ${text}: a file cannot import itself`, name)
+    }
+    return files.flatMap((file) => readTokens(file.text, file.path))
+  }
+
+  /** `{$NAME}` and `{%NAME%}`; what is not set is nothing. */
+  #replaceVariables(token: Token): Token {
+    const text = token.text.replace(/\{\$([^{}]+)\}|\{%([^{}]+)%\}/g, (_, unix: string | undefined, dos: string) => {
+      return this.#sources.environment(unix ?? dos) ?? ''
+    })
+    return text === token.text ? token : { ...token, text }
+  }
+
+  #importError(message: string, place: Token): CorefileError {
+    return new CorefileError('import', place, message)
+  }
+
+  /** At the current token, at the last one where there is none left. */
+  #error(message: string, place: Token | undefined = this.#current ?? this.#tokens.at(-1)): CorefileError {
+    return new CorefileError('syntax', place ?? { file: this.#file.path, line: 1 }, `Error during parsing: ${message}`)
+  }
+}
+
+function isBrace(token: Token | undefined, brace: '{' | '}'): boolean {
+  return token !== undefined && !token.quoted && token.text === brace
+}
+
+function snippetName(keys: readonly Token[]): Token | undefined {
+  const [key] = keys
+  return keys.length === 1 && key !== undefined && /^\(.+\)$/.test(key.text) ? key : undefined
+}

@@ -1,0 +1,109 @@
+import type { CacheSettings, CacheSide, ServeStale } from '../../cache/settings.ts'
+import type { Directive } from '../blocks.ts'
+import type { CachePlugin, ServerKey } from '../settings.ts'
+import {
+  badValue,
+  readArg,
+  readArgs,
+  readChoice,
+  readDuration,
+  readInteger,
+  readOptions,
+  unknownOption,
+} from '../values.ts'
+import { zonesOr } from '../zones.ts'
+
+const many = Number.POSITIVE_INFINITY
+const defaultCapacity = 9984
+const maxServfailMs = 300_000
+
+type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+
+/** `cache [TTL] [ZONES…] { … }`. A TTL that upstreams give is honoured down to 0, where no least one is written. */
+export function readCache(directive: Directive, keys: readonly ServerKey[]): CachePlugin {
+  const [first] = directive.args
+  const hasTtl = first !== undefined && /^\d+$/.test(first.text)
+  const ttl = hasTtl ? readInteger(first, { min: 1 }) : undefined
+  const zones = zonesOr(hasTtl ? directive.args.slice(1) : directive.args, keys)
+  const settings: Mutable<CacheSettings> = {
+    success: side(ttl ?? 3600),
+    denial: side(ttl ?? 1800),
+    prefetch: undefined,
+    serveStale: undefined,
+    servfailMs: 5000,
+    keepTtl: false,
+  }
+  readOptions(directive, {
+    success: (option) => {
+      settings.success = readSide(option, settings.success)
+    },
+    denial: (option) => {
+      settings.denial = readSide(option, settings.denial)
+    },
+    prefetch: (option) => {
+      settings.prefetch = readPrefetch(option)
+    },
+    serve_stale: (option) => {
+      settings.serveStale = readServeStale(option)
+    },
+    serve_stale_policy: (option) => void readChoice(readArg(option), ['prefer_positive']),
+    servfail: (option) => {
+      settings.servfailMs = readDuration(readArg(option), { max: maxServfailMs })
+    },
+    disable: (option) => {
+      const [which, ...names] = readArgs(option, 1, many)
+      const disabledZones = names.length === 0 ? zones : zonesOr(names, keys)
+      const name = readChoice(which ?? option.name, ['success', 'denial'])
+      settings[name] = { ...settings[name], disabledZones: [...settings[name].disabledZones, ...disabledZones] }
+    },
+    keepttl: (option) => {
+      readArgs(option, 0)
+      settings.keepTtl = true
+    },
+  })
+  return { zones, settings }
+}
+
+function side(maxTtlSeconds: number): CacheSide {
+  return { capacity: defaultCapacity, maxTtlSeconds, minTtlSeconds: 0, disabledZones: [] }
+}
+
+/** `CAPACITY [TTL] [MINTTL]` */
+function readSide(option: Directive, before: CacheSide): CacheSide {
+  const [capacity, ttl, minTtl] = readArgs(option, 1, 3)
+  return {
+    ...before,
+    capacity: capacity === undefined ? before.capacity : readInteger(capacity),
+    ...(ttl !== undefined && { maxTtlSeconds: readInteger(ttl, { min: 1 }) }),
+    ...(minTtl !== undefined && { minTtlSeconds: readInteger(minTtl) }),
+  }
+}
+
+/** `AMOUNT [DURATION [PERCENTAGE%]]` */
+function readPrefetch(option: Directive): CacheSettings['prefetch'] {
+  const [amount, within, percentage] = readArgs(option, 1, 3)
+  const digits = percentage === undefined ? '10' : /^(\d{1,2})%$/.exec(percentage.text)?.[1]
+  if (digits === undefined || Number(digits) < 10 || Number(digits) > 90) {
+    throw badValue(percentage ?? option.name, 'a percentage from 10% to 90%')
+  }
+  return {
+    amount: readInteger(amount ?? option.name),
+    withinMs: within === undefined ? 60_000 : readDuration(within),
+    percentage: Number(digits),
+  }
+}
+
+const staleDefaults = { forMs: 3_600_000, ttlSeconds: 0, verifyTimeoutMs: 2000 }
+
+/** `[DURATION] [immediate | verify [TIMEOUT]]` */
+function readServeStale(option: Directive): ServeStale {
+  const [forHowLong, modeToken, timeout, ...rest] = readArgs(option, 0, 5)
+  const forMs = forHowLong === undefined ? staleDefaults.forMs : readDuration(forHowLong)
+  const mode = modeToken === undefined ? 'immediate' : readChoice(modeToken, ['immediate', 'verify'])
+  const [ttl, recheck] = mode === 'verify' ? rest : [timeout, ...rest]
+  const verifyTimeoutMs = mode === 'verify' && timeout !== undefined ? readDuration(timeout) : 2000
+  if (recheck !== undefined) readDuration(recheck)
+  const ttlSeconds = ttl === undefined ? staleDefaults.ttlSeconds : Math.floor(readDuration(ttl) / 1000)
+  if (mode === 'immediate' && rest.length > 1) throw unknownOption({ ...option, name: rest[1] ?? option.name }, 'cache')
+  return { forMs, mode, verifyTimeoutMs, ttlSeconds }
+}

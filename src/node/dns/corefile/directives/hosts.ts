@@ -1,0 +1,37 @@
+import { parseIp } from '../../../../model/ip.ts'
+import type { Directive } from '../blocks.ts'
+import type { Fallthrough, HostsSettings, ServerKey } from '../settings.ts'
+import { readArg, readDuration, readInteger, unknownOption } from '../values.ts'
+import { readFallthrough, zonesOr } from '../zones.ts'
+
+const defaultTtl = 3600
+const maxTtl = 65_535
+const defaultReloadMs = 5000
+
+/** `hosts [FILE [ZONES…]] { [ADDRESS NAMES…]; ttl N; no_reverse; reload DURATION; fallthrough [ZONES…] }` */
+export function readHosts(directive: Directive, keys: readonly ServerKey[]): HostsSettings {
+  const [file, ...zones] = directive.args
+  const inline: string[] = []
+  let ttl = defaultTtl
+  let reverse = true
+  let reloadMs = defaultReloadMs
+  let fallthrough: Fallthrough
+  for (const option of directive.options) {
+    const { text } = option.name
+    if (parseIp(text) !== undefined) inline.push([text, ...option.args.map((arg) => arg.text)].join(' '))
+    else if (text === 'fallthrough') fallthrough = readFallthrough(option.args)
+    else if (text === 'ttl') ttl = readInteger(readArg(option), { min: 1, max: maxTtl })
+    else if (text === 'reload') reloadMs = readDuration(readArg(option))
+    else if (text === 'no_reverse') reverse = false
+    else throw unknownOption(option, 'hosts')
+  }
+  return {
+    file: file?.text ?? '/etc/hosts',
+    zones: zonesOr(zones, keys),
+    inline,
+    ttl,
+    reverse,
+    reloadMs,
+    fallthrough,
+  }
+}
