@@ -41,6 +41,7 @@ export interface ResolverShape {
 export function resolverSettings({ targets, forward, cache, loop }: ResolverShape): ResolverSettings {
   return {
     id: '.:53',
+    server: 'dns://:53',
     cache: cache === false ? undefined : { zones: [root], settings: { ...cacheDefaults, ...cache } },
     forwards: [{ from: root, except: [], settings: { ...forwardDefaults, ...forward, targets } }],
     loopZone: loop === true ? root : undefined,

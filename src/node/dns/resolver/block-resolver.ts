@@ -48,6 +48,9 @@ const cacheBytes = 24 * 1024 * 1024
 /** What stands in for an upstream that does not answer holds this long (RFC 8767 4). */
 const staleTtlSeconds = 30
 
+/** Longer than any query waits. */
+const retireAfterMs = 10_000
+
 interface Kept {
   readonly message: Buffer
   readonly plan: MessagePlan
@@ -85,6 +88,12 @@ export class BlockResolver {
       loops?.stop()
       forwarder.close()
     }
+  }
+
+  /** For one that others have taken the place of: what is under way still gets its answer. */
+  retire(): void {
+    for (const { loops } of this.#forwards) loops?.stop()
+    setTimeout(() => this.close(), retireAfterMs).unref()
   }
 
   resolve(request: ResolveRequest): Resolution | Promise<Resolution> {

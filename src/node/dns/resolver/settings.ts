@@ -12,6 +12,8 @@ export interface ForwardRule {
 export interface ResolverSettings {
   /** The same over reloads for the same block: what has been kept stays. */
   readonly id: string
+  /** As CoreDNS labels its metrics: `dns://:53`. */
+  readonly server: string
   readonly cache: { readonly zones: readonly Uint8Array[]; readonly settings: CacheSettings } | undefined
   readonly forwards: readonly ForwardRule[]
   /** The zone of its `loop`: upstreams are asked for a name there that comes back if they lead here. */

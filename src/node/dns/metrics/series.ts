@@ -1,0 +1,59 @@
+import { addHistogram, createHistogram, type HistogramCounts } from './buckets.ts'
+
+export type MetricLabels = Readonly<Record<string, string>>
+
+/** One line of a metric with all its labels; plain data, so that it may cross to another thread. */
+export type Series =
+  | { readonly kind: 'counter' | 'gauge'; readonly name: string; readonly labels: MetricLabels; readonly value: number }
+  | {
+      readonly kind: 'histogram'
+      readonly name: string
+      readonly labels: MetricLabels
+      readonly histogram: HistogramCounts
+    }
+
+/** The text exposition format of Prometheus; lines of several threads with the same labels are added up. */
+export function renderSeries(series: readonly Series[], help: Readonly<Record<string, string>>): string {
+  const byName = Map.groupBy(series, ({ name }) => name)
+  return Array.from(byName, ([name, lines]) => {
+    const kind = lines[0]?.kind ?? 'counter'
+    const head = `# HELP ${name} ${help[name] ?? name}\n# TYPE ${name} ${kind}\n`
+    return head + [...Map.groupBy(lines, ({ labels }) => renderLabels(labels)).entries()].map(renderGroup).join('')
+  }).join('')
+}
+
+function renderGroup([labels, lines]: [string, Series[]]): string {
+  const [first] = lines
+  if (first === undefined) return ''
+  if (first.kind !== 'histogram') {
+    const value = lines.reduce((sum, line) => sum + (line.kind === 'histogram' ? 0 : line.value), 0)
+    return `${first.name}${wrap(labels)} ${value}\n`
+  }
+  const total = createHistogram(first.histogram.bounds)
+  for (const line of lines) if (line.kind === 'histogram') addHistogram(total, line.histogram)
+  return renderHistogram(first.name, labels, total)
+}
+
+function renderHistogram(name: string, labels: string, { bounds, counts, sum }: HistogramCounts): string {
+  let count = 0
+  const buckets = Array.from(counts, (own, index) => {
+    count += own
+    const bound = `le="${bounds[index] ?? '+Inf'}"`
+    return `${name}_bucket${wrap(labels === '' ? bound : `${labels},${bound}`)} ${count}\n`
+  })
+  return `${buckets.join('')}${name}_sum${wrap(labels)} ${sum}\n${name}_count${wrap(labels)} ${count}\n`
+}
+
+function wrap(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`
+}
+
+function renderLabels(labels: MetricLabels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, escapeCharacter)}"`)
+    .join(',')
+}
+
+function escapeCharacter(character: string): string {
+  return character === '\n' ? '\\n' : `\\${character}`
+}

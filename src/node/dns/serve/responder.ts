@@ -1,0 +1,219 @@
+import { BlockCounts, type Transport } from '../metrics/block-counts.ts'
+import type { Series } from '../metrics/series.ts'
+import type { Explanation } from '../threads/messages.ts'
+import { rcode, recordClass } from '../wire/codes.ts'
+import { isUnder } from '../wire/name.ts'
+import { Query, type QueryVerdict } from '../wire/query.ts'
+import { writeError, writeReply } from '../wire/response.ts'
+import { AnswerTable, needsTarget, notOurs } from '../zone/answer-table.ts'
+import { askForTarget, joinAlias, maxAliasLinks } from '../zone/external-name.ts'
+import type { SharedTable } from '../zone/layout.ts'
+import type { ErrandLine } from './errand-line.ts'
+import type { OpenPlace, ServedBlock, ServingSettings } from './settings.ts'
+import { SourceFilter } from './source-filter.ts'
+
+/** Who asks, and where. */
+export interface Asker {
+  readonly address: string
+  readonly port: number
+  readonly transport: Transport
+  readonly place: OpenPlace
+}
+
+/** The answer comes from `respondLater`. */
+export const later = -1
+
+/** An answer over UDP is never larger, so that it is not split on its way (DNS flag day 2020). */
+const maxUdpBytes = 1232
+const maxTcpBytes = 65_535
+/** Room for an answer that is only an rcode: question, OPT, echoed options. */
+const errorBytes = 1024
+
+interface ActiveBlock {
+  readonly settings: ServedBlock
+  readonly table: AnswerTable | undefined
+  readonly counts: BlockCounts
+}
+
+type Outcome = Omit<Explanation, 'message'> & { readonly message: Buffer | undefined }
+
+const errorCodes: Readonly<Record<Exclude<QueryVerdict, 'ok' | 'drop'>, number>> = {
+  formerr: rcode.FORMERR,
+  notimp: rcode.NOTIMP,
+  badvers: rcode.BADVERS,
+}
+
+/**
+ * Answers questions on a serving thread. What is in memory is answered at once and without waste; what has to be asked for elsewhere
+ * is answered later, and nothing waits for it.
+ */
+export class Responder {
+  readonly #line: ErrandLine
+  readonly #query = new Query()
+  readonly #sources = new SourceFilter([])
+  readonly #dropped = new BlockCounts()
+  #blocks: readonly ActiveBlock[] = []
+
+  constructor(line: ErrandLine) {
+    this.#line = line
+  }
+
+  get sources(): SourceFilter {
+    return this.#sources
+  }
+
+  configure({ blocks }: ServingSettings, tables: readonly SharedTable[]): void {
+    const before = new Map(this.#blocks.map((block) => [block.settings.id, block]))
+    this.#blocks = blocks.map((settings) => ({
+      settings,
+      table: openTable(settings, settings.table === undefined ? undefined : tables[settings.table]),
+      counts: before.get(settings.id)?.counts ?? new BlockCounts(),
+    }))
+  }
+
+  changeTable(index: number, table: SharedTable): void {
+    this.#blocks = this.#blocks.map((block) =>
+      block.settings.table === index ? { ...block, table: openTable(block.settings, table) } : block,
+    )
+  }
+
+  /** Writes the answer into `out`: its length, 0 where there is none, `later` where it takes waiting. */
+  respondNow(bytes: Buffer, asker: Asker, out: Buffer): number {
+    const startedMs = performance.now()
+    const query = this.#query
+    const verdict = query.parse(bytes, bytes.length)
+    if (verdict === 'drop') return 0
+    if (verdict !== 'ok') return this.#refuse(query, asker, out, errorCodes[verdict])
+    const block = this.#route(query, asker.place)
+    if (block === undefined || !this.#mayAsk(query, asker, block)) return this.#refuse(query, asker, out, rcode.REFUSED)
+    const length = this.#answerFromMemory(block, query, out, limitOf(query, asker))
+    if (length === later) return later
+    this.#count(block, query, asker, { plugin: 'kubernetes', code: (out[3] ?? 0) & 0xf, length, startedMs })
+    return length
+  }
+
+  /** The answer to a question for which `respondNow` gave `later`. Never rejects. */
+  async respondLater(bytes: Buffer, asker: Asker): Promise<Buffer | undefined> {
+    const startedMs = performance.now()
+    const query = new Query()
+    query.parse(bytes, bytes.length)
+    const block = this.#route(query, asker.place)
+    if (block === undefined) return undefined
+    const { message, plugin } = await this.#handle(block, query, asker, { limit: limitOf(query, asker), links: 0 })
+    const answered = { plugin, code: (message?.[3] ?? 0) & 0xf, length: message?.length ?? 0, startedMs }
+    this.#count(block, query, asker, answered)
+    return message
+  }
+
+  /** What would be answered, and by whom. */
+  async explain(bytes: Buffer, asker: Asker): Promise<Outcome | undefined> {
+    const query = new Query()
+    if (query.parse(bytes, bytes.length) !== 'ok') return undefined
+    const block = this.#route(query, asker.place)
+    return block && this.#handle(block, query, asker, { limit: maxTcpBytes, links: 0 })
+  }
+
+  *series(): Iterable<Series> {
+    for (const { counts, settings } of this.#blocks) yield* counts.series(settings)
+    const server = this.#blocks[0]?.settings.server ?? 'dns://:53'
+    yield* this.#dropped.series({ server, zones: [] })
+  }
+
+  /** The block with the longest zone that holds the name. */
+  #route({ name }: Query, { current }: OpenPlace): ActiveBlock | undefined {
+    let best: ActiveBlock | undefined
+    let longest = -1
+    for (const index of current.blocks) {
+      const block = this.#blocks[index]
+      for (const zone of block?.settings.zones ?? []) {
+        if (zone.length <= longest || !isUnder(name, zone)) continue
+        longest = zone.length
+        best = block
+      }
+    }
+    return best
+  }
+
+  #mayAsk(query: Query, { address, place }: Asker, { settings }: ActiveBlock): boolean {
+    if (query.class !== recordClass.IN && !settings.forwards) return false
+    return place.current.access === 'everybody' || this.#sources.allows(address)
+  }
+
+  #answerFromMemory({ table, settings }: ActiveBlock, query: Query, out: Buffer, limit: number): number {
+    const length = table === undefined ? notOurs : table.answer(query, out, limit)
+    if (length > 0) return length
+    if (length === needsTarget || settings.resolves) return later
+    return writeError(query, out, rcode.SERVFAIL)
+  }
+
+  async #handle(
+    block: ActiveBlock,
+    query: Query,
+    asker: Asker,
+    { limit, links }: { readonly limit: number; readonly links: number },
+  ): Promise<Outcome> {
+    const out = Buffer.allocUnsafe(Math.max(limit, errorBytes))
+    const length = block.table?.answer(query, out, limit) ?? notOurs
+    if (length > 0) return { plugin: 'kubernetes', ageMs: 0, message: out.subarray(0, length) }
+    if (length === needsTarget) return this.#followAlias(block, query, asker, { limit, links })
+    if (!block.settings.resolves) return failure(query, '')
+    const { address, transport } = asker
+    const question = query.bytes.subarray(0, query.length)
+    const errand = { block: block.settings.id, question, client: address, overTcp: transport === 'tcp', limit }
+    const result = await this.#line.run(errand)
+    if (result === undefined) return failure(query, 'forward')
+    const message = result.message && Buffer.from(result.message.buffer)
+    return { plugin: result.plugin, ageMs: result.ageMs, message }
+  }
+
+  /** An ExternalName Service: its target is asked for as the client would. */
+  async #followAlias(
+    block: ActiveBlock,
+    query: Query,
+    asker: Asker,
+    { limit, links }: { readonly limit: number; readonly links: number },
+  ): Promise<Outcome> {
+    const alias = block.table?.alias(query)
+    if (alias === undefined) return failure(query, 'kubernetes')
+    const target = new Query()
+    const bytes = askForTarget(query, alias.data)
+    const isSound = links < maxAliasLinks && target.parse(bytes, bytes.length) === 'ok'
+    const next = isSound ? this.#route(target, asker.place) : undefined
+    const found = next && (await this.#handle(next, target, asker, { limit: maxTcpBytes, links: links + 1 }))
+    const message = found?.message
+    const reply = joinAlias(alias, message && { bytes: message, length: message.length })
+    const out = Buffer.allocUnsafe(Math.max(limit, errorBytes))
+    return { plugin: 'kubernetes', ageMs: 0, message: out.subarray(0, writeReply(query, reply, out, limit)) }
+  }
+
+  #refuse(query: Query, { transport, address }: Asker, out: Buffer, code: number): number {
+    const length = writeError(query, out, code)
+    this.#dropped.countRequest(transport, address.includes(':'), query.type, query.length, query.dnssecOk)
+    this.#dropped.countResponse(transport, '', code, length, 0)
+    return length
+  }
+
+  #count(
+    { counts }: ActiveBlock,
+    query: Query,
+    { transport, address }: Asker,
+    answered: { readonly plugin: string; readonly code: number; readonly length: number; readonly startedMs: number },
+  ): void {
+    counts.countRequest(transport, address.includes(':'), query.type, query.length, query.dnssecOk)
+    const seconds = (performance.now() - answered.startedMs) / 1000
+    counts.countResponse(transport, answered.plugin, answered.code, answered.length, seconds)
+  }
+}
+
+function limitOf({ udpSize }: Query, { transport }: Asker): number {
+  return transport === 'tcp' ? maxTcpBytes : Math.min(udpSize, maxUdpBytes)
+}
+
+function failure(query: Query, plugin: string): Outcome {
+  const out = Buffer.allocUnsafe(errorBytes)
+  return { plugin, ageMs: 0, message: out.subarray(0, writeError(query, out, rcode.SERVFAIL)) }
+}
+
+function openTable({ rotate }: ServedBlock, table: SharedTable | undefined): AnswerTable | undefined {
+  return table && new AnswerTable(table, { rotate, seed: 1 + Math.floor(Math.random() * 0x7fff_fffe) })
+}

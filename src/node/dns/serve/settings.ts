@@ -1,0 +1,44 @@
+import type { Cidr, Ip } from '../../../model/ip.ts'
+
+/** Who gets answers there: everybody, or only the cluster's and the nodes' addresses. */
+export type Access = 'everybody' | 'cluster'
+
+/** One address and port on which every serving thread listens, over UDP and TCP. */
+export interface ListenPlace {
+  readonly address: Ip
+  readonly port: number
+  readonly access: Access
+  /** Indices into the blocks. */
+  readonly blocks: readonly number[]
+}
+
+/** A place as it is configured now: sockets outlive configurations. */
+export interface OpenPlace {
+  current: ListenPlace
+}
+
+/** One server block as a serving thread needs it; plain data, so that it may cross to another thread. */
+export interface ServedBlock {
+  /** The same over reloads for the same block. */
+  readonly id: string
+  /** Folded, in wire form. */
+  readonly zones: readonly Uint8Array[]
+  /** As CoreDNS labels its metrics: `dns://:53`. */
+  readonly server: string
+  /** Index of the table with the cluster's names; undefined without `kubernetes`. */
+  readonly table: number | undefined
+  readonly rotate: boolean
+  /** Whether questions it does not know go on to a cache or an upstream. */
+  readonly resolves: boolean
+  /** Whether questions of other classes than IN are passed on. */
+  readonly forwards: boolean
+}
+
+export interface ServingSettings {
+  readonly blocks: readonly ServedBlock[]
+  readonly places: readonly ListenPlace[]
+  /** Sources that `cluster` places answer. */
+  readonly clusterSources: readonly Cidr[]
+  /** Connections at the same time, of one thread. */
+  readonly maxConnections: number
+}

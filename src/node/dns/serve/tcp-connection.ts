@@ -1,0 +1,102 @@
+import type { Socket } from 'node:net'
+import { FrameReader, frameMessage } from '../framing/frames.ts'
+import type { Asker, Responder } from './responder.ts'
+
+/** As CoreDNS has them: for the first query, between queries, for an answer to be taken. */
+const firstQueryMs = 3_000
+const idleMs = 10_000
+
+/** Queries of one connection that are under way at the same time; further ones are read when one of these is answered. */
+const maxUnderWay = 128
+const maxUnsentBytes = 1024 * 1024
+
+/**
+ * One client over TCP. Queries may follow one another without waiting, and answers go out as they are ready, in any order
+ * (RFC 7766 6.2.1). Who sends nothing, half a query, or takes no answers is cut off.
+ */
+export class TcpConnection {
+  readonly #socket: Socket
+  readonly #responder: Responder
+  readonly #asker: Asker
+  readonly #scratch: Buffer
+  readonly #frames = new FrameReader()
+  #underWay = 0
+  #ended = false
+  #lastUseMs = performance.now()
+  #deadline: NodeJS.Timeout
+
+  /** Answers are written to `scratch` and copied from there at once. */
+  constructor(socket: Socket, responder: Responder, asker: Asker, scratch: Buffer) {
+    this.#socket = socket
+    this.#responder = responder
+    this.#asker = asker
+    this.#scratch = scratch
+    this.#deadline = setTimeout(() => socket.destroy(), firstQueryMs)
+    socket.setNoDelay(true)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => clearTimeout(this.#deadline))
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('end', () => this.#onEnd())
+  }
+
+  /** When it was last of use, by `performance.now()`. */
+  get lastUseMs(): number {
+    return this.#lastUseMs
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #take(chunk: Buffer): void {
+    const messages = this.#frames.push(chunk)
+    if (messages.length === 0) return
+    this.#lastUseMs = performance.now()
+    this.#wait(idleMs)
+    for (const message of messages) this.#answer(message)
+    if (this.#underWay >= maxUnderWay) this.#socket.pause()
+  }
+
+  #answer(message: Buffer): void {
+    const length = this.#responder.respondNow(message, this.#asker, this.#scratch)
+    if (length > 0) this.#send(this.#scratch.subarray(0, length))
+    if (length >= 0) return
+    this.#underWay += 1
+    void this.#responder.respondLater(message, this.#asker).then((answer) => this.#onAnswer(answer))
+  }
+
+  #onAnswer(answer: Buffer | undefined): void {
+    this.#underWay -= 1
+    if (this.#socket.destroyed) return
+    if (answer !== undefined) this.#send(answer)
+    if (this.#underWay < maxUnderWay) this.#socket.resume()
+    this.#wait(idleMs)
+    this.#endIfDone()
+  }
+
+  #send(answer: Buffer): void {
+    if (this.#socket.writableLength > maxUnsentBytes) this.#socket.destroy()
+    else this.#socket.write(frameMessage(answer))
+  }
+
+  /** The client has asked all it wanted; it gets what is still under way. */
+  #onEnd(): void {
+    this.#ended = true
+    this.#endIfDone()
+  }
+
+  #endIfDone(): void {
+    if (this.#ended && this.#underWay === 0) this.#socket.end()
+  }
+
+  /** A deadline, not an idle timer: a client that sends a byte now and then is cut off too. */
+  #wait(ms: number): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(() => this.#onDeadline(), ms)
+  }
+
+  #onDeadline(): void {
+    if (this.#underWay > 0 && !this.#ended) this.#wait(idleMs)
+    else this.#socket.destroy()
+  }
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { DnsError } from '../errors.ts'
+import type { Responder } from './responder.ts'
+import type { OpenPlace } from './settings.ts'
+import { TcpConnection } from './tcp-connection.ts'
+
+/** Answers connections on one address and port, which it shares with the other threads. */
+export class TcpListener {
+  readonly #place: OpenPlace
+  readonly #responder: Responder
+  readonly #maxConnections: number
+  readonly #server: Server
+  readonly #connections = new Set<TcpConnection>()
+  readonly #scratch = Buffer.allocUnsafeSlow(65_535)
+
+  constructor(place: OpenPlace, responder: Responder, maxConnections: number) {
+    this.#place = place
+    this.#responder = responder
+    this.#maxConnections = maxConnections
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket))
+  }
+
+  /** Throws DnsError `listen-failed`. */
+  async listen(): Promise<void> {
+    const { address, port } = this.#place.current
+    this.#server.listen({ host: address, port, reusePort: true, ipv6Only: true, exclusive: true })
+    try {
+      await once(this.#server, 'listening')
+    } catch (cause) {
+      throw new DnsError('listen-failed', `cannot listen on ${address} port ${port} over TCP`, { cause })
+    }
+    this.#server.on('error', () => {})
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    for (const connection of this.#connections) connection.close()
+    await closed
+  }
+
+  /** One more than there may be takes the place of the one that was idle for longest. */
+  #take(socket: Socket): void {
+    const { remoteAddress, remotePort } = socket
+    if (remoteAddress === undefined || remotePort === undefined) return void socket.destroy()
+    if (this.#connections.size >= this.#maxConnections) this.#closeIdlest()
+    const asker = { address: remoteAddress, port: remotePort, transport: 'tcp', place: this.#place } as const
+    const connection = new TcpConnection(socket, this.#responder, asker, this.#scratch)
+    this.#connections.add(connection)
+    socket.once('close', () => this.#connections.delete(connection))
+  }
+
+  #closeIdlest(): void {
+    let idlest: TcpConnection | undefined
+    for (const connection of this.#connections)
+      if (idlest === undefined || connection.lastUseMs < idlest.lastUseMs) idlest = connection
+    if (idlest === undefined) return
+    this.#connections.delete(idlest)
+    idlest.close()
+  }
+}
