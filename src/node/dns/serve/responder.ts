@@ -6,7 +6,7 @@ import { isUnder } from '../wire/name.ts'
 import { Query, type QueryVerdict } from '../wire/query.ts'
 import { writeError, writeReply } from '../wire/response.ts'
 import { AnswerTable, needsTarget, notOurs } from '../zone/answer-table.ts'
-import { askForTarget, joinAlias, maxAliasLinks } from '../zone/external-name.ts'
+import { askForTarget, joinAlias } from '../zone/external-name.ts'
 import type { SharedTable } from '../zone/layout.ts'
 import type { ErrandLine } from './errand-line.ts'
 import type { OpenPlace, ServedBlock, ServingSettings } from './settings.ts'
@@ -26,6 +26,8 @@ export const later = -1
 /** An answer over UDP is never larger, so that it is not split on its way (DNS flag day 2020). */
 const maxUdpBytes = 1232
 const maxTcpBytes = 65_535
+/** How many names an answer follows one after the other. */
+const maxAliasLinks = 10
 /** Room for an answer that is only an rcode: question, OPT, echoed options. */
 const errorBytes = 1024
 
@@ -99,7 +101,7 @@ export class Responder {
     query.parse(bytes, bytes.length)
     const block = this.#route(query, asker.place)
     if (block === undefined) return undefined
-    const { message, plugin } = await this.#handle(block, query, asker, { limit: limitOf(query, asker), links: 0 })
+    const { message, plugin } = await this.#handleSafely(block, query, asker)
     const answered = { plugin, code: (message?.[3] ?? 0) & 0xf, length: message?.length ?? 0, startedMs }
     this.#count(block, query, asker, answered)
     return message
@@ -144,6 +146,15 @@ export class Responder {
     if (length > 0) return length
     if (length === needsTarget || settings.resolves) return later
     return writeError(query, out, rcode.SERVFAIL)
+  }
+
+  /** What an upstream sends may break the format where nobody has looked yet. */
+  async #handleSafely(block: ActiveBlock, query: Query, asker: Asker): Promise<Outcome> {
+    try {
+      return await this.#handle(block, query, asker, { limit: limitOf(query, asker), links: 0 })
+    } catch {
+      return failure(query, '')
+    }
   }
 
   async #handle(

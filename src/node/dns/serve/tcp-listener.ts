@@ -24,7 +24,13 @@ export class TcpListener {
   /** Throws DnsError `listen-failed`. */
   async listen(): Promise<void> {
     const { address, port } = this.#place.current
-    this.#server.listen({ host: address, port, reusePort: true, ipv6Only: true, exclusive: true })
+    this.#server.listen({
+      host: address,
+      port,
+      reusePort: true,
+      exclusive: true,
+      ...(address.includes(':') && { ipv6Only: true }),
+    })
     try {
       await once(this.#server, 'listening')
     } catch (cause) {

@@ -23,15 +23,17 @@ export class UdpListener {
     // Answers go to addresses, never to names: nothing is looked up.
     const lookup: NonNullable<Parameters<typeof createSocket>[0] & object>['lookup'] = (address, _, done) =>
       done(null, address, type === 'udp6' ? 6 : 4)
-    this.#socket = createSocket({ type, reusePort: true, ipv6Only: true, lookup })
+    this.#socket = createSocket({ type, reusePort: true, ipv6Only: type === 'udp6', lookup })
   }
 
   /** Throws DnsError `listen-failed`. */
   async listen(): Promise<void> {
     const { address, port } = this.#place.current
+    // With nothing to look up, the socket listens before bind() returns.
+    const listening = once(this.#socket, 'listening')
     this.#socket.bind({ address, port, exclusive: true })
     try {
-      await once(this.#socket, 'listening')
+      await listening
     } catch (cause) {
       throw new DnsError('listen-failed', `cannot listen on ${address} port ${port} over UDP`, { cause })
     }

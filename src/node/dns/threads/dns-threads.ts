@@ -1,0 +1,162 @@
+import { MessageChannel } from 'node:worker_threads'
+import { Backoff } from '../../../loop/backoff.ts'
+import { describeError } from '../../../model/errors.ts'
+import type { Cidr } from '../../../model/ip.ts'
+import type { Logger } from '../../../observe/index.ts'
+import type { Series } from '../metrics/series.ts'
+import type { ResolverSettings } from '../resolver/settings.ts'
+import type { ServingSettings } from '../serve/settings.ts'
+import type { SharedTable } from '../zone/layout.ts'
+import type {
+  Explanation,
+  ListenFailure,
+  ResolverAnswers,
+  ResolverRequest,
+  ServingAnswers,
+  ServingRequest,
+} from './messages.ts'
+import { ThreadLink } from './thread-link.ts'
+
+type ServingLink = ThreadLink<ServingRequest, ServingAnswers>
+type ResolverLink = ThreadLink<ResolverRequest, ResolverAnswers>
+
+export interface ThreadSettings {
+  readonly serving: ServingSettings
+  readonly resolvers: readonly ResolverSettings[]
+}
+
+export interface ThreadParts {
+  /** Threads with sockets; at least two, so that one can be busy. */
+  readonly servingThreads: number
+  readonly log: Logger
+}
+
+const files = {
+  serving: new URL('../serve/serving-thread.ts', import.meta.url),
+  resolver: new URL('../resolver/resolver-thread.ts', import.meta.url),
+}
+
+/** Each thread's own garbage; what is large is shared or outside the heap. */
+const limits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 }
+
+/**
+ * The threads that answer: some with sockets, one that resolves what they do not know. They go on whatever the main thread does; one that ends
+ * is started again with all it needs.
+ */
+export class DnsThreads {
+  readonly #parts: ThreadParts
+  readonly #backoff = new Backoff({ baseMs: 100, maxMs: 10_000 })
+  #serving: (ServingLink | undefined)[] = []
+  #resolver: ResolverLink | undefined
+  #settings: ThreadSettings | undefined
+  #tables: SharedTable[] = []
+  #isStopping = false
+
+  constructor(parts: ThreadParts) {
+    this.#parts = parts
+  }
+
+  /** Opens the sockets, or changes what is served. What could not be listened on is told once, not once a thread. */
+  async configure(settings: ThreadSettings, tables: readonly SharedTable[]): Promise<readonly ListenFailure[]> {
+    this.#settings = settings
+    this.#tables = [...tables]
+    if (this.#resolver === undefined) this.#startResolver()
+    await this.#resolver?.ask<'configure'>({ kind: 'configure', blocks: settings.resolvers })
+    for (let index = this.#serving.length; index < this.#parts.servingThreads; index += 1) this.#startServing(index)
+    const failures = await Promise.all(this.#serving.map((link) => this.#configureServing(link)))
+    return failures[0] ?? []
+  }
+
+  changeTable(index: number, table: SharedTable): void {
+    this.#tables[index] = table
+    this.#tell({ kind: 'table', index, table })
+  }
+
+  changeSources(networks: readonly Cidr[]): void {
+    if (this.#settings === undefined) return
+    this.#settings = { ...this.#settings, serving: { ...this.#settings.serving, clusterSources: networks } }
+    this.#tell({ kind: 'sources', networks })
+  }
+
+  /** How the question's bytes are answered on that port, and by whom. */
+  async explain(question: Uint8Array, port: number): Promise<Explanation | undefined> {
+    return this.#serving.find((link) => link !== undefined)?.ask<'explain'>({ kind: 'explain', question, port })
+  }
+
+  /** What all threads have counted. */
+  async series(): Promise<readonly Series[]> {
+    const resolver = this.#resolver?.ask<'series'>({ kind: 'series' })
+    const serving = this.#serving.map((link) => link?.ask<'series'>({ kind: 'series' }))
+    const results = await Promise.allSettled([resolver, ...serving])
+    return results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []))
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    const links = [...this.#serving, this.#resolver].filter((link) => link !== undefined)
+    await Promise.allSettled(this.#serving.map((link) => link?.ask<'close'>({ kind: 'close' })))
+    await Promise.allSettled([this.#resolver?.ask<'close'>({ kind: 'close' })])
+    await Promise.all(links.map((link) => link.end()))
+    this.#serving = []
+    this.#resolver = undefined
+  }
+
+  #tell(request: Exclude<ServingRequest, { readonly kind: 'resolver' }>): void {
+    for (const link of this.#serving) link?.ask(request).catch((error) => this.#logFailure(error))
+  }
+
+  #logFailure(error: unknown): void {
+    if (!this.#isStopping) this.#parts.log.warn('a DNS thread did not take a change', { error: describeError(error) })
+  }
+
+  #startResolver(): void {
+    const onEnd = (error: Error) => this.#later(error, () => this.#restartResolver())
+    const name = 'dns-resolver'
+    this.#resolver = new ThreadLink(files.resolver, { name, limits, log: this.#parts.log.child('resolver'), onEnd })
+  }
+
+  async #restartResolver(): Promise<void> {
+    this.#startResolver()
+    await this.#resolver?.ask<'configure'>({ kind: 'configure', blocks: this.#settings?.resolvers ?? [] })
+    await Promise.all(this.#serving.map((link) => link && this.#connect(link)))
+  }
+
+  #startServing(index: number): void {
+    const onEnd = (error: Error) => {
+      this.#serving[index] = undefined
+      this.#later(error, async () => {
+        this.#startServing(index)
+        await this.#configureServing(this.#serving[index])
+      })
+    }
+    const name = `dns-${index}`
+    const link: ServingLink = new ThreadLink(files.serving, {
+      name,
+      limits,
+      log: this.#parts.log.child('serve'),
+      onEnd,
+    })
+    this.#serving[index] = link
+    this.#connect(link).catch((error) => this.#logFailure(error))
+  }
+
+  async #connect(link: ServingLink): Promise<void> {
+    const { port1, port2 } = new MessageChannel()
+    await Promise.all([
+      this.#resolver?.ask<'connect'>({ kind: 'connect', port: port1 }, [port1]),
+      link.ask<'resolver'>({ kind: 'resolver', port: port2 }, [port2]),
+    ])
+  }
+
+  async #configureServing(link: ServingLink | undefined): Promise<readonly ListenFailure[]> {
+    if (link === undefined || this.#settings === undefined) return []
+    return link.ask<'configure'>({ kind: 'configure', settings: this.#settings.serving, tables: this.#tables })
+  }
+
+  #later(error: Error, start: () => Promise<void>): void {
+    if (this.#isStopping) return
+    const delayMs = Math.round(this.#backoff.nextDelayMs())
+    this.#parts.log.error('a DNS thread ended and is started again', { error: describeError(error), delayMs })
+    setTimeout(() => void start().catch((failure) => this.#logFailure(failure)), delayMs).unref()
+  }
+}

@@ -1,0 +1,125 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { FrameReader, frameMessage } from '../../src/node/dns/framing/frames.ts'
+import type { ServiceView } from '../../src/node/dns/plan.ts'
+import type { ResolverSettings } from '../../src/node/dns/resolver/settings.ts'
+import type { ServingSettings } from '../../src/node/dns/serve/settings.ts'
+import { DnsThreads } from '../../src/node/dns/threads/dns-threads.ts'
+import { encodeName } from '../../src/node/dns/wire/name.ts'
+import { ClusterZone } from '../../src/node/dns/zone/cluster-zone.ts'
+import type { ZoneSettings } from '../../src/node/dns/zone/settings.ts'
+import { cidrOf, ipOf } from './addresses.ts'
+import { type ResolverShape, resolverSettings } from './block-resolvers.ts'
+import { zoneSettings } from './dns-zone.ts'
+import { findFreePort } from './platnet-server.ts'
+import { createRecordingLogger } from './recording-logger.ts'
+
+export interface ServerShape {
+  readonly zone?: Partial<ZoneSettings>
+  readonly resolver?: ResolverShape
+  readonly access?: 'everybody' | 'cluster'
+  readonly clusterSources?: readonly string[]
+  readonly maxConnections?: number
+  readonly servingThreads?: number
+}
+
+/** The threads on a port of the loopback, with a zone that a test fills. */
+export class TestDnsServer {
+  readonly zone: ClusterZone
+  readonly lines: string[]
+  readonly threads: DnsThreads
+  port = 0
+  #shape: ServerShape
+
+  constructor(shape: ServerShape = {}) {
+    const { log, lines } = createRecordingLogger()
+    this.lines = lines
+    this.#shape = shape
+    this.threads = new DnsThreads({ servingThreads: shape.servingThreads ?? 2, log })
+    this.zone = new ClusterZone(zoneSettings(shape.zone), (table) => this.threads.changeTable(0, table))
+    this.zone.setNamespace('default', true)
+  }
+
+  async start(views: readonly ServiceView[] = []): Promise<this> {
+    for (const view of views) this.zone.setService(view.service.key, view)
+    this.zone.markSynced()
+    this.port = await findFreePort()
+    const failures = await this.#configure()
+    if (failures.length > 0) throw new Error(JSON.stringify(failures))
+    return this
+  }
+
+  /** As a reload does it. */
+  async change(shape: ServerShape): Promise<void> {
+    this.#shape = shape
+    await this.#configure()
+  }
+
+  stop(): Promise<void> {
+    return this.threads.stop()
+  }
+
+  /** One question over UDP; undefined where no answer comes in `waitMs`. */
+  ask(message: Buffer, waitMs = 30_000): Promise<Buffer | undefined> {
+    return askUdp(message, this.port, waitMs)
+  }
+
+  /** Questions on one connection, sent in one go; the answers in the order in which they came. */
+  askOverTcp(messages: readonly Buffer[], onCount: (count: number) => void = () => {}): Promise<readonly Buffer[]> {
+    return askTcp(messages, this.port, onCount)
+  }
+
+  #configure() {
+    const { resolver, access = 'everybody', clusterSources = [], maxConnections = 100 } = this.#shape
+    const serving: ServingSettings = {
+      blocks: [
+        {
+          id: '.:53',
+          zones: [encodeName('.')],
+          server: 'dns://:53',
+          table: 0,
+          rotate: false,
+          resolves: resolver !== undefined,
+          forwards: resolver !== undefined,
+        },
+      ],
+      places: [{ address: ipOf('127.0.0.1'), port: this.port, access, blocks: [0] }],
+      clusterSources: clusterSources.map(cidrOf),
+      maxConnections,
+    }
+    const resolvers: readonly ResolverSettings[] = resolver ? [resolverSettings(resolver)] : []
+    return this.threads.configure({ serving, resolvers }, [this.zone.table])
+  }
+}
+
+async function askUdp(message: Buffer, port: number, waitMs: number): Promise<Buffer | undefined> {
+  const socket = createSocket('udp4')
+  const answer = once(socket, 'message').then(([bytes]: Buffer[]) => bytes)
+  socket.send(message, port, '127.0.0.1')
+  const { promise: late, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => resolve(undefined), waitMs)
+  const first = await Promise.race([answer, late])
+  clearTimeout(timer)
+  socket.close()
+  return first
+}
+
+async function askTcp(
+  messages: readonly Buffer[],
+  port: number,
+  onCount: (count: number) => void,
+): Promise<readonly Buffer[]> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const frames = new FrameReader()
+  const answers: Buffer[] = []
+  socket.write(Buffer.concat(messages.map(frameMessage)))
+  for await (const chunk of socket) {
+    answers.push(...frames.push(chunk as Buffer))
+    onCount(answers.length)
+    if (answers.length >= messages.length) break
+  }
+  socket.destroy()
+  return answers
+}
