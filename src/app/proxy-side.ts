@@ -1,12 +1,21 @@
 import { existsSync } from 'node:fs'
-import { NftMonitor, runProgram } from '../host/index.ts'
+import { deleteFlows, type Flow, listFlows, localAddresses, NftMonitor, runProgram } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import { describeError } from '../model/errors.ts'
 import { type IpFamily, ipFamily } from '../model/ip.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
-import { createProxyMetrics, type ProxyMetrics, ProxyPlane, type ProxySettings } from '../node/proxy/index.ts'
+import {
+  ConntrackCleaner,
+  type ConntrackMetrics,
+  createConntrackMetrics,
+  createProxyMetrics,
+  type ProxyMetrics,
+  ProxyPlane,
+  type ProxySettings,
+} from '../node/proxy/index.ts'
 import { DriftWatch, detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
+import type { Logger } from '../observe/index.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
 
@@ -20,6 +29,7 @@ interface ProxyFamily {
   readonly iptables: Iptables
   readonly writer: RulesWriter
   readonly plane: ProxyPlane
+  readonly cleaner: ConntrackCleaner<Flow>
 }
 
 interface ProxyParts {
@@ -27,6 +37,7 @@ interface ProxyParts {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
+  readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly monitor: NftMonitor
 }
 
@@ -41,7 +52,14 @@ export async function composeProxy(
 ): Promise<ProxySide> {
   const log = context.logging.logger('platform_traffic_proxy')
   const monitor = new NftMonitor(log.child('monitor'))
-  const parts = { context, state, applied, metricsOf: createProxyMetrics(context.metrics), monitor }
+  const parts: ProxyParts = {
+    context,
+    state,
+    applied,
+    metricsOf: createProxyMetrics(context.metrics),
+    conntrackMetricsOf: createConntrackMetrics(context.metrics),
+    monitor,
+  }
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
@@ -51,7 +69,10 @@ export async function composeProxy(
   for (const { plane } of families) applied.register(plane.name)
   const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
   return {
-    components: [...(isWatchable ? [monitor] : []), ...families.flatMap(({ writer, plane }) => [writer, plane])],
+    components: [
+      ...(isWatchable ? [monitor] : []),
+      ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
+    ],
     planes: families.map(({ plane }) => plane),
   }
 }
@@ -72,8 +93,25 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
   if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
   const settings = proxySettings(context, family)
-  const plane = new ProxyPlane({ state, writer, applied, settings, metrics: metricsOf(family), log })
-  return { iptables, writer, plane }
+  const cleaner = composeCleaner(parts, family, log.child('conntrack'))
+  const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
+  const plane = new ProxyPlane({ state, writer, applied, settings, metrics: metricsOf(family), log, onApplied })
+  return { iptables, writer, plane, cleaner }
+}
+
+function composeCleaner(
+  { state, conntrackMetricsOf }: ProxyParts,
+  family: IpFamily,
+  log: Logger,
+): ConntrackCleaner<Flow> {
+  return new ConntrackCleaner({
+    family,
+    state,
+    flows: { list: (protocol) => listFlows(family, protocol), remove: (flows) => deleteFlows(flows) },
+    isLocalAddress: (address) => localAddresses().has(address),
+    metrics: conntrackMetricsOf(family),
+    log,
+  })
 }
 
 function proxySettings(context: AppContext, family: IpFamily): ProxySettings {

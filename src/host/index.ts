@@ -1,3 +1,4 @@
+export { deleteFlows, type Flow, type FlowProtocol, listFlows } from './conntrack.ts'
 export {
   ExecError,
   type ProgramExit,
@@ -22,6 +23,7 @@ export {
   type LinkAddress,
   removeHostAddress,
 } from './links.ts'
+export { localAddresses } from './local-addresses.ts'
 export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from './netns.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'

@@ -88,3 +88,27 @@ function createSyncMetrics(metrics: Metrics) {
     bytes.add(report.bytes, family)
   }
 }
+
+export interface ConntrackMetrics {
+  observe(durationMs: number, deleted: number): void
+}
+
+export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => ConntrackMetrics {
+  const duration = metrics.histogram({
+    name: 'kubeproxy_conntrack_reconciler_sync_duration_seconds',
+    help: 'Time of one search for stale connections, in seconds.',
+    buckets: syncBuckets,
+    labels: ['ip_family'],
+  })
+  const deleted = metrics.counter({
+    name: 'kubeproxy_conntrack_reconciler_deleted_entries_total',
+    help: 'Connections to endpoints that are gone which were removed from conntrack.',
+    labels: ['ip_family'],
+  })
+  return (family) => ({
+    observe: (durationMs, count) => {
+      duration.observe(durationMs / 1000, { ip_family: family })
+      deleted.add(count, { ip_family: family })
+    },
+  })
+}

@@ -25,6 +25,8 @@ export interface ProxyPlaneParts {
   readonly log: Logger
   /** Told of each Service that the kernel refuses, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void
+  /** Told of the Services whose rules the kernel has taken; the first call names all. */
+  readonly onApplied?: (services: readonly ObjectKey[]) => void
 }
 
 /** What `platnet status` tells of the proxy in one family. */
@@ -115,7 +117,7 @@ export class ProxyPlane implements Component {
   }
 
   async #syncOnce(): Promise<void> {
-    const { state, applied } = this.#parts
+    const { state, applied, onApplied } = this.#parts
     if (!state.synced) return
     const revision = state.revision
     const keys = [...this.#dirty]
@@ -129,6 +131,7 @@ export class ProxyPlane implements Component {
     }
     this.#isPending = false
     applied.publish(this.name, revision)
+    if (keys.length > 0) onApplied?.(keys)
     this.#retrySetAsideLater()
     this.#tellHealth(revision)
   }

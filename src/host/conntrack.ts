@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
+import { type ProgramResult, type RunOptions, runProgram } from './exec.ts'
+
+/** A connection that the kernel follows, as it was when it was listed. */
+export interface Flow {
+  readonly protocol: FlowProtocol
+  /** As the client sent it. */
+  readonly source: Ip
+  readonly sourcePort: number
+  readonly destination: Ip
+  readonly destinationPort: number
+  /** Who answers: another than `destination` where the connection is translated. */
+  readonly replySource: Ip
+  readonly replySourcePort: number
+}
+
+export type FlowProtocol = 'udp' | 'tcp'
+
+type Run = (file: string, args: readonly string[], options: RunOptions) => Promise<ProgramResult>
+
+const timeoutMs = 60_000
+
+/** The connections of one protocol and family. Throws ExecError. */
+export async function listFlows(
+  family: IpFamily,
+  protocol: FlowProtocol,
+  run: Run = runProgram,
+): Promise<readonly Flow[]> {
+  const args = ['-L', '-f', familyName(family), '-p', protocol]
+  const { stdout } = await run('conntrack', args, { timeoutMs })
+  return stdout.split('\n').flatMap((line) => parseFlow(line, protocol) ?? [])
+}
+
+/** Forgets exactly these; one that is gone already is fine. Throws ExecError. */
+export async function deleteFlows(flows: readonly Flow[], run: Run = runProgram): Promise<void> {
+  if (flows.length === 0) return
+  // conntrack opens its input by name, which our end of a pipe has not.
+  const folder = await mkdtemp(path.join(tmpdir(), 'platnet-conntrack-'))
+  try {
+    const file = path.join(folder, 'deletions')
+    await writeFile(file, flows.map(renderDeletion).join(''))
+    await run('conntrack', ['-R', file], { timeoutMs })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Stands twice in a line: the direction of the client, and that of the reply. */
+const tuple = /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+)/g
+
+function parseFlow(line: string, protocol: FlowProtocol): Flow | undefined {
+  if (!line.startsWith(`${protocol} `)) return undefined
+  const [original, reply] = line.matchAll(tuple)
+  const [source, destination, replySource] = [original?.[1], original?.[2], reply?.[1]].map((text = '') =>
+    parseIp(text),
+  )
+  if (source === undefined || destination === undefined || replySource === undefined) return undefined
+  return {
+    protocol,
+    source,
+    sourcePort: Number(original?.[3]),
+    destination,
+    destinationPort: Number(original?.[4]),
+    replySource,
+    replySourcePort: Number(reply?.[3]),
+  }
+}
+
+function renderDeletion({ protocol, source, sourcePort, destination, destinationPort }: Flow): string {
+  const family = familyName(ipFamily(source))
+  return `-D -f ${family} -p ${protocol} -s ${source} -d ${destination} --sport ${sourcePort} --dport ${destinationPort}\n`
+}
+
+function familyName(family: IpFamily): string {
+  return family === 'IPv4' ? 'ipv4' : 'ipv6'
+}

@@ -1,0 +1,8 @@
+import { networkInterfaces } from 'node:os'
+import { type Ip, parseIp } from '../model/ip.ts'
+
+/** The addresses that the links of this machine have now. */
+export function localAddresses(): ReadonlySet<Ip> {
+  const infos = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  return new Set(infos.map(({ address }) => parseIp(address)).filter((address) => address !== undefined))
+}

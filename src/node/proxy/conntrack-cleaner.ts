@@ -1,0 +1,153 @@
+import { Backoff } from '../../loop/backoff.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { SingleFlight } from '../../loop/single-flight.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Ip, IpFamily } from '../../model/ip.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { LiveNodeState } from '../state/index.ts'
+import {
+  type FlowEnds,
+  type FlowWay,
+  planFlowWays,
+  planReconciliation,
+  planStale,
+  StaleIndex,
+  type StaleRule,
+} from './conntrack-plan.ts'
+import type { ConntrackMetrics } from './metrics.ts'
+
+/** What the cleaner does to the kernel; flows go back as they came. */
+export interface FlowTable<F extends FlowEnds> {
+  list(protocol: F['protocol']): Promise<readonly F[]>
+  remove(flows: readonly F[]): Promise<void>
+}
+
+export interface ConntrackCleanerParts<F extends FlowEnds> {
+  readonly family: IpFamily
+  readonly state: Pick<LiveNodeState, 'service' | 'slicesOf'>
+  readonly flows: FlowTable<F>
+  readonly isLocalAddress: (address: Ip) => boolean
+  /** How long a TCP connection to an endpoint that is gone may go on; for ever where it is absent. */
+  readonly tcpGraceMs?: number | undefined
+  readonly metrics: ConntrackMetrics
+  readonly log: Logger
+}
+
+/**
+ * Makes the kernel forget connections that lead to endpoints which are gone, so that the client's next packet is sent
+ * elsewhere. Told of Services after their rules are written, works beside the writing, and never empties the table.
+ */
+export class ConntrackCleaner<F extends FlowEnds> implements Component {
+  readonly name: string
+  readonly #parts: ConntrackCleanerParts<F>
+  readonly #ways = new Map<ObjectKey, readonly FlowWay[]>()
+  readonly #cleaning: SingleFlight
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #pending: StaleRule[] = []
+  #isFirst = true
+  #health: Health = { level: 'ok', message: '', sinceMs: 0 }
+
+  constructor(parts: ConntrackCleanerParts<F>) {
+    this.name = parts.family === 'IPv4' ? 'conntrack' : 'conntrack-ipv6'
+    this.#parts = parts
+    this.#cleaning = new SingleFlight(() => this.#clean(), {
+      backoff: new Backoff({ baseMs: 500, maxMs: 60_000 }),
+      onError: (error) => this.#onFailure(error),
+    })
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer)
+    await this.#cleaning.stop(scope)
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  /** The kernel has the rules of these Services as they are now; the first call names all. */
+  onApplied(services: readonly ObjectKey[]): void {
+    const stale = services.flatMap((key) => this.#refresh(key))
+    const rules = this.#isFirst ? planReconciliation([...this.#ways.values()].flat()) : stale
+    this.#isFirst = false
+    this.#queue(rules.filter(({ way }) => way.protocol === 'udp'))
+    this.#queueLater(rules.filter(({ way }) => way.protocol === 'tcp'))
+  }
+
+  #refresh(key: ObjectKey): readonly StaleRule[] {
+    const { state, family, tcpGraceMs } = this.#parts
+    const service = state.service(key)
+    const withTcp = tcpGraceMs !== undefined
+    const before = this.#ways.get(key) ?? []
+    const after = service === undefined ? [] : planFlowWays(service, state.slicesOf(key), { family, withTcp })
+    if (after.length > 0) this.#ways.set(key, after)
+    else this.#ways.delete(key)
+    return planStale(before, after)
+  }
+
+  #queue(rules: readonly StaleRule[]): void {
+    if (rules.length === 0) return
+    this.#pending.push(...rules)
+    this.#cleaning.request()
+  }
+
+  #queueLater(rules: readonly StaleRule[]): void {
+    if (rules.length === 0) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      this.#queue(rules.map((rule) => this.#unlessItServesAgain(rule)))
+    }, this.#parts.tcpGraceMs)
+    timer.unref()
+    this.#timers.add(timer)
+  }
+
+  #unlessItServesAgain(rule: StaleRule): StaleRule {
+    const key = rule.way.servicePort.slice(0, rule.way.servicePort.indexOf(':'))
+    const ways = this.#ways.get(key) ?? []
+    const now = ways.find(({ servicePort, protocol }) => servicePort === rule.way.servicePort && protocol === 'tcp')
+    const serves = ({ replySource, replySourcePort }: FlowEnds) => now?.serving.has(`${replySource} ${replySourcePort}`)
+    return { way: rule.way, isStale: (flow) => rule.isStale(flow) && !serves(flow) }
+  }
+
+  async #clean(): Promise<void> {
+    const { flows, metrics, log, family } = this.#parts
+    const startedMs = performance.now()
+    const rules = this.#pending
+    this.#pending = []
+    try {
+      const stale = await this.#findStale(rules)
+      await flows.remove(stale)
+      if (stale.length > 0)
+        log.info('connections to endpoints that are gone are forgotten', { family, count: stale.length })
+      metrics.observe(performance.now() - startedMs, stale.length)
+    } catch (error) {
+      this.#pending.push(...rules)
+      throw error
+    }
+    if (this.#health.level !== 'ok') this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
+  }
+
+  async #findStale(rules: readonly StaleRule[]): Promise<readonly F[]> {
+    const index = new StaleIndex(rules, this.#parts.isLocalAddress)
+    const slice = new TimeSlice()
+    const stale: F[] = []
+    for (const protocol of new Set(rules.map(({ way }) => way.protocol))) {
+      for (const flow of await this.#parts.flows.list(protocol)) {
+        if (index.has(flow)) stale.push(flow)
+        if (slice.spent) await slice.pause()
+      }
+    }
+    return stale
+  }
+
+  #onFailure(error: unknown): void {
+    const message = describeError(error)
+    if (message !== this.#health.message)
+      this.#parts.log.warn('stale connections could not be forgotten yet', { error })
+    this.#health = { level: 'degraded', message, sinceMs: Date.now() }
+  }
+}

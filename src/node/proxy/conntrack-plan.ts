@@ -1,0 +1,122 @@
+import type { EndpointSlice } from '../../model/endpoint-slice.ts'
+import { type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
+import type { Service } from '../../model/service.ts'
+import { collectEndpoints } from './plan-endpoints.ts'
+
+/** One port of a Service as conntrack sees it: where clients send, and who may answer them. */
+export interface FlowWay {
+  readonly servicePort: string
+  readonly protocol: 'udp' | 'tcp'
+  readonly addresses: readonly Ip[]
+  readonly port: number
+  readonly nodePort: number | undefined
+  /** `address port` of every endpoint that still answers, those that terminate included. */
+  readonly serving: ReadonlySet<string>
+}
+
+/** Which connections of one way are to be forgotten. */
+export interface StaleRule {
+  readonly way: FlowWay
+  isStale(flow: FlowEnds): boolean
+}
+
+/** The parts of a connection that decide. */
+export interface FlowEnds {
+  readonly protocol: 'udp' | 'tcp'
+  readonly destination: Ip
+  readonly destinationPort: number
+  readonly replySource: Ip
+  readonly replySourcePort: number
+}
+
+const protocols = { UDP: 'udp', TCP: 'tcp' } as const
+
+/** The ways in to a Service in one family by UDP, and by TCP where that is asked for. */
+export function planFlowWays(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  { family, withTcp }: { readonly family: IpFamily; readonly withTcp: boolean },
+): readonly FlowWay[] {
+  const all = [...service.clusterIps, ...service.externalIps, ...service.loadBalancerVips]
+  const addresses = all.filter((address) => ipFamily(address) === family)
+  if (service.headless || addresses.length === 0) return []
+  return service.ports.flatMap((port) => {
+    if (port.protocol === 'SCTP' || (port.protocol === 'TCP' && !withTcp)) return []
+    const answering = collectEndpoints(port, slices, family, service.publishNotReadyAddresses).filter(
+      ({ endpoint }) => endpoint.ready || endpoint.serving,
+    )
+    return {
+      servicePort: `${service.key}:${port.name}`,
+      protocol: protocols[port.protocol],
+      addresses,
+      port: port.port,
+      nodePort: port.nodePort,
+      serving: new Set(answering.map(({ endpoint, port: number }) => `${endpoint.address} ${number}`)),
+    }
+  })
+}
+
+/**
+ * Connections to endpoints that no longer answer; and where nobody answered before and somebody does now, those that were
+ * let pass without being translated.
+ */
+export function planStale(before: readonly FlowWay[], after: readonly FlowWay[]): readonly StaleRule[] {
+  const keyOf = ({ servicePort, protocol }: FlowWay) => `${servicePort} ${protocol}`
+  const [old, now] = [before, after].map((ways) => new Map(ways.map((way) => [keyOf(way), way])))
+  const keys = new Set([...before, ...after].map(keyOf))
+  return [...keys].flatMap((key) => planWay(old?.get(key), now?.get(key)))
+}
+
+function planWay(before: FlowWay | undefined, after: FlowWay | undefined): readonly StaleRule[] {
+  const way = after ?? before
+  if (way === undefined) return []
+  const lost = (before?.serving ?? new Set()).difference(after?.serving ?? new Set())
+  const isNewlyServed = (before?.serving.size ?? 0) === 0 && (after?.serving.size ?? 0) > 0
+  if (lost.size === 0 && !isNewlyServed) return []
+  const addresses = [...new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])])]
+  const isStale = (flow: FlowEnds) => lost.has(answererOf(flow)) || (isNewlyServed && !isTranslated(flow))
+  return [{ way: { ...way, addresses }, isStale }]
+}
+
+/** After a restart nobody knows what went away meanwhile: whatever leads to nobody that serves, where somebody does. */
+export function planReconciliation(ways: readonly FlowWay[]): readonly StaleRule[] {
+  return ways
+    .filter(({ serving }) => serving.size > 0)
+    .map((way) => ({ way, isStale: (flow) => !way.serving.has(answererOf(flow)) }))
+}
+
+/** Finds the connections of many ways in one pass. */
+export class StaleIndex {
+  readonly #byAddress = new Map<string, StaleRule[]>()
+  readonly #byNodePort = new Map<string, StaleRule[]>()
+  readonly #isLocalAddress: (address: Ip) => boolean
+
+  constructor(rules: readonly StaleRule[], isLocalAddress: (address: Ip) => boolean) {
+    this.#isLocalAddress = isLocalAddress
+    for (const rule of rules) {
+      const { protocol, addresses, port, nodePort } = rule.way
+      for (const address of addresses) add(this.#byAddress, `${protocol} ${address} ${port}`, rule)
+      if (nodePort !== undefined) add(this.#byNodePort, `${protocol} ${nodePort}`, rule)
+    }
+  }
+
+  has(flow: FlowEnds): boolean {
+    const { protocol, destination, destinationPort } = flow
+    const byAddress = this.#byAddress.get(`${protocol} ${destination} ${destinationPort}`) ?? []
+    const byNodePort = this.#byNodePort.get(`${protocol} ${destinationPort}`) ?? []
+    const isOf = (rule: StaleRule) => rule.isStale(flow)
+    return byAddress.some(isOf) || (byNodePort.length > 0 && this.#isLocalAddress(destination) && byNodePort.some(isOf))
+  }
+}
+
+function add(index: Map<string, StaleRule[]>, key: string, rule: StaleRule): void {
+  index.set(key, [...(index.get(key) ?? []), rule])
+}
+
+function answererOf({ replySource, replySourcePort }: FlowEnds): string {
+  return `${replySource} ${replySourcePort}`
+}
+
+function isTranslated({ destination, destinationPort, replySource, replySourcePort }: FlowEnds): boolean {
+  return replySource !== destination || replySourcePort !== destinationPort
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { deleteFlows, type Flow, listFlows } from '../../../../src/host/index.ts'
+import type { Ip } from '../../../../src/model/ip.ts'
+import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
+import {
+  ConntrackCleaner,
+  createConntrackMetrics,
+  createProxyMetrics,
+  ProxyPlane,
+} from '../../../../src/node/proxy/index.ts'
+import { detectIptables, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
+import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
+import { readObject } from '../../../../src/node/state/stored-object.ts'
+import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
+import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { until } from '../../../helpers/until.ts'
+import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
+
+const nodeIp = '192.0.2.1'
+const [first, second] = ['10.244.0.1', '10.244.0.2']
+const targets = ['10.96.0.10:53', '198.51.100.7:53', `${nodeIp}:30053`]
+
+/** The proxy of one family in a namespace, its objects handed over by the test. */
+async function startProxy(netns: TestNetns) {
+  const state = new LiveNodeState(silentLogger)
+  const applied = new AppliedRevisions(state)
+  applied.register('proxy')
+  const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', 'nft'), netns.run)
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: silentLogger })
+  const removed: Flow[] = []
+  let searches = 0
+  const metrics = createMetrics()
+  const cleaner = new ConntrackCleaner<Flow>({
+    family: 'IPv4',
+    state,
+    flows: {
+      list: async (protocol) => {
+        const found = await listFlows('IPv4', protocol, netns.run)
+        searches += 1
+        return found
+      },
+      remove: async (flows) => {
+        removed.push(...flows)
+        await deleteFlows(flows, netns.run)
+      },
+    },
+    isLocalAddress: (address: Ip) => address === nodeIp,
+    metrics: createConntrackMetrics(metrics)('IPv4'),
+    log: silentLogger,
+  })
+  const plane = new ProxyPlane({
+    state,
+    writer,
+    applied,
+    settings: { nodeName: 'n1', family: 'IPv4' },
+    metrics: createProxyMetrics(metrics)('IPv4'),
+    log: silentLogger,
+    onApplied: (services) => cleaner.onApplied(services),
+  })
+  await plane.start()
+  const stop = async () => {
+    const scope = { signal: AbortSignal.timeout(10_000) }
+    for (const part of [plane, cleaner, writer]) await part.stop(scope)
+  }
+  return { state, removed, searches: () => searches, stop }
+}
+
+let resourceVersion = 100
+
+function setEndpoints(state: LiveNodeState, ...addresses: readonly string[]): void {
+  resourceVersion += 1
+  const ports = [{ name: 'dns', port: 5353, protocol: 'UDP' }]
+  const endpoints = addresses.map((address) => ({ addresses: [address] }))
+  const slice = wireSlice('dns-1', 'dns', String(resourceVersion), { ports, endpoints })
+  state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
+}
+
+function listService(state: LiveNodeState): void {
+  const service = wireService('dns', '1', {
+    type: 'NodePort',
+    externalIPs: ['198.51.100.7'],
+    ports: [{ name: 'dns', port: 53, protocol: 'UDP', nodePort: 30053 }],
+  })
+  state.replace('services', [readObject('services', service, dialect)], '10')
+  state.replace('endpoints', [], '10')
+  state.replace('endpointslices', [], '10')
+}
+
+async function prepare(netns: TestNetns): Promise<void> {
+  for (const address of [nodeIp, first, second]) await netns.exec('ip', 'address', 'add', `${address}/32`, 'dev', 'lo')
+  for (const network of ['10.96.0.0/16', '198.51.100.0/24'])
+    await netns.exec('ip', 'route', 'add', network, 'dev', 'lo', 'src', nodeIp)
+}
+
+/** Who answered each client last. */
+async function startClients(netns: TestNetns): Promise<ReadonlyMap<string, string>> {
+  const program = path.join(import.meta.dirname, 'udp-flows.program.ts')
+  const running = await netns.start(process.execPath, [program, `${first},${second}`, targets.join()], {
+    stdout: 'pipe',
+  })
+  const answers = new Map<string, string>()
+  if (running.stdout) {
+    createInterface(running.stdout).on('line', (line) => {
+      const [target = '', server = ''] = line.split(' ')
+      answers.set(target, server)
+    })
+  }
+  return answers
+}
+
+test(
+  'clients of UDP that keep their port follow the endpoints, by cluster IP, external IP and node port',
+  {
+    skip: skipReason('iptables-nft', 'conntrack'),
+    timeout: 120_000,
+  },
+  () =>
+    withNetns(async (lab) => {
+      const netns = await lab.create()
+      await prepare(netns)
+      const proxy = await startProxy(netns)
+      try {
+        listService(proxy.state)
+        setEndpoints(proxy.state, first)
+        const answers = await startClients(netns)
+        const allBy = (server: string) => () => targets.every((target) => answers.get(target) === server)
+        await until('the first endpoint answers all', allBy(first), 30_000)
+
+        setEndpoints(proxy.state, second)
+        await until('the second endpoint answers all', allBy(second), 30_000)
+        assert.deepEqual(
+          new Set(proxy.removed.map(({ replySource }) => replySource)),
+          new Set([first]),
+          'only connections to the endpoint that went were forgotten',
+        )
+
+        setEndpoints(proxy.state, second, first)
+        const before = proxy.removed.length
+        setEndpoints(proxy.state)
+        await until(
+          'the connections to the endpoint that went are forgotten',
+          () => proxy.removed.length > before,
+          30_000,
+        )
+        setEndpoints(proxy.state, first)
+        await until('the first endpoint answers all again', allBy(first), 30_000)
+      } finally {
+        await proxy.stop()
+      }
+    }),
+)
+
+test(
+  'a restart forgets connections to endpoints that went meanwhile, and no others',
+  {
+    skip: skipReason('iptables-nft', 'conntrack'),
+    timeout: 120_000,
+  },
+  () =>
+    withNetns(async (lab) => {
+      const netns = await lab.create()
+      await prepare(netns)
+      const before = await startProxy(netns)
+      listService(before.state)
+      setEndpoints(before.state, first)
+      const answers = await startClients(netns)
+      await until('all are answered', () => targets.every((target) => answers.get(target) === first), 30_000)
+      await before.stop()
+
+      const same = await startProxy(netns)
+      listService(same.state)
+      setEndpoints(same.state, first)
+      await until('the comparison is made', () => same.searches() > 0, 30_000)
+      await same.stop()
+      assert.deepEqual(same.removed, [], 'nothing went away')
+
+      const after = await startProxy(netns)
+      try {
+        listService(after.state)
+        setEndpoints(after.state, second)
+        await until(
+          'the second endpoint answers',
+          () => targets.every((target) => answers.get(target) === second),
+          30_000,
+        )
+        assert.deepEqual(new Set(after.removed.map(({ replySource }) => replySource)), new Set([first]))
+      } finally {
+        await after.stop()
+      }
+    }),
+)
