@@ -17,7 +17,7 @@ export interface Flow {
   readonly replySourcePort: number
 }
 
-export type FlowProtocol = 'udp' | 'tcp'
+type FlowProtocol = 'udp' | 'tcp'
 
 type Run = (file: string, args: readonly string[], options: RunOptions) => Promise<ProgramResult>
 

@@ -1,4 +1,4 @@
-export { deleteFlows, type Flow, type FlowProtocol, listFlows } from './conntrack.ts'
+export { deleteFlows, type Flow, listFlows } from './conntrack.ts'
 export {
   ExecError,
   type ProgramExit,
