@@ -8,6 +8,8 @@ export interface EndpointSlice {
   readonly source: string
   readonly service: ObjectKey
   readonly family: IpFamily
+  /** No proxy's (label `headless`), or another proxy's than ours (label `service-proxy-name`): it is there for names only. */
+  readonly namesOnly?: true
   readonly ports: readonly EndpointPort[]
   readonly endpoints: readonly Endpoint[]
 }

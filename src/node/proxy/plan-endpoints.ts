@@ -29,7 +29,7 @@ export function collectEndpoints(
   publishNotReady: boolean,
 ): readonly Candidate[] {
   const candidates = new Map<string, Candidate>()
-  for (const slice of slices.filter((each) => each.family === family)) {
+  for (const slice of slices.filter((each) => each.family === family && each.namesOnly !== true)) {
     for (const { port } of slice.ports.filter(
       (each) => each.name === wanted.name && each.protocol === wanted.protocol,
     )) {

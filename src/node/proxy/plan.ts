@@ -14,12 +14,12 @@ export interface PlanNode {
 }
 
 /**
- * The ways in to a Service on this node in one family, one a port; none for headless and ExternalName Services.
+ * The ways in to a Service on this node in one family, one a port; none for headless and ExternalName Services and those of another proxy.
  * The slices are those of this Service, in any order.
  */
 export function planService(service: Service, slices: readonly EndpointSlice[], node: PlanNode): readonly Frontend[] {
   const clusterIp = service.clusterIps.find((address) => ipFamily(address) === node.family)
-  if (clusterIp === undefined || service.headless || service.type === 'ExternalName') return []
+  if (clusterIp === undefined || isOnlyNamed(service)) return []
   const ways = {
     clusterIp,
     externalIps: ofFamily(service.externalIps, node.family),
@@ -31,6 +31,10 @@ export function planService(service: Service, slices: readonly EndpointSlice[], 
     ...(service.affinity !== undefined && { affinity: service.affinity }),
   }
   return service.ports.map((port) => planPort(service, port, ways, slices, node))
+}
+
+function isOnlyNamed({ headless, type, foreignProxy }: Service): boolean {
+  return headless || type === 'ExternalName' || foreignProxy === true
 }
 
 type SharedWays = Omit<

@@ -14,7 +14,7 @@ const addressType: Field<IpFamily | 'FQDN'> = {
 /**
  * An EndpointSlice of the API as this node uses it. Only the first address of an endpoint counts (the others name the same
  * pod). Ports and endpoints that cannot be used are left out and reported. No value and no problem: a slice that belongs to
- * no Service, to a headless one, to another proxy's, or that holds names instead of addresses.
+ * no Service, or that holds names instead of addresses.
  */
 export function parseEndpointSlice(json: unknown, dialect: Dialect): Parsed<EndpointSlice> {
   return fields.parseObject('EndpointSlice', json, (reader, object, identity) => {
@@ -25,6 +25,7 @@ export function parseEndpointSlice(json: unknown, dialect: Dialect): Parsed<Endp
       source: `endpointslices/${identity.key}`,
       service: objectKey(identity.namespace, service),
       family,
+      ...(isForNamesOnly(identity, dialect) && { namesOnly: true }),
       ports: fields.readEach(reader, object['ports'], 'ports', (element, path) =>
         readPort(reader, element, element['name'], path),
       ),
@@ -35,6 +36,12 @@ export function parseEndpointSlice(json: unknown, dialect: Dialect): Parsed<Endp
       ),
     }
   })
+}
+
+/** Whether its labels keep every proxy, or ours, from using it. */
+export function isForNamesOnly({ labels }: fields.Identity, dialect: Dialect): boolean {
+  const { serviceProxyName, headlessService } = dialect.labels
+  return Object.hasOwn(labels, serviceProxyName) || Object.hasOwn(labels, headlessService)
 }
 
 /** A port of a slice, or of a subset of an Endpoints object, which may leave the name out. */
@@ -71,8 +78,7 @@ export function sortEndpoints(endpoints: readonly Endpoint[]): Endpoint[] {
 }
 
 function readServiceName(reader: FieldReader, { labels }: fields.Identity, dialect: Dialect): string | undefined {
-  const { serviceName, serviceProxyName, headlessService } = dialect.labels
-  if (Object.hasOwn(labels, serviceProxyName) || Object.hasOwn(labels, headlessService)) return undefined
+  const { serviceName } = dialect.labels
   if (!Object.hasOwn(labels, serviceName) || labels[serviceName] === '') return undefined
   return reader.required(fields.dnsSubdomain, labels[serviceName], `metadata.labels[${serviceName}]`)
 }

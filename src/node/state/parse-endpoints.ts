@@ -2,7 +2,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import type { Endpoint, EndpointSlice } from '../../model/endpoint-slice.ts'
 import { type IpFamily, ipFamily } from '../../model/ip.ts'
 import * as fields from './fields.ts'
-import { readDetails, readPort, sortEndpoints } from './parse-endpoint-slice.ts'
+import { isForNamesOnly, readDetails, readPort, sortEndpoints } from './parse-endpoint-slice.ts'
 import type { FieldReader, Parsed } from './problem.ts'
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6']
@@ -13,13 +13,13 @@ const families: readonly IpFamily[] = ['IPv4', 'IPv6']
  */
 export function parseEndpoints(json: unknown, dialect: Dialect): Parsed<readonly EndpointSlice[]> {
   return fields.parseObject('Endpoints', json, (reader, object, identity) => {
-    const { serviceProxyName, headlessService } = dialect.labels
-    if (Object.hasOwn(identity.labels, serviceProxyName) || Object.hasOwn(identity.labels, headlessService))
-      return undefined
     const subsets = fields.readEach(reader, object['subsets'], 'subsets', (subset, path) =>
       readSubset(reader, subset, path),
     )
-    return subsets.flatMap((subset, index) => sliceByFamily(subset, `endpoints/${identity.key}/${index}`, identity.key))
+    const namesOnly = isForNamesOnly(identity, dialect)
+    return subsets
+      .flatMap((subset, index) => sliceByFamily(subset, `endpoints/${identity.key}/${index}`, identity.key))
+      .map((slice) => (namesOnly ? { ...slice, namesOnly: true as const } : slice))
   })
 }
 

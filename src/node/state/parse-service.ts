@@ -26,15 +26,16 @@ const externalName: Field<string> = {
 /**
  * A Service of the API as this node uses it. A field that makes no sense takes its default, an element of a list that makes
  * none is left out, and each is reported; only a Service without identity or spec gives no value. One that another proxy
- * serves (label `service-proxy-name`) gives none either, and no problem.
+ * serves (label `service-proxy-name`) says so.
  */
 export function parseService(json: unknown, dialect: Dialect): Parsed<Service> {
   return fields.parseObject('Service', json, (reader, object, identity) => {
-    if (Object.hasOwn(identity.labels, dialect.labels.serviceProxyName)) return undefined
     const spec = reader.required(fields.record, object['spec'], 'spec')
     if (spec === undefined) return undefined
     const status = reader.optional(fields.record, object['status'], 'status') ?? {}
-    return readService(reader, spec, status, identity)
+    const service = readService(reader, spec, status, identity)
+    const isForeign = Object.hasOwn(identity.labels, dialect.labels.serviceProxyName)
+    return isForeign ? { ...service, foreignProxy: true } : service
   })
 }
 

@@ -179,6 +179,13 @@ test('headless and ExternalName Services have no way in', () => {
   assert.deepEqual(planService({ ...web, type: 'ExternalName', externalName: 'example.org' }, slices, node), [])
 })
 
+test('a Service of another proxy has no way in, a slice that is there for names only no endpoints', () => {
+  const slice = httpSlice('10.244.0.1')
+  assert.deepEqual(planService({ ...web, foreignProxy: true }, [slice], node), [])
+  const [frontend] = planService(web, [{ ...slice, namesOnly: true }], node)
+  assert.deepEqual(frontend?.clusterEndpoints, [])
+})
+
 test('a frontend carries its name, port, node port, affinity and policies', () => {
   const service = makeService('default/web', '10.96.0.10', {
     affinity: { timeoutSeconds: 60 },

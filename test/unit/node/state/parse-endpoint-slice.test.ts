@@ -80,13 +80,18 @@ describe('an EndpointSlice', () => {
 
   const ours: readonly [title: string, body: object, labels: object][] = [
     ['without a Service', {}, { [dialect.labels.serviceName]: '' }],
-    ['of another proxy', {}, { [dialect.labels.serviceProxyName]: 'other' }],
-    ['of a headless Service', {}, { [dialect.labels.headlessService]: '' }],
     ['of names', { addressType: 'FQDN', endpoints: [{ addresses: ['example.org'] }] }, {}],
   ]
   for (const [title, body, labels] of ours) {
     it(`${title} is none of ours, and no problem`, () => {
       assert.deepEqual(parse(body, labels), { value: undefined, problems: [] })
+    })
+  }
+
+  for (const label of [dialect.labels.serviceProxyName, dialect.labels.headlessService]) {
+    it(`with the label ${label} is there for names only`, () => {
+      assert.equal(parse({}, { [label]: '' }).value?.namesOnly, true)
+      assert.equal(parse({}).value?.namesOnly, undefined)
     })
   }
 
@@ -195,7 +200,10 @@ describe('an Endpoints object', () => {
     )
   })
 
-  it('of another proxy is none of ours', () => {
-    assert.equal(parseSubsets([], { [dialect.labels.serviceProxyName]: 'other' }).value, undefined)
+  it('of another proxy or a headless Service are there for names only', () => {
+    const subsets = [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }]
+    for (const label of [dialect.labels.serviceProxyName, dialect.labels.headlessService]) {
+      assert.equal(parseSubsets(subsets, { [label]: '' }).value?.[0]?.namesOnly, true)
+    }
   })
 })

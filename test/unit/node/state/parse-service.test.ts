@@ -109,8 +109,10 @@ describe('a Service', () => {
     assert.equal(parse({ sessionAffinity: 'None' }).value?.affinity, undefined)
   })
 
-  it('of another proxy is none of ours, and no problem', () => {
-    assert.deepEqual(parse({}, { [dialect.labels.serviceProxyName]: '' }), { value: undefined, problems: [] })
+  it('of another proxy says so, and is no problem', () => {
+    const { value, problems } = parse({}, { [dialect.labels.serviceProxyName]: '' })
+    assert.deepEqual([value?.foreignProxy, problems], [true, []])
+    assert.equal(parse({}).value?.foreignProxy, undefined)
   })
 
   const partly: readonly [spec: object, message: string, kept: object][] = [
