@@ -1,0 +1,2 @@
+export { cleanupRoutes } from './ip-batch.ts'
+export { RoutesPlane } from './plane.ts'
