@@ -1,5 +1,6 @@
 import { runProgram } from '../host/index.ts'
 import { describeError } from '../model/errors.ts'
+import { cleanupRoutes } from '../node/routes/index.ts'
 import { cleanupRules } from '../node/rules/index.ts'
 import { silentLogger } from '../observe/index.ts'
 
@@ -12,11 +13,13 @@ export interface HostCleanup {
 /** Removes everything that is ours from this host, whether or not a daemon ever ran; needs no state and no configuration. */
 export async function cleanupHost(): Promise<HostCleanup> {
   const { removed, failures } = await cleanupRules(silentLogger, runProgram)
-  return {
-    lines: removed.map(
-      ({ family, flavour, table, chains, hooks }) =>
-        `removed ${chains} chains and ${hooks} jumps from the ${table} table (${family}, iptables-${flavour})`,
-    ),
-    failures: failures.map(describeError),
+  const rules = removed.map(
+    ({ family, flavour, table, chains, hooks }) =>
+      `removed ${chains} chains and ${hooks} jumps from the ${table} table (${family}, iptables-${flavour})`,
+  )
+  try {
+    return { lines: [...rules, ...(await cleanupRoutes())], failures: failures.map(describeError) }
+  } catch (error) {
+    return { lines: rules, failures: [...failures, error].map(describeError) }
   }
 }

@@ -1,14 +1,21 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { ApiClient } from '../client/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
-import { CniRuntime } from '../node/cni/index.ts'
+import { CniRuntime, installShippedNetwork } from '../node/cni/index.ts'
 import { CniNetwork, detectCgroups, PodFolders, PodsPlane, ProcessRuntime, StateTraffic } from '../node/pods/index.ts'
+import { RoutesPlane } from '../node/routes/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { AppContext, Options } from './context.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
+
+/** Our own plugin and list, in the package. */
+const shippedCniDir = resolve(import.meta.dirname, '../../cni')
+
+/** What a VXLAN packet around it leaves of 1500 bytes. */
+const vxlanMtu = 1450
 
 interface PodsParts {
   readonly context: AppContext
@@ -18,17 +25,46 @@ interface PodsParts {
   readonly applied: AppliedRevisions
 }
 
-/** What runs this node's pods, if it is to. */
-export function composePods({ context, client, dialect, state, applied }: PodsParts): readonly Component[] {
-  const { app, node, cni, dns } = context.options.values
-  if (!app.components.includes('pods')) return []
+/** What runs this node's pods and leads to those of the others, if it is to. */
+export function composePods(parts: PodsParts): readonly Component[] {
+  if (!parts.context.options.values.app.components.includes('pods')) return []
+  return [composeRoutes(parts), composePlane(parts)]
+}
+
+function composeRoutes({ context, client }: PodsParts): Component {
+  const { node, cni, pods } = context.options.values
+  const log = context.logging.logger('platform_kubelet').child('routes')
+  const mode = pods.podNetwork === 'vxlan' ? 'vxlan' : 'host-gw'
+  return new RoutesPlane({
+    client,
+    nodeName: findNodeName(node.nodeName),
+    mode,
+    clusterCidrs: node.clusterCidr,
+    onPodCidrs: async (podCidrs) => {
+      const outcome = await installShippedNetwork({
+        templateDir: shippedCniDir,
+        configDir: cni.cniConfDir,
+        podCidrs,
+        controlSocket: resolve(node.controlSocket),
+        ipamDir: join(resolve(cni.cniCacheDir), 'networks'),
+        ...(mode === 'vxlan' ? { mtu: vxlanMtu } : {}),
+      })
+      log.info('the network list of this node', { folder: cni.cniConfDir, outcome })
+    },
+    log,
+  })
+}
+
+function composePlane({ context, client, dialect, state, applied }: PodsParts): Component {
+  const { node, cni, dns } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
   const [first = loopbackIpv4, ...others] = findNodeFacts(nodeName, node.nodeIp).addresses
   const folders = new PodFolders(podsFolder(context.options.values))
   const cniRuntime = new CniRuntime({
     configDir: cni.cniConfDir,
-    binDirs: cni.cniBinDir,
+    // The gate is ours and stands with its list.
+    binDirs: [...cni.cniBinDir, shippedCniDir],
     cacheDir: cni.cniCacheDir,
     log: log.child('cni'),
   })
@@ -39,20 +75,18 @@ export function composePods({ context, client, dialect, state, applied }: PodsPa
     hostIps: [first, ...others],
     log,
   })
-  return [
-    new PodsPlane({
-      client,
-      dialect,
-      nodeName,
-      hostIps: [first, ...others],
-      folders,
-      runtime,
-      traffic: new StateTraffic(state, applied),
-      clusterDns: { nameservers: dns.clusterDns, domain: dns.clusterDomain },
-      metrics: context.metrics,
-      log,
-    }),
-  ]
+  return new PodsPlane({
+    client,
+    dialect,
+    nodeName,
+    hostIps: [first, ...others],
+    folders,
+    runtime,
+    traffic: new StateTraffic(state, applied),
+    clusterDns: { nameservers: dns.clusterDns, domain: dns.clusterDomain },
+    metrics: context.metrics,
+    log,
+  })
 }
 
 /** Where this node's pods are written down. */

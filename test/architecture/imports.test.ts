@@ -27,6 +27,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node/dns': [...leaves, 'host', 'client', 'serve', 'node/state'],
   'node/registration': [...leaves, 'client'],
   'node/cni': [...leaves, 'host', 'node/state'],
+  'node/routes': [...leaves, 'host', 'client'],
   'node/pods': [...leaves, 'host', 'client', 'node/state', 'node/cni'],
   app: [
     ...shells,
@@ -42,6 +43,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'node/dns',
     'node/cni',
     'node/pods',
+    'node/routes',
   ],
   demo: [...leaves, 'host', 'client', 'serve'],
   cli: [...shells, 'app', 'demo'],

@@ -17,6 +17,8 @@ export interface ShippedNetwork {
   readonly podCidrs: readonly Cidr[]
   /** Where platnet-gate finds the agent. */
   readonly controlSocket: string
+  /** Of the pods' interfaces, where packets between nodes are carried inside others; the kernel's own when absent. */
+  readonly mtu?: number
   /** Where host-local keeps its addresses; its own folder when absent. */
   readonly ipamDir?: string
 }
@@ -51,10 +53,14 @@ export async function renderShippedNetwork(network: ShippedNetwork): Promise<str
   return `${JSON.stringify({ ...json, plugins: plugins.map((plugin) => fillIn(plugin, network)) }, undefined, 2)}\n`
 }
 
-function fillIn(plugin: JsonObject, { podCidrs, controlSocket, ipamDir }: ShippedNetwork): JsonObject {
+function fillIn(plugin: JsonObject, { podCidrs, controlSocket, ipamDir, mtu }: ShippedNetwork): JsonObject {
   if (plugin['type'] === 'platnet-gate') return { ...plugin, socket: controlSocket }
   const { ipam } = plugin
   if (!isJsonObject(ipam)) return plugin
   const ranges = podCidrs.map((subnet) => [{ subnet }])
-  return { ...plugin, ipam: { ...ipam, ranges, ...(ipamDir !== undefined && { dataDir: ipamDir }) } }
+  return {
+    ...plugin,
+    ...(mtu !== undefined && { mtu }),
+    ipam: { ...ipam, ranges, ...(ipamDir !== undefined && { dataDir: ipamDir }) },
+  }
 }

@@ -14,7 +14,9 @@ const deviceSchema = z.array(
     address: z.string().optional(),
     linkinfo: z
       .object({
-        info_data: z.object({ id: z.number().optional(), local: z.string().optional(), port: z.number().optional() }).optional(),
+        info_data: z
+          .object({ id: z.number().optional(), local: z.string().optional(), port: z.number().optional() })
+          .optional(),
       })
       .optional(),
   }),
@@ -42,9 +44,11 @@ export async function applyRoutes(plan: RoutePlan): Promise<{ readonly added: nu
 
 /** Takes everything of ours away: routes, device, masquerading. Resolves with what was there. */
 export async function cleanupRoutes(): Promise<readonly string[]> {
+  const hadDevice = await removeDevice()
   const { removed } = await applyRoutes({ routes: [], vxlan: undefined })
   const hadTable = await succeeds('nft', ['delete', 'table', 'inet', masqueradeTableName])
   return [
+    ...(hadDevice ? ['removed the VXLAN device and its routes'] : []),
     ...(removed === 0 ? [] : [`removed ${removed} routes to the pods of other nodes`]),
     ...(hadTable ? ['removed the masquerading of pods'] : []),
   ]
@@ -96,8 +100,9 @@ async function isDevice({ name, id, local, mac, port }: VxlanDevice): Promise<bo
   }
 }
 
-async function removeDevice(): Promise<void> {
-  await succeeds('ip', ['link', 'delete', vxlanName])
+/** True where there was one; its routes go with it. */
+function removeDevice(): Promise<boolean> {
+  return succeeds('ip', ['link', 'delete', vxlanName])
 }
 
 async function listRoutes(family: 'IPv4' | 'IPv6'): Promise<z.output<typeof routeSchema>> {

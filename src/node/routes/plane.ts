@@ -97,8 +97,7 @@ export class RoutesPlane implements Component {
 
   #onTrouble(error: unknown): void {
     this.#applied = undefined
-    const remedy =
-      this.#parts.mode === 'host-gw' ? '; nodes that share no network need --pod-network vxlan' : ''
+    const remedy = this.#parts.mode === 'host-gw' ? '; nodes that share no network need --pod-network vxlan' : ''
     const message = `${describeError(error)}${remedy}`
     if (message !== this.#health.message) this.#parts.log.warn('routes could not be made', { error, remedy })
     this.#health = { level: 'degraded', message, sinceMs: Date.now() }

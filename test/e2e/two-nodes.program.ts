@@ -1,0 +1,138 @@
+// Run by two-nodes.test.ts in namespaces of its own: a server and two agents, each in its own network namespace, on one network.
+// Argument: the value of --pod-network. Prints what was seen as one line of JSON.
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
+import {
+  addAddress,
+  addRoute,
+  attachToBridge,
+  createBridge,
+  createNetns,
+  createVethPair,
+  runInNetns,
+  runProgram,
+  startInNetns,
+  startProgram,
+} from '../../src/host/index.ts'
+import type { ApiObject } from '../../src/model/api-object.ts'
+import { ipOf } from '../helpers/addresses.ts'
+import { type AnyObject, deadlineMs, isReady } from '../helpers/pods-lab.ts'
+import { untilAsync } from '../helpers/until.ts'
+
+const mode = process.argv[2] ?? 'host-gw'
+const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
+const pods = { resource: { group: '', version: 'v1', resource: 'pods' }, namespace: 'default' }
+const timeoutMs = 10_000
+
+async function connectNode(number: number): Promise<void> {
+  const netns = `plt-node-${number}`
+  await createNetns(netns)
+  await createVethPair({ name: `plt-lan-${number}` }, { name: 'eth0', netns })
+  await attachToBridge({ name: `plt-lan-${number}` }, 'plt-lan')
+  await addAddress({ name: 'eth0', netns }, { ip: ipOf(`192.0.2.${10 + number}`), prefixLength: 24 })
+  // Somewhere outside the cluster, for what pods send there.
+  await addRoute({ destination: 'default', via: ipOf('192.0.2.1'), netns })
+}
+
+async function startAgent(number: number): Promise<void> {
+  const folder = `/run/node-${number}`
+  mkdirSync(folder)
+  const flags = {
+    'data-dir': folder,
+    kubeconfig: '/run/server/admin.kubeconfig',
+    server: 'https://192.0.2.1:6443',
+    'node-name': `node-${number}`,
+    'node-ip': `192.0.2.${10 + number}`,
+    'control-socket': `${folder}/agent.sock`,
+    'cni-conf-dir': `${folder}/net.d`,
+    'cni-cache-dir': `${folder}/cni`,
+    'pod-network': mode,
+    'log-level': 'warn',
+  }
+  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
+  await startInNetns(`plt-node-${number}`, launcher, ['agent', ...args], { stdout: 2, stderr: 2 })
+}
+
+await createBridge({ name: 'plt-lan' })
+await addAddress({ name: 'plt-lan' }, { ip: ipOf('192.0.2.1'), prefixLength: 24 })
+await connectNode(1)
+await connectNode(2)
+await startProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], { stdout: 2, stderr: 2 })
+let client: ApiClient | undefined
+await untilAsync(
+  'the server is ready',
+  async () => {
+    try {
+      client = new ApiClient(await loadKubeconfig('/run/server/admin.kubeconfig'))
+      await client.getDocument('/api/v1/namespaces/default')
+      return true
+    } catch {
+      return false
+    }
+  },
+  deadlineMs,
+)
+const api = client
+if (api === undefined) throw new Error('there is no server')
+await startAgent(1)
+await startAgent(2)
+
+async function startPod(name: string, node: number, script: string): Promise<AnyObject> {
+  const containers = [{ name: 'main', command: [process.execPath, '-e', script] }]
+  const spec = { nodeName: `node-${node}`, terminationGracePeriodSeconds: 0, containers }
+  await api?.create(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default' },
+    spec,
+  } as ApiObject)
+  let pod: AnyObject
+  await untilAsync(
+    `${name} is ready`,
+    async () => {
+      pod = await api?.get({ ...pods, name })
+      return isReady(pod)
+    },
+    deadlineMs,
+  )
+  return pod.status.podIP
+}
+
+/** What `asker`, on the other node, is told by the server: the address that it is seen by. */
+async function ask(host: string, port: number): Promise<string> {
+  const name = `asker-${port}`
+  const get = `require('http').get({ host: '${host}', port: ${port} }, (r) => r.pipe(process.stdout)).on('error', () => setTimeout(ask, 100))`
+  const ip = await startPod(name, 2, `function ask() { ${get} } ask(); setInterval(() => {}, 1000)`)
+  let seen = ''
+  await untilAsync(
+    `${name} has its answer`,
+    async () => {
+      seen = (await runProgram(launcher, ['logs', name, '--data-dir', '/run/node-2'], { timeoutMs: deadlineMs })).stdout
+      return seen !== ''
+    },
+    deadlineMs,
+  )
+  return seen === ip ? 'its own' : seen
+}
+
+const server = "require('http').createServer((q, r) => r.end(q.socket.remoteAddress.replace('::ffff:', ''))).listen"
+const answering = await startPod('server', 1, `${server}(8080)`)
+await startProgram(process.execPath, ['-e', `${server}(18081)`])
+const seen = {
+  fromOtherNode: await ask(answering, 8080),
+  fromOutside: await ask('192.0.2.1', 18081),
+  links: (await runInNetns('plt-node-1', 'ip', ['-br', 'link'], { timeoutMs })).stdout,
+  routes: (await runInNetns('plt-node-1', 'ip', ['route', 'show', 'proto', '143'], { timeoutMs })).stdout,
+}
+await api.delete({ resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-2' })
+await untilAsync(
+  'the route to a node that is gone is gone',
+  async () =>
+    (await runInNetns('plt-node-1', 'ip', ['route', 'show', 'proto', '143'], { timeoutMs })).stdout !== seen.routes,
+  deadlineMs,
+)
+const cleaned = await runInNetns('plt-node-2', launcher, ['cleanup', '--yes'], { timeoutMs: deadlineMs })
+const left = (await runInNetns('plt-node-2', 'ip', ['route', 'show', 'proto', '143'], { timeoutMs })).stdout
+process.stdout.write(`${JSON.stringify({ ...seen, cleaned: cleaned.stdout, left })}\n`)
+process.exit(0)
