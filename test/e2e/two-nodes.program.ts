@@ -10,6 +10,7 @@ import {
   createBridge,
   createNetns,
   createVethPair,
+  type RunningProgram,
   runInNetns,
   runProgram,
   startInNetns,
@@ -35,7 +36,7 @@ async function connectNode(number: number): Promise<void> {
   await addRoute({ destination: 'default', via: ipOf('192.0.2.1'), netns })
 }
 
-async function startAgent(number: number): Promise<void> {
+async function startAgent(number: number): Promise<RunningProgram> {
   const folder = `/run/node-${number}`
   mkdirSync(folder)
   const flags = {
@@ -51,7 +52,7 @@ async function startAgent(number: number): Promise<void> {
     'log-level': 'warn',
   }
   const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
-  await startInNetns(`plt-node-${number}`, launcher, ['agent', ...args], { stdout: 2, stderr: 2 })
+  return startInNetns(`plt-node-${number}`, launcher, ['agent', ...args], { stdout: 2, stderr: 2 })
 }
 
 await createBridge({ name: 'plt-lan' })
@@ -76,7 +77,7 @@ await untilAsync(
 const api = client
 if (api === undefined) throw new Error('there is no server')
 await startAgent(1)
-await startAgent(2)
+const second = await startAgent(2)
 
 async function startPod(name: string, node: number, script: string): Promise<AnyObject> {
   const containers = [{ name: 'main', command: [process.execPath, '-e', script] }]
@@ -125,6 +126,8 @@ const seen = {
   links: (await runInNetns('plt-node-1', 'ip', ['-br', 'link'], { timeoutMs })).stdout,
   routes: (await runInNetns('plt-node-1', 'ip', ['route', 'show', 'proto', '143'], { timeoutMs })).stdout,
 }
+second.kill('SIGKILL')
+await second.exited
 await api.delete({ resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-2' })
 await untilAsync(
   'the route to a node that is gone is gone',

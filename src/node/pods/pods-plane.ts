@@ -88,13 +88,15 @@ export class PodsPlane implements Component {
 
   health(): Health {
     if (this.#kubelet) return { level: 'ok', message: 'a kubelet runs the pods of this node', sinceMs: this.#sinceMs }
-    const troubled = this.#workers.values().find(({ trouble }) => trouble !== undefined)
     const api = this.#informer.health()
     if (api.level !== 'ok') return api
-    const level = troubled === undefined ? 'ok' : 'degraded'
+    const troubles = Array.from(this.#workers.values(), ({ trouble }) => trouble).filter((each) => each !== undefined)
+    // One pod in trouble is that pod's affair; when none works it is the node's.
+    const level = troubles.length > 0 && troubles.length === this.#workers.size ? 'degraded' : 'ok'
     if (level !== this.#level) this.#sinceMs = Date.now()
     this.#level = level
-    return { level, message: troubled?.trouble ?? `${this.#workers.size} pods`, sinceMs: this.#sinceMs }
+    const first = troubles[0] === undefined ? '' : `, ${troubles.length} of them in trouble: ${troubles[0]}`
+    return { level, message: `${this.#workers.size} pods${first}`, sinceMs: this.#sinceMs }
   }
 
   async #collect(live: readonly StoredPod[]): Promise<void> {

@@ -78,7 +78,13 @@ export class RoutesPlane implements Component {
 
   async #sync(): Promise<void> {
     const { mode, nodeName, clusterCidrs, onPodCidrs, log } = this.#parts
-    const ownCidrs = this.#nodes.get(nodeName)?.podCidrs ?? []
+    const self = this.#nodes.get(nodeName)
+    // A node that the cluster does not know, or not any more, keeps the routes it has.
+    if (self === undefined) {
+      this.#health = { level: 'ok', message: 'the API does not know this node yet', sinceMs: Date.now() }
+      return
+    }
+    const ownCidrs = self.podCidrs
     if (ownCidrs.length > 0 && !isDeepStrictEqual(ownCidrs, this.#ownCidrs)) {
       await applyMasquerade(masqueradeTable(ownCidrs, clusterCidrs))
       await onPodCidrs(ownCidrs)
