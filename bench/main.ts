@@ -3,12 +3,14 @@ import { parseArgs } from 'node:util'
 import { benchApi } from './api/api.ts'
 import { benchControllers } from './controllers.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
+import { benchPods } from './pods/pods.ts'
 import { type BenchReport, printTable } from './report.ts'
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   api: benchApi,
   controllers: benchControllers,
   'endpoint-change': benchEndpointChange,
+  pods: benchPods,
 }
 
 const { positionals, values } = parseArgs({

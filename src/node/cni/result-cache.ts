@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../model/api-object.ts'
@@ -85,6 +85,15 @@ export class ResultCache {
     return entries
       .flatMap(({ attachment }) => (attachment ? [attachment] : []))
       .filter((attachment) => attachment.containerId === containerId && attachment.ifName === ifName)
+  }
+
+  /** What a crash in the middle of a write left; a file that is being written is younger than a minute. */
+  async removeHalfWritten(): Promise<void> {
+    for (const name of (await this.#names()).filter((one) => one.endsWith('.tmp'))) {
+      const file = join(this.#folder, name)
+      const found = await stat(file).catch(() => undefined)
+      if (found !== undefined && Date.now() - found.mtimeMs > 60_000) await rm(file, { force: true })
+    }
   }
 
   async list(isWanted: (name: string) => boolean = () => true): Promise<readonly CacheEntry[]> {

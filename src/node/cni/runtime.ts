@@ -173,6 +173,7 @@ export class CniRuntime {
    */
   async gc(live: readonly LiveSandbox[]): Promise<GcReport> {
     return this.#locks.alone(async () => {
+      await this.#cache.removeHalfWritten()
       const found = await findOnNode(this.#places)
       const leftovers = planLeftovers(found, new Set(live.map(({ containerId }) => containerId)))
       const ours = leftovers.attachments.filter(({ isOurs }) => isOurs)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -129,6 +129,17 @@ test('what an ADD began and a crash interrupted is undone by GC', async (t) => {
   assert.deepEqual((await cni.runtime(quiet).gc([])).deleted, ['test/c1/eth0'])
   assert.equal(first.inputs('DEL')[0]?.['prevResult'], undefined)
   assert.deepEqual(cni.cacheFiles(), [])
+})
+
+test('half a file that a crash left is removed when it is old, and never read', async (t) => {
+  const { cni, runtime } = newCni(t)
+  await runtime.add(sandbox)
+  const results = join(cni.cacheDir, 'results')
+  for (const name of ['.old.tmp', '.young.tmp']) writeFileSync(join(results, name), '{')
+  utimesSync(join(results, '.old.tmp'), 1, 1)
+  assert.deepEqual((await runtime.leftovers()).unreadableFiles, [])
+  await runtime.gc([sandbox])
+  assert.deepEqual(cni.cacheFiles(), ['.young.tmp', 'test-c1-eth0'])
 })
 
 test('operations on one container follow one another, those on others run beside them, GC runs alone', async (t) => {

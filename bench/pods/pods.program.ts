@@ -1,0 +1,214 @@
+// The inner part of `npm run bench -- pods [cnitool]`, in namespaces of its own with a private /run: sandboxes on the list that this
+// project ships, gate included, with an agent's memory around it. Prints its report as one line of JSON.
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createNetns, deleteNetns, runCaptured, runProgram } from '../../src/host/index.ts'
+import { Slots } from '../../src/loop/slots.ts'
+import { parseCidr } from '../../src/model/ip.ts'
+import { CniGate, CniRuntime, type CniSandbox, installShippedNetwork } from '../../src/node/cni/index.ts'
+import { createControlSocket } from '../../src/node/control/index.ts'
+import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
+import { silentLogger } from '../../src/observe/index.ts'
+import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
+
+const rounds = 40
+const bursts = 8
+const burstSize = 8
+/** As the agent: more at once only share the processors. */
+const slots = new Slots(3)
+/** What an agent with a few thousand Services has in memory: a fork copies the tables of its pages. */
+const ballast = Array.from({ length: 64 }, () => new Uint8Array(1 << 20).fill(1))
+
+const root = '/run/platnet-bench'
+const configDir = join(root, 'net.d')
+const ipamDir = join(root, 'cni/networks')
+const binDirs = ['/usr/lib/cni', resolve(import.meta.dirname, '../../cni')]
+const controlSocket = join(root, 'agent.sock')
+const runtime = new CniRuntime({ configDir, binDirs, cacheDir: join(root, 'cni'), log: silentLogger })
+
+/** A way to give a namespace its network and to take it away. */
+interface Driver {
+  add(sandbox: CniSandbox): Promise<unknown>
+  del(sandbox: CniSandbox): Promise<unknown>
+}
+
+const ours: Driver = { add: (sandbox) => runtime.add(sandbox), del: (sandbox) => runtime.del(sandbox) }
+
+/** The same plugins with the same input, and nothing around them. */
+class BarePlugins implements Driver {
+  readonly #results = new Map<string, object>()
+
+  async add(sandbox: CniSandbox): Promise<void> {
+    let previous: object | undefined
+    for (const plugin of await this.#plugins()) previous = await this.#call('ADD', plugin, sandbox, previous)
+    this.#results.set(sandbox.containerId, previous ?? {})
+  }
+
+  async del(sandbox: CniSandbox): Promise<void> {
+    const previous = this.#results.get(sandbox.containerId)
+    for (const plugin of (await this.#plugins()).toReversed()) await this.#call('DEL', plugin, sandbox, previous)
+  }
+
+  #known: readonly { type: string; path: string; config: object }[] | undefined
+
+  async #plugins(): Promise<readonly { type: string; path: string; config: object }[]> {
+    const network = await (this.#known ?? runtime.defaultNetwork())
+    if (!('plugins' in network)) return network
+    const found = await runtime.plugins()
+    this.#known = network.plugins.map(({ type, fields }) => {
+      const path = found.find((one) => one.type === type)?.path ?? type
+      return { type, path, config: { ...fields, name: network.name, cniVersion: network.cniVersion } }
+    })
+    return this.#known
+  }
+
+  async #call(
+    command: string,
+    plugin: { path: string; config: object },
+    sandbox: CniSandbox,
+    previous?: object,
+  ): Promise<object> {
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      CNI_COMMAND: command,
+      CNI_CONTAINERID: sandbox.containerId,
+      CNI_NETNS: sandbox.netnsPath,
+      CNI_IFNAME: sandbox.ifName,
+      CNI_PATH: binDirs.join(':'),
+      CNI_ARGS: 'IgnoreUnknown=1',
+    }
+    const input = JSON.stringify({ ...plugin.config, ...(previous && { prevResult: previous }) })
+    const run = await runCaptured(plugin.path, [], { env, input, timeoutMs: 60_000, maxOutputBytes: 1e6 })
+    if (run.exitCode !== 0) throw new Error(`${plugin.path} ${command}: ${run.stdout}${run.stderr}`)
+    return command === 'ADD' ? JSON.parse(run.stdout) : {}
+  }
+}
+
+function cnitoolDriver(file: string): Driver {
+  const env = { NETCONFPATH: configDir, CNI_PATH: binDirs.join(':'), CNI_ARGS: 'IgnoreUnknown=1' }
+  const run = (command: string) => (sandbox: CniSandbox) =>
+    runProgram(file, [command, 'platnet', sandbox.netnsPath], { env, timeoutMs: 60_000 })
+  return { add: run('add'), del: run('del') }
+}
+
+let count = 0
+
+function newSandbox(): CniSandbox {
+  count += 1
+  const name = `plt-bench-${count}`
+  return {
+    containerId: name,
+    netnsPath: `/run/netns/${name}`,
+    ifName: 'eth0',
+    podNamespace: 'default',
+    podName: name,
+    podUid: name,
+  }
+}
+
+interface Times {
+  /** Namespace and ADD. */
+  readonly sandbox: number[]
+  readonly add: number[]
+  /** DEL and namespace. */
+  readonly teardown: number[]
+}
+
+const newTimes = (): Times => ({ sandbox: [], add: [], teardown: [] })
+
+async function setUp(driver: Driver, sandbox: CniSandbox, times: Times): Promise<void> {
+  const startedMs = performance.now()
+  await slots.run(async () => {
+    await createNetns(sandbox.containerId)
+    const netnsMs = performance.now()
+    await driver.add(sandbox)
+    times.add.push(performance.now() - netnsMs)
+  })
+  times.sandbox.push(performance.now() - startedMs)
+}
+
+async function tearDown(driver: Driver, sandbox: CniSandbox, times: Times): Promise<void> {
+  const startedMs = performance.now()
+  await driver.del(sandbox)
+  await deleteNetns(sandbox.containerId)
+  times.teardown.push(performance.now() - startedMs)
+}
+
+/** One after another, the drivers by turns, so that a slow minute of the machine is everybody's. */
+async function measureAloneEach(drivers: readonly Driver[]): Promise<readonly Times[]> {
+  const times = drivers.map(newTimes)
+  for (let round = -3; round < rounds; round += 1) {
+    for (const [index, driver] of drivers.entries()) {
+      const sandbox = newSandbox()
+      const into = round < 0 ? newTimes() : (times[index] ?? newTimes())
+      await setUp(driver, sandbox, into)
+      await tearDown(driver, sandbox, into)
+    }
+  }
+  return times
+}
+
+/** Eight pods asked for at the same moment, as when a Deployment grows; again when all are gone. */
+async function measureBursts(drivers: readonly Driver[]): Promise<readonly Times[]> {
+  const times = drivers.map(newTimes)
+  for (let burst = 0; burst < bursts; burst += 1) {
+    for (const [index, driver] of drivers.entries()) {
+      const sandboxes = Array.from({ length: burstSize }, newSandbox)
+      await Promise.all(sandboxes.map((sandbox) => setUp(driver, sandbox, times[index] ?? newTimes())))
+      for (const sandbox of sandboxes) await tearDown(driver, sandbox, newTimes())
+    }
+  }
+  return times
+}
+
+/** An agent whose one plane applies at once. */
+async function startAgent(): Promise<() => Promise<void>> {
+  const state = new LiveNodeState(silentLogger)
+  const applied = new AppliedRevisions(state)
+  applied.register('instant')
+  state.subscribe(({ revision }) => applied.publish('instant', revision))
+  const gate = new CniGate({ state, applied, metrics: { observeWait: () => {} }, log: silentLogger })
+  const control = createControlSocket({ path: controlSocket, applied, status: () => ({}), gate, log: silentLogger })
+  await control.start()
+  for (const resource of ['services', 'endpointslices', 'endpoints'] as const) state.replace(resource, [], '1')
+  return () => control.stop({ signal: AbortSignal.timeout(5000) })
+}
+
+function describe(what: string, part: keyof Times, mine: Times | undefined, peer: Times | undefined): BenchRow[] {
+  return [0.5, 0.99].map((share) => {
+    const value = percentile(mine?.[part] ?? [], share)
+    const metric = `${what}, p${share * 100}`
+    return peer
+      ? compare(metric, 'ms', value, 'cnitool', percentile(peer[part], share))
+      : measureAlone(metric, 'ms', value)
+  })
+}
+
+async function measure(cnitool: string | undefined): Promise<BenchReport> {
+  mkdirSync(root, { recursive: true })
+  const podCidr = parseCidr('198.18.0.0/16')
+  await installShippedNetwork({
+    templateDir: resolve(import.meta.dirname, '../../cni'),
+    configDir,
+    podCidrs: podCidr ? [podCidr] : [],
+    controlSocket,
+    ipamDir,
+  })
+  const stopAgent = await startAgent()
+  const peers = cnitool ? [cnitoolDriver(cnitool)] : []
+  const [alone, bare, peerAlone] = await measureAloneEach([ours, new BarePlugins(), ...peers])
+  const [burst, peerBurst] = await measureBursts([ours, ...peers])
+  await stopAgent()
+  const overhead = 100 * (percentile(alone?.add ?? [], 0.5) / percentile(bare?.add ?? [], 0.5) - 1)
+  return {
+    name: `pods (beside ${ballast.length} MB of an agent's memory)`,
+    rows: [
+      ...describe('sandbox (namespace, ADD, gate) alone', 'sandbox', alone, peerAlone),
+      ...describe('sandbox, eight at once', 'sandbox', burst, peerBurst),
+      ...describe('teardown (DEL, namespace)', 'teardown', alone, peerAlone),
+      measureAlone('ADD beside the bare plugin calls, p50', '% more', overhead),
+    ],
+  }
+}
+
+console.log(JSON.stringify(await measure(process.argv[2])))
