@@ -18,6 +18,9 @@ const dataDirectory = '/run/platnet-demo'
 export const controlSocket = `${dataDirectory}/control.sock`
 export const adminKubeconfig = `${dataDirectory}/admin.kubeconfig`
 
+/** What CNI writes must not reach the host's own folders. */
+const podNetwork = ['--cni-conf-dir', `${dataDirectory}/net.d`, '--cni-cache-dir', `${dataDirectory}/cni`]
+
 /** `platnet run` with everything it writes in `dataDirectory`, its log beside it. */
 export class PlatnetDaemon implements Daemon {
   readonly #nodeAddress: Ip
@@ -34,7 +37,7 @@ export class PlatnetDaemon implements Daemon {
   async start(): Promise<void> {
     await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
     const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
-    const places = ['--data-dir', dataDirectory, '--control-socket', controlSocket]
+    const places = ['--data-dir', dataDirectory, '--control-socket', controlSocket, ...podNetwork]
     const options = [...places, '--node-name', 'demo', '--node-ip', this.#nodeAddress, ...this.#flags]
     const log = await open(this.#logFile, 'a', 0o600)
     try {

@@ -4,10 +4,11 @@ import { parseArgs } from 'node:util'
 import { createDialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { adminKubeconfig, controlSocket, PlatnetDaemon } from './daemon.ts'
+import { DeployedWorkload } from './deployment.ts'
 import { HttpClusterApi } from './http-cluster-api.ts'
 import { hostPidVariable } from './isolate.ts'
 import { Lab, nodeAddress } from './lab.ts'
-import { Rollout } from './rollout.ts'
+import type { ServiceDescription } from './manifests.ts'
 import { runSteps } from './run-steps.ts'
 import { type Scene, steps } from './steps.ts'
 import { createWebService } from './web-service.ts'
@@ -31,18 +32,25 @@ function secondsGone(): string {
 
 async function prepare(): Promise<Scene> {
   await lab.build()
-  print(`node ${nodeAddress}, its pods behind the bridge plt0, a client outside the cluster: links and namespaces made`)
+  print(`node ${nodeAddress} and a client outside the cluster: links and namespaces made`)
   await daemon.start()
   const api = await HttpClusterApi.connect(adminKubeconfig, controlSocket)
   print(`platnet run started, its API server answers after ${secondsGone()} s`)
   const dialect = createDialect('platform')
-  const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None' })
-  const rollout = new Rollout(lab, web)
-  await rollout.start(3)
+  const selector = { app: 'web' }
+  const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None', selector })
+  const workload = new DeployedWorkload(api, dialect, 3)
+  await workload.start()
+  const addresses = workload.pods.map(({ address }) => address).join(', ')
   print(
-    `Service web created through the API at ${web.clusterIp}:${web.port}, 3 pods with HTTP servers ready, in the kernel`,
+    `Deployment and Service web applied: ${web.clusterIp}:${web.port}, its 3 pods run at ${addresses}, in the kernel`,
   )
-  return { lab, api, dialect, daemon, web, rollout, trafficSeconds: Number(values.seconds) }
+  const serve = async (description: ServiceDescription) => {
+    const service = await createWebService(api, dialect, { ...description, selector })
+    await workload.waitServedBy(description.name)
+    return service
+  }
+  return { lab, api, dialect, daemon, web, workload, serve, trafficSeconds: Number(values.seconds) }
 }
 
 function printHowToLookAround({ web }: Scene): void {
@@ -54,7 +62,7 @@ function printHowToLookAround({ web }: Scene): void {
   print(`  ${inside} iptables-save -t nat   # its rules`)
   print(`  ${inside} ip netns exec plt-client curl -s http://${web.clusterIp}:${web.port}/`)
   print(
-    `  nsenter --target ${pid} --net kubectl --kubeconfig /proc/${pid}/root${adminKubeconfig} get services,endpointslices -A`,
+    `  nsenter --target ${pid} --net kubectl --kubeconfig /proc/${pid}/root${adminKubeconfig} get pods,services,endpointslices -A`,
   )
 }
 

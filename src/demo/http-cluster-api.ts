@@ -10,7 +10,11 @@ class ClusterApiError extends PlatnetError<'not-ready' | 'not-applied'> {}
 const deadlineMs = 20_000
 const retryMs = 20
 
-const pluralOf: Readonly<Record<string, string>> = { Service: 'services', EndpointSlice: 'endpointslices' }
+const pluralOf: Readonly<Record<string, string>> = {
+  Service: 'services',
+  EndpointSlice: 'endpointslices',
+  Deployment: 'deployments',
+}
 
 /** The cluster as an administrator reaches it: the API server over HTTPS, the agent over its control socket. */
 export class HttpClusterApi implements ClusterApi {
@@ -40,6 +44,11 @@ export class HttpClusterApi implements ClusterApi {
       if (!(thrown instanceof ApiError && thrown.code === 'not-found')) throw thrown
       return this.#client.create(ref, object)
     }
+  }
+
+  /** Any document of the server, not checked. */
+  getDocument(path: string): Promise<unknown> {
+    return this.#client.getDocument(path)
   }
 
   /** Throws ClusterApiError `not-applied`. Until the agent has opened its socket, that is waited for too. */

@@ -72,8 +72,6 @@ export class Lab {
 
   /** Links, addresses and routes. Forwarding is the business of whoever makes this a node. */
   async build(): Promise<void> {
-    await createBridge(bridge)
-    await addAddress(bridge, { ip: podGateway, prefixLength: 24 })
     await createNetns('plt-client')
     await createVethPair(uplink, client)
     await addAddress(uplink, { ip: nodeAddress, prefixLength: 24 })
@@ -88,8 +86,9 @@ export class Lab {
     await runInNetns('plt-client', 'sysctl', manyPorts, { timeoutMs: 5000 })
   }
 
-  /** Resolves once its server listens. */
+  /** A pod that no agent knows of, for tests without one. Resolves once its server listens. */
   async startPod(): Promise<Pod> {
+    if (this.#podCount === 0) await this.#buildPodNetwork()
     this.#podCount += 1
     const name = `web-${this.#podCount}`
     const address = addressOf(`10.244.0.${9 + this.#podCount}`)
@@ -138,6 +137,11 @@ export class Lab {
   async stop(): Promise<void> {
     for (const program of this.#programs) program.kill('SIGKILL')
     await Promise.all(this.#programs.map((program) => program.exited))
+  }
+
+  async #buildPodNetwork(): Promise<void> {
+    await createBridge(bridge)
+    await addAddress(bridge, { ip: podGateway, prefixLength: 24 })
   }
 
   async #connectPod(netns: string, port: string, address: LinkAddress): Promise<void> {

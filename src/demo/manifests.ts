@@ -9,6 +9,8 @@ export interface ServiceDescription {
   readonly name: string
   readonly type: 'ClusterIP' | 'NodePort'
   readonly sessionAffinity: 'None' | 'ClientIP'
+  /** Of its pods; without one its EndpointSlices are somebody else's to write. */
+  readonly selector?: Readonly<Record<string, string>>
 }
 
 /** A terminating endpoint still serves what it has, but gets nothing new. */
@@ -19,14 +21,18 @@ export interface PodEndpoint {
   readonly phase: 'ready' | 'terminating'
 }
 
-/** Without a selector: the demo writes the EndpointSlice itself. */
 export function describeService(service: ServiceDescription): ApiObject {
-  const { name, type, sessionAffinity } = service
+  const { name, type, sessionAffinity, selector } = service
   return {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name, namespace },
-    spec: { type, sessionAffinity, ports: [{ name: portName, protocol: 'TCP', port: 80, targetPort: 8080 }] },
+    spec: {
+      type,
+      sessionAffinity,
+      ...(selector && { selector }),
+      ports: [{ name: portName, protocol: 'TCP', port: 80, targetPort: 8080 }],
+    },
   }
 }
 

@@ -5,9 +5,10 @@ import type { Daemon } from './daemon.ts'
 import { chiSquareOfEqualShares, describeCounts, describeLoad, type Finding, isUndisturbed } from './findings.ts'
 import { clientSources, type Lab, nodeAddress, type RunningLoad } from './lab.ts'
 import type { LoadReport } from './load-report.ts'
-import { asReady, type Rollout } from './rollout.ts'
+import type { ServiceDescription } from './manifests.ts'
 import { RuleMonitor, readRules } from './rule-monitor.ts'
 import { createWebService, type WebService } from './web-service.ts'
+import type { Workload } from './workload.ts'
 
 /** Everything the steps work with. Each leaves it as the next one may expect it: three pods behind `web`, the daemon alive. */
 export interface Scene {
@@ -16,7 +17,9 @@ export interface Scene {
   readonly dialect: Dialect
   readonly daemon: Daemon
   readonly web: WebService
-  readonly rollout: Rollout
+  readonly workload: Workload
+  /** Another Service in front of the same pods. Resolves when it serves. */
+  readonly serve: (description: ServiceDescription) => Promise<WebService>
   /** How long traffic runs at least in a step that needs it. */
   readonly trafficSeconds: number
 }
@@ -36,10 +39,10 @@ const refusedWithinMs = 100
 
 const balanced: Step = {
   title: 'ClusterIP balanced over 3 endpoints',
-  async run({ lab, web, rollout }) {
+  async run({ lab, web, workload }) {
     const request = { host: web.clusterIp, port: web.port, rate: 500, maxSeconds: 10, maxRequests: 300 }
     const report = await (await lab.startLoad({ ...request, keepAliveShare: 0 })).report()
-    const counts = rollout.pods.map((pod) => report.byPod[pod.name] ?? 0)
+    const counts = workload.pods.map((pod) => report.byPod[pod.name] ?? 0)
     const chiSquare = chiSquareOfEqualShares(counts)
     return {
       tried: `300 connections to ${web.clusterIp}:${web.port} from a client outside the cluster`,
@@ -51,31 +54,25 @@ const balanced: Step = {
 
 const nodePort: Step = {
   title: 'NodePort from outside',
-  async run({ lab, web, rollout }) {
+  async run({ lab, web, workload }) {
     if (web.nodePort === undefined) return { tried: 'the Service', seen: 'no nodePort was allocated', held: false }
     const request = { host: nodeAddress, port: web.nodePort, rate: 500, maxSeconds: 10, maxRequests: 100 }
     const report = await (await lab.startLoad({ ...request, keepAliveShare: 0 })).report()
     return {
       tried: `100 connections to the node at ${nodeAddress}:${web.nodePort}`,
       seen: `${describeCounts(report.byPod)}, ${report.failed} failed`,
-      held: report.failed === 0 && rollout.pods.every((pod) => (report.byPod[pod.name] ?? 0) > 0),
+      held: report.failed === 0 && workload.pods.every((pod) => (report.byPod[pod.name] ?? 0) > 0),
     }
   },
 }
 
 const affinity: Step = {
   title: 'ClientIP affinity',
-  async run({ lab, api, dialect, rollout }) {
-    const sticky = await createWebService(api, dialect, {
-      name: 'sticky',
-      type: 'ClusterIP',
-      sessionAffinity: 'ClientIP',
-    })
-    await sticky.publish(rollout.pods.map(asReady))
+  async run({ lab, serve }) {
+    const sticky = await serve({ name: 'sticky', type: 'ClusterIP', sessionAffinity: 'ClientIP' })
     const maxRequests = 8 * clientSources.length
     const request = { host: sticky.clusterIp, port: sticky.port, rate: 500, maxSeconds: 10, maxRequests }
     const report = await (await lab.startLoad({ ...request, keepAliveShare: 0, sources: clientSources })).report()
-    await sticky.publish([])
     const podsOfEach = Object.values(report.bySource).map((pods) => Object.keys(pods).length)
     return {
       tried: `8 connections from each of ${clientSources.length} addresses to ${sticky.clusterIp}:${sticky.port}`,
@@ -102,12 +99,12 @@ const refused: Step = {
 }
 
 const rolling: Step = {
-  title: 'rolling replacement of all endpoints under load',
+  title: 'rolling update of all pods under load',
   async run(scene) {
-    const report = await underTraffic(scene, () => scene.rollout.replaceAll())
-    const replaced = scene.rollout.pods.every((pod) => (report.byPod[pod.name] ?? 0) > 0)
+    const report = await underTraffic(scene, () => scene.workload.replaceAll())
+    const replaced = scene.workload.pods.every((pod) => (report.byPod[pod.name] ?? 0) > 0)
     return {
-      tried: `${trafficRate} requests/s for ${Math.round(report.seconds)} s; each of 3 pods: new one ready, applied, old one terminating, applied, drained`,
+      tried: `${trafficRate} requests/s for ${Math.round(report.seconds)} s; each of 3 pods: new one ready, old one out of the rules, applied, SIGTERM, drained, gone`,
       seen: `${describeLoad(report)}; by pod ${describeCounts(report.byPod)}`,
       held: isUndisturbed(report) && replaced,
     }
@@ -115,12 +112,12 @@ const rolling: Step = {
 }
 
 const stoppedFirst: Step = {
-  title: 'the control: pods stopped before they leave the rules',
+  title: 'the control: servers killed before they leave the rules',
   async run(scene) {
-    const report = await underTraffic(scene, () => scene.rollout.replaceAllStoppingFirst())
+    const report = await underTraffic(scene, () => scene.workload.breakAll())
     await scene.lab.forgetConnections(scene.web.clusterIp)
     return {
-      tried: `${trafficRate} requests/s; each of 3 pods killed, out of the rules 0.3 s later; must lose requests`,
+      tried: `${trafficRate} requests/s; each of 3 servers killed with -9, nobody told; must lose requests`,
       seen: describeLoad(report),
       held: report.failed > 0,
     }
@@ -152,7 +149,7 @@ const restarted: Step = {
     const report = await underTraffic(scene, async () => {
       const startedMs = performance.now()
       await scene.daemon.start()
-      await scene.web.waitApplied()
+      await scene.workload.waitApplied()
       appliedMs = performance.now() - startedMs
       await sleep(1000)
     })

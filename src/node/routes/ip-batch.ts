@@ -54,8 +54,18 @@ export async function cleanupRoutes(): Promise<readonly string[]> {
   ]
 }
 
+/** Writes the table unless the same rules stand there: a restart changes nothing. */
 export async function applyMasquerade(table: string): Promise<void> {
+  const present = await runProgram('nft', ['list', 'table', 'inet', masqueradeTableName], { timeoutMs }).catch(
+    () => undefined,
+  )
+  if (present !== undefined && rulesOf(present.stdout) === rulesOf(table)) return
   await runProgram('nft', ['-f', '-'], { input: table, timeoutMs })
+}
+
+function rulesOf(table: string): string {
+  const lines = table.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line.endsWith(' masquerade')).join('\n')
 }
 
 async function applyDevice(device: VxlanDevice): Promise<void> {

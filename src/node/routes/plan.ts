@@ -112,7 +112,7 @@ export function masqueradeTable(podCidrs: readonly Cidr[], clusterCidrs: readonl
     const word = family === 'IPv4' ? 'ip' : 'ip6'
     const outside = inside.map((cidr) => `${word} daddr != ${cidr}`)
     const multicast = `${word} daddr != ${family === 'IPv4' ? '224.0.0.0/4' : 'ff00::/8'}`
-    return [`    ${word} saddr ${podCidr} ${[...outside, multicast].join(' ')} counter masquerade`]
+    return [`    ${word} saddr ${podCidr} ${[...outside, multicast].join(' ')} masquerade`]
   })
   return [
     `table inet ${masqueradeTableName} {}`,

@@ -2,12 +2,13 @@
 // the daemon. Prints each finding's line.
 import { writeFileSync } from 'node:fs'
 import { Lab } from '../../../src/demo/lab.ts'
-import { Rollout } from '../../../src/demo/rollout.ts'
+import type { ServiceDescription } from '../../../src/demo/manifests.ts'
 import { runSteps } from '../../../src/demo/run-steps.ts'
 import { type Scene, steps } from '../../../src/demo/steps.ts'
 import { createWebService } from '../../../src/demo/web-service.ts'
 import { type RunningProgram, startProgram } from '../../../src/host/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
+import { asReady, Rollout } from '../../helpers/lab-rollout.ts'
 import { HandWrittenCluster } from './hand-written-cluster.ts'
 
 let sleeper: RunningProgram | undefined
@@ -31,7 +32,12 @@ const dialect = createDialect('platform')
 const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None' })
 const rollout = new Rollout(lab, web)
 await rollout.start(3)
-const scene: Scene = { lab, api, dialect, daemon, web, rollout, trafficSeconds: 1 }
+const serve = async (description: ServiceDescription) => {
+  const service = await createWebService(api, dialect, description)
+  await service.publish(rollout.pods.map(asReady))
+  return service
+}
+const scene: Scene = { lab, api, dialect, daemon, web, workload: rollout, serve, trafficSeconds: 1 }
 await runSteps(steps, scene, (line) => process.stdout.write(`${line}\n`))
 await daemon.kill()
 await lab.stop()

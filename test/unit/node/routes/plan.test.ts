@@ -78,9 +78,9 @@ describe('the way to the pods of other nodes', () => {
     const text = masqueradeTable([cidrOf('10.244.0.0/24'), cidrOf('fd00:1::/64')], [cidrOf('10.244.0.0/16')])
     assert.match(
       text,
-      /ip saddr 10\.244\.0\.0\/24 ip daddr != 10\.244\.0\.0\/16 ip daddr != 224\.0\.0\.0\/4 counter masquerade/,
+      /ip saddr 10\.244\.0\.0\/24 ip daddr != 10\.244\.0\.0\/16 ip daddr != 224\.0\.0\.0\/4 masquerade/,
     )
-    assert.match(text, /ip6 saddr fd00:1::\/64 ip6 daddr != ff00::\/8 counter masquerade/)
+    assert.match(text, /ip6 saddr fd00:1::\/64 ip6 daddr != ff00::\/8 masquerade/)
   })
 })
 

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Lab, Pod } from './lab.ts'
-import type { PodEndpoint } from './manifests.ts'
-import type { WebService } from './web-service.ts'
+import type { Lab, Pod } from '../../src/demo/lab.ts'
+import type { PodEndpoint } from '../../src/demo/manifests.ts'
+import type { WebService } from '../../src/demo/web-service.ts'
+import type { Workload } from '../../src/demo/workload.ts'
 
 /** How long a pod that was killed stays in the rules before anybody notices: far less than in a real cluster. */
 const unnoticedMs = 300
 
-/** The pods behind a Service, and the two ways to replace them. */
-export class Rollout {
+/** Pods of the lab behind a Service whose endpoints are written by hand: no kubelet, no controller. */
+export class Rollout implements Workload {
   readonly #lab: Lab
   readonly #service: WebService
   #pods: readonly Pod[] = []
@@ -24,6 +25,10 @@ export class Rollout {
   async start(count: number): Promise<void> {
     for (let started = 0; started < count; started += 1) this.#pods = [...this.#pods, await this.#lab.startPod()]
     await this.#service.publish(this.#pods.map(asReady))
+  }
+
+  async waitApplied(): Promise<void> {
+    await this.#service.waitApplied()
   }
 
   /**
@@ -43,7 +48,7 @@ export class Rollout {
   }
 
   /** The control: every old pod ends before it leaves the rules. */
-  async replaceAllStoppingFirst(): Promise<void> {
+  async breakAll(): Promise<void> {
     for (const old of this.#pods) {
       const fresh = await this.#lab.startPod()
       await old.kill()
