@@ -12,11 +12,14 @@ export interface HostCleanup {
 
 /** Removes everything that is ours from this host, whether or not a daemon ever ran; needs no state and no configuration. */
 export async function cleanupHost(): Promise<HostCleanup> {
-  const { removed, failures } = await cleanupRules(silentLogger, runProgram)
-  const rules = removed.map(
-    ({ family, flavour, table, chains, hooks }) =>
-      `removed ${chains} chains and ${hooks} jumps from the ${table} table (${family}, iptables-${flavour})`,
-  )
+  const { removed, sets, failures } = await cleanupRules(silentLogger, runProgram)
+  const rules = [
+    ...removed.map(
+      ({ family, flavour, table, chains, hooks }) =>
+        `removed ${chains} chains and ${hooks} jumps from the ${table} table (${family}, iptables-${flavour})`,
+    ),
+    ...(sets > 0 ? [`removed ${sets} ipsets`] : []),
+  ]
   try {
     return { lines: [...rules, ...(await cleanupRoutes())], failures: failures.map(describeError) }
   } catch (error) {

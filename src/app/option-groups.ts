@@ -4,6 +4,7 @@ import { cniOptions } from '../node/cni/options.ts'
 import { dnsOptions } from '../node/dns/options.ts'
 import { nodeOptions } from '../node/options.ts'
 import { podsOptions } from '../node/pods/options.ts'
+import { proxyOptions } from '../node/proxy/options.ts'
 import { observeOptions } from '../observe/index.ts'
 import { declareAppOptions } from './options.ts'
 
@@ -19,6 +20,7 @@ export const optionGroups = {
   api: apiOptions,
   controllers: controllerOptions,
   node: nodeOptions,
+  proxy: proxyOptions,
   dns: dnsOptions,
   cni: cniOptions,
   pods: podsOptions,

@@ -1,28 +1,39 @@
 import { existsSync } from 'node:fs'
-import { deleteFlows, type Flow, listFlows, localAddresses, NftMonitor, runProgram } from '../host/index.ts'
+import type { ApiClient } from '../client/index.ts'
+import { deleteFlows, type Flow, listFlows, localAddresses, NftMonitor, readSysctl, runProgram } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
+import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
-import { type IpFamily, ipFamily } from '../model/ip.ts'
+import type { IpFamily } from '../model/ip.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import {
   ConntrackCleaner,
   type ConntrackMetrics,
   createConntrackMetrics,
   createProxyMetrics,
+  HealthChecks,
+  isFresh,
+  type NodeView,
+  NodeWatch,
+  ProxyHealthz,
   type ProxyMetrics,
   ProxyPlane,
-  type ProxySettings,
+  type ProxyWishes,
+  planSettings,
 } from '../node/proxy/index.ts'
 import { DriftWatch, detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
+import { NodeSituationKeeper } from './node-situation.ts'
 
 /** The service proxy: what of it starts, in order, and its planes, one a family. */
 export interface ProxySide {
   readonly components: readonly Component[]
   readonly planes: readonly ProxyPlane[]
+  /** What follows the API, once it is known which vocabulary the server speaks. */
+  createSources(client: ApiClient, dialect: Dialect): readonly Component[]
 }
 
 interface ProxyFamily {
@@ -39,6 +50,7 @@ interface ProxyParts {
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly monitor: NftMonitor
+  readonly situation: NodeSituationKeeper
 }
 
 /**
@@ -59,6 +71,7 @@ export async function composeProxy(
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
+    situation: await createSituation(context),
   }
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
@@ -67,14 +80,57 @@ export async function composeProxy(
   if (families.length === 0) throw failures[0]
   for (const error of failures) log.warn('one IP family is not served', { error: describeError(error) })
   for (const { plane } of families) applied.register(plane.name)
+  const planes = families.map(({ plane }) => plane)
+  parts.situation.follow((situation) => {
+    for (const plane of planes) plane.configure(planSettings(plane.family, wishesOf(context), situation))
+  })
   const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
   return {
     components: [
       ...(isWatchable ? [monitor] : []),
       ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
+      parts.situation,
+      ...composeHealth(parts, planes),
     ],
-    planes: families.map(({ plane }) => plane),
+    planes,
+    createSources: (client, dialect) => {
+      const nodeName = findNodeName(context.options.values.node.nodeName)
+      const onNode = (node: NodeView | undefined) => parts.situation.tell(node)
+      return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
+    },
   }
+}
+
+/** What load balancers ask. */
+function composeHealth({ context, state, situation }: ProxyParts, planes: readonly ProxyPlane[]): readonly Component[] {
+  const { node, proxy } = context.options.values
+  const log = context.logging.logger('platform_traffic_proxy').child('health')
+  const freshness = () => planes.map((plane) => plane.freshness())
+  const isProxyHealthy = () => isFresh(freshness(), Date.now())
+  const checks = new HealthChecks({ state, nodeName: findNodeName(node.nodeName), isProxyHealthy, log })
+  if (proxy.proxyHealthzPort === 0) return [checks]
+  const healthz = new ProxyHealthz({
+    address: proxy.proxyHealthzAddress,
+    port: proxy.proxyHealthzPort,
+    freshness,
+    isNodeEligible: () => situation.isEligible,
+    metrics: context.metrics,
+    log,
+  })
+  return [checks, healthz]
+}
+
+async function createSituation(context: AppContext): Promise<NodeSituationKeeper> {
+  const isConntrackLiberal = (await readSysctl('net/netfilter/nf_conntrack_tcp_be_liberal')) === 1
+  return new NodeSituationKeeper({
+    nodeName: findNodeName(context.options.values.node.nodeName),
+    isConntrackLiberal,
+    localAddresses,
+  })
+}
+
+function wishesOf({ options }: AppContext): ProxyWishes {
+  return { clusterCidr: options.values.node.clusterCidr, ...options.values.proxy }
 }
 
 /** The file is there where the kernel has IPv6, whatever addresses it holds. */
@@ -83,7 +139,7 @@ function hasIpv6(): boolean {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, state, applied, metricsOf, monitor } = parts
+  const { context, state, applied, metricsOf, monitor, situation } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(runProgram, family, 'auto')
@@ -92,30 +148,27 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
   const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
   if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
-  const settings = proxySettings(context, family)
+  const settings = planSettings(family, wishesOf(context), situation.now)
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
-  const plane = new ProxyPlane({ state, writer, applied, settings, metrics: metricsOf(family), log, onApplied })
+  const metrics = metricsOf(family)
+  const plane = new ProxyPlane({ state, writer, applied, settings, waitsForNode: true, metrics, log, onApplied })
   return { iptables, writer, plane, cleaner }
 }
 
 function composeCleaner(
-  { state, conntrackMetricsOf }: ProxyParts,
+  { context, state, conntrackMetricsOf }: ProxyParts,
   family: IpFamily,
   log: Logger,
 ): ConntrackCleaner<Flow> {
+  const { conntrackTcpGrace } = context.options.values.proxy
   return new ConntrackCleaner({
     family,
+    tcpGraceMs: conntrackTcpGrace === undefined ? undefined : conntrackTcpGrace * 1000,
     state,
     flows: { list: (protocol) => listFlows(family, protocol), remove: (flows) => deleteFlows(flows) },
     isLocalAddress: (address) => localAddresses().has(address),
     metrics: conntrackMetricsOf(family),
     log,
   })
-}
-
-function proxySettings(context: AppContext, family: IpFamily): ProxySettings {
-  const { node } = context.options.values
-  const cidr = node.clusterCidr.find((network) => ipFamily(network) === family)
-  return { nodeName: findNodeName(node.nodeName), family, ...(cidr && { localTraffic: { kind: 'source', cidr } }) }
 }

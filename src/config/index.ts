@@ -14,6 +14,8 @@ export {
   flagValue,
   httpUrl,
   ipAddress,
+  linkName,
+  nodePortAddressList,
   plainText,
   portNumber,
   portRange,

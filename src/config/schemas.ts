@@ -56,6 +56,18 @@ export const dnsName = z
     error: 'expected a DNS name in lower case such as node-1.example',
   })
 
+/** The name of a network interface, or its beginning, as the kernel and iptables take it. */
+export const linkName = z
+  .string('expected the name of an interface')
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,13}$/, { error: 'expected the name of an interface, at most 14 characters' })
+
+/** Networks of either family, or the one word `primary`. */
+export const nodePortAddressList = listCodec<Cidr | 'primary'>('networks such as 192.0.2.0/24, or primary', (items) => {
+  if (items.length === 1 && items[0] === 'primary') return ['primary']
+  const cidrs = items.map(parseCidr).filter((cidr) => cidr !== undefined)
+  return cidrs.length > 0 && cidrs.length === items.length ? cidrs : undefined
+})
+
 export const filePath = z.string('expected a path').regex(/^[^\0]+$/, { error: 'expected a path' })
 
 /** Text that YAML may have read as a number. */

@@ -22,7 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   node: ['model', 'config'],
   'node/state': [...leaves, 'client'],
   'node/rules': [...leaves, 'host', 'netfilter'],
-  'node/proxy': [...leaves, 'netfilter', 'node/state', 'node/rules'],
+  'node/proxy': [...leaves, 'client', 'serve', 'netfilter', 'node/state', 'node/rules'],
   'node/control': [...leaves, 'serve', 'node/state'],
   'node/dns': [...leaves, 'host', 'client', 'serve', 'node/state'],
   'node/registration': [...leaves, 'client'],

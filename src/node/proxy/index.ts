@@ -1,9 +1,13 @@
 export { ConntrackCleaner } from './conntrack-cleaner.ts'
+export { HealthChecks } from './health-checks.ts'
 export {
   type ConntrackMetrics,
   createConntrackMetrics,
   createProxyMetrics,
   type ProxyMetrics,
 } from './metrics.ts'
+export type { NodeView } from './node-view.ts'
+export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane, type ProxyStatus } from './plane.ts'
-export type { ProxySettings } from './service-plans.ts'
+export { isFresh, ProxyHealthz } from './proxy-healthz.ts'
+export { type NodeSituation, type ProxyWishes, planSettings } from './settings.ts'

@@ -21,6 +21,8 @@ export interface ProxyPlaneParts {
   readonly writer: Pick<RulesWriter, 'sync' | 'write'>
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings
+  /** Nothing is written before `configure` has been called. */
+  readonly waitsForNode?: boolean
   readonly metrics: ProxyMetrics
   readonly log: Logger
   /** Told of each Service that the kernel refuses, beside the log. */
@@ -37,6 +39,13 @@ export interface ProxyStatus {
   readonly objectsHash: string | undefined
   readonly lastSync: (WriteReport & { readonly atMs: number }) | undefined
   readonly setAside: readonly SetAsideService[]
+}
+
+export interface ProxyFreshness {
+  readonly family: IpFamily
+  /** Milliseconds since 1970; undefined where nothing waits. */
+  readonly pendingSinceMs: number | undefined
+  readonly lastSyncMs: number | undefined
 }
 
 /** A change that takes many Services is planned when it is written, not before. */
@@ -57,10 +66,15 @@ export class ProxyPlane implements Component {
   readonly name: string
   readonly #parts: ProxyPlaneParts
   readonly #plans: ServicePlans
+  readonly #ruleset: ProxyRuleset
   readonly #writes: ServiceWrites
   readonly #sync: SingleFlight
   readonly #setAside = new SetAside()
   readonly #dirty = new Set<ObjectKey>()
+  #settings: ProxySettings
+  #isConfigured: boolean
+  /** When the oldest change that the kernel does not have yet was made. */
+  #pendingSinceMs: number | undefined
   #retryTimer: NodeJS.Timeout | undefined
   #appliedHash: XorHash | undefined
   /** A write failed, so the kernel may hold something between the last two wishes. */
@@ -74,7 +88,10 @@ export class ProxyPlane implements Component {
     this.name = planeName(settings.family)
     this.#parts = parts
     this.#plans = new ServicePlans(state, settings)
-    this.#writes = new ServiceWrites({ family: settings.family, ruleset: new ProxyRuleset(settings), writer })
+    this.#settings = settings
+    this.#isConfigured = parts.waitsForNode !== true
+    this.#ruleset = new ProxyRuleset(settings)
+    this.#writes = new ServiceWrites({ family: settings.family, ruleset: this.#ruleset, writer })
     this.#sync = new SingleFlight(() => this.#syncOnce(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 30_000 }),
       minGapMs: (lastRunMs) => Math.min(2 * lastRunMs, maxGapMs),
@@ -94,6 +111,27 @@ export class ProxyPlane implements Component {
     this.#setHealth('stopped', 'rules stay in the kernel')
   }
 
+  get family(): IpFamily {
+    return this.#parts.settings.family
+  }
+
+  /** The node is another than before: everything is planned anew, and what differs is written. Equal settings cost nothing. */
+  configure(settings: ProxySettings): void {
+    const isSame = JSON.stringify(settings) === JSON.stringify(this.#settings)
+    if (isSame && this.#isConfigured) return
+    this.#isConfigured = true
+    this.#settings = settings
+    this.#plans.configure(settings)
+    this.#ruleset.configure(settings)
+    this.#onChange(new Set(this.#parts.state.serviceKeys()))
+  }
+
+  /** For load balancers: since when a change waits to be written, and when the last one was. */
+  freshness(): ProxyFreshness {
+    const { settings } = this.#parts
+    return { family: settings.family, pendingSinceMs: this.#pendingSinceMs, lastSyncMs: this.#lastSync?.atMs }
+  }
+
   health(): Health {
     return this.#health
   }
@@ -110,6 +148,7 @@ export class ProxyPlane implements Component {
 
   #onChange(services: ReadonlySet<ObjectKey>): void {
     this.#parts.metrics.countQueued()
+    this.#pendingSinceMs ??= Date.now()
     for (const key of services) this.#dirty.add(key)
     const isPlannable = this.#appliedHash !== undefined && services.size <= maxPlannedAhead
     const urgent = isPlannable && [...services].some((key) => this.#plans.wouldLoseEndpoint(key))
@@ -118,15 +157,18 @@ export class ProxyPlane implements Component {
 
   async #syncOnce(): Promise<void> {
     const { state, applied, onApplied } = this.#parts
-    if (!state.synced) return
+    if (!state.synced || !this.#isConfigured) return
     const revision = state.revision
+    const pendingSinceMs = this.#pendingSinceMs
     const keys = [...this.#dirty]
     this.#dirty.clear()
+    this.#pendingSinceMs = undefined
     try {
       await this.#applyChanges(keys)
     } catch (error) {
       for (const key of keys) this.#dirty.add(key)
       this.#isPending = true
+      this.#pendingSinceMs = pendingSinceMs
       throw error
     }
     this.#isPending = false

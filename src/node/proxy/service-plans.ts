@@ -18,19 +18,27 @@ export interface ServicePlan {
 
 interface Planned extends ServicePlan {
   readonly hash: bigint
+  readonly settings: ProxySettings
 }
 
 /** What this family wants of each Service, planned when asked, with the hash of all of it (spec 2.12 rule 2). */
 export class ServicePlans {
   readonly #state: Pick<LiveNodeState, 'service' | 'slicesOf'>
-  readonly #settings: ProxySettings
+  #settings: ProxySettings
   readonly #plans = new Map<ObjectKey, Planned>()
   #hash: XorHash
 
   constructor(state: Pick<LiveNodeState, 'service' | 'slicesOf'>, settings: ProxySettings) {
     this.#state = state
     this.#settings = settings
-    this.#hash = { value: hashItem('settings', JSON.stringify(settings)), count: emptyXorHash.count }
+    this.#hash = { value: hashSettings(settings), count: emptyXorHash.count }
+  }
+
+  /** Every Service is to be planned anew after this. */
+  configure(settings: ProxySettings): void {
+    const value = this.#hash.value ^ hashSettings(this.#settings) ^ hashSettings(settings)
+    this.#hash = { value, count: this.#hash.count }
+    this.#settings = settings
   }
 
   /** Over all planned ways in and the settings; of Services that have no way in for this family, nothing. */
@@ -56,9 +64,11 @@ export class ServicePlans {
       return undefined
     }
     const hash = hashItem(key, JSON.stringify(frontends))
-    const plan = before?.hash === hash ? before : { frontends, hash, rules: lowerService(frontends, this.#settings) }
-    this.#plans.set(key, plan)
     this.#hash = addHash(this.#hash, hash)
+    if (before?.hash === hash && before.settings === this.#settings) return before
+    const settings = this.#settings
+    const plan = { frontends, hash, settings, rules: lowerService(frontends, settings) }
+    this.#plans.set(key, plan)
     return plan
   }
 
@@ -72,4 +82,8 @@ export class ServicePlans {
     const service = this.#state.service(key)
     return service === undefined ? [] : planService(service, this.#state.slicesOf(key), this.#settings)
   }
+}
+
+function hashSettings(settings: ProxySettings): bigint {
+  return hashItem('settings', JSON.stringify(settings))
 }

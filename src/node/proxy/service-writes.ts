@@ -62,8 +62,8 @@ export class ServiceWrites {
     const { ruleset, writer } = this.#parts
     const changes = this.#unsent
     this.#unsent = []
-    if (!this.#isFirst) return writer.write(changes, objects)
-    const report = await writer.sync(ruleset.ruleset(), objects)
+    if (!this.#isFirst) return writer.write(changes, objects, ruleset.sets())
+    const report = await writer.sync(ruleset.ruleset(), objects, ruleset.sets())
     this.#isFirst = false
     return report
   }

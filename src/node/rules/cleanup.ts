@@ -18,6 +18,8 @@ export interface TableCleanup {
 
 export interface CleanupReport {
   readonly removed: readonly TableCleanup[]
+  /** Ipsets that were removed. */
+  readonly sets: number
   /** Tables that could not be cleaned; the others were, all the same. */
   readonly failures: readonly unknown[]
 }
@@ -42,8 +44,21 @@ export async function cleanupRules(log: Logger, run: Run = runProgram): Promise<
       failures.push(error)
     }
   }
+  const sets = await removeSets(run).catch((error: unknown) => {
+    failures.push(error)
+    return 0
+  })
   for (const table of removed) log.info('our rules were removed', { ...table })
-  return { removed, failures }
+  return { removed, sets, failures }
+}
+
+/** No rule names them any more. Without the program there are none. */
+async function removeSets(run: Run): Promise<number> {
+  const listed = await run('ipset', ['list', '-name'], { timeoutMs }).catch(() => undefined)
+  const names = (listed?.stdout ?? '').split('\n').filter((name) => /^PLAT-[A-Z0-9-]+$/.test(name))
+  const input = names.map((name) => `destroy ${name}\n`).join('')
+  if (names.length > 0) await run('ipset', ['restore'], { timeoutMs, input })
+  return names.length
 }
 
 interface TablePlace {

@@ -28,18 +28,18 @@ const readTimeoutMs = 60_000
 /** The tables of one IP family, through the programs of one flavour. All methods throw RulesError. */
 export class Iptables {
   readonly choice: IptablesChoice
-  readonly #run: Run
+  readonly run: Run
 
   constructor(choice: IptablesChoice, run: Run) {
     this.choice = choice
-    this.#run = run
+    this.run = run
   }
 
   /** Each `COMMIT` of the text is applied as a whole or not at all; what the text does not name stays as it is. Returns the program's pid. */
   async restore(text: string): Promise<{ pid: number | undefined }> {
     const args = ['--noflush', '--wait', lockWaitSeconds]
     try {
-      const { pid } = await this.#run(`${this.choice.program}-restore`, args, {
+      const { pid } = await this.run(`${this.choice.program}-restore`, args, {
         input: text,
         timeoutMs: restoreTimeoutMs,
       })
@@ -71,7 +71,7 @@ export class Iptables {
 
   async #read(file: string, args: readonly string[]): Promise<string> {
     try {
-      return (await this.#run(file, args, { timeoutMs: readTimeoutMs })).stdout
+      return (await this.run(file, args, { timeoutMs: readTimeoutMs })).stdout
     } catch (thrown) {
       throw explainSaveFailure(thrown)
     }

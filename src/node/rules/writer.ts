@@ -5,8 +5,10 @@ import { orderCommits } from '../../netfilter/commit-order.ts'
 import type { SavedHook } from '../../netfilter/parse.ts'
 import { renderRestore } from '../../netfilter/render.ts'
 import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
+import type { AddressSets } from '../../netfilter/sets.ts'
 import type { Stamp } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
+import { AddressSetWriter } from './address-sets.ts'
 import { RulesError } from './errors.ts'
 import { type HookDrift, isBuiltin, planHooks } from './hook-plan.ts'
 import type { Iptables } from './iptables.ts'
@@ -38,6 +40,7 @@ export interface RulesWriterOptions {
 
 /** Between a restart that trusted PLAT-STATE and the comparison that makes sure. */
 const verifyAfterAdoptionMs = 1000
+const noSets: AddressSets = new Map()
 const watchedIntervalMs = 30 * 60_000
 
 /**
@@ -58,6 +61,8 @@ export class RulesWriter implements Component {
   /** How often; tells a reader whether what it read of the hooks may be older. */
   #hooksPlaced = 0
   readonly #ownCommits = new OwnCommits()
+  readonly #addressSets: AddressSetWriter
+  #sets: AddressSets = noSets
   #queue: Promise<unknown> = Promise.resolve()
   #verifying: Promise<VerifyReport> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -67,6 +72,7 @@ export class RulesWriter implements Component {
   constructor(options: RulesWriterOptions) {
     this.name = options.iptables.choice.family === 'IPv4' ? 'rules' : 'rules-ipv6'
     this.#options = options
+    this.#addressSets = new AddressSetWriter(options.iptables.choice.family, options.iptables.run)
   }
 
   async start(_scope: { signal: AbortSignal }): Promise<void> {
@@ -90,11 +96,12 @@ export class RulesWriter implements Component {
   /**
    * Makes the kernel hold exactly `full`. The first call compares PLAT-STATE with what it would write: where that agrees,
    * nothing is written and nothing else is read; else the tables are read and only what differs is written. Later calls
-   * compare with memory. Throws RulesError.
+   * compare with memory. `sets` are those that the rules name. Throws RulesError.
    */
-  sync(full: Ruleset, objects: XorHash): Promise<WriteReport> {
+  sync(full: Ruleset, objects: XorHash, sets: AddressSets = noSets): Promise<WriteReport> {
     return this.#exclusive(async () => {
       this.#wasAsked = true
+      this.#sets = new Map(sets)
       for (const table of this.#eachTable()) await table.wantAll(full[table.name])
       this.#objects = objects
       return this.#write()
@@ -102,8 +109,9 @@ export class RulesWriter implements Component {
   }
 
   /** Writes the chains of `changes` and whatever earlier failures left, in one restore unless it is very large. Throws RulesError. */
-  write(changes: readonly TableChange[], objects: XorHash): Promise<WriteReport> {
+  write(changes: readonly TableChange[], objects: XorHash, sets: AddressSets = noSets): Promise<WriteReport> {
     return this.#exclusive(() => {
+      if (sets.size > 0 || this.#sets.size > 0) this.#sets = new Map(sets)
       if (!this.#wasAsked) throw new RulesError('not-synced', 'the first write must be a sync')
       for (const { table, set, remove } of changes) {
         for (const name of remove) this.#tables[table].want(name, undefined)
@@ -204,7 +212,9 @@ export class RulesWriter implements Component {
   async #write(): Promise<WriteReport> {
     const startedMs = performance.now()
     if (!this.#isKernelKnown) await this.#learnKernel()
+    await this.#addressSets.ensure(this.#sets)
     const written = await this.#flushOrRecover()
+    await this.#addressSets.removeOthers(this.#sets)
     const hooks = this.#areHooksEnsured
       ? unchanged
       : (await this.#placeHooks(await readHooks(this.#options.iptables, this.#options.hooks))).write

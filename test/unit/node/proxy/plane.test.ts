@@ -283,3 +283,35 @@ test('of two families each has a plane of its own, and one that fails does not h
   await until('IPv6 has caught up', () => node.applied.report().planes['proxy-ipv6'] === 2, 30_000)
   assert.equal(ipv6.status().services, 0, 'none of the Services has an address of this family')
 })
+
+test('a node that changes is planned anew in place, and nothing is written before it is known', async (t) => {
+  const node = new Node()
+  const settings = { nodeName: 'n1', family: 'IPv4' } as const
+  node.applied.register('proxy-2')
+  const plane = new ProxyPlane({ ...node, settings, waitsForNode: true, log: silentLogger })
+  t.after(() => plane.stop({ signal: AbortSignal.timeout(1000) }))
+  await plane.start()
+  const hints = { forZones: [{ name: 'a' }] }
+  const others = { forZones: [{ name: 'b' }] }
+  node.replace('services', wireService('web', '1'))
+  node.replace('endpoints')
+  node.replace(
+    'endpointslices',
+    wireSlice('web-1', 'web', '2', {
+      endpoints: [
+        { addresses: ['10.244.0.1'], hints },
+        { addresses: ['10.244.0.2'], hints: others },
+      ],
+    }),
+  )
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal(node.writer.syncs.length, 0)
+  plane.configure({ ...settings, zone: 'a' })
+  await until('the zone counts', () => node.writer.endpoints().join() === '10.244.0.1')
+  plane.configure({ ...settings, zone: 'b' })
+  await until('the other zone counts', () => node.writer.endpoints().join() === '10.244.0.2')
+  const writes = node.writer.writes.length
+  plane.configure({ ...settings, zone: 'b' })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal(node.writer.writes.length, writes, 'equal settings write nothing')
+})

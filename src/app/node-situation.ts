@@ -1,0 +1,65 @@
+import type { Component, Health } from '../loop/component.ts'
+import { Periodic } from '../loop/periodic.ts'
+import type { Ip } from '../model/ip.ts'
+import type { NodeSituation, NodeView } from '../node/proxy/index.ts'
+
+export interface SituationParts {
+  readonly nodeName: string
+  readonly isConntrackLiberal: boolean
+  readonly localAddresses: () => ReadonlySet<Ip>
+}
+
+/** Links get and lose addresses without telling. */
+const refreshMs = 10_000
+
+/** What the proxy has to know of this node, put together from its Node object and its links; who follows is told of each change. */
+export class NodeSituationKeeper implements Component {
+  readonly name = 'node-situation'
+  readonly #parts: SituationParts
+  readonly #refresh: Periodic
+  #follow: (situation: NodeSituation) => void = () => {}
+  #node: NodeView | undefined
+  #isNodeKnown = false
+
+  constructor(parts: SituationParts) {
+    this.#parts = parts
+    this.#refresh = new Periodic(async () => this.#publish(), { intervalMs: refreshMs, onError: () => {} })
+  }
+
+  async start(): Promise<void> {
+    this.#refresh.start()
+  }
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#refresh.stop(scope)
+  }
+
+  health(): Health {
+    return { level: 'ok', message: '', sinceMs: 0 }
+  }
+
+  /** Called as soon as it is known what the API says of this node, and from then on whenever anything changes. */
+  follow(listener: (situation: NodeSituation) => void): void {
+    this.#follow = listener
+  }
+
+  tell(node: NodeView | undefined): void {
+    this.#node = node
+    this.#isNodeKnown = true
+    this.#publish()
+  }
+
+  get now(): NodeSituation {
+    const { nodeName, isConntrackLiberal, localAddresses } = this.#parts
+    return { nodeName, isConntrackLiberal, node: this.#node, localAddresses: localAddresses() }
+  }
+
+  /** Whether load balancers may send traffic here: not to a node that goes, or that the API no longer knows. */
+  get isEligible(): boolean {
+    return !this.#isNodeKnown || (this.#node !== undefined && !this.#node.isLeaving)
+  }
+
+  #publish(): void {
+    if (this.#isNodeKnown) this.#follow(this.now)
+  }
+}

@@ -1,0 +1,76 @@
+import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import type { Logger } from '../../observe/index.ts'
+import { type NodeView, readNodeView } from './node-view.ts'
+
+export interface NodeWatchParts {
+  readonly client: ApiClient
+  readonly dialect: Dialect
+  readonly nodeName: string
+  /** Undefined where there is no such Node (any more), or nobody tells. */
+  readonly onNode: (node: NodeView | undefined) => void
+  readonly log: Logger
+}
+
+/** A server that does not let us see our Node must not keep Services from being served. */
+const patienceMs = 10_000
+
+/** Follows this node's own Node object. */
+export class NodeWatch implements Component, InformerHandler {
+  readonly name = 'node'
+  readonly #parts: NodeWatchParts
+  readonly #informer: Informer
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: NodeWatchParts) {
+    const { client, nodeName, log } = parts
+    this.#parts = parts
+    this.#informer = new Informer({
+      client,
+      collection: { resource: { group: '', version: 'v1', resource: 'nodes' } },
+      fieldSelector: `metadata.name=${nodeName}`,
+      handler: this,
+      log,
+    })
+  }
+
+  async start(scope: { signal: AbortSignal }): Promise<void> {
+    this.#timer = setTimeout(() => this.#goOnWithout(), patienceMs)
+    this.#timer.unref()
+    await this.#informer.start(scope)
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#informer.stop()
+  }
+
+  health(): Health {
+    return this.#informer.health()
+  }
+
+  onReplace(items: readonly WireObject[]): void {
+    const own = items.find(({ metadata }) => metadata.name === this.#parts.nodeName)
+    this.#tell(own)
+  }
+
+  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject): void {
+    if (object.metadata.name === this.#parts.nodeName) this.#tell(type === 'DELETED' ? undefined : object)
+  }
+
+  onProgress(): void {}
+
+  #tell(object: WireObject | undefined): void {
+    clearTimeout(this.#timer)
+    const { dialect, onNode, log } = this.#parts
+    const node = object && readNodeView(object, dialect.labels.zone)
+    if (object !== undefined && node === undefined) log.warn('the Node object of this node makes no sense')
+    onNode(node)
+  }
+
+  #goOnWithout(): void {
+    this.#parts.log.warn('this node cannot read its Node object: zone, node addresses and pod networks are unknown')
+    this.#parts.onNode(undefined)
+  }
+}

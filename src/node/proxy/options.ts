@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { declareOptions, flagValue, ipAddress, linkName, nodePortAddressList, seconds } from '../../config/index.ts'
+
+const commands = ['run', 'agent'] as const
+
+const localModes = ['ClusterCIDR', 'NodeCIDR', 'BridgeInterface', 'InterfaceNamePrefix'] as const
+
+/** How pods' own traffic is told from other traffic. */
+export type DetectLocalMode = (typeof localModes)[number]
+
+export const proxyOptions = declareOptions({
+  detectLocalMode: {
+    schema: z.enum(localModes, { error: `expected one of: ${localModes.join(', ')}` }),
+    flag: '--detect-local-mode <mode>',
+    default: 'ClusterCIDR',
+    reload: 'restart',
+    commands,
+    description:
+      "How the pods' own traffic is told from other traffic: by --cluster-cidr, by this node's part of it, or by the interface it comes in on",
+  },
+  podBridgeInterface: {
+    schema: linkName.optional(),
+    flag: '--pod-bridge-interface <name>',
+    reload: 'restart',
+    commands,
+    description: 'The bridge that pods are attached to, for --detect-local-mode BridgeInterface',
+    example: 'cni0',
+  },
+  podInterfaceNamePrefix: {
+    schema: linkName.optional(),
+    flag: '--pod-interface-name-prefix <prefix>',
+    reload: 'restart',
+    commands,
+    description: "What the names of pods' interfaces begin with, for --detect-local-mode InterfaceNamePrefix",
+    example: 'veth',
+  },
+  masqueradeAll: {
+    schema: flagValue,
+    flag: '--masquerade-all [boolean]',
+    default: false,
+    reload: 'restart',
+    commands,
+    description: "Masquerade everything that is sent to Services' own addresses",
+  },
+  masqueradeBit: {
+    schema: z.coerce.number('expected a bit from 0 to 31').int().min(0).max(31),
+    flag: '--masquerade-bit <bit>',
+    default: 14,
+    reload: 'restart',
+    commands,
+    description: 'The bit of the packet mark that asks for masquerading, 0 to 31',
+  },
+  masqueradeRandomFully: {
+    schema: flagValue,
+    flag: '--masquerade-random-fully [boolean]',
+    default: true,
+    reload: 'restart',
+    commands,
+    description: 'Pick source ports of masqueraded connections at random, which keeps two from colliding',
+  },
+  nodePortAddresses: {
+    schema: nodePortAddressList.optional(),
+    flag: '--nodeport-addresses <list>',
+    reload: 'restart',
+    commands,
+    description:
+      "The networks of this node's addresses on which node ports are open, or primary for those of the Node object; all but loopback when not set",
+    example: '192.0.2.0/24',
+  },
+  noLocalEndpoints: {
+    schema: z.enum(['drop', 'reject'], { error: 'expected drop or reject' }),
+    flag: '--no-local-endpoints <verdict>',
+    default: 'drop',
+    reload: 'restart',
+    commands,
+    description:
+      'What becomes of connections to a Service of traffic policy Local that has no endpoint on this node: drop or reject',
+  },
+  affinityForm: {
+    schema: z.enum(['recent', 'ipset'], { error: 'expected recent or ipset' }),
+    flag: '--affinity-form <form>',
+    default: 'recent',
+    reload: 'restart',
+    commands,
+    description:
+      'Where clients of Services with session affinity are remembered: recent (100 an endpoint) or ipset (65,536)',
+  },
+  affinityHardTimeout: {
+    schema: flagValue,
+    flag: '--affinity-hard-timeout [boolean]',
+    default: false,
+    reload: 'restart',
+    commands,
+    description: "Count the timeout of session affinity from a client's first connection instead of its newest",
+  },
+  conntrackTcpGrace: {
+    schema: seconds.optional(),
+    flag: '--conntrack-tcp-grace <seconds>',
+    reload: 'restart',
+    commands,
+    description: 'Forget TCP connections this long after their endpoint went away; never when not set',
+    example: '60',
+  },
+  proxyHealthzAddress: {
+    schema: ipAddress,
+    flag: '--proxy-healthz-address <ip>',
+    default: '0.0.0.0',
+    reload: 'restart',
+    commands,
+    description: "Where load balancers ask for this node's health as a proxy",
+  },
+  proxyHealthzPort: {
+    schema: z.coerce.number('expected a port, or 0 for none').int().min(0).max(65_535),
+    flag: '--proxy-healthz-port <port>',
+    default: 10256,
+    reload: 'restart',
+    commands,
+    description: 'The port of /healthz and /livez of the proxy; 0 for none',
+  },
+})

@@ -1,0 +1,94 @@
+import { type Cidr, cidrContains, hostCidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
+import type { AffinitySettings, LocalTraffic } from '../../netfilter/settings.ts'
+import type { NodeView } from './node-view.ts'
+import type { DetectLocalMode } from './options.ts'
+import type { ProxySettings } from './service-plans.ts'
+
+/** What an operator says of the proxy, for both families. */
+export interface ProxyWishes {
+  readonly clusterCidr: readonly Cidr[]
+  readonly detectLocalMode: DetectLocalMode
+  readonly podBridgeInterface?: string | undefined
+  readonly podInterfaceNamePrefix?: string | undefined
+  readonly masqueradeAll: boolean
+  readonly masqueradeBit: number
+  readonly masqueradeRandomFully: boolean
+  readonly nodePortAddresses?: readonly (Cidr | 'primary')[] | undefined
+  readonly noLocalEndpoints: 'drop' | 'reject'
+  readonly affinityForm: AffinitySettings['form']
+  readonly affinityHardTimeout: boolean
+}
+
+/** What is known of this node; the Node object may be unknown yet. */
+export interface NodeSituation {
+  readonly nodeName: string
+  readonly node: NodeView | undefined
+  readonly localAddresses: ReadonlySet<Ip>
+  /** nf_conntrack_tcp_be_liberal: the kernel calls no packet of TCP invalid for its window. */
+  readonly isConntrackLiberal: boolean
+}
+
+/** Everything beside the objects that shapes one family's rules. Lists are sorted: equal situations give equal settings. */
+export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: NodeSituation): ProxySettings {
+  const { nodeName, node, isConntrackLiberal } = situation
+  const local = localTraffic(family, wishes, node)
+  const nodePortAddresses = chooseNodePortAddresses(family, wishes, situation)
+  return {
+    nodeName,
+    family,
+    ...(node?.zone !== undefined && { zone: node.zone }),
+    ...(local !== undefined && { localTraffic: local }),
+    masqueradeAll: wishes.masqueradeAll,
+    masqueradeBit: wishes.masqueradeBit,
+    randomFully: wishes.masqueradeRandomFully,
+    nodeIps: ofFamily(node?.ips ?? [], family),
+    ...(nodePortAddresses !== undefined && { nodePortAddresses }),
+    noLocalEndpoints: wishes.noLocalEndpoints,
+    dropInvalid: !isConntrackLiberal,
+    affinity: { form: wishes.affinityForm, isHard: wishes.affinityHardTimeout },
+  }
+}
+
+/** Undefined as long as it cannot be known: nothing is masqueraded on suspicion. */
+function localTraffic(family: IpFamily, wishes: ProxyWishes, node: NodeView | undefined): LocalTraffic | undefined {
+  const bySource = (cidrs: readonly Cidr[]): LocalTraffic | undefined => {
+    const cidr = cidrs.find((network) => ipFamily(network) === family)
+    return cidr && { kind: 'source', cidr }
+  }
+  const byInterface = (name: string | undefined, isPrefix: boolean): LocalTraffic | undefined =>
+    name === undefined ? undefined : { kind: 'interface', name, isPrefix }
+  switch (wishes.detectLocalMode) {
+    case 'ClusterCIDR':
+      return bySource(wishes.clusterCidr)
+    case 'NodeCIDR':
+      return bySource(node?.podCidrs ?? [])
+    case 'BridgeInterface':
+      return byInterface(wishes.podBridgeInterface, false)
+    case 'InterfaceNamePrefix':
+      return byInterface(wishes.podInterfaceNamePrefix, true)
+  }
+}
+
+/** Undefined for all addresses: where nothing is said, or a network that holds every address. */
+function chooseNodePortAddresses(
+  family: IpFamily,
+  { nodePortAddresses: wished }: ProxyWishes,
+  { node, localAddresses }: NodeSituation,
+): readonly Ip[] | undefined {
+  if (wished === undefined) return undefined
+  if (wished.includes('primary')) return ofFamily(node?.ips ?? [], family)
+  const networks = wished.filter((each): each is Cidr => each !== 'primary' && ipFamily(each as Cidr) === family)
+  if (networks.length === 0 || networks.some((network) => network.endsWith('/0'))) return undefined
+  const own = [...localAddresses].filter((address) =>
+    networks.some((network) => cidrContains(network, hostCidr(address))),
+  )
+  return ofFamily(own, family).filter((address) => !isLoopback(address))
+}
+
+function isLoopback(address: Ip): boolean {
+  return address.startsWith('127.') || address === '::1'
+}
+
+function ofFamily(addresses: readonly Ip[], family: IpFamily): readonly Ip[] {
+  return addresses.filter((address) => ipFamily(address) === family).sort()
+}

@@ -1,0 +1,55 @@
+import type { IpFamily } from '../../model/ip.ts'
+import { type AddressSets, parseSets, planSets } from '../../netfilter/sets.ts'
+import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
+import type { Run } from './iptables.ts'
+
+const timeoutMs = 30_000
+
+/** The ipsets that one family's rules name: made before the rules that name them, removed after. Sets of others stay. */
+export class AddressSetWriter {
+  readonly #family: IpFamily
+  readonly #run: Run
+  /** Undefined until the kernel was asked. */
+  #held: AddressSets | undefined
+
+  constructor(family: IpFamily, run: Run) {
+    this.#family = family
+    this.#run = run
+  }
+
+  /** Makes what is missing; what is no longer wanted stays until `removeOthers`. Throws RulesError. */
+  async ensure(wanted: AddressSets): Promise<void> {
+    if (wanted.size === 0) return
+    this.#held ??= await this.#read()
+    const { before } = planSets(wanted, this.#held)
+    await this.#restore(before)
+    this.#held = new Map([...this.#held, ...wanted])
+  }
+
+  /** Removes what no rule names any more. Where no set was ever wanted, leftovers of an earlier form stay. Throws RulesError. */
+  async removeOthers(wanted: AddressSets): Promise<void> {
+    if (this.#held === undefined) return
+    const { after } = planSets(wanted, this.#held)
+    await this.#restore(after)
+    this.#held = new Map(wanted)
+  }
+
+  async #read(): Promise<AddressSets> {
+    try {
+      const { stdout } = await this.#run('ipset', ['save', '-terse'], { timeoutMs })
+      return new Map([...parseSets(stdout)].filter(([, set]) => set.family === this.#family))
+    } catch (thrown) {
+      throw explainSaveFailure(thrown)
+    }
+  }
+
+  async #restore(text: string): Promise<void> {
+    if (text === '') return
+    try {
+      await this.#run('ipset', ['restore', '-exist'], { timeoutMs, input: text })
+    } catch (thrown) {
+      this.#held = undefined
+      throw explainRestoreFailure(thrown, text)
+    }
+  }
+}

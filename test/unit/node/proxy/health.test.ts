@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { test } from 'node:test'
+import { HealthChecks, ProxyHealthz } from '../../../../src/node/proxy/index.ts'
+import type { ProxyFreshness } from '../../../../src/node/proxy/plane.ts'
+import { LiveNodeState } from '../../../../src/node/state/index.ts'
+import { readObject } from '../../../../src/node/state/stored-object.ts'
+import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
+import { ip } from '../../../helpers/services.ts'
+import { untilAsync } from '../../../helpers/until.ts'
+import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
+
+const scope = { signal: AbortSignal.timeout(30_000) }
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+test("a Service's health port tells how many endpoints are ready on this node, and goes with the Service", async (t) => {
+  const state = new LiveNodeState(silentLogger)
+  let isProxyHealthy = true
+  const checks = new HealthChecks({
+    state,
+    nodeName: 'n1',
+    isProxyHealthy: () => isProxyHealthy,
+    log: silentLogger,
+  })
+  t.after(() => checks.stop(scope))
+  await checks.start()
+  const port = await freePort()
+  const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: port }
+  const endpoint = (address: string, nodeName: string, conditions: object = {}) => ({
+    addresses: [address],
+    nodeName,
+    conditions,
+  })
+  const terminating = { ready: false, serving: true, terminating: true }
+  const slice = (version: string, endpoints: readonly object[]) =>
+    readObject('endpointslices', wireSlice('web-1', 'web', version, { endpoints }), dialect)
+  state.replace('services', [readObject('services', wireService('web', '1', spec), dialect)], '1')
+  state.replace('endpoints', [], '1')
+  state.replace('endpointslices', [slice('2', [endpoint('10.244.0.1', 'n1'), endpoint('10.244.0.2', 'n2')])], '1')
+  const ask = () => fetch(`http://127.0.0.1:${port}/healthz`)
+  await untilAsync(
+    'the port is open',
+    () =>
+      ask().then(
+        () => true,
+        () => false,
+      ),
+    30_000,
+  )
+  const healthy = await ask()
+  assert.equal(healthy.status, 200)
+  assert.deepEqual(await healthy.json(), {
+    service: { namespace: 'default', name: 'web' },
+    localEndpoints: 1,
+    serviceProxyHealthy: true,
+  })
+  const headers = ['content-type', 'x-content-type-options', 'x-load-balancing-endpoint-weight']
+  assert.deepEqual(
+    headers.map((name) => healthy.headers.get(name)),
+    ['application/json', 'nosniff', '1'],
+  )
+  state.upsert('endpointslices', slice('3', [endpoint('10.244.0.1', 'n1', terminating), endpoint('10.244.0.2', 'n2')]))
+  const going = await ask()
+  assert.deepEqual([going.status, going.headers.get('x-load-balancing-endpoint-weight')], [503, '0'])
+  state.upsert('endpointslices', slice('4', [endpoint('10.244.0.1', 'n1')]))
+  isProxyHealthy = false
+  assert.equal((await ask()).status, 503)
+  state.remove('services', 'default/web', '5')
+  await untilAsync(
+    'the port is closed',
+    () =>
+      ask().then(
+        () => false,
+        () => true,
+      ),
+    30_000,
+  )
+})
+
+test('the proxy is healthy unless a change waits for a minute; /healthz also tells of a node that leaves', async (t) => {
+  const nowMs = Date.parse('2026-01-01T00:10:00Z')
+  const families: ProxyFreshness[] = [
+    { family: 'IPv4', pendingSinceMs: undefined, lastSyncMs: nowMs - 600_000 },
+    { family: 'IPv6', pendingSinceMs: nowMs - 59_000, lastSyncMs: nowMs - 300_000 },
+  ]
+  let isNodeEligible = true
+  const metrics = createMetrics()
+  const healthz = new ProxyHealthz({
+    address: ip('127.0.0.1'),
+    port: 0,
+    freshness: () => families,
+    isNodeEligible: () => isNodeEligible,
+    metrics,
+    log: silentLogger,
+    now: () => nowMs,
+  })
+  t.after(() => healthz.stop(scope))
+  await healthz.start()
+  const ask = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${healthz.port}/${path}`)
+    const body: unknown = await response.json()
+    return { status: response.status, body: Object(body) }
+  }
+  const { status, body } = await ask('healthz')
+  assert.deepEqual(
+    [status, body],
+    [
+      200,
+      {
+        lastUpdated: '2026-01-01T00:10:00.000Z',
+        currentTime: '2026-01-01T00:10:00.000Z',
+        nodeEligible: true,
+        healthy: true,
+        status: {
+          IPv4: { lastUpdated: '2026-01-01T00:00:00.000Z', healthy: true },
+          IPv6: { lastUpdated: '2026-01-01T00:05:00.000Z', healthy: true },
+        },
+      },
+    ],
+  )
+  isNodeEligible = false
+  assert.equal((await ask('healthz')).status, 503)
+  assert.equal((await ask('livez')).status, 200)
+  families[1] = { family: 'IPv6', pendingSinceMs: nowMs - 61_000, lastSyncMs: nowMs - 300_000 }
+  const stale = await ask('livez')
+  assert.equal(stale.status, 503)
+  assert.partialDeepStrictEqual(stale.body, {
+    lastUpdated: '2026-01-01T00:05:00.000Z',
+    status: { IPv4: { healthy: true }, IPv6: { healthy: false } },
+  })
+  assert.match((await metrics.text()).body, /kubeproxy_proxy_healthz_total\{code="503"\} 1/)
+})

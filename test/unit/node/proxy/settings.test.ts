@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readNodeView } from '../../../../src/node/proxy/node-view.ts'
+import { type NodeSituation, type ProxyWishes, planSettings } from '../../../../src/node/proxy/settings.ts'
+import { cidr, ip } from '../../../helpers/services.ts'
+
+const zoneLabel = 'topology.kubernetes.io/zone'
+
+const wishes: ProxyWishes = {
+  clusterCidr: [cidr('10.244.0.0/16'), cidr('fd00:10:244::/56')],
+  detectLocalMode: 'ClusterCIDR',
+  masqueradeAll: false,
+  masqueradeBit: 14,
+  masqueradeRandomFully: true,
+  noLocalEndpoints: 'drop',
+  affinityForm: 'recent',
+  affinityHardTimeout: false,
+}
+
+const node = readNodeView(
+  {
+    metadata: { labels: { [zoneLabel]: 'a' } },
+    spec: { podCIDRs: ['10.244.3.0/24', 'fd00:10:244:3::/64', 'nonsense'] },
+    status: {
+      addresses: [
+        { type: 'InternalIP', address: '192.0.2.7' },
+        { type: 'InternalIP', address: '2001:db8::7' },
+        { type: 'InternalIP', address: '192.0.2.007' },
+        { type: 'Hostname', address: 'node-1' },
+      ],
+    },
+  },
+  zoneLabel,
+)
+
+const situation: NodeSituation = {
+  nodeName: 'node-1',
+  node,
+  localAddresses: new Set(['127.0.0.1', '192.0.2.7', '198.51.100.7', '2001:db8::7'].map(ip)),
+  isConntrackLiberal: false,
+}
+
+test('a Node object gives zone, addresses and pod networks of each family; values that make no sense are left out', () => {
+  const settings = planSettings('IPv4', wishes, situation)
+  assert.deepEqual([settings.zone, settings.nodeIps], ['a', ['192.0.2.7']])
+  assert.deepEqual(planSettings('IPv6', wishes, situation).nodeIps, ['2001:db8::7'])
+  assert.equal(readNodeView({ metadata: 'none' }, zoneLabel), undefined)
+})
+
+test('local traffic is told by the cluster, by this node, or by interfaces', () => {
+  const local = (changes: Partial<ProxyWishes>, known = situation) =>
+    planSettings('IPv4', { ...wishes, ...changes }, known).localTraffic
+  assert.deepEqual(local({}), { kind: 'source', cidr: '10.244.0.0/16' })
+  assert.deepEqual(local({ detectLocalMode: 'NodeCIDR' }), { kind: 'source', cidr: '10.244.3.0/24' })
+  assert.equal(local({ detectLocalMode: 'NodeCIDR' }, { ...situation, node: undefined }), undefined)
+  assert.deepEqual(local({ detectLocalMode: 'BridgeInterface', podBridgeInterface: 'cni0' }), {
+    kind: 'interface',
+    name: 'cni0',
+    isPrefix: false,
+  })
+  assert.deepEqual(local({ detectLocalMode: 'InterfaceNamePrefix', podInterfaceNamePrefix: 'veth' }), {
+    kind: 'interface',
+    name: 'veth',
+    isPrefix: true,
+  })
+})
+
+test('node ports are open on the addresses of the networks given, on those of the Node, or on all', () => {
+  const addresses = (nodePortAddresses: ProxyWishes['nodePortAddresses']) =>
+    planSettings('IPv4', { ...wishes, nodePortAddresses }, situation).nodePortAddresses
+  assert.equal(addresses(undefined), undefined)
+  assert.equal(addresses([cidr('0.0.0.0/0')]), undefined)
+  assert.deepEqual(addresses([cidr('198.51.100.0/24'), cidr('127.0.0.0/8')]), ['198.51.100.7'])
+  assert.deepEqual(addresses(['primary']), ['192.0.2.7'])
+  assert.equal(addresses([cidr('2001:db8::/32')]), undefined, 'nothing is said of this family')
+})
+
+test('a node that is deleted or that the autoscaler takes away is leaving', () => {
+  const view = (changes: object) => readNodeView({ metadata: {}, ...changes }, zoneLabel)?.isLeaving
+  assert.equal(view({}), false)
+  assert.equal(view({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }), true)
+  assert.equal(view({ spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }] } }), true)
+})
