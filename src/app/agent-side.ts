@@ -16,6 +16,7 @@ import { composePods } from './compose-pods.ts'
 import type { AppContext } from './context.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
+import { proxyQuestions } from './proxy-questions.ts'
 import { composeProxy } from './proxy-side.ts'
 
 /** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
@@ -48,8 +49,9 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
         components: working,
         state,
         applied,
-        proxy: proxy?.planes ?? [],
+        proxy: proxy?.families.map(({ plane }) => plane) ?? [],
       }),
+    questions: proxyQuestions(proxy?.families ?? []),
     gate: new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') }),
     log: log.child('control'),
   })

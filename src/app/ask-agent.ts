@@ -1,24 +1,55 @@
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { PlatnetError } from '../model/errors.ts'
+import type { FlowExplanation } from '../node/proxy/index.ts'
 import type { AgentStatus } from './agent-status.ts'
+import type { PlanAnswer, ServiceAnswer } from './proxy-questions.ts'
 
 export class AskError extends PlatnetError<'agent-away' | 'bad-answer'> {}
 
 /** The status of the agent that listens on the control socket. Throws AskError `agent-away` where none does. */
-export async function askStatus(controlSocket: string): Promise<AgentStatus> {
-  return JSON.parse(await askDocument(controlSocket, '/status'))
+export function askStatus(controlSocket: string): Promise<AgentStatus> {
+  return ask(controlSocket, '/status')
 }
 
-async function askDocument(controlSocket: string, path: string): Promise<string> {
+/** What the kernel holds otherwise than it should. Throws AskError. */
+export function askPlan(controlSocket: string): Promise<PlanAnswer> {
+  return ask(controlSocket, '/plan')
+}
+
+export interface FlowQuestion {
+  readonly source: string
+  readonly destination: string
+  readonly port: string
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+}
+
+/** What becomes of a connection. Throws AskError, also where the question makes no sense. */
+export function askFlow(controlSocket: string, question: FlowQuestion): Promise<FlowExplanation> {
+  return ask(controlSocket, `/explain/flow?${new URLSearchParams({ ...question })}`)
+}
+
+/** Throws AskError, also where there is no such Service. */
+export function askService(controlSocket: string, service: string): Promise<ServiceAnswer> {
+  return ask(controlSocket, `/explain/service?${new URLSearchParams({ service })}`)
+}
+
+async function ask<Answer>(controlSocket: string, path: string): Promise<Answer> {
   const { status, body } = await getOverSocket(controlSocket, path)
-  if (status === 200) return body
-  throw new AskError('bad-answer', `the agent answered ${status}: ${body.trim()}`, { object: controlSocket })
+  if (status === 200) return JSON.parse(body)
+  throw new AskError('bad-answer', `the agent answered ${status}: ${reasonOf(body)}`, {
+    object: controlSocketName(controlSocket),
+  })
+}
+
+function reasonOf(body: string): string {
+  const error = /^\{"error":("(?:[^"\\]|\\.)*")\}$/.exec(body.trim())?.[1]
+  return error === undefined ? body.trim() : String(JSON.parse(error))
 }
 
 async function getOverSocket(socketPath: string, path: string): Promise<{ status: number; body: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
-  http.get({ socketPath, path, timeout: 10_000 }, resolve).on('error', reject)
+  http.get({ socketPath, path, timeout: 60_000 }, resolve).on('error', reject)
   try {
     const response = await promise
     return { status: response.statusCode ?? 0, body: await text(response) }

@@ -31,12 +31,13 @@ import { NodeSituationKeeper } from './node-situation.ts'
 /** The service proxy: what of it starts, in order, and its planes, one a family. */
 export interface ProxySide {
   readonly components: readonly Component[]
-  readonly planes: readonly ProxyPlane[]
+  readonly families: readonly ProxyFamily[]
   /** What follows the API, once it is known which vocabulary the server speaks. */
   createSources(client: ApiClient, dialect: Dialect): readonly Component[]
 }
 
-interface ProxyFamily {
+/** The proxy of one IP family. */
+export interface ProxyFamily {
   readonly iptables: Iptables
   readonly writer: RulesWriter
   readonly plane: ProxyPlane
@@ -92,7 +93,7 @@ export async function composeProxy(
       parts.situation,
       ...composeHealth(parts, planes),
     ],
-    planes,
+    families,
     createSources: (client, dialect) => {
       const nodeName = findNodeName(context.options.values.node.nodeName)
       const onNode = (node: NodeView | undefined) => parts.situation.tell(node)

@@ -6,8 +6,10 @@ import { addConfigCommand } from './config.ts'
 import { addDemoCommand } from './demo.ts'
 import { addDnsCommand } from './dns.ts'
 import { type ExitCode, exitCodeOf, exitCodes, renderError } from './exit-code.ts'
+import { addExplainCommand } from './explain.ts'
 import { addLogsCommand } from './logs.ts'
 import { addLongRunningCommands } from './long-running.ts'
+import { addPlanCommand } from './plan.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
 import { addStatusCommand } from './status.ts'
 
@@ -15,6 +17,8 @@ const commands: readonly AddCommand[] = [
   addLongRunningCommands,
   addCheckCommand,
   addStatusCommand,
+  addPlanCommand,
+  addExplainCommand,
   addCleanupCommand,
   addConfigCommand,
   addDnsCommand,

@@ -9,11 +9,19 @@ export interface ControlParts {
   readonly applied: AppliedRevisions
   /** The document of `GET /status`. */
   readonly status: () => unknown
+  /** More questions by path; each gets the query of the URL. */
+  readonly questions?: Readonly<Record<string, (query: URLSearchParams) => Promise<ControlAnswer>>>
   /** Takes what platnet-gate sends; without it there is no such path. */
   readonly gate?: {
     answer(request: { headers: IncomingHttpHeaders; body: string; signal: AbortSignal }): Promise<GateReply>
   }
   readonly log: Logger
+}
+
+/** A body is sent as JSON. */
+export interface ControlAnswer {
+  readonly status: 200 | 400 | 404 | 503
+  readonly body: unknown
 }
 
 interface GateReply {
@@ -36,11 +44,19 @@ const appliedQuery = z.object({
  * The unix socket of the live agent, for this user alone. `GET /status` tells what the node serves; `GET
  * /applied?resource=endpointslices&resourceVersion=N&timeoutMs=M` answers 200 once the kernel has that change, 504 if not in time.
  */
-export function createControlSocket({ path, applied, status, gate, log }: ControlParts): Listener {
+export function createControlSocket({ path, applied, status, questions = {}, gate, log }: ControlParts): Listener {
+  const asked = Object.entries(questions).map(([route, answer]) => [
+    route,
+    async ({ query }: RoutedRequest) => {
+      const reply = await answer(query)
+      return jsonAnswer(reply.status, reply.body)
+    },
+  ])
   const handler = createRouter(
     {
       '/status': () => jsonAnswer(200, status()),
       '/applied': (request) => answerApplied(applied, request),
+      ...Object.fromEntries(asked),
     },
     (error, route) => log.error('a control request failed', { route, error }),
     gate ? { '/cni/gate': (request) => answerGate(gate, request) } : {},

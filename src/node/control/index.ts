@@ -1,1 +1,1 @@
-export { createControlSocket } from './control-socket.ts'
+export { type ControlAnswer, createControlSocket } from './control-socket.ts'

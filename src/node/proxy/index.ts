@@ -1,4 +1,6 @@
 export { ConntrackCleaner } from './conntrack-cleaner.ts'
+export type { FlowExplanation } from './explain-flow.ts'
+export type { ServiceExplanation } from './explain-service.ts'
 export { HealthChecks } from './health-checks.ts'
 export {
   type ConntrackMetrics,

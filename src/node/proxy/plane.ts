@@ -8,9 +8,12 @@ import type { IpFamily } from '../../model/ip.ts'
 import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
 import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
+import type { TracedPacket, TraceWorld } from '../../netfilter/trace/types.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { RulesWriter, WriteReport } from '../rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
+import { explainFlow, type FlowExplanation } from './explain-flow.ts'
+import { explainService, type ServiceExplanation } from './explain-service.ts'
 import type { ProxyMetrics, SyncKind } from './metrics.ts'
 import { type ProxySettings, ServicePlans } from './service-plans.ts'
 import { type Refusal, ServiceWrites } from './service-writes.ts'
@@ -130,6 +133,18 @@ export class ProxyPlane implements Component {
   freshness(): ProxyFreshness {
     const { settings } = this.#parts
     return { family: settings.family, pendingSinceMs: this.#pendingSinceMs, lastSyncMs: this.#lastSync?.atMs }
+  }
+
+  /** What the rules as they should be now make of the first packet of a connection. */
+  explainFlow(packet: TracedPacket, world: Pick<TraceWorld, 'isLocalAddress' | 'hooks'>): FlowExplanation {
+    return explainFlow(packet, this.#plans.frontends(), { ...world, ruleset: this.#ruleset.ruleset() })
+  }
+
+  /** Undefined where there is no such Service. */
+  explainService(key: ObjectKey): ServiceExplanation | undefined {
+    const { state } = this.#parts
+    const service = state.service(key)
+    return service && explainService(service, state.slicesOf(key), this.#plans.get(key), this.#settings)
   }
 
   health(): Health {

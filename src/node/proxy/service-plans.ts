@@ -14,6 +14,8 @@ export type ProxySettings = PlanNode & ProxyRuleSettings
 export interface ServicePlan {
   readonly frontends: readonly Frontend[]
   readonly rules: ServiceRules
+  /** Milliseconds since 1970. */
+  readonly changedAtMs: number
 }
 
 interface Planned extends ServicePlan {
@@ -50,6 +52,10 @@ export class ServicePlans {
     return this.#plans.size
   }
 
+  *frontends(): Iterable<Frontend> {
+    for (const { frontends } of this.#plans.values()) yield* frontends
+  }
+
   get(key: ObjectKey): ServicePlan | undefined {
     return this.#plans.get(key)
   }
@@ -67,7 +73,8 @@ export class ServicePlans {
     this.#hash = addHash(this.#hash, hash)
     if (before?.hash === hash && before.settings === this.#settings) return before
     const settings = this.#settings
-    const plan = { frontends, hash, settings, rules: lowerService(frontends, settings) }
+    const changedAtMs = before?.hash === hash ? before.changedAtMs : Date.now()
+    const plan = { frontends, hash, settings, changedAtMs, rules: lowerService(frontends, settings) }
     this.#plans.set(key, plan)
     return plan
   }

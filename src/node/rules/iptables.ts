@@ -21,6 +21,11 @@ export interface IptablesChoice {
   readonly reason: string
 }
 
+export interface ChainCounters {
+  readonly packets: number
+  readonly bytes: number
+}
+
 const lockWaitSeconds = '5'
 const restoreTimeoutMs = 60_000
 const readTimeoutMs = 60_000
@@ -66,6 +71,19 @@ export class Iptables {
     } catch (thrown) {
       if (thrown instanceof RulesError && thrown.code === 'save-failed') return undefined
       throw thrown
+    }
+  }
+
+  /** Of all rules of one chain together; zero where there is no such chain. */
+  async readCounters(table: TableName, chain: string): Promise<ChainCounters> {
+    const args = ['--wait', lockWaitSeconds, '-t', table, '-v', '-S', chain]
+    const text = await this.#read(this.choice.program, args).catch(() => '')
+    const counts = Array.from(text.matchAll(/^-A .* -c (\d+) (\d+)/gm), ([, packets, bytes]) =>
+      [packets, bytes].map(Number),
+    )
+    return {
+      packets: counts.reduce((sum, [packets = 0]) => sum + packets, 0),
+      bytes: counts.reduce((sum, [, bytes = 0]) => sum + bytes, 0),
     }
   }
 

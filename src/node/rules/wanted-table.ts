@@ -34,6 +34,11 @@ export class WantedTable {
     return this.#rules
   }
 
+  /** A live view. */
+  get chains(): ReadonlyMap<string, Chain> {
+    return this.#chains
+  }
+
   /** Undefined asks for the chain's removal. A chain that is wanted already costs nothing. */
   want(name: string, chain: Chain | undefined): void {
     const before = this.#chains.get(name)

@@ -11,8 +11,9 @@ import type { Logger } from '../../observe/logger.ts'
 import { AddressSetWriter } from './address-sets.ts'
 import { RulesError } from './errors.ts'
 import { type HookDrift, isBuiltin, planHooks } from './hook-plan.ts'
-import type { Iptables } from './iptables.ts'
+import type { ChainCounters, Iptables } from './iptables.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
+import { type ChainDifference, previewChanges } from './preview.ts'
 import { readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
 import { sliceChange } from './slices.ts'
@@ -131,6 +132,22 @@ export class RulesWriter implements Component {
       this.#verifying = undefined
     })
     return this.#verifying
+  }
+
+  /** What the kernel holds otherwise than it should now, writes that failed included; changes nothing. Throws RulesError. */
+  async preview(): Promise<readonly ChainDifference[]> {
+    if (!this.#wasAsked) throw new RulesError('not-synced', 'it is not known yet what the rules should be')
+    const { iptables, hooks } = this.#options
+    return this.#exclusive(async () => {
+      const held = await readTables(iptables)
+      const wanted = { nat: this.#tables.nat.chains, filter: this.#tables.filter.chains }
+      return previewChanges(wanted, held, hooks, iptables.choice.family)
+    })
+  }
+
+  /** Packets and bytes that the rules of a chain in nat took since it was written: the first of each connection. Throws RulesError. */
+  countersOf(chain: string): Promise<ChainCounters> {
+    return this.#options.iptables.readCounters('nat', chain)
   }
 
   async #verifyOnce(): Promise<VerifyReport> {

@@ -241,6 +241,27 @@ describe('a write', () => {
 })
 
 describe('what others change', () => {
+  onEachFlavour('is shown beforehand, without changing anything', async (netns, flavour) => {
+    const { run, texts } = recordRestores(netns)
+    const writer = await makeWriter(netns, flavour, { run })
+    await assert.rejects(writer.preview(), { code: 'not-synced' })
+    await writer.sync(rulesetOf(2), hashOf('a'))
+    assert.deepEqual(await writer.preview(), [])
+    await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-A', 'PLAT-SVC-1', '-j', 'RETURN')
+    await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-N', 'PLAT-OTHER')
+    await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F', 'PREROUTING')
+    texts.length = 0
+    const differences = await writer.preview()
+    assert.deepEqual(
+      differences.map(({ table, chain, problem }) => `${table} ${chain} ${problem}`),
+      ['nat PLAT-OTHER unwanted', 'nat PLAT-SVC-1 different', 'nat PREROUTING hooks'],
+    )
+    assert.deepEqual(differences[1]?.found.at(-1), '-j RETURN')
+    assert.deepEqual(texts, [])
+    const { packets } = await writer.countersOf('PLAT-SVC-1')
+    assert.equal(packets, 0)
+  })
+
   onEachFlavour('one rule deleted by hand brings back exactly its chain', async (netns, flavour) => {
     const { run, texts } = recordRestores(netns)
     const writer = await makeWriter(netns, flavour, { run })

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { localAddresses } from '../host/index.ts'
+import { describeError } from '../model/errors.ts'
+import { type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
+import { proxyHooks } from '../netfilter/hooks.ts'
+import type { ControlAnswer } from '../node/control/index.ts'
+import type { FlowExplanation, ServiceExplanation } from '../node/proxy/index.ts'
+import type { ChainCounters, ChainDifference } from '../node/rules/index.ts'
+import type { ProxyFamily } from './proxy-side.ts'
+
+interface AskedFamily {
+  readonly plane: ProxyFamily['plane']
+  readonly writer: Pick<ProxyFamily['writer'], 'preview' | 'countersOf'>
+}
+
+/** The answer of `GET /plan`: one entry a family. */
+export interface PlanAnswer {
+  readonly families: readonly { readonly family: IpFamily; readonly differences: readonly ChainDifference[] }[]
+}
+
+/** The answer of `GET /explain/service`. */
+export interface ServiceAnswer {
+  readonly families: readonly (ServiceExplanation & {
+    readonly counters: readonly (ChainCounters & { readonly chain: string })[]
+  })[]
+}
+
+const address = z.string().transform((text, context) => {
+  const ip = parseIp(text)
+  if (ip !== undefined) return ip
+  context.issues.push({ code: 'custom', input: text, message: 'expected an IP address' })
+  return z.NEVER
+})
+
+const flowQuery = z.object({
+  source: address,
+  destination: address,
+  port: z.coerce.number().int().min(1).max(65_535),
+  protocol: z.enum(['TCP', 'UDP', 'SCTP']).default('TCP'),
+  inInterface: z.string().max(15).optional(),
+})
+
+const serviceQuery = z.object({
+  service: z.string().regex(/^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/, 'expected NAMESPACE/NAME of a Service'),
+})
+
+/** A Service with hundreds of endpoints has as many chains, and each is listed by a program of its own. */
+const maxCountedChains = 50
+
+/** What `platnet plan` and `platnet explain` ask of the running proxy. */
+export function proxyQuestions(families: readonly AskedFamily[]) {
+  return {
+    '/plan': () => answerPlan(families),
+    '/explain/flow': (query: URLSearchParams) => answerFlow(families, query),
+    '/explain/service': (query: URLSearchParams) => answerService(families, query),
+  }
+}
+
+async function answerPlan(families: readonly AskedFamily[]): Promise<ControlAnswer> {
+  try {
+    const previews = families.map(async ({ plane, writer }) => ({
+      family: plane.family,
+      differences: await writer.preview(),
+    }))
+    const body: PlanAnswer = { families: await Promise.all(previews) }
+    return { status: 200, body }
+  } catch (error) {
+    return { status: 503, body: { error: describeError(error) } }
+  }
+}
+
+async function answerFlow(families: readonly AskedFamily[], query: URLSearchParams): Promise<ControlAnswer> {
+  const parsed = flowQuery.safeParse(Object.fromEntries(query))
+  if (!parsed.success) return refuse(z.prettifyError(parsed.error))
+  const { source, destination, inInterface, ...rest } = parsed.data
+  const family = ipFamily(destination)
+  if (ipFamily(source) !== family) return refuse('source and destination must be of one IP family')
+  const found = families.find(({ plane }) => plane.family === family)
+  if (found === undefined) return { status: 503, body: { error: `this node does not serve ${family}` } }
+  const own = localAddresses()
+  const packet = {
+    ...rest,
+    source,
+    destination,
+    state: 'NEW',
+    origin: own.has(source) ? 'this-node' : 'elsewhere',
+    ...(inInterface !== undefined && { inInterface }),
+  } as const
+  const world = { hooks: proxyHooks(), isLocalAddress: (ip: typeof source) => own.has(ip) }
+  const body: FlowExplanation = found.plane.explainFlow(packet, world)
+  return { status: 200, body }
+}
+
+async function answerService(families: readonly AskedFamily[], query: URLSearchParams): Promise<ControlAnswer> {
+  const parsed = serviceQuery.safeParse(Object.fromEntries(query))
+  if (!parsed.success) return refuse(z.prettifyError(parsed.error))
+  const { service } = parsed.data
+  const explained = families.flatMap(({ plane, writer }) => {
+    const explanation = plane.explainService(service)
+    return explanation === undefined ? [] : [{ explanation, writer }]
+  })
+  if (explained.length === 0) return { status: 404, body: { error: `this node knows no Service ${service}` } }
+  const answers = explained.map(async ({ explanation, writer }) => {
+    const counted = explanation.chains.slice(0, maxCountedChains)
+    const counters = counted.map(async (chain) => ({ chain, ...(await writer.countersOf(chain)) }))
+    return { ...explanation, counters: await Promise.all(counters) }
+  })
+  const body: ServiceAnswer = { families: await Promise.all(answers) }
+  return { status: 200, body }
+}
+
+function refuse(error: string): ControlAnswer {
+  return { status: 400, body: { error } }
+}

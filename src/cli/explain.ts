@@ -1,0 +1,89 @@
+import type { Command } from 'commander'
+import { askFlow, askService, type FlowQuestion } from '../app/ask-agent.ts'
+import { optionGroups } from '../app/option-groups.ts'
+import type { ServiceAnswer } from '../app/proxy-questions.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+
+/** `platnet explain SRC DST:PORT[/udp]` and `platnet explain service NS/NAME`, answered by the running agent. */
+export const addExplainCommand: AddCommand = (program, context) => {
+  const command = program
+    .command('explain')
+    .description('says what becomes of a connection, or what a Service leads to, and why')
+    .argument('<source>', 'the client\'s address; or the word "service"')
+    .argument('<target>', 'ADDRESS:PORT, with /udp or /sctp where it is not TCP; or NAMESPACE/NAME of the Service')
+    .option('-o, --output <format>', 'text or json', 'text')
+  addOptionFlags(command, optionGroups, 'agent').action(
+    async (source: string, target: string, { output }: { output: string }) => {
+      const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+      const socket = values.node.controlSocket
+      if (source === 'service') print(context, output, await askService(socket, target), renderService)
+      else await explainFlow(context, { command, socket, source, target, output })
+    },
+  )
+}
+
+interface FlowRequest {
+  readonly command: Command
+  readonly socket: string
+  readonly source: string
+  readonly target: string
+  readonly output: string
+}
+
+async function explainFlow(context: CliContext, request: FlowRequest): Promise<void> {
+  const question = parseTarget(request.source, request.target)
+  if (question === undefined) {
+    context.stderr.write(
+      `error: ${JSON.stringify(request.target)} is no target: expected ADDRESS:PORT, such as 10.96.0.10:53/udp or [fd00::a]:443\n`,
+    )
+    return context.finish(exitCodes.usage)
+  }
+  print(context, request.output, await askFlow(request.socket, question), ({ lines }) => `${lines.join('\n')}\n`)
+}
+
+/** `10.96.0.10:53/udp`, `[fd00::a]:443`; undefined for anything else. The agent judges addresses and ports. */
+export function parseTarget(source: string, target: string): FlowQuestion | undefined {
+  const [, bracketed, plain, port, protocol = 'tcp'] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})(?:\/(tcp|udp|sctp))?$/i.exec(target) ?? []
+  const destination = bracketed ?? plain
+  if (destination === undefined || port === undefined) return undefined
+  const protocols = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
+  const name = protocol.toLowerCase()
+  return name === 'tcp' || name === 'udp' || name === 'sctp'
+    ? { source, destination, port, protocol: protocols[name] }
+    : undefined
+}
+
+function print<Answer>(context: CliContext, output: string, answer: Answer, render: (answer: Answer) => string): void {
+  context.stdout.write(output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : render(answer))
+}
+
+type Family = ServiceAnswer['families'][number]
+
+function renderService({ families }: ServiceAnswer): string {
+  return `${families.flatMap(renderFamily).join('\n')}\n`
+}
+
+function renderFamily({ family, ports, counters, changedAtMs }: Family): string[] {
+  if (ports.length === 0) return [`${family}: no way in`]
+  const changed = changedAtMs === undefined ? 'never' : new Date(changedAtMs).toISOString()
+  return [
+    `${family}: last change ${changed}`,
+    ...ports.flatMap(renderPort),
+    ...counters.map(
+      ({ chain, packets, bytes }) => `  ${chain}: ${packets} packets, ${bytes} bytes (first of each connection)`,
+    ),
+  ]
+}
+
+function renderPort({ servicePort, protocol, ways, endpoints }: Family['ports'][number]): string[] {
+  return [
+    `  ${servicePort}/${protocol}: ${ways.join(', ')}`,
+    ...(endpoints.length === 0 ? ['    no endpoints: connections are refused'] : []),
+    ...endpoints.map(({ name, node, target, isUsed, reason }) => {
+      const where = [target, node && `on ${node}`].filter(Boolean).join(' ')
+      return `    ${isUsed ? '+' : '-'} ${name}${where === '' ? '' : ` (${where})`}: ${reason}`
+    }),
+  ]
+}

@@ -1,0 +1,41 @@
+import { askPlan } from '../app/ask-agent.ts'
+import { optionGroups } from '../app/option-groups.ts'
+import type { PlanAnswer } from '../app/proxy-questions.ts'
+import { exitCodes } from './exit-code.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
+
+/** `platnet plan`: exit code 3 where the kernel's rules are not what the agent wants. */
+export const addPlanCommand: AddCommand = (program, context) => {
+  const command = program
+    .command('plan')
+    .description('shows how the rules of the kernel differ from what they should be; changes nothing')
+    .option('-o, --output <format>', 'text or json', 'text')
+  addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
+    const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
+    const plan = await askPlan(values.node.controlSocket)
+    context.stdout.write(output === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : renderPlan(plan))
+    if (plan.families.some(({ differences }) => differences.length > 0)) context.finish(exitCodes.unhealthy)
+  })
+}
+
+type Difference = PlanAnswer['families'][number]['differences'][number]
+
+/** Removed lines, then added ones, as a diff shows them. */
+export function renderPlan({ families }: PlanAnswer): string {
+  const lines = families.flatMap(({ family, differences }) =>
+    differences.length === 0
+      ? [`${family}: the kernel holds the rules that it should`]
+      : differences.flatMap((difference) => [
+          `${family} ${difference.table} ${difference.chain}: ${difference.problem}`,
+          ...changedLines(difference),
+        ]),
+  )
+  return `${lines.join('\n')}\n`
+}
+
+function changedLines({ wanted, found }: Difference): string[] {
+  const [want, have] = [new Set(wanted), new Set(found)]
+  const gone = found.filter((rule) => !want.has(rule)).map((rule) => `  - ${rule}`)
+  const added = wanted.filter((rule) => !have.has(rule)).map((rule) => `  + ${rule}`)
+  return gone.length + added.length > 0 ? [...gone, ...added] : ['    the same rules in another order']
+}

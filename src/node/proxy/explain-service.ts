@@ -1,0 +1,105 @@
+import type { Endpoint, EndpointSlice } from '../../model/endpoint-slice.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import type { Service, ServicePort } from '../../model/service.ts'
+import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
+import { renderAddressPort } from '../../netfilter/render.ts'
+import { collectEndpoints } from './plan-endpoints.ts'
+import type { ServicePlan } from './service-plans.ts'
+
+/** What one family makes of a Service, for people. */
+export interface ServiceExplanation {
+  readonly family: IpFamily
+  /** Milliseconds since 1970; when what it leads to was last another. */
+  readonly changedAtMs: number | undefined
+  readonly ports: readonly PortExplanation[]
+  /** In nat, its own. */
+  readonly chains: readonly string[]
+}
+
+interface PortExplanation {
+  readonly servicePort: string
+  readonly protocol: string
+  /** `cluster IP 10.96.0.10:80` */
+  readonly ways: readonly string[]
+  readonly endpoints: readonly EndpointExplanation[]
+}
+
+interface EndpointExplanation {
+  /** `10.244.0.7:8080` */
+  readonly name: string
+  readonly node: string | undefined
+  readonly target: string | undefined
+  readonly isUsed: boolean
+  /** In or out, and why, in words. */
+  readonly reason: string
+}
+
+export function explainService(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  plan: ServicePlan | undefined,
+  { family, nodeName }: { readonly family: IpFamily; readonly nodeName: string },
+): ServiceExplanation {
+  const ports = service.ports.flatMap((port) => {
+    const servicePort = port.name === '' ? service.key : `${service.key}:${port.name}`
+    const isThis = (each: Frontend) => each.servicePort === servicePort && each.protocol === port.protocol
+    const frontend = plan?.frontends.find(isThis)
+    return frontend === undefined ? [] : explainPort(service, port, slices, frontend, { family, nodeName })
+  })
+  return { family, changedAtMs: plan?.changedAtMs, ports, chains: [...(plan?.rules.chains.keys() ?? [])] }
+}
+
+function explainPort(
+  service: Service,
+  port: ServicePort,
+  slices: readonly EndpointSlice[],
+  frontend: Frontend,
+  { family, nodeName }: { readonly family: IpFamily; readonly nodeName: string },
+): PortExplanation {
+  const candidates = collectEndpoints(port, slices, family, service.publishNotReadyAddresses)
+  const cluster = new Set(frontend.clusterEndpoints.map(nameOf))
+  const local = new Set(frontend.localEndpoints.map(nameOf))
+  return {
+    servicePort: frontend.servicePort,
+    protocol: frontend.protocol,
+    ways: waysOf(frontend),
+    endpoints: candidates.map(({ name, endpoint }) => {
+      const uses = [
+        ...(cluster.has(name) ? ['for the whole cluster'] : []),
+        ...(local.has(name) ? ['for local traffic'] : []),
+      ]
+      const isUsed = uses.length > 0
+      const state = endpoint.ready ? 'ready' : 'no other is ready, and it terminates but still serves'
+      const reason = isUsed ? `used ${uses.join(' and ')}: ${state}` : whyNot(endpoint, frontend, nodeName)
+      return { name, node: endpoint.nodeName, target: endpoint.target, isUsed, reason }
+    }),
+  }
+}
+
+function whyNot(endpoint: Endpoint, frontend: Frontend, nodeName: string): string {
+  if (!endpoint.ready && endpoint.terminating) {
+    return endpoint.serving
+      ? 'not used: it terminates, and others are ready'
+      : 'not used: it terminates and serves no more'
+  }
+  if (!endpoint.ready) return 'not used: it is not ready'
+  const { hints } = endpoint
+  if (hints !== undefined && frontend.clusterEndpoints.length > 0) {
+    return `not used: topology hints keep it for ${[...hints.nodes, ...hints.zones].join(', ')}`
+  }
+  if (endpoint.nodeName !== nodeName) return 'not used: traffic policy Local, and it is not on this node'
+  return 'not used: no traffic policy asks for it'
+}
+
+function waysOf({ clusterIp, port, externalIps, loadBalancerVips, nodePort, ...rest }: Frontend): readonly string[] {
+  return [
+    `cluster IP ${renderAddressPort(clusterIp, port)} (policy ${rest.internalPolicy})`,
+    ...externalIps.map((ip) => `external IP ${renderAddressPort(ip, port)} (policy ${rest.externalPolicy})`),
+    ...loadBalancerVips.map((ip) => `load balancer ${renderAddressPort(ip, port)} (policy ${rest.externalPolicy})`),
+    ...(nodePort === undefined ? [] : [`node port ${nodePort} (policy ${rest.externalPolicy})`]),
+  ]
+}
+
+function nameOf({ address, port }: FrontendEndpoint): string {
+  return renderAddressPort(address, port)
+}

@@ -1,0 +1,57 @@
+import type { IpFamily } from '../../model/ip.ts'
+import { equalChains, type SavedChain, type SavedTables } from '../../netfilter/parse.ts'
+import { renderRuleSpec } from '../../netfilter/render.ts'
+import type { Chain, Hook, TableName } from '../../netfilter/ruleset.ts'
+import { stateChain } from '../../netfilter/state-chain.ts'
+import { planHooks } from './hook-plan.ts'
+
+/** One chain of the kernel that is not as it should be; rules as `iptables-save` prints them, without the chain. */
+export interface ChainDifference {
+  readonly table: TableName
+  readonly chain: string
+  readonly problem: 'missing' | 'different' | 'unwanted' | 'hooks'
+  readonly wanted: readonly string[]
+  readonly found: readonly string[]
+}
+
+/** What would have to be written. PLAT-STATE is left out: it follows from the rest. */
+export function previewChanges(
+  wanted: Readonly<Record<TableName, ReadonlyMap<string, Chain>>>,
+  held: SavedTables,
+  hooks: readonly Hook[],
+  family: IpFamily,
+): readonly ChainDifference[] {
+  const tables = ['nat', 'filter'] as const
+  const chains = tables.flatMap((table) => compareTable(table, wanted[table], held[table].chains, family))
+  const heldHooks = { nat: held.nat.hooks, filter: held.filter.hooks }
+  const misplaced = planHooks(hooks, heldHooks, family).drift.map(({ table, chain, problem }) => ({
+    table,
+    chain,
+    problem,
+    wanted: hooks
+      .filter((hook) => hook.table === table && hook.builtin === chain)
+      .map(({ rule }) => specOf(rule, family)),
+    found: heldHooks[table].filter((hook) => hook.chain === chain).map(({ rule }) => specOf(rule, family)),
+  }))
+  return [...chains, ...misplaced]
+}
+
+function compareTable(
+  table: TableName,
+  wanted: ReadonlyMap<string, Chain>,
+  held: ReadonlyMap<string, SavedChain>,
+  family: IpFamily,
+): readonly ChainDifference[] {
+  const names = [...new Set([...wanted.keys(), ...held.keys()])].filter((name) => name !== stateChain).sort()
+  return names.flatMap((chain): readonly ChainDifference[] => {
+    const [want, have] = [wanted.get(chain), held.get(chain)]
+    if (want !== undefined && have !== undefined && equalChains(have, want)) return []
+    const problem = have === undefined ? 'missing' : want === undefined ? 'unwanted' : 'different'
+    const texts = (rules: SavedChain = []) => rules.map((rule) => specOf(rule, family))
+    return [{ table, chain, problem, wanted: texts(want), found: texts(have) }]
+  })
+}
+
+function specOf(rule: SavedChain[number], family: IpFamily): string {
+  return 'unparsed' in rule ? rule.unparsed : renderRuleSpec(rule, family)
+}
