@@ -1,4 +1,4 @@
-import { type Ip, ipFamily, ipToBigInt } from '../../../model/ip.ts'
+import { bigIntToIp, type Ip, ipFamily, ipToBigInt } from '../../../model/ip.ts'
 import { writeUint16, writeUint32 } from './bytes.ts'
 import { recordClass, recordType } from './codes.ts'
 import { DnsFormatError } from './errors.ts'
@@ -33,6 +33,12 @@ export function addressData(address: Ip): Buffer {
       .padStart(length * 2, '0'),
     'hex',
   )
+}
+
+/** The address in the data of an A or AAAA record. */
+export function addressText(data: Uint8Array): Ip {
+  const value = BigInt(`0x${Buffer.from(data).toString('hex') || '0'}`)
+  return bigIntToIp(value, data.length === 4 ? 'IPv4' : 'IPv6')
 }
 
 /** RFC 2782. */

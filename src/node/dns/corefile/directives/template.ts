@@ -1,3 +1,4 @@
+import { compileTemplate } from '../../plugins/text-template.ts'
 import { classCode, rcode, rcodeCode, typeCode } from '../../wire/codes.ts'
 import type { Directive } from '../blocks.ts'
 import type { Token } from '../lexer.ts'
@@ -46,7 +47,10 @@ export function readTemplate(directive: Directive, keys: readonly ServerKey[]): 
 }
 
 function texts(option: Directive): readonly string[] {
-  return readArgs(option, 1, many).map(({ text }) => text)
+  return readArgs(option, 1, many).map((token) => {
+    if (compileTemplate(token.text) !== undefined) return token.text
+    throw badValue(token, 'only .Name .Zone .Class .Type .Remote .Group.NAME and index .Match N in {{ }}')
+  })
 }
 
 function readCode(token: Token, code: (text: string) => number | undefined, what: string): number {

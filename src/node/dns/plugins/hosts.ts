@@ -1,0 +1,92 @@
+import { bigIntToIp, type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
+import type { HostsSettings } from '../corefile/settings.ts'
+import { flag, rcode, recordType } from '../wire/codes.ts'
+import { encodeName, foldName, isUnder, nameText } from '../wire/name.ts'
+import type { Query } from '../wire/query.ts'
+import { addressRecord, makeRecord } from '../wire/record.ts'
+import type { Reply } from '../wire/response.ts'
+import { isReverse, readNameText } from '../zone/names.ts'
+import { fallsThrough } from './fallthrough.ts'
+
+/** The `hosts` plugin of a server block: names and addresses from a file and from the Corefile. */
+export class HostsAnswers {
+  readonly #settings: HostsSettings
+  readonly #addresses = new Map<string, Ip[]>()
+  readonly #names = new Map<Ip, string[]>()
+
+  /** `file` is the text of the hosts file, `''` where it is not there. */
+  constructor(settings: HostsSettings, file: string) {
+    this.#settings = settings
+    for (const line of [...file.split('\n'), ...settings.inline]) this.#addLine(line)
+  }
+
+  /** Undefined where the next plugin is to answer. What is missing and does not fall through is SERVFAIL: there is no SOA to deny it with. */
+  answer(query: Query): Reply | undefined {
+    const { zones, fallthrough } = this.#settings
+    if (!zones.some((zone) => isUnder(query.name, zone))) return undefined
+    const name = foldName(query.name)
+    if (query.type === recordType.PTR && isReverse(name)) return this.#answerReverse(query, name)
+    const known = this.#addresses.get(nameText(name))
+    if (known !== undefined) return this.#answerForward(query, known)
+    return fallsThrough(fallthrough, name) ? undefined : reply(rcode.SERVFAIL, [])
+  }
+
+  #answerForward(query: Query, known: readonly Ip[]): Reply {
+    const wanted = known.filter((address) => typeOf(address) === query.type)
+    const owner = Buffer.from(query.name)
+    return reply(
+      rcode.NOERROR,
+      wanted.map((address) => addressRecord(owner, this.#settings.ttl, address)),
+    )
+  }
+
+  /** An address that is not in the file is the next plugin's, whatever falls through. */
+  #answerReverse(query: Query, name: Buffer): Reply | undefined {
+    const address = addressOf(nameText(name))
+    const names = address === undefined ? undefined : this.#names.get(address)
+    if (names === undefined) return undefined
+    const owner = Buffer.from(query.name)
+    return reply(
+      rcode.NOERROR,
+      names.map((target) => makeRecord(owner, recordType.PTR, this.#settings.ttl, encodeName(target))),
+    )
+  }
+
+  /** Lines without an address, and names outside of the zones, are left out. */
+  #addLine(line: string): void {
+    const [first = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
+    const address = parseIp(first.replace(/%.*/, ''))
+    if (address === undefined) return
+    for (const text of names) {
+      const name = readNameText(text.toLowerCase())
+      if (name !== undefined && this.#settings.zones.some((zone) => isUnder(name, zone))) {
+        this.#addPair(nameText(name), address)
+      }
+    }
+  }
+
+  #addPair(name: string, address: Ip): void {
+    const addresses = this.#addresses.get(name) ?? []
+    if (!addresses.includes(address)) this.#addresses.set(name, [...addresses, address])
+    if (!this.#settings.reverse) return
+    const names = this.#names.get(address) ?? []
+    if (!names.includes(name)) this.#names.set(address, [...names, name])
+  }
+}
+
+function typeOf(address: Ip): number {
+  return ipFamily(address) === 'IPv4' ? recordType.A : recordType.AAAA
+}
+
+function reply(code: number, answer: Reply['answer']): Reply {
+  return { rcode: code, flags: code === rcode.NOERROR ? flag.AA : 0, answer, authority: [], additional: [] }
+}
+
+/** The address that a reverse name stands for, if it is a whole one. */
+function addressOf(name: string): Ip | undefined {
+  const octets = /^([\d.]+)\.in-addr\.arpa\.$/.exec(name)?.[1]
+  if (octets !== undefined) return parseIp(octets.split('.').reverse().join('.'))
+  const digits = /^((?:[0-9a-f]\.){32})ip6\.arpa\.$/.exec(name)?.[1]
+  if (digits === undefined) return undefined
+  return bigIntToIp(BigInt(`0x${digits.split('.').reverse().join('')}`), 'IPv6')
+}

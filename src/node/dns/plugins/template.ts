@@ -1,0 +1,113 @@
+import { RE2JS } from 're2js'
+import type { TemplateSettings } from '../corefile/settings.ts'
+import { className, flag, rcode, recordClass, recordType, typeName } from '../wire/codes.ts'
+import { DnsFormatError } from '../wire/errors.ts'
+import { foldName, isUnder, nameText } from '../wire/name.ts'
+import type { Query } from '../wire/query.ts'
+import type { DnsRecord } from '../wire/record.ts'
+import { parseRecordText } from '../wire/record-text.ts'
+import type { Reply } from '../wire/response.ts'
+import { fallsThrough } from './fallthrough.ts'
+import { type CompiledTemplate, compileTemplate, type TemplateData } from './text-template.ts'
+
+/** Of a record whose template names none (RFC 1035 has none; CoreDNS takes an hour). */
+const defaultTtl = 3600
+
+interface ActiveTemplate {
+  readonly settings: TemplateSettings
+  readonly patterns: readonly RE2JS[]
+  readonly answer: readonly CompiledTemplate[]
+  readonly additional: readonly CompiledTemplate[]
+  readonly authority: readonly CompiledTemplate[]
+}
+
+/** The `template` plugins of a server block: answers made from the question by patterns. */
+export class TemplateAnswers {
+  readonly #templates: readonly ActiveTemplate[]
+
+  constructor(settings: readonly TemplateSettings[]) {
+    this.#templates = settings.map(activate)
+  }
+
+  /** Undefined where the next plugin is to answer. `remote` is the client's address. */
+  answer(query: Query, remote: string): Reply | undefined {
+    for (const template of this.#templates) {
+      if (!concerns(template.settings, query)) continue
+      const name = foldName(query.name)
+      const data = findMatch(template, nameText(name), query, remote)
+      if (data !== undefined) return makeReply(template, data)
+      if (!fallsThrough(template.settings.fallthrough, name)) return emptyReply(rcode.NXDOMAIN)
+    }
+    return undefined
+  }
+}
+
+function activate(settings: TemplateSettings): ActiveTemplate {
+  const compile = (texts: readonly string[]) => texts.map(compileTemplate).filter((compiled) => compiled !== undefined)
+  return {
+    settings,
+    patterns: (settings.match.length === 0 ? ['.*'] : settings.match).map((pattern) => RE2JS.compile(pattern)),
+    answer: compile(settings.answer),
+    additional: compile(settings.additional),
+    authority: compile(settings.authority),
+  }
+}
+
+function concerns({ class: wantedClass, type, zones }: TemplateSettings, query: Query): boolean {
+  const anyClass = wantedClass === recordClass.ANY || query.class === recordClass.ANY
+  const anyType = type === recordType.ANY || query.type === recordType.ANY
+  if (!anyClass && query.class !== wantedClass) return false
+  if (!anyType && query.type !== type) return false
+  return zones.some((zone) => isUnder(query.name, zone))
+}
+
+function findMatch(
+  { settings, patterns }: ActiveTemplate,
+  name: string,
+  query: Query,
+  remote: string,
+): TemplateData | undefined {
+  for (const pattern of patterns) {
+    const matcher = pattern.matcher(name)
+    if (!matcher.find()) continue
+    const match = Array.from({ length: matcher.groupCount() + 1 }, (_, group) => matcher.group(group) ?? '')
+    const named = Object.entries(pattern.namedGroups()).map(([key, group]) => [key, match[Number(group)] ?? ''])
+    const groups = { ...Object.fromEntries(match.entries()), ...Object.fromEntries(named) }
+    const zone = settings.zones
+      .filter((candidate) => isUnder(query.name, candidate))
+      .reduce((longest, candidate) => (candidate.length > longest.length ? candidate : longest))
+    return {
+      name,
+      zone: nameText(zone),
+      class: className(query.class),
+      type: typeName(query.type),
+      match,
+      groups,
+      remote,
+    }
+  }
+  return undefined
+}
+
+/** A record that its template does not make whole is a fault of the configuration: SERVFAIL. */
+function makeReply(template: ActiveTemplate, data: TemplateData): Reply {
+  if (template.settings.rcode === rcode.SERVFAIL) return emptyReply(rcode.SERVFAIL)
+  const fill = (texts: readonly CompiledTemplate[]): DnsRecord[] =>
+    texts.map((text) => parseRecordText(text(data), defaultTtl))
+  try {
+    return {
+      rcode: template.settings.rcode,
+      flags: flag.AA,
+      answer: fill(template.answer),
+      authority: fill(template.authority),
+      additional: fill(template.additional),
+    }
+  } catch (error) {
+    if (!(error instanceof DnsFormatError)) throw error
+    return emptyReply(rcode.SERVFAIL)
+  }
+}
+
+function emptyReply(code: number): Reply {
+  return { rcode: code, flags: 0, answer: [], authority: [], additional: [] }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { HostsAnswers } from '../../../../../src/node/dns/plugins/hosts.ts'
+import { TemplateAnswers } from '../../../../../src/node/dns/plugins/template.ts'
+import { compileTemplate } from '../../../../../src/node/dns/plugins/text-template.ts'
+import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
+import { ask, blockWith, replyLine } from '../../../../helpers/dns-plugins.ts'
+
+const { A, AAAA, PTR, TXT, MX } = recordType
+
+describe('hosts', () => {
+  const file =
+    '# local\n10.0.0.1 Web.Example.org web # and more\n10.0.0.2 web.example.org\nfd00::1 web.example.org\nnonsense x\n10.0.0.9 out.test\n'
+
+  function hosts(directive: string): HostsAnswers {
+    const settings = blockWith(directive).hosts
+    assert.ok(settings)
+    return new HostsAnswers(settings, file)
+  }
+
+  const plain = hosts(
+    'hosts /etc/h example.org 10.in-addr.arpa ip6.arpa {\n 10.0.0.7 inline.example.org\n ttl 60\n fallthrough b.example.org\n}',
+  )
+  for (const [name, type, expected] of [
+    ['web.example.org', A, 'NOERROR aa | web.example.org. 60 A 10.0.0.1, web.example.org. 60 A 10.0.0.2'],
+    ['WEB.example.org', AAAA, 'NOERROR aa | WEB.example.org. 60 AAAA fd00::1'],
+    ['inline.example.org', A, 'NOERROR aa | inline.example.org. 60 A 10.0.0.7'],
+    ['inline.example.org', AAAA, 'NOERROR aa'],
+    ['inline.example.org', MX, 'NOERROR aa'],
+    ['1.0.0.10.in-addr.arpa', PTR, 'NOERROR aa | 1.0.0.10.in-addr.arpa. 60 PTR web.example.org.'],
+    ['3.0.0.10.in-addr.arpa', PTR, 'next'],
+    [
+      `1.${'0.'.repeat(27)}0.0.d.f.ip6.arpa`,
+      PTR,
+      `NOERROR aa | 1.${'0.'.repeat(27)}0.0.d.f.ip6.arpa. 60 PTR web.example.org.`,
+    ],
+    ['0.10.in-addr.arpa', PTR, 'next'],
+    ['gone.example.org', A, 'SERVFAIL'],
+    ['gone.b.example.org', A, 'next'],
+    ['web', A, 'next'],
+    ['out.test', A, 'next'],
+  ] as const) {
+    test(`${name} ${type}: ${expected}`, () => assert.equal(replyLine(plain.answer(ask(name, type))), expected))
+  }
+
+  test('no_reverse answers no address, fallthrough alone lets everything through', () => {
+    const other = hosts('hosts /etc/h {\n no_reverse\n fallthrough\n}')
+    assert.equal(replyLine(other.answer(ask('1.0.0.10.in-addr.arpa', PTR))), 'next')
+    assert.equal(replyLine(other.answer(ask('gone.example.org', A))), 'next')
+    assert.equal(replyLine(other.answer(ask('web', A))), 'NOERROR aa | web. 3600 A 10.0.0.1')
+  })
+})
+
+describe('template', () => {
+  function template(directives: string): TemplateAnswers {
+    return new TemplateAnswers(blockWith(directives).template)
+  }
+
+  const plain = template(
+    `
+    template IN A example.org {
+      match "^ip-(?P<a>[0-9]+)-(?P<b>[0-9]+)[.]example[.]org[.]$"
+      match ^pair[.]
+      answer "{{ .Name }} 60 IN A 10.0.{{ .Group.a }}.{{ index .Group \\"b\\" }}"
+      additional "extra.{{ .Zone }} 60 IN TXT \\"from {{ .Remote }}\\""
+      authority "{{ .Zone }} 60 {{ .Class }} NS ns.{{ .Zone }}"
+      fallthrough x.example.org
+    }
+    template IN ANY example.net {
+      rcode NXDOMAIN
+      authority "example.net. 60 IN SOA ns.example.net. admin.example.net. 1 2 3 4 5"
+    }
+    template ANY TXT example.com {
+      match ^(\\w+)[.]
+      answer "{{ .Name }} {{ .Type }} {{- \\" \\" }} x"
+    }`.replace('{{- \\" \\" }} x', '{{ index .Match 1 }}'),
+  )
+  for (const [name, type, expected] of [
+    [
+      'IP-1-2.example.org',
+      A,
+      'NOERROR aa | ip-1-2.example.org. 60 A 10.0.1.2 | example.org. 60 NS ns.example.org. | extra.example.org. 60 TXT "from 192.0.2.7"',
+    ],
+    ['pair.example.org', A, 'SERVFAIL'],
+    ['other.example.org', A, 'NXDOMAIN'],
+    ['other.x.example.org', A, 'next'],
+    ['ip-1-2.example.org', AAAA, 'next'],
+    ['any.example.net', MX, 'NXDOMAIN aa |  | example.net. 60 SOA ns.example.net. minimum 5'],
+    ['word.example.com', TXT, 'NOERROR aa | word.example.com. 3600 TXT "word"'],
+    ['else.test', A, 'next'],
+  ] as const) {
+    test(`${name} ${type}: ${expected}`, () => {
+      assert.equal(replyLine(plain.answer(ask(name, type), '192.0.2.7')), expected)
+    })
+  }
+
+  test('classes are told apart', () => {
+    const chaos = template('template CH TXT . {\n answer "{{ .Name }} 0 CH TXT hi"\n}')
+    assert.equal(replyLine(chaos.answer(ask('version.bind', TXT), '')), 'next')
+    assert.match(replyLine(chaos.answer(ask('version.bind', TXT, 3), '')), /^NOERROR/)
+  })
+
+  test('what a template cannot say is refused where it is written', () => {
+    assert.throws(() => template('template IN A {\n answer "{{ range .X }}"\n}'), /Corefile:3 - /)
+    assert.equal(compileTemplate('{{ .Meta "x" }}'), undefined)
+    assert.equal(compileTemplate('{{ .Name'), undefined)
+  })
+
+  test('dashes take the blanks beside them', () => {
+    const data = { name: 'n.', zone: '', class: 'IN', type: 'A', match: [], groups: {}, remote: '' }
+    assert.equal(compileTemplate('a {{- .Name -}} b {{ .Type }}!')?.(data), 'an.b A!')
+  })
+})
