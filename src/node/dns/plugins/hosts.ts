@@ -5,7 +5,7 @@ import { encodeName, foldName, isUnder, nameText } from '../wire/name.ts'
 import type { Query } from '../wire/query.ts'
 import { addressRecord, makeRecord } from '../wire/record.ts'
 import type { Reply } from '../wire/response.ts'
-import { isReverse, readNameText } from '../zone/names.ts'
+import { readNameText } from '../zone/names.ts'
 import { fallsThrough } from './fallthrough.ts'
 
 /** The `hosts` plugin of a server block: names and addresses from a file and from the Corefile. */
@@ -25,7 +25,7 @@ export class HostsAnswers {
     const { zones, fallthrough } = this.#settings
     if (!zones.some((zone) => isUnder(query.name, zone))) return undefined
     const name = foldName(query.name)
-    if (query.type === recordType.PTR && isReverse(name)) return this.#answerReverse(query, name)
+    if (query.type === recordType.PTR) return this.#answerReverse(query, name)
     const known = this.#addresses.get(nameText(name))
     if (known !== undefined) return this.#answerForward(query, known)
     return fallsThrough(fallthrough, name) ? undefined : reply(rcode.SERVFAIL, [])
@@ -40,7 +40,7 @@ export class HostsAnswers {
     )
   }
 
-  /** An address that is not in the file is the next plugin's, whatever falls through. */
+  /** An address that is not in the file, and a name that is none for reverse, is the next plugin's, whatever falls through. */
   #answerReverse(query: Query, name: Buffer): Reply | undefined {
     const address = addressOf(nameText(name))
     const names = address === undefined ? undefined : this.#names.get(address)

@@ -36,7 +36,7 @@ export class TemplateAnswers {
       const name = foldName(query.name)
       const data = findMatch(template, nameText(name), query, remote)
       if (data !== undefined) return makeReply(template, data)
-      if (!fallsThrough(template.settings.fallthrough, name)) return emptyReply(rcode.NXDOMAIN)
+      if (!fallsThrough(template.settings.fallthrough, name)) return emptyReply(rcode.SERVFAIL)
     }
     return undefined
   }

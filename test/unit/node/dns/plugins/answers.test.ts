@@ -82,7 +82,7 @@ describe('template', () => {
       'NOERROR aa | ip-1-2.example.org. 60 A 10.0.1.2 | example.org. 60 NS ns.example.org. | extra.example.org. 60 TXT "from 192.0.2.7"',
     ],
     ['pair.example.org', A, 'SERVFAIL'],
-    ['other.example.org', A, 'NXDOMAIN'],
+    ['other.example.org', A, 'SERVFAIL'],
     ['other.x.example.org', A, 'next'],
     ['ip-1-2.example.org', AAAA, 'next'],
     ['any.example.net', MX, 'NXDOMAIN aa |  | example.net. 60 SOA ns.example.net. minimum 5'],
