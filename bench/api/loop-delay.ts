@@ -18,6 +18,11 @@ export async function measureLoopDelay(access: AdminAccess, expectedItems: numbe
 /** Since the last scrape, which sets the metric back. */
 async function scrapeDelayMs(access: AdminAccess): Promise<number> {
   const chunks = await (await new AdminConnection(access, 1).open('GET', '/metrics')).toArray()
-  const found = /^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(Buffer.concat(chunks).toString())
+  return parseLoopDelayMs(Buffer.concat(chunks).toString())
+}
+
+/** Of the metrics of a process: the 99th percentile of its main loop's delay since the last scrape. */
+export function parseLoopDelayMs(metrics: string): number {
+  const found = /^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(metrics)
   return Math.max(0, Number(found?.[1]) * 1000 - resolutionMs)
 }

@@ -88,6 +88,12 @@ export function residentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
+export async function readAdminAccess(kubeconfig: string): Promise<AdminAccess> {
+  const access = toAdminAccess(await loadKubeconfig(kubeconfig))
+  if (access === undefined) throw new Error(`${kubeconfig} holds no client certificate`)
+  return access
+}
+
 function toAdminAccess(access: ClusterAccess): AdminAccess | undefined {
   const { certificateAuthority: ca, clientCertificate: cert, clientKey: key } = access
   const { hostname, port } = new URL(access.server)
