@@ -36,13 +36,28 @@ export type SavedTables = Readonly<Record<TableName, SavedTable>>
  * `-S` names no table, so the caller says which one was listed.
  */
 export function parseSave(text: string, listedTable: TableName = 'filter'): SavedTables {
-  const tables = { nat: new TableReader(), filter: new TableReader() }
-  let reader: TableReader | undefined = tables[listedTable]
-  for (const line of text.split('\n')) {
-    if (line.startsWith('*')) reader = tableOf(tables, line.slice(1).trim())
-    else reader?.readLine(line)
+  const parser = new SaveParser(listedTable)
+  for (const line of text.split('\n')) parser.readLine(line)
+  return parser.finish()
+}
+
+/** The same line by line, for whoever has other work to do in between. */
+export class SaveParser {
+  readonly #tables = { nat: new TableReader(), filter: new TableReader() }
+  #reader: TableReader | undefined
+
+  constructor(listedTable: TableName) {
+    this.#reader = this.#tables[listedTable]
   }
-  return { nat: tables.nat.finish(), filter: tables.filter.finish() }
+
+  readLine(line: string): void {
+    if (line.startsWith('*')) this.#reader = tableOf(this.#tables, line.slice(1).trim())
+    else this.#reader?.readLine(line)
+  }
+
+  finish(): SavedTables {
+    return { nat: this.#tables.nat.finish(), filter: this.#tables.filter.finish() }
+  }
 }
 
 /** Whether the kernel would treat both alike, the comment included; a probability counts as the kernel rounds it. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
@@ -7,6 +8,8 @@ import type { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import { renderRuleSpec } from '../../netfilter/render.ts'
 import type { TableChange } from '../../netfilter/ruleset.ts'
 import { type FailedLine, RulesError, type RulesWriter, type WriteReport } from '../rules/index.ts'
+
+const servicesPerSlice = 250
 
 /** What each Service's rules shall be; undefined for none. */
 export type RulesByService = ReadonlyMap<ObjectKey, ServiceRules | undefined>
@@ -42,7 +45,7 @@ export class ServiceWrites {
    * whatever that carries. Returns what was refused.
    */
   async write(wanted: RulesByService, objects: XorHash): Promise<{ report: WriteReport; refused: readonly Refusal[] }> {
-    this.#want(wanted)
+    await this.#wantInSlices(wanted)
     try {
       const report = await this.#send(objects)
       this.#take(wanted)
@@ -50,6 +53,15 @@ export class ServiceWrites {
     } catch (error) {
       if (!isRefusal(error)) throw error
       return this.#isolate(wanted, objects, error)
+    }
+  }
+
+  /** All Services at once would hold up the main loop for a tenth of a second at 10,000 of them. */
+  async #wantInSlices(rules: RulesByService): Promise<void> {
+    const services = [...rules]
+    for (let start = 0; start === 0 || start < services.length; start += servicesPerSlice) {
+      this.#want(new Map(services.slice(start, start + servicesPerSlice)))
+      if (start + servicesPerSlice < services.length) await nextTurn()
     }
   }
 

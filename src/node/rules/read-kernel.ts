@@ -1,4 +1,5 @@
-import { parseSave, type SavedChain, type SavedHook, type SavedTable } from '../../netfilter/parse.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
+import { parseSave, type SavedChain, type SavedHook, type SavedTable, SaveParser } from '../../netfilter/parse.ts'
 import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import { parseStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
 import type { Iptables } from './iptables.ts'
@@ -10,10 +11,30 @@ export async function readStamp(iptables: Iptables, table: TableName): Promise<S
   return chain && parseStamp(chain.map((rule) => ('unparsed' in rule ? {} : rule)))
 }
 
-/** Everything of ours; dear where there is much (`Iptables.save`). */
+/** Everything of ours; dear where there is much (`Iptables.save`), and read in slices. */
 export async function readTables(iptables: Iptables): Promise<Readonly<Record<TableName, SavedTable>>> {
-  const nat = parseSave(await iptables.save('nat'), 'nat').nat
-  return { nat, filter: parseSave(await iptables.save('filter'), 'filter').filter }
+  const nat = await readTable(iptables, 'nat')
+  return { nat, filter: await readTable(iptables, 'filter') }
+}
+
+async function readTable(iptables: Iptables, table: TableName): Promise<SavedTable> {
+  const text = await iptables.save(table)
+  const parser = new SaveParser(table)
+  const slice = new TimeSlice()
+  for (const line of eachLine(text)) {
+    parser.readLine(line)
+    if (slice.spent) await slice.pause()
+  }
+  return parser.finish()[table]
+}
+
+function* eachLine(text: string): Generator<string, void> {
+  let start = 0
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+    yield text.slice(start, end)
+    start = end + 1
+  }
+  yield text.slice(start)
 }
 
 /** A few chains, one by one: cheap whatever else there is. Those that are not there are missing in the result. */
