@@ -4,6 +4,7 @@ import { type BenchReport, type BenchRow, compare, measureAlone } from '../repor
 import { createKubernetesTarget, isPeerBuilt } from './kubernetes-target.ts'
 import { generateLoad } from './load-order.ts'
 import { measureLoopDelay } from './loop-delay.ts'
+import { measureNodeLoops } from './node-loop.ts'
 import { createPlatnetTarget } from './platnet-target.ts'
 import type { BenchTarget } from './target.ts'
 
@@ -19,7 +20,7 @@ interface Figure {
 /** The API server beside kube-apiserver with etcd, where `bench/api/build-peer.sh` has built them. */
 export async function benchApi(): Promise<BenchReport> {
   mkdirSync(folder, { recursive: true })
-  const ours = await measure(await createPlatnetTarget(folder))
+  const ours = [...(await measure(await createPlatnetTarget(folder))), ...(await measureNode())]
   if (!isPeerBuilt()) {
     console.error('no peer: sh bench/api/build-peer.sh builds kube-apiserver and etcd (needs Go, takes minutes)')
     return { name: 'api', rows: ours.map(({ metric, unit, value }) => measureAlone(metric, unit, value)) }
@@ -80,6 +81,21 @@ async function measureWatches(access: AdminAccess): Promise<Figure[]> {
 async function measureLoop(access: AdminAccess): Promise<Figure> {
   const metric = 'main loop delay of the server under 64 watches, 500 writes/s and lists, p99'
   return { metric, unit: 'ms', value: await measureLoopDelay(access, objects) }
+}
+
+/** The same under `platnet run`, while its agent lists 10,000 Services; needs root, since the agent writes rules. */
+async function measureNode(): Promise<Figure[]> {
+  if (process.getuid?.() !== 0) {
+    console.error('not root: no rows for platnet run')
+    return []
+  }
+  const { agentMs, serverMs, relistMs, writesPerSecond } = await measureNodeLoops()
+  const load = `${Math.round(writesPerSecond)} writes/s, 64 watches, the agent lists 10,000 Services`
+  return [
+    { metric: `main loop delay of the server, p99: ${load}`, unit: 'ms', value: serverMs },
+    { metric: `main loop delay of the agent, p99: ${load}`, unit: 'ms', value: agentMs },
+    { metric: 'agent killed to rules for 10,000 Services', unit: 'ms', value: relistMs },
+  ]
 }
 
 async function measureRestart(target: BenchTarget): Promise<Figure[]> {
