@@ -4,6 +4,7 @@ import { benchApi } from './api/api.ts'
 import { benchControllers } from './controllers.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
 import { benchPods } from './pods/pods.ts'
+import { benchProxy } from './proxy/proxy.ts'
 import { type BenchReport, printTable } from './report.ts'
 
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
@@ -11,6 +12,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   controllers: benchControllers,
   'endpoint-change': benchEndpointChange,
   pods: benchPods,
+  proxy: benchProxy,
 }
 
 const { positionals, values } = parseArgs({

@@ -1,0 +1,78 @@
+import path from 'node:path'
+import { createNetns, deleteNetns, type RunningProgram, runProgram, startInNetns } from '../../src/host/index.ts'
+import { Lines } from './lines.ts'
+
+/** The API server's address as the nodes see it, and each node's own. */
+export const serverAddress = '198.51.100.1'
+export const nodeAddress = '198.51.100.2'
+export const podNetwork = '10.128.0.0/9'
+const clientAddress = '10.255.255.1'
+
+/** A node in a namespace of its own, where every address of the pod network answers on port 8080. */
+export class NodeLab {
+  readonly netns = 'plt-bench'
+  #answers: RunningProgram | undefined
+  #probe: RunningProgram | undefined
+  #lines: Lines | undefined
+
+  async create(): Promise<void> {
+    await createNetns(this.netns)
+    await ip('link', 'add', 'plt-b0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.netns)
+    await ip('link', 'set', 'plt-b0', 'up')
+    await ip('route', 'add', nodeAddress, 'dev', 'plt-b0')
+    const inside = ['-n', this.netns]
+    await ip(...inside, 'addr', 'add', `${nodeAddress}/24`, 'dev', 'eth0')
+    await ip(...inside, 'link', 'set', 'eth0', 'up')
+    await ip(...inside, 'route', 'add', 'default', 'via', serverAddress)
+    await ip(...inside, 'route', 'add', 'local', podNetwork, 'dev', 'lo')
+    await this.#startPrograms()
+  }
+
+  async #startPrograms(): Promise<void> {
+    const file = (name: string) => path.join(import.meta.dirname, name)
+    const answers = await this.start(process.execPath, [file('answer.program.ts')])
+    await new Lines(answers).next()
+    this.#answers = answers
+    const probe = await startInNetns(this.netns, 'perl', [file('connect.pl'), clientAddress], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    this.#probe = probe
+    this.#lines = new Lines(probe)
+  }
+
+  start(program: string, args: readonly string[], stderr: 'inherit' | 'ignore' = 'inherit'): Promise<RunningProgram> {
+    return startInNetns(this.netns, program, args, { stdout: 'pipe', stderr })
+  }
+
+  /** Microseconds of one connect() to the Service; infinitely many where it was not answered in time. */
+  async timeConnect(address: string): Promise<number> {
+    const answer = await this.#ask(`time ${address} 80`)
+    return answer === 'failed' ? Number.POSITIVE_INFINITY : Number(answer)
+  }
+
+  /** Ends when this endpoint has answered for the Service. */
+  async untilReached(address: string, endpoint: string): Promise<void> {
+    await this.#ask(`until ${address} 80 ${endpoint}`)
+  }
+
+  async #ask(order: string): Promise<string> {
+    if (!this.#lines) throw new Error('the lab is not created')
+    this.#probe?.stdin?.write(`${order}\n`)
+    return this.#lines.next()
+  }
+
+  async remove(): Promise<void> {
+    for (const program of [this.#answers, this.#probe]) {
+      program?.kill('SIGKILL')
+      await program?.exited
+    }
+    await deleteNetns(this.netns)
+    await runProgram('ip', ['link', 'delete', 'plt-b0'], { timeoutMs: 10_000 }).catch(() => undefined)
+  }
+}
+
+async function ip(...args: string[]): Promise<void> {
+  await runProgram('ip', args, { timeoutMs: 10_000 })
+}

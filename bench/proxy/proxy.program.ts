@@ -1,0 +1,60 @@
+// The inner part of `npm run bench -- proxy`, in namespaces of its own: an API core with one cluster after the other, and
+// each proxy alone on a node of it. Prints its report as one line of JSON; how far it is on standard error.
+import { join } from 'node:path'
+import { runProgram } from '../../src/host/index.ts'
+import { type AdminAccess, findFreePort, PlatnetServer } from '../../test/helpers/platnet-server.ts'
+import type { BenchReport } from '../report.ts'
+import { BenchCluster, type Size } from './cluster.ts'
+import { type Figures, measureProxy } from './measure.ts'
+import { serverAddress } from './node-lab.ts'
+import { reportRows } from './rows.ts'
+import { isPeerBuilt, kubeProxyTarget, type ProxyTarget, platnetTarget } from './targets.ts'
+
+const grid = (process.env['BENCH_PROXY_GRID'] ?? '1000x4,5000x4,10000x2,30000x1').split(',').map(parseSize)
+const peers = (process.env['BENCH_PROXY_PEERS'] ?? 'iptables,nftables').split(',')
+
+function parseSize(text: string): Size {
+  const [services = Number.NaN, endpoints = Number.NaN] = text.split('x').map(Number)
+  if (!(services > 0 && endpoints > 0)) throw new Error(`BENCH_PROXY_GRID: expected such as 1000x4, found ${text}`)
+  return { services, endpoints }
+}
+
+async function startServer(folder: string): Promise<{ server: PlatnetServer; access: AdminAccess }> {
+  const flags = ['--components=api', '--dialect=kubernetes', `--bind-address=${serverAddress}`]
+  const server = new PlatnetServer(folder, await findFreePort(), {}, flags)
+  return { server, access: await server.start() }
+}
+
+function targets(kubeconfig: string): ProxyTarget[] {
+  const kubeProxies = (['iptables', 'nftables'] as const).filter((mode) => peers.includes(mode) && isPeerBuilt())
+  return [platnetTarget(kubeconfig), ...kubeProxies.map((mode) => kubeProxyTarget(kubeconfig, mode))]
+}
+
+async function measureSize(size: Size): Promise<Map<string, Figures>> {
+  const folder = `/run/bench-server-${size.services}`
+  const { server, access } = await startServer(folder)
+  const cluster = new BenchCluster(access, size)
+  try {
+    await cluster.create()
+    const figures = new Map<string, Figures>()
+    for (const target of targets(join(folder, 'admin.kubeconfig'))) {
+      console.error(`${size.services} x ${size.endpoints}: ${target.name}`)
+      figures.set(target.name, await measureProxy(target, cluster))
+    }
+    return figures
+  } finally {
+    cluster.close()
+    await server.stop('SIGTERM')
+  }
+}
+
+async function measure(): Promise<BenchReport> {
+  if (!isPeerBuilt()) console.error('no peer: sh bench/proxy/build-peer.sh builds kube-proxy (needs Go, takes minutes)')
+  await runProgram('ip', ['addr', 'add', serverAddress, 'dev', 'lo'], { timeoutMs: 10_000 })
+  const rows = []
+  for (const size of grid) rows.push(...reportRows(size, await measureSize(size)))
+  return { name: 'proxy', rows }
+}
+
+process.stdout.write(`${JSON.stringify(await measure())}\n`)
+process.exit(0)

@@ -1,0 +1,120 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RunningProgram } from '../../src/host/index.ts'
+import type { BenchCluster } from './cluster.ts'
+import { type NodeLab, nodeAddress, podNetwork } from './node-lab.ts'
+
+const peerProgram = path.resolve('.cache/peer/kube-proxy')
+const controlSocket = '/run/platnet-bench.sock'
+
+/** `bench/proxy/build-peer.sh` makes it. */
+export function isPeerBuilt(): boolean {
+  return existsSync(peerProgram)
+}
+
+/** A proxy under measurement. */
+export interface ProxyTarget {
+  readonly name: string
+  start(lab: NodeLab): Promise<RunningProgram>
+  /** Ends when it says of itself that all of the cluster is in the kernel. */
+  untilReady(cluster: BenchCluster): Promise<void>
+}
+
+export function platnetTarget(kubeconfig: string): ProxyTarget {
+  const program = path.resolve('scripts/platnet')
+  const flags = [
+    '--node-name=platnet',
+    `--node-ip=${nodeAddress}`,
+    `--cluster-cidr=${podNetwork}`,
+    '--components=proxy',
+  ]
+  const files = [`--control-socket=${controlSocket}`, '--data-dir=/run/platnet-bench', `--kubeconfig=${kubeconfig}`]
+  return {
+    name: 'platnet',
+    start: (lab) => lab.start(program, ['agent', ...flags, ...files, '--log-level=warn']),
+    untilReady: async (cluster) => {
+      for (const resource of ['services', 'endpointslices'] as const) {
+        const resourceVersion = await cluster.resourceVersion(resource)
+        const query = new URLSearchParams({ resource, resourceVersion, timeoutMs: '600000' })
+        while ((await get({ socketPath: controlSocket, path: `/applied?${query}` })).status !== 200) await sleep(10)
+      }
+    },
+  }
+}
+
+export function kubeProxyTarget(kubeconfig: string, mode: 'iptables' | 'nftables'): ProxyTarget {
+  const config = `/run/kube-proxy-${mode}.yaml`
+  return {
+    name: `kube-proxy ${mode}`,
+    start: (lab) => {
+      writeFileSync(config, kubeProxyConfig(kubeconfig, mode))
+      return lab.start(peerProgram, ['--config', config, '--hostname-override', 'kube-proxy', '--v=0'], 'ignore')
+    },
+    untilReady: async () => {
+      const metrics = { host: nodeAddress, port: 10249, path: '/metrics' }
+      const synced = /^kubeproxy_sync_proxy_rules_last_timestamp_seconds(?:\{.*\})? [1-9]/m
+      while (!synced.test((await get(metrics)).text)) await sleep(20)
+    },
+  }
+}
+
+/** JSON is what our API core speaks; the limits of conntrack cannot be written in a namespace; it need not wait a second between syncs. */
+function kubeProxyConfig(kubeconfig: string, mode: string): string {
+  return JSON.stringify({
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode,
+    [mode]: { minSyncPeriod: '10ms', syncPeriod: '30s' },
+    clusterCIDR: podNetwork,
+    metricsBindAddress: `${nodeAddress}:10249`,
+    healthzBindAddress: `${nodeAddress}:10256`,
+    clientConnection: { kubeconfig, contentType: 'application/json', acceptContentTypes: 'application/json' },
+    conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+  })
+}
+
+/** What the program and its children hold and have used: MiB resident, seconds of CPU. */
+export function usageOf(pid: number): { readonly residentMiB: number; readonly cpuSeconds: number } {
+  const pids = [pid, ...descendants(pid)]
+  const sum = (read: (pid: number) => number) => pids.reduce((total, one) => total + read(one), 0)
+  return { residentMiB: sum(residentMiB), cpuSeconds: sum(cpuSeconds) }
+}
+
+function descendants(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+  return children.flatMap((child) => [child, ...descendants(child)])
+}
+
+function residentMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+}
+
+/** With those of its children that have ended: what a restore costs counts. proc(5), fields 14 to 17, in hundredths. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / 100
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+function get(where: { socketPath?: string; host?: string; port?: number; path: string }): Promise<Answer> {
+  return new Promise((resolve) => {
+    const failed = () => resolve({ status: 0, text: '' })
+    request({ ...where, agent: false }, (response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += String(chunk)
+      })
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }))
+    })
+      .once('error', failed)
+      .end()
+  })
+}
