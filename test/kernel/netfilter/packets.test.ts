@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { orderCommits } from '../../../src/netfilter/commit-order.ts'
+import { diffRulesets } from '../../../src/netfilter/diff.ts'
+import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
+import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
+import type { ServiceState } from '../../helpers/arbitrary-services.ts'
+import { type NetnsLab, skipReason, withNetns } from '../../helpers/netns.ts'
+import { buildRuleset } from '../../helpers/proxy-lab.ts'
+import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
+import { manyClients, PacketLab, places, type Sender } from './packet-lab.ts'
+
+type Flavour = 'nft' | 'legacy'
+type Family = 'IPv4' | 'IPv6'
+
+const patienceMs = 30_000
+const nodePortOf = (n: number) => 30_000 + n
+const boundVip = 5
+
+function onEachFlavour(title: string, body: (netns: NetnsLab, flavour: Flavour) => Promise<void>): void {
+  for (const flavour of ['nft', 'legacy'] as const) {
+    const skip = skipReason(`iptables-${flavour}`, 'ipset', 'conntrack')
+    test(`${title} (iptables-${flavour})`, { skip, timeout: 240_000 }, () => withNetns((netns) => body(netns, flavour)))
+  }
+}
+
+function settingsOf(family: Family): ProxyRuleSettings {
+  return { family, localTraffic: { kind: 'source', cidr: cidr(places[family].podCidr) } }
+}
+
+/** The one endpoint of Service number n. */
+function endpointOf(n: number, family: Family): string {
+  return places[family].local((n % 3) + 1)
+}
+
+/** Service number n with every way in, and one endpoint on this node. */
+function everyWay(n: number, family: Family): ServiceState {
+  const place = places[family]
+  const service = makeService(`default/s${n}`, place.clusterIp(n), {
+    type: 'LoadBalancer',
+    ports: [makePort('main', 'TCP', 80, nodePortOf(n))],
+    ...(n <= 20 && { loadBalancerVips: [ip(place.vip(n))], externalIps: [ip(place.external(n))] }),
+  })
+  const endpoints = [makeEndpoint(endpointOf(n, family), { nodeName: 'node-a' })]
+  return { service, slices: [makeSlice(service.key, [['main', 'TCP', 8080]], endpoints)] }
+}
+
+onEachFlavour(
+  'with 300 Services in buckets every way in leads to its endpoint, in both families',
+  async (netns, flavour) => {
+    const families = ['IPv4', 'IPv6'] as const
+    const onLoopback = families.map((family) => `${places[family].vip(boundVip)}/${family === 'IPv4' ? 32 : 128}`)
+    const lab = await PacketLab.build(netns, flavour, { nodePorts: [30_999], onLoopback })
+    for (const family of families) {
+      const place = places[family]
+      const numbers = Array.from({ length: 300 }, (_, index) => index + 1)
+      const ruleset = buildRuleset(
+        numbers.map((n) => everyWay(n, family)),
+        settingsOf(family),
+      ).ruleset()
+      assert.ok(ruleset.nat.has('PLAT-DST-00') && ruleset.nat.has('PLAT-PORT'), 'both shared chains are in buckets')
+      await lab.install(family, ruleset)
+      const to = (n: number) => `local ${endpointOf(n, family)}:8080`
+      const cases: readonly (readonly [
+        sender: Sender,
+        source: string,
+        destination: string,
+        port: number,
+        answer: string,
+      ])[] = [
+        ...[1, 15, 16, 17, 255, 256, 300].map((n) => ['pod', place.pod, place.clusterIp(n), 80, to(n)] as const),
+        ['client', place.client, place.clusterIp(7), 80, to(7)],
+        ['client', place.client, place.node, nodePortOf(1), to(1)],
+        ['client', place.client, place.nodeToClient, nodePortOf(299), to(299)],
+        ['pod', place.pod, place.node, nodePortOf(64), to(64)],
+        ['node', place.node, place.node, nodePortOf(200), to(200)],
+        ['client', place.client, place.vip(3), 80, to(3)],
+        ['pod', place.pod, place.external(20), 80, to(20)],
+        ['client', place.client, place.vip(boundVip), 80, to(boundVip)],
+        ['node', place.vip(boundVip), place.vip(boundVip), 80, to(boundVip)],
+        ['client', place.client, place.vip(boundVip), nodePortOf(9), to(9)],
+        ['pod', place.pod, place.clusterIp(16), 81, 'sink'],
+        ['client', place.client, place.node, 30_999, 'node'],
+        ['client', place.client, place.vip(boundVip), 81, 'node'],
+      ]
+      for (const sender of ['pod', 'client', 'node'] as const) {
+        const mine = cases.filter((each) => each[0] === sender)
+        const probes = mine.map(([, source, destination, port]) => ({
+          source,
+          destination,
+          port,
+          protocol: 'TCP' as const,
+          patienceMs,
+        }))
+        const answers = await lab.probe(sender, probes)
+        for (const [index, [, source, destination, port, answer]] of mine.entries())
+          assert.ok(
+            answers[index]?.startsWith(`${answer} `),
+            `${source} to ${destination} ${port}: ${answers[index]}, not ${answer}`,
+          )
+      }
+    }
+  },
+)
+
+onEachFlavour(
+  'whatever is written in order is refused or translated after each commit; in the other order it passes',
+  async (netns, flavour) => {
+    const lab = await PacketLab.build(netns, flavour, { nodePorts: [], onLoopback: [] })
+    const place = places.IPv4
+    const served = everyWay(1, 'IPv4')
+    const [none, one] = [[{ ...served, slices: [] }], [served]].map((states) =>
+      copyOf(buildRuleset(states, settingsOf('IPv4')).ruleset()),
+    )
+    const ask = async () => {
+      await lab.forgetConnections()
+      const probe = {
+        source: place.pod,
+        destination: place.clusterIp(1),
+        port: 80,
+        protocol: 'TCP' as const,
+        patienceMs,
+      }
+      return (await lab.probe('pod', [probe]))[0]?.split(' ')[0]
+    }
+    const walk = async (before: Ruleset, commits: readonly TableChange[]) => {
+      await lab.install('IPv4', before)
+      const seen: (string | undefined)[] = []
+      for (const commit of commits) {
+        await lab.commit('IPv4', commit)
+        seen.push(await ask())
+      }
+      return seen
+    }
+    assert.ok(none && one)
+    for (const [before, after, last] of [
+      [none, one, 'local'],
+      [one, none, 'refused'],
+    ] as const) {
+      const changes = diffRulesets(before, after)
+      const inOrder = await walk(before, orderCommits(before, changes))
+      assert.ok(!inOrder.includes('sink'), `after each commit: ${inOrder}`)
+      assert.equal(inOrder.at(-1), last)
+      const wrong = last === 'local' ? ['filter', 'nat'] : ['nat', 'filter']
+      const reversed = changes.toSorted((a, b) => wrong.indexOf(a.table) - wrong.indexOf(b.table))
+      assert.deepEqual(await walk(before, reversed), ['sink', last], 'the other order lets a packet pass untranslated')
+    }
+  },
+)
+
+onEachFlavour(
+  '500 clients each come back to their endpoint by ipsets, and an endpoint reaches itself',
+  async (netns, flavour) => {
+    const lab = await PacketLab.build(netns, flavour, { nodePorts: [], onLoopback: [] })
+    const place = places.IPv4
+    const service = makeService('default/sticky', place.clusterIp(1), { affinity: { timeoutSeconds: 600 } })
+    const slices = [
+      makeSlice(
+        service.key,
+        [['http', 'TCP', 8080]],
+        [1, 2, 3].map((n) => place.local(n)),
+      ),
+    ]
+    const alone = everyWay(2, 'IPv4')
+    const rules = buildRuleset([{ service, slices }, alone], {
+      ...settingsOf('IPv4'),
+      affinity: { form: 'ipset', isHard: false },
+    })
+    await lab.install('IPv4', rules.ruleset(), rules.sets())
+    const probes = Array.from({ length: 500 }, (_, n) => ({
+      source: manyClients(n + 1),
+      destination: place.clusterIp(1),
+      port: 80,
+      protocol: 'TCP' as const,
+      patienceMs,
+    }))
+    const first = await lab.probe('client', probes)
+    assert.equal(new Set(first.map((answer) => answer.split(' ')[1])).size, 3, 'every endpoint has clients')
+    assert.deepEqual(
+      first.filter((answer) => !answer.startsWith('local ')),
+      [],
+    )
+    await lab.forgetConnections()
+    assert.deepEqual(await lab.probe('client', probes), first)
+
+    const self = {
+      source: endpointOf(2, 'IPv4'),
+      destination: place.clusterIp(2),
+      port: 80,
+      protocol: 'TCP' as const,
+      patienceMs,
+    }
+    assert.deepEqual(await lab.probe('endpoint', [self]), [
+      `local ${endpointOf(2, 'IPv4')}:8080 seen from 10.244.0.254`,
+    ])
+  },
+)
+
+/** A ruleset is a live view. */
+function copyOf({ nat, filter }: Ruleset): Ruleset {
+  return { nat: new Map(nat), filter: new Map(filter) }
+}
