@@ -2,7 +2,7 @@
 // project ships, gate included, with an agent's memory around it. Prints its report as one line of JSON.
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createNetns, deleteNetns, runCaptured, runProgram } from '../../src/host/index.ts'
+import { createNetns, deleteNetns, runProgram, SpawnHelper } from '../../src/host/index.ts'
 import { Slots } from '../../src/loop/slots.ts'
 import { parseCidr } from '../../src/model/ip.ts'
 import { CniGate, CniRuntime, type CniSandbox, installShippedNetwork } from '../../src/node/cni/index.ts'
@@ -24,7 +24,9 @@ const configDir = join(root, 'net.d')
 const ipamDir = join(root, 'cni/networks')
 const binDirs = ['/usr/lib/cni', resolve(import.meta.dirname, '../../cni')]
 const controlSocket = join(root, 'agent.sock')
-const runtime = new CniRuntime({ configDir, binDirs, cacheDir: join(root, 'cni'), log: silentLogger })
+const helper = new SpawnHelper()
+const { run } = helper
+const runtime = new CniRuntime({ configDir, binDirs, cacheDir: join(root, 'cni'), run, log: silentLogger })
 
 /** A way to give a namespace its network and to take it away. */
 interface Driver {
@@ -78,17 +80,17 @@ class BarePlugins implements Driver {
       CNI_ARGS: 'IgnoreUnknown=1',
     }
     const input = JSON.stringify({ ...plugin.config, ...(previous && { prevResult: previous }) })
-    const run = await runCaptured(plugin.path, [], { env, input, timeoutMs: 60_000, maxOutputBytes: 1e6 })
-    if (run.exitCode !== 0) throw new Error(`${plugin.path} ${command}: ${run.stdout}${run.stderr}`)
-    return command === 'ADD' ? JSON.parse(run.stdout) : {}
+    const ended = await run(plugin.path, [], { env, input, timeoutMs: 60_000, maxOutputBytes: 1e6 })
+    if (ended.exitCode !== 0) throw new Error(`${plugin.path} ${command}: ${ended.stdout}${ended.stderr}`)
+    return command === 'ADD' ? JSON.parse(ended.stdout) : {}
   }
 }
 
 function cnitoolDriver(file: string): Driver {
   const env = { NETCONFPATH: configDir, CNI_PATH: binDirs.join(':'), CNI_ARGS: 'IgnoreUnknown=1' }
-  const run = (command: string) => (sandbox: CniSandbox) =>
+  const call = (command: string) => (sandbox: CniSandbox) =>
     runProgram(file, [command, 'platnet', sandbox.netnsPath], { env, timeoutMs: 60_000 })
-  return { add: run('add'), del: run('del') }
+  return { add: call('add'), del: call('del') }
 }
 
 let count = 0
@@ -199,6 +201,7 @@ async function measure(cnitool: string | undefined): Promise<BenchReport> {
   const [alone, bare, peerAlone] = await measureAloneEach([ours, new BarePlugins(), ...peers])
   const [burst, peerBurst] = await measureBursts([ours, ...peers])
   await stopAgent()
+  await helper.stop()
   const overhead = 100 * (percentile(alone?.add ?? [], 0.5) / percentile(bare?.add ?? [], 0.5) - 1)
   return {
     name: `pods (beside ${ballast.length} MB of an agent's memory)`,

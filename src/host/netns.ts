@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { PlatnetError } from '../model/errors.ts'
 import {
   type ProgramResult,
@@ -16,14 +17,14 @@ const commandTimeoutMs = 10_000
 /** Makes a namespace under /run/netns with its loopback up. Throws ExecError where the name is taken. */
 export async function createNetns(name: string): Promise<void> {
   checkNetnsName(name)
-  await runProgram('ip', ['netns', 'add', name], { timeoutMs: commandTimeoutMs })
-  await runProgram('ip', ['-n', name, 'link', 'set', 'lo', 'up'], { timeoutMs: commandTimeoutMs })
+  const lines = [`netns add ${name}`, `netns exec ${name} ip link set lo up`]
+  await runProgram('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n`, timeoutMs: commandTimeoutMs })
 }
 
 /** Removes the name; the kernel frees the namespace and its links when the last process in it ends. Gone already is fine. */
 export async function deleteNetns(name: string): Promise<void> {
   checkNetnsName(name)
-  if (!(await listNetns()).includes(name)) return
+  if (!existsSync(`/run/netns/${name}`)) return
   await runProgram('ip', ['netns', 'delete', name], { timeoutMs: commandTimeoutMs })
 }
 

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import { ExecError, explainStartFailure, type RunningProgram, startProgram } from './exec.ts'
+import type { Component, Health } from '../loop/component.ts'
+import { type CapturedRun, type CaptureOptions, runCaptured } from './run-captured.ts'
+
+type PlainOptions = Omit<CaptureOptions, 'signal'>
+
+/** What the helper is told. */
+export type HelperRequest =
+  | { readonly id: number; readonly file: string; readonly args: readonly string[]; readonly options: PlainOptions }
+  | { readonly abort: number }
+
+/** What it answers: how the program ended, or why it did not start. */
+export type HelperAnswer =
+  | { readonly id: number; readonly run: CapturedRun }
+  | { readonly id: number; readonly failure: { readonly reason: string; readonly code?: string } }
+
+interface Pending {
+  readonly file: string
+  readonly resolve: (run: CapturedRun) => void
+  readonly reject: (error: unknown) => void
+}
+
+const programFile = join(import.meta.dirname, 'spawn-helper.program.ts')
+
+/**
+ * `runCaptured` by way of a small process of ours. A fork copies the page tables of the process that forks, and its event loop stands still
+ * meanwhile: 1 ms for a small one, 4 ms with 100 MB, 17 ms with 400 MB. It ends with
+ * `stop`, or with this process, however that ends; where it cannot be started programs are started directly.
+ */
+export class SpawnHelper implements Component {
+  readonly name = 'spawn-helper'
+  readonly #pending = new Map<number, Pending>()
+  #helper: Promise<RunningProgram | undefined> | undefined
+  #lastId = 0
+  readonly #sinceMs = Date.now()
+
+  /** As `runCaptured`; throws ExecError `killed` where the helper was ended under it: how the program ended is not known then. */
+  readonly run: typeof runCaptured = async (file, args, { signal, ...options }) => {
+    const helper = await this.#start()
+    if (helper === undefined) return runCaptured(file, args, { ...options, ...(signal && { signal }) })
+    this.#lastId += 1
+    const id = this.#lastId
+    const { promise, resolve, reject } = Promise.withResolvers<CapturedRun>()
+    this.#pending.set(id, { file, resolve, reject })
+    const onAbort = (): void => void helper.send({ abort: id }).catch(() => {})
+    try {
+      await helper.send({ id, file, args, options })
+      signal?.addEventListener('abort', onAbort, { once: true })
+      if (signal?.aborted) onAbort()
+      return await promise
+    } catch (error) {
+      throw error instanceof ExecError ? error : helperGone(file, error)
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+      this.#pending.delete(id)
+    }
+  }
+
+  async start(): Promise<void> {
+    await this.#start()
+  }
+
+  /** Programs that run go on, but nobody hears of their end. */
+  async stop(): Promise<void> {
+    const helper = await this.#helper
+    helper?.kill('SIGKILL')
+    await helper?.exited
+  }
+
+  /** Always well: without it programs are started directly. */
+  health(): Health {
+    return { level: 'ok', message: 'starts programs', sinceMs: this.#sinceMs }
+  }
+
+  #start(): Promise<RunningProgram | undefined> {
+    this.#helper ??= this.#startOnce()
+    return this.#helper
+  }
+
+  async #startOnce(): Promise<RunningProgram | undefined> {
+    try {
+      const helper = await startProgram(process.execPath, [programFile], { ipc: true, stderr: 'inherit' })
+      helper.onMessage((message) => this.#settle(message as HelperAnswer))
+      void helper.exited.then(() => this.#onExit())
+      return helper
+    } catch {
+      return undefined
+    }
+  }
+
+  #settle(answer: HelperAnswer): void {
+    const pending = this.#pending.get(answer.id)
+    if (pending === undefined) return
+    if ('run' in answer) {
+      pending.resolve(answer.run)
+      return
+    }
+    const { reason, code } = answer.failure
+    pending.reject(explainStartFailure(pending.file, { code, cause: Object.assign(new Error(reason), { code }) }))
+  }
+
+  #onExit(): void {
+    this.#helper = undefined
+    for (const { file, reject } of this.#pending.values()) reject(helperGone(file, undefined))
+  }
+}
+
+function helperGone(file: string, cause: unknown): ExecError {
+  const details = { command: file, exitCode: undefined, stderr: '', cause }
+  return new ExecError('killed', `the helper that had started ${file} is gone`, details)
+}
