@@ -31,7 +31,7 @@ export function sandboxOfCli(netns: string, { containerId, ifname, pod, publish 
 }
 
 /** Our own plugin and list, in the package. */
-const shippedCniDir = resolve(import.meta.dirname, '../../cni')
+export const shippedCniDir = resolve(import.meta.dirname, '../../cni')
 
 /** Where packages put the reference plugins. */
 const packagedPluginDirs = ['/usr/lib/cni', '/usr/libexec/cni']
@@ -48,12 +48,16 @@ export async function examineCni(options: Options): Promise<readonly Finding[]> 
   return [...(await examineNetworks(cniRuntimeOfCli(options))), ...bridge]
 }
 
+/** Links what packages brought, and our own plugin, into the first plugin folder. Resolves with the new ones. */
+export async function offerPackagedPlugins([target]: readonly string[]): Promise<readonly string[]> {
+  return target === undefined ? [] : offerPlugins([...packagedPluginDirs, shippedCniDir], target)
+}
+
 /** What `--fix` can mend. Resolves with a line for each thing that was done or could not be. */
 export async function mendCni(
   options: Options,
 ): Promise<{ readonly done: readonly string[]; readonly failures: readonly string[] }> {
-  const [target] = options.values.cni.cniBinDir
-  const linked = target === undefined ? [] : await offerPlugins([...packagedPluginDirs, shippedCniDir], target)
+  const linked = await offerPackagedPlugins(options.values.cni.cniBinDir)
   const runtime = cniRuntimeOfCli(options)
   const { deleted, released, errors } = await runtime.clean(await runtime.leftovers())
   // What a DEL cannot reach without its namespace becomes visible only after it.
@@ -61,7 +65,7 @@ export async function mendCni(
   const sysctl = await allowBridgeFiltering()
   return {
     done: [
-      ...linked.map((name) => `linked ${name} into ${target}`),
+      ...linked.map((name) => `linked ${name} into ${options.values.cni.cniBinDir[0]}`),
       ...deleted.map((attachment) => `undid ${attachment}`),
       ...released,
       ...second.released,

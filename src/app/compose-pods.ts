@@ -1,18 +1,19 @@
 import { join, resolve } from 'node:path'
 import type { ApiClient } from '../client/index.ts'
+import { SpawnHelper } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
+import { describeError } from '../model/errors.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
 import { CniRuntime, installShippedNetwork } from '../node/cni/index.ts'
 import { CniNetwork, detectCgroups, PodFolders, PodsPlane, ProcessRuntime, StateTraffic } from '../node/pods/index.ts'
 import { RoutesPlane } from '../node/routes/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
+import type { Logger } from '../observe/index.ts'
+import { offerPackagedPlugins, shippedCniDir } from './cni.ts'
 import type { AppContext, Options } from './context.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
-
-/** Our own plugin and list, in the package. */
-const shippedCniDir = resolve(import.meta.dirname, '../../cni')
 
 /** What a VXLAN packet around it leaves of 1500 bytes. */
 const vxlanMtu = 1450
@@ -28,7 +29,8 @@ interface PodsParts {
 /** What runs this node's pods and leads to those of the others, if it is to. */
 export function composePods(parts: PodsParts): readonly Component[] {
   if (!parts.context.options.values.app.components.includes('pods')) return []
-  return [composeRoutes(parts), composePlane(parts)]
+  const helper = new SpawnHelper()
+  return [composeRoutes(parts), helper, composePlane(parts, helper)]
 }
 
 function composeRoutes({ context, client }: PodsParts): Component {
@@ -50,12 +52,23 @@ function composeRoutes({ context, client }: PodsParts): Component {
         ...(mode === 'vxlan' ? { mtu: vxlanMtu } : {}),
       })
       log.info('the network list of this node', { folder: cni.cniConfDir, outcome })
+      if (outcome === 'written') await offerForOthers(cni.cniBinDir, log)
     },
     log,
   })
 }
 
-function composePlane({ context, client, dialect, state, applied }: PodsParts): Component {
+/** The agent finds packaged plugins where they are; other runtimes that read our list look in the usual folder. */
+async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<void> {
+  try {
+    const linked = await offerPackagedPlugins(binDirs)
+    if (linked.length > 0) log.info('plugins are linked into the plugin folder', { folder: binDirs[0], linked })
+  } catch (error) {
+    log.warn('plugins could not be linked into the plugin folder', { folder: binDirs[0], error: describeError(error) })
+  }
+}
+
+function composePlane({ context, client, dialect, state, applied }: PodsParts, helper: SpawnHelper): Component {
   const { node, cni, dns } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
@@ -63,9 +76,10 @@ function composePlane({ context, client, dialect, state, applied }: PodsParts): 
   const folders = new PodFolders(podsFolder(context.options.values))
   const cniRuntime = new CniRuntime({
     configDir: cni.cniConfDir,
-    // The gate is ours and stands with its list.
-    binDirs: [...cni.cniBinDir, shippedCniDir],
+    // The gate is ours, of this version, whatever an older one left elsewhere.
+    binDirs: [shippedCniDir, ...cni.cniBinDir],
     cacheDir: cni.cniCacheDir,
+    run: helper.run,
     log: log.child('cni'),
   })
   const runtime = new ProcessRuntime({

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { ExecError, explainStartFailure, type RunningProgram, startProgram } from './exec.ts'
 import type { Component, Health } from '../loop/component.ts'
+import { ExecError, explainStartFailure, type RunningProgram, startProgram } from './exec.ts'
 import { type CapturedRun, type CaptureOptions, runCaptured } from './run-captured.ts'
 
 type PlainOptions = Omit<CaptureOptions, 'signal'>
