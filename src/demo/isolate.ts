@@ -15,7 +15,7 @@ mount -t proc proc /proc
 mount -t tmpfs -o mode=0755 tmpfs /run
 ip link set lo up
 mkdir -p /opt/cni
-mount -t tmpfs tmpfs /opt/cni
+mount -n -t tmpfs tmpfs /opt/cni
 exec "$@"`
 
 /**
