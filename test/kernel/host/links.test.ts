@@ -14,6 +14,7 @@ import {
 } from '../../../src/host/links.ts'
 import { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from '../../../src/host/netns.ts'
 import { ipOf } from '../../helpers/addresses.ts'
+import { untilAsync } from '../../helpers/until.ts'
 
 const router = `plt-router-${process.pid}`
 const leaf = `plt-leaf-${process.pid}`
