@@ -7,6 +7,7 @@ import { writeRawReply } from '../../src/node/dns/wire/raw.ts'
 import { addressRecord, makeRecord, srvData } from '../../src/node/dns/wire/record.ts'
 import { writeError, writeReply } from '../../src/node/dns/wire/response.ts'
 import { makeOption, makeQuery, parsedQuery } from './dns-messages.ts'
+import { exampleServices, TestZone } from './dns-zone.ts'
 import { ip } from './services.ts'
 
 /** Gives well-formed messages with some bytes changed, cut or doubled: the same ones for the same seed. */
@@ -23,22 +24,28 @@ export function* mutateMessages(count: number, seed: number): Generator<Buffer> 
   }
 }
 
-/** Runs every reader of messages over mutants; throws at the first that fails otherwise than by a format error. */
+/** Runs every reader of messages, and the table of answers, over mutants; throws at the first that fails otherwise than by a format error. */
 export function fuzzParsers(count: number, seed: number): number {
   const query = new Query()
+  const zone = new TestZone().add(...exampleServices()).synced()
   const asked = parsedQuery(makeQuery('web.default.svc.cluster.local', recordType.A))
   const out = Buffer.alloc(65_535)
   let done = 0
   for (const mutant of mutateMessages(count, seed)) {
-    if (query.parse(mutant, mutant.length) !== 'drop') {
-      const length = writeError(query, out, 1)
-      readMessage(out, length)
-    }
+    const verdict = query.parse(mutant, mutant.length)
+    if (verdict !== 'drop') readMessage(out, writeError(query, out, 1))
+    if (verdict === 'ok') checkAnswer(zone.table.answer(query, out, query.udpSize), out, query.udpSize)
     orFormatError(() => readMessage(mutant, mutant.length))
     orFormatError(() => writeRawReply(asked, mutant, planMessage(mutant, mutant.length), out, { limit: 512 }))
     done += 1
   }
   return done
+}
+
+/** An answer has the size that is allowed and can be read. */
+function checkAnswer(length: number, out: Buffer, limit: number): void {
+  if (length > limit) throw new Error(`an answer of ${length} bytes where ${limit} were asked for`)
+  if (length > 0) readMessage(out, length)
 }
 
 function orFormatError(read: () => unknown): void {

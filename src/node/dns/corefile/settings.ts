@@ -91,9 +91,6 @@ export interface KubernetesSettings {
   readonly useEndpoints: boolean
   readonly ignoreEmptyServices: boolean
   readonly namespaces: readonly string[]
-  /** Label selectors as they are written. */
-  readonly namespaceLabels?: string
-  readonly labels?: string
   readonly fallthrough: Fallthrough
   readonly startupTimeoutMs: number
 }

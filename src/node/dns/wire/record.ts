@@ -26,13 +26,8 @@ export function addressRecord(name: WireName, ttl: number, address: Ip): DnsReco
 
 /** 4 or 16 bytes. */
 export function addressData(address: Ip): Buffer {
-  const length = ipFamily(address) === 'IPv4' ? 4 : 16
-  return Buffer.from(
-    ipToBigInt(address)
-      .toString(16)
-      .padStart(length * 2, '0'),
-    'hex',
-  )
+  if (ipFamily(address) === 'IPv4') return Buffer.from(address.split('.').map(Number))
+  return Buffer.from(ipToBigInt(address).toString(16).padStart(32, '0'), 'hex')
 }
 
 /** The address in the data of an A or AAAA record. */

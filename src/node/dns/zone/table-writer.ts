@@ -1,6 +1,6 @@
-import { writeUint16, writeUint32 } from '../wire/bytes.ts'
+import { readUint32, writeUint16, writeUint32 } from '../wire/bytes.ts'
 import type { WireName } from '../wire/name.ts'
-import { encodeBody, type PlannedAnswer, type PlannedName } from './answer-body.ts'
+import { encodeBody, type PlannedName } from './answer-body.ts'
 import {
   answerHeadBytes,
   emptySlot,
@@ -14,8 +14,9 @@ import {
   type ZoneHead,
 } from './layout.ts'
 
-const firstSlots = 1 << 10
-const firstHeapBytes = 1 << 18
+/** Memory that was never written to costs nothing, so a table may begin large. */
+const firstSlots = 1 << 15
+const firstHeapBytes = 1 << 22
 const maxAnswers = 255
 
 /**
@@ -63,14 +64,15 @@ export class TableWriter {
   /** False where the table says just that already. */
   put(zone: number, planned: PlannedName): boolean {
     const entry = encodeEntry(zone, planned)
-    const slot = this.#find(planned.name, entry.readUInt32BE(0))
+    const hash = readUint32(entry, 0)
+    const slot = this.#find(planned.name, hash)
     const at = slot === -1 ? 0 : Atomics.load(this.#words, slot) * 4
     if (at > 0 && this.#bytes.compare(entry, 0, entry.length, at, at + entry.length) === 0) return false
     this.#makeRoom(entry.length)
     const place = this.#append(entry)
     // The table may have moved: the slot is looked for again.
-    const known = this.#find(planned.name, entry.readUInt32BE(0))
-    if (known === -1) this.#insert(entry.readUInt32BE(0), place)
+    const known = this.#find(planned.name, hash)
+    if (known === -1) this.#insert(hash, place)
     else this.#replace(known, place)
     return true
   }
@@ -143,12 +145,12 @@ export class TableWriter {
     this.#move(length)
   }
 
-  /** To a table with room for half as much again as lives now; entries that were replaced or removed stay behind. */
+  /** To a table with room for as much again as lives now; entries that were replaced or removed stay behind. */
   #move(needed: number): void {
     const old = { words: this.#words, bytes: this.#bytes, slots: this.#slots, names: this.#names }
     const living = this.#heapEnd - headerBytes - old.slots * 4 - this.#deadBytes
     const slots = slotsFor(old.names + 1)
-    const heap = align(Math.max(firstHeapBytes, Math.ceil((living + needed) * 1.5)))
+    const heap = align(Math.max(firstHeapBytes, (living + needed) * 2))
     this.#memory = new SharedArrayBuffer(headerBytes + slots * 4 + heap)
     this.#words = new Int32Array(this.#memory)
     this.#bytes = Buffer.from(this.#memory)
@@ -177,25 +179,24 @@ function align(length: number): number {
 }
 
 function encodeEntry(zone: number, { name, answers, podParent }: PlannedName): Buffer {
-  const encoded = answers.slice(0, maxAnswers).map((answer) => encodeAnswer(name, answer))
-  const head = Buffer.alloc(entryHeadBytes)
-  writeUint32(head, 0, hashName(name, 0, name.length) >>> 0)
-  head[4] = name.length
-  head[5] = zone
-  head[6] = podParent === true ? entryFlag.podParent : 0
-  head[7] = encoded.length
-  return Buffer.concat([head, name, ...encoded])
-}
-
-function encodeAnswer(name: WireName, planned: PlannedAnswer): Buffer {
-  const { bytes, stride } = encodeBody(name, planned)
-  const head = Buffer.allocUnsafe(answerHeadBytes)
-  writeUint16(head, 0, planned.type)
-  writeUint16(head, 2, planned.answer.length)
-  writeUint16(head, 4, planned.additional.length)
-  writeUint16(head, 6, stride)
-  writeUint32(head, 8, bytes.length)
-  return Buffer.concat([head, bytes])
+  const bodies = answers.slice(0, maxAnswers).map((answer) => ({ ...answer, body: encodeBody(name, answer) }))
+  const length = bodies.reduce((sum, { body }) => sum + answerHeadBytes + body.bytes.length, 0)
+  const entry = Buffer.allocUnsafe(entryHeadBytes + name.length + length)
+  writeUint32(entry, 0, hashName(name, 0, name.length) >>> 0)
+  entry[4] = name.length
+  entry[5] = zone
+  entry[6] = podParent === true ? entryFlag.podParent : 0
+  entry[7] = bodies.length
+  let at = entryHeadBytes + name.copy(entry, entryHeadBytes)
+  for (const { type, answer, additional, body } of bodies) {
+    writeUint16(entry, at, type)
+    writeUint16(entry, at + 2, answer.length)
+    writeUint16(entry, at + 4, additional.length)
+    writeUint16(entry, at + 6, body.stride)
+    writeUint32(entry, at + 8, body.bytes.length)
+    at += answerHeadBytes + body.bytes.copy(entry, at + answerHeadBytes)
+  }
+  return entry
 }
 
 /** Without what aligns the next one. */

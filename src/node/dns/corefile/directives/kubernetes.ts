@@ -28,7 +28,6 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
     fallthrough: undefined as Fallthrough,
     startupTimeoutMs: defaultStartupMs,
   }
-  const selectors: { namespaceLabels?: string; labels?: string } = {}
   readOptions(directive, {
     ttl: (option) => {
       settings.ttl = readInteger(readArg(option), { max: maxTtl })
@@ -49,12 +48,6 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
       settings.ignoreEmptyServices = true
     },
     namespaces: (option) => settings.namespaces.push(...readArgs(option, 1, many).map(({ text }) => text)),
-    namespace_labels: (option) => {
-      selectors.namespaceLabels = readSelector(option)
-    },
-    labels: (option) => {
-      selectors.labels = readSelector(option)
-    },
     fallthrough: (option) => {
       settings.fallthrough = readFallthrough(option.args)
     },
@@ -63,23 +56,10 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
     },
     ...connectionOptions,
   })
-  if (selectors.namespaceLabels !== undefined && settings.namespaces.length > 0) {
-    throw new CorefileError(
-      'conflict',
-      directive.name,
-      'kubernetes: namespaces and namespace_labels exclude each other',
-    )
-  }
   if (settings.zones.every(isReverse)) {
     throw new CorefileError('bad-value', directive.name, 'kubernetes: expected a zone that is not for reverse names')
   }
-  return { ...settings, ...selectors }
-}
-
-function readSelector(option: Directive): string {
-  return readArgs(option, 1, many)
-    .map(({ text }) => text)
-    .join(' ')
+  return settings
 }
 
 const connectionOptions: Readonly<Record<string, (option: Directive) => void>> = {

@@ -197,7 +197,6 @@ describe('the plugins of a Corefile', () => {
           apiserver_burst 5
           apiserver_max_inflight 5
           namespaces a b
-          labels app in (x, y)
           pods verified
           endpoint_pod_names
           ttl 0
@@ -220,7 +219,6 @@ describe('the plugins of a Corefile', () => {
       ignoreEmptyServices: true,
       namespaces: ['a', 'b'],
       startupTimeoutMs: 60_000,
-      labels: 'app in (x, y)',
     })
     assert.deepEqual(
       read('kubernetes', 'kubernetes')?.zones.map((zone) => nameText(zone)),
@@ -428,7 +426,8 @@ describe('the plugins of a Corefile', () => {
     ['kubernetes {\n ttl 3601\n}', 'bad-value', 'Corefile:3 - 3601: expected a number of 3600 at most'],
     ['kubernetes {\n pods some\n}', 'bad-value', 'Corefile:3 - some: expected disabled, insecure, verified'],
     ['kubernetes in-addr.arpa', 'bad-value', 'Corefile:2 - kubernetes: expected a zone'],
-    ['kubernetes {\n namespaces a\n namespace_labels b\n}', 'conflict', 'Corefile:2 - '],
+    ['kubernetes {\n namespace_labels b\n}', 'unknown-option', 'Corefile:3 - '],
+    ['kubernetes {\n labels b\n}', 'unknown-option', 'Corefile:3 - '],
     ['kubernetes {\n resyncperiod 5m\n}', 'unknown-option', 'Corefile:3 - '],
     ['forward .', 'bad-value', 'Corefile:2 - forward: expected 2 or more arguments, found 1'],
     ['forward . dns.example', 'bad-value', 'Corefile:2 - dns.example: expected an address'],
