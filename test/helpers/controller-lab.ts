@@ -1,7 +1,7 @@
-import type { ApiClient } from '../../src/client/index.ts'
+import type { ApiClient, InformerTiming } from '../../src/client/index.ts'
 import type { ControllerContext } from '../../src/controllers/context.ts'
 import type { ControllerKit } from '../../src/controllers/kit.ts'
-import { isFinished, isReady } from '../../src/controllers/objects/pod.ts'
+import { isFinished, isReady, type Pod } from '../../src/controllers/objects/pod.ts'
 import { createDialectTypes, podType } from '../../src/controllers/objects/types.ts'
 import { Caches } from '../../src/controllers/runtime/caches.ts'
 import { Controller, watchKeys } from '../../src/controllers/runtime/controller.ts'
@@ -23,22 +23,32 @@ import { clientOfServer, freshControllerMetrics } from './controllers.ts'
 interface LabOptions {
   readonly client?: ApiClient
   readonly log?: Logger
+  /** Of lists and watches. */
+  readonly timing?: Partial<InformerTiming>
+}
+
+interface RunningControllers extends AsyncDisposable {
+  /** Ends at once, whatever is under way. */
+  crash(): Promise<void>
 }
 
 /** Runs controllers against the server until it is disposed of; no leader election. */
 export async function runControllers(
   server: TestServer,
   create: (context: ControllerContext) => readonly Component[],
-  { client = clientOfServer(server), log = silentLogger }: LabOptions = {},
-): Promise<AsyncDisposable> {
-  const caches = new Caches({ client, log })
+  { client = clientOfServer(server), log = silentLogger, timing }: LabOptions = {},
+): Promise<RunningControllers> {
+  const caches = new Caches({ client, log, ...(timing && { timing }) })
   const metrics = freshControllerMetrics()
   const events = new ApiEventRecorder(client, 'test', log)
   const dialect = createDialect('kubernetes')
   const controllers = create({ client, caches, types: createDialectTypes(dialect), dialect, events, metrics, log })
   const manager = new ControllerManager({ name: 'test', caches, controllers, metrics, log })
-  await manager.start({ signal: AbortSignal.timeout(10_000) })
-  return { [Symbol.asyncDispose]: () => manager.stop({ signal: AbortSignal.timeout(2_000) }) }
+  await manager.start({ signal: AbortSignal.timeout(60_000) })
+  return {
+    crash: () => manager.stop({ signal: AbortSignal.abort() }),
+    [Symbol.asyncDispose]: () => manager.stop({ signal: AbortSignal.timeout(10_000) }),
+  }
 }
 
 /** The controllers of everything that runs pods. */
@@ -52,8 +62,11 @@ export function workloadControllers(kit: ControllerKit): readonly Component[] {
   return create.map((each) => each(kit))
 }
 
-/** A node that runs every pod at once: each becomes ready, whether bound or not. */
-export function hollowNode({ client, caches, metrics, log }: ControllerKit): Component {
+/** A node that runs pods at once: each of its own becomes ready, whether bound or not. */
+export function hollowNode(
+  { client, caches, metrics, log }: ControllerKit,
+  isOwn: (pod: Pod) => boolean = () => true,
+): Component {
   const pods = caches.of(podType)
   const writer = caches.writer(podType)
   return new Controller({
@@ -61,8 +74,9 @@ export function hollowNode({ client, caches, metrics, log }: ControllerKit): Com
     watches: [watchKeys(pods, (pod) => [keyOf(pod)])],
     reconcile: async (key, { signal }) => {
       const pod = pods.get(key)
-      if (pod === undefined) return undefined
-      if (pod.metadata.deletionTimestamp !== undefined) await client.delete(refOf(pod.metadata), { signal })
+      if (pod === undefined || !isOwn(pod)) return undefined
+      if (pod.metadata.deletionTimestamp !== undefined)
+        await client.delete(refOf(pod.metadata), { signal, graceSeconds: 0 })
       else if (!isReady(pod) && !isFinished(pod))
         await writer.patch(pod, { kind: 'merge', patch: running() }, signal, 'status')
       return undefined

@@ -53,11 +53,11 @@ export class GarbageCollector implements Component {
     this.#refresh.start()
   }
 
+  /** Each is told to stop, also when another one takes too long: who lost the lease must not go on. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
-    await this.#refresh?.stop(scope)
-    await this.#controller?.stop(scope)
-    await this.#resources?.stop()
+    const resources = this.#resources
     this.#resources = undefined
+    await Promise.all([this.#refresh?.stop(scope), this.#controller?.stop(scope), resources?.stop()])
   }
 
   health(): Health {

@@ -28,6 +28,7 @@ interface Watched {
 export class WatchedResources {
   readonly #options: WatchedResourcesOptions
   readonly #watched = new Map<string, Watched>()
+  #isStopped = false
 
   constructor(options: WatchedResourcesOptions) {
     this.#options = options
@@ -44,6 +45,7 @@ export class WatchedResources {
   async refresh(scope: { signal: AbortSignal }): Promise<void> {
     const { client, ignored } = this.#options
     const served = await listServedResources(client, scope.signal)
+    if (this.#isStopped) return
     const wanted = new Map(
       served.filter(({ resource }) => !ignored.includes(resource)).map((each) => [keyOf(each), each]),
     )
@@ -53,6 +55,7 @@ export class WatchedResources {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
     await Promise.all([...this.#watched].map(([key, { cache }]) => this.#drop(key, cache)))
   }
 
@@ -62,6 +65,7 @@ export class WatchedResources {
   }
 
   async #watch(key: string, resource: ServedResource, scope: { signal: AbortSignal }): Promise<void> {
+    if (this.#isStopped) return
     const { client, onChange, log } = this.#options
     const { group, version, kind } = resource
     const type = resourceType(group, version, resource.resource, kind, objectSchema)
