@@ -3,6 +3,8 @@ import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import type { Cidr } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
+import { createAddressRepairController } from './addresses/address-repair-controller.ts'
+import { createServiceCidrController } from './addresses/service-cidr-controller.ts'
 import type { ControllerContext } from './context.ts'
 import {
   createEndpointSliceController,
@@ -39,6 +41,8 @@ const factories: Readonly<Record<string, (context: ControllerContext, settings: 
   statefulset: createStatefulSetController,
   daemonset: createDaemonSetController,
   'garbage-collector': (context) => new GarbageCollector(context),
+  servicecidr: createServiceCidrController,
+  'service-addresses': createAddressRepairController,
   namespace: createNamespaceController,
   serviceaccount: createServiceAccountController,
   'event-ttl': (context, { eventTtlMs }) => createEventTtlController(context, eventTtlMs),

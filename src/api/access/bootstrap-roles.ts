@@ -155,6 +155,7 @@ function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources(['*'], ['*'], ['delete', 'deletecollection', ...read, 'patch', 'update']),
         resources([''], ['endpoints', 'pods', 'secrets', 'serviceaccounts', 'serviceaccounts/token'], ['create']),
         resources([groups.discovery], ['endpointslices'], ['create']),
+        resources([groups.networking], ['ipaddresses'], ['create']),
         resources(['apps'], ['replicasets', 'controllerrevisions'], ['create']),
         resources([groups.authentication], ['tokenreviews'], ['create']),
         resources([groups.authorization], ['subjectaccessreviews'], ['create']),

@@ -8,6 +8,7 @@ const servicePortSchema = z.object({
   port: z.number(),
   targetPort: z.union([z.number(), z.string()]).optional(),
   appProtocol: z.string().optional(),
+  nodePort: z.number().optional(),
 })
 
 export const serviceSchema = z.object({
@@ -16,6 +17,7 @@ export const serviceSchema = z.object({
     type: z.string().default('ClusterIP'),
     selector: z.record(z.string(), z.string()).nullish(),
     clusterIP: z.string().optional(),
+    clusterIPs: listOf(z.string()),
     ipFamilies: listOf(z.enum(['IPv4', 'IPv6'])),
     ports: listOf(servicePortSchema),
     publishNotReadyAddresses: z.boolean().default(false),

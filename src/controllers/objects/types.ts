@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Dialect } from '../../model/dialect.ts'
 import { identitySchema } from '../runtime/metadata.ts'
 import { resourceType } from '../runtime/resource-type.ts'
+import { ipAddressSchema, serviceCidrSchema } from './addresses.ts'
 import { endpointSliceSchema, endpointsSchema } from './endpoints.ts'
 import { namespaceSchema } from './namespace.ts'
 import { nodeSchema } from './node.ts'
@@ -31,6 +32,8 @@ const leaseSchema = z.object({
 export function createDialectTypes({ groups }: Dialect) {
   return {
     leases: resourceType(groups.coordination, 'v1', 'leases', 'Lease', leaseSchema),
+    serviceCidrs: resourceType(groups.networking, 'v1', 'servicecidrs', 'ServiceCIDR', serviceCidrSchema),
+    ipAddresses: resourceType(groups.networking, 'v1', 'ipaddresses', 'IPAddress', ipAddressSchema),
     endpointSlices: resourceType(groups.discovery, 'v1', 'endpointslices', 'EndpointSlice', endpointSliceSchema),
   }
 }
