@@ -67,10 +67,11 @@ function forward(bit: number): Chain {
   ]
 }
 
-/** Connections to this node itself. What listens here on a cluster IP is left alone. */
+/** Connections to this node itself, so nothing has to ask whether they are. What listens here on a cluster IP is left alone. */
 function input(settings: ProxyRuleSettings): Chain {
+  const addresses = nodePortAddresses(settings).map((matches) => matches.filter(({ kind }) => kind !== 'address-type'))
   return [
-    ...nodePortAddresses(settings).map((matches) => rule(matches, jump(chains.nodePorts), 'node ports')),
+    ...addresses.map((matches) => rule(matches, jump(chains.nodePorts), 'node ports')),
     rule([], jump(chains.external), 'external addresses on this node'),
   ]
 }
