@@ -7,8 +7,9 @@ import { isFinished, type Pod } from '../objects/pod.ts'
 import { nodeType, podType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
-import { demandOf, loadNodes, type PodDemand, place } from './placed-pod.ts'
+import { demandOf, loadNodes, type NodeLoad, type PodDemand, place } from './placed-pod.ts'
 import { planPlacement, schedulingOrder } from './plan.ts'
+import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
 
 /** Pods that name no scheduler, or this one, are ours. */
 const schedulerName = 'default-scheduler'
@@ -53,7 +54,7 @@ class Scheduler {
     const tasks: Promise<void>[] = []
     for (const demand of waiting.toSorted(schedulingOrder)) {
       const placement = planPlacement(demand, loads, dialect.taints.unschedulable)
-      if (placement.kind === 'unschedulable') tasks.push(this.#refuse(demand.pod, placement.message, signal))
+      if (placement.kind === 'unschedulable') tasks.push(...this.#makeRoom(demand, loads, placement.message, signal))
       else {
         const load = loads.get(placement.node)
         if (load !== undefined) place(load, demand)
@@ -63,6 +64,42 @@ class Scheduler {
     }
     const failed = (await Promise.allSettled(tasks)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
+  }
+
+  /** A pod that is to have a node keeps it for the rest of the pass: less important ones must not slip in. */
+  #makeRoom(
+    demand: PodDemand,
+    loads: ReadonlyMap<string, NodeLoad>,
+    message: string,
+    signal: AbortSignal,
+  ): readonly Promise<void>[] {
+    const promised = loads.get(demand.pod.status.nominatedNodeName ?? '')
+    if (promised !== undefined && isMakingRoom(promised, demand)) {
+      place(promised, demand)
+      return []
+    }
+    const preemption = planPreemption(demand, loads, this.#kit.dialect.taints.unschedulable)
+    const load = preemption && loads.get(preemption.node)
+    if (preemption === undefined || load === undefined) return [this.#refuse(demand.pod, message, signal)]
+    place(load, demand)
+    return [this.#preempt(demand.pod, preemption, message, signal)]
+  }
+
+  /** The node is noted before anyone goes, so that the next pass knows for whom. */
+  async #preempt(pod: Pod, { node, victims }: Preemption, message: string, signal: AbortSignal): Promise<void> {
+    const { client, caches, events } = this.#kit
+    const { uid, name, namespace } = pod.metadata
+    const patch = { metadata: { uid }, status: { nominatedNodeName: node } }
+    await caches.writer(podType).patch(pod, { kind: 'merge', patch }, signal, 'status').catch(ignoreGone)
+    const told = `${message} preemption: ${victims.length} Pods on ${node} go for it`
+    events.record(subjectOf(pod), 'Warning', 'FailedScheduling', told)
+    for (const { pod: victim } of victims) {
+      if (victim.metadata.deletionTimestamp !== undefined) continue
+      events.record(subjectOf(victim), 'Normal', 'Preempted', `Preempted by ${namespace}/${name} on node ${node}`)
+      const { name: victimName, namespace: victimNamespace = 'default', uid: victimUid } = victim.metadata
+      const ref = { resource: podType.resource, namespace: victimNamespace, name: victimName }
+      await client.delete(ref, { uid: victimUid, signal }).catch(ignoreGone)
+    }
   }
 
   /** A pod whose spec cannot be read is told so and left out. */

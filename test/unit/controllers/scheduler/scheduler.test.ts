@@ -69,4 +69,40 @@ describe('the scheduler', () => {
     assert.equal(code, 409)
     assert.match(body.message, /already assigned to node "n1"/)
   })
+
+  test('an important pod has less important ones go, as few as will do, and takes their place', async () => {
+    const body = { metadata: { name: 'small' }, status: { allocatable: { cpu: '1', pods: '10' } } }
+    await server.call('POST', '/api/v1/nodes', { body })
+    const onSmall = (cpu: string, priority: number) => ({
+      nodeSelector: {},
+      priority,
+      terminationGracePeriodSeconds: 0,
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['small'] }] }],
+          },
+        },
+      },
+      containers: [{ name: 'main', image: 'main', resources: { requests: { cpu } } }],
+    })
+    await makePod('worth-10', onSmall('500m', 10))
+    await makePod('worth-5', onSmall('500m', 5))
+    for (const name of ['worth-10', 'worth-5']) {
+      await untilAsync(`${name} runs`, async () => (await read(name)).spec.nodeName === 'small', 30_000)
+    }
+    await makePod('worth-5-too', onSmall('500m', 5))
+    await untilAsync(
+      'it finds no room',
+      async () => (await read('worth-5-too')).status.conditions?.[0]?.reason === 'Unschedulable',
+      30_000,
+    )
+    await makePod('worth-100', onSmall('500m', 100))
+    await untilAsync('it has its place', async () => (await read('worth-100')).spec.nodeName === 'small', 30_000)
+    assert.equal((await server.call('GET', `${pods}/worth-5`)).code, 404)
+    assert.equal((await read('worth-10')).metadata.deletionTimestamp, undefined)
+    assert.equal((await read('worth-5-too')).spec.nodeName, undefined)
+    await untilAsync('the event is there', async () => (await events('Preempted')).length > 0, 30_000)
+    assert.equal((await events('Preempted'))[0]?.message, 'Preempted by default/worth-100 on node small')
+  })
 })

@@ -1,0 +1,71 @@
+import { filtersFor } from './filters.ts'
+import { type NodeLoad, type PodDemand, place } from './placed-pod.ts'
+
+export interface Preemption {
+  readonly node: string
+  /** They must go before the pod can have the node. */
+  readonly victims: readonly PodDemand[]
+}
+
+type Loads = ReadonlyMap<string, NodeLoad>
+
+/**
+ * The node on which the fewest and least important pods would have to go for this one: by the highest priority among those that go, then by
+ * their number, then by name. Only pods of lower priority go, and of these as few as will do, the more important ones staying first.
+ */
+export function planPreemption(demand: PodDemand, loads: Loads, unschedulableTaint: string): Preemption | undefined {
+  if (demand.pod.spec.preemptionPolicy === 'Never') return undefined
+  const options = [...loads.values()].flatMap((load) => {
+    const victims = findVictims(demand, load, loads, unschedulableTaint)
+    return victims === undefined || victims.length === 0 ? [] : [{ node: load.node.metadata.name, victims }]
+  })
+  return options.sort(byHarm)[0]
+}
+
+/** Whether pods that are already going leave room on the node this pod was promised. */
+export function isMakingRoom({ pods }: NodeLoad, demand: PodDemand): boolean {
+  return pods.some(
+    ({ pod }) => pod.metadata.deletionTimestamp !== undefined && pod.spec.priority < demand.pod.spec.priority,
+  )
+}
+
+/** Undefined when the node will not do even without them. */
+function findVictims(
+  demand: PodDemand,
+  load: NodeLoad,
+  loads: Loads,
+  unschedulableTaint: string,
+): readonly PodDemand[] | undefined {
+  const lower = load.pods.filter(({ pod }) => pod.spec.priority < demand.pod.spec.priority)
+  if (lower.length === 0) return undefined
+  const fits = (kept: readonly PodDemand[]) => {
+    const without = loadOf(load, kept)
+    const filters = filtersFor(demand, new Map([...loads, [load.node.metadata.name, without]]), unschedulableTaint)
+    return filters.every((filter) => filter(without).length === 0)
+  }
+  const staying = load.pods.filter((each) => !lower.includes(each))
+  if (!fits(staying)) return undefined
+  const victims: PodDemand[] = []
+  for (const candidate of lower.toSorted(byWorth)) {
+    if (fits([...staying, candidate])) staying.push(candidate)
+    else victims.push(candidate)
+  }
+  return victims
+}
+
+function loadOf({ node }: NodeLoad, pods: readonly PodDemand[]): NodeLoad {
+  const load: NodeLoad = { node, pods: [], requested: new Map() }
+  for (const each of pods) place(load, each)
+  return load
+}
+
+/** The more important first, of equals the older. */
+function byWorth({ pod: one }: PodDemand, { pod: other }: PodDemand): number {
+  const byAge = Date.parse(one.metadata.creationTimestamp) - Date.parse(other.metadata.creationTimestamp)
+  return other.spec.priority - one.spec.priority || byAge || (one.metadata.name < other.metadata.name ? -1 : 1)
+}
+
+function byHarm(one: Preemption, other: Preemption): number {
+  const highest = ({ victims }: Preemption) => Math.max(...victims.map(({ pod }) => pod.spec.priority))
+  return highest(one) - highest(other) || one.victims.length - other.victims.length || (one.node < other.node ? -1 : 1)
+}
