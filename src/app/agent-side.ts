@@ -27,14 +27,16 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
   const client = new ApiClient(access)
   const state = new LiveNodeState(log.child('state'))
   const applied = new AppliedRevisions(state)
-  const proxy = values.app.components.includes('proxy') ? await composeProxy(context, state, applied) : undefined
+  const proxy = values.app.components.includes('proxy')
+    ? await composeProxy(context, client, state, applied)
+    : undefined
   const sourceLog = log.child('client')
   const connection = new ClusterConnection({
     client,
     createSources: (dialect) => [
       ...createStateSources({ client, dialect, state, log: sourceLog }),
       ...composeRegistration(context, client, dialect),
-      ...(proxy?.createSources(client, dialect) ?? []),
+      ...(proxy?.createSources(dialect) ?? []),
       ...composePods({ context, client, dialect, state, applied }),
     ],
     log,

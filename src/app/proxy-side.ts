@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { ApiClient } from '../client/index.ts'
+import { type ApiClient, ApiEventRecorder } from '../client/index.ts'
 import { deleteFlows, type Flow, listFlows, localAddresses, NftMonitor, readSysctl, runProgram } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
@@ -27,13 +27,14 @@ import type { Logger } from '../observe/index.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
 import { NodeSituationKeeper } from './node-situation.ts'
+import { serviceEvents, type TellOfService } from './service-events.ts'
 
 /** The service proxy: what of it starts, in order, and its planes, one a family. */
 export interface ProxySide {
   readonly components: readonly Component[]
   readonly families: readonly ProxyFamily[]
   /** What follows the API, once it is known which vocabulary the server speaks. */
-  createSources(client: ApiClient, dialect: Dialect): readonly Component[]
+  createSources(dialect: Dialect): readonly Component[]
 }
 
 /** The proxy of one IP family. */
@@ -47,6 +48,7 @@ export interface ProxyFamily {
 interface ProxyParts {
   readonly context: AppContext
   readonly state: LiveNodeState
+  readonly tell: TellOfService
   readonly applied: AppliedRevisions
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
@@ -60,6 +62,7 @@ interface ProxyParts {
  */
 export async function composeProxy(
   context: AppContext,
+  client: ApiClient,
   state: LiveNodeState,
   applied: AppliedRevisions,
 ): Promise<ProxySide> {
@@ -68,6 +71,7 @@ export async function composeProxy(
   const parts: ProxyParts = {
     context,
     state,
+    tell: serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state),
     applied,
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
@@ -94,7 +98,7 @@ export async function composeProxy(
       ...composeHealth(parts, planes),
     ],
     families,
-    createSources: (client, dialect) => {
+    createSources: (dialect) => {
       const nodeName = findNodeName(context.options.values.node.nodeName)
       const onNode = (node: NodeView | undefined) => parts.situation.tell(node)
       return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
@@ -103,12 +107,16 @@ export async function composeProxy(
 }
 
 /** What load balancers ask. */
-function composeHealth({ context, state, situation }: ProxyParts, planes: readonly ProxyPlane[]): readonly Component[] {
+function composeHealth(
+  { context, state, tell, situation }: ProxyParts,
+  planes: readonly ProxyPlane[],
+): readonly Component[] {
   const { node, proxy } = context.options.values
   const log = context.logging.logger('platform_traffic_proxy').child('health')
   const freshness = () => planes.map((plane) => plane.freshness())
   const isProxyHealthy = () => isFresh(freshness(), Date.now())
-  const checks = new HealthChecks({ state, nodeName: findNodeName(node.nodeName), isProxyHealthy, log })
+  const onRefused = (service: string, why: string) => tell(service, 'FailedToStartServiceHealthcheck', why)
+  const checks = new HealthChecks({ state, nodeName: findNodeName(node.nodeName), isProxyHealthy, onRefused, log })
   if (proxy.proxyHealthzPort === 0) return [checks]
   const healthz = new ProxyHealthz({
     address: proxy.proxyHealthzAddress,
@@ -153,7 +161,19 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
   const metrics = metricsOf(family)
-  const plane = new ProxyPlane({ state, writer, applied, settings, waitsForNode: true, metrics, log, onApplied })
+  const onRefused = ({ service, reason }: { service: string; reason: string }) =>
+    parts.tell(service, 'RulesRefused', `the rules of this Service (${family}) are set aside: ${reason}`)
+  const plane = new ProxyPlane({
+    state,
+    writer,
+    applied,
+    settings,
+    waitsForNode: true,
+    metrics,
+    log,
+    onApplied,
+    onRefused,
+  })
   return { iptables, writer, plane, cleaner }
 }
 

@@ -1,8 +1,7 @@
-import type { ApiClient } from '../client/index.ts'
+import type { ApiClient, EventRecorder } from '../client/index.ts'
 import type { Dialect } from '../model/dialect.ts'
 import type { Logger } from '../observe/index.ts'
 import type { Caches } from './runtime/caches.ts'
-import type { EventRecorder } from './runtime/events.ts'
 import type { ControllerMetrics } from './runtime/metrics.ts'
 
 /** What every controller is made from. */

@@ -1,11 +1,10 @@
-import type { ApiClient, InformerTiming } from '../../src/client/index.ts'
+import { type ApiClient, ApiEventRecorder, type InformerTiming } from '../../src/client/index.ts'
 import type { ControllerContext } from '../../src/controllers/context.ts'
 import type { ControllerKit } from '../../src/controllers/kit.ts'
 import { isFinished, isReady, type Pod } from '../../src/controllers/objects/pod.ts'
 import { createDialectTypes, podType } from '../../src/controllers/objects/types.ts'
 import { Caches } from '../../src/controllers/runtime/caches.ts'
 import { Controller, watchKeys } from '../../src/controllers/runtime/controller.ts'
-import { ApiEventRecorder } from '../../src/controllers/runtime/events.ts'
 import { ControllerManager } from '../../src/controllers/runtime/manager.ts'
 import { keyOf } from '../../src/controllers/runtime/resource-type.ts'
 import {

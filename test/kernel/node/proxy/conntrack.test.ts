@@ -2,71 +2,15 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { deleteFlows, type Flow, listFlows } from '../../../../src/host/index.ts'
-import type { Ip } from '../../../../src/model/ip.ts'
-import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
-import {
-  ConntrackCleaner,
-  createConntrackMetrics,
-  createProxyMetrics,
-  ProxyPlane,
-} from '../../../../src/node/proxy/index.ts'
-import { detectIptables, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
-import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
+import type { LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
-import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { until } from '../../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
+import { nodeIp, startProxy } from './proxy-fixture.ts'
 
-const nodeIp = '192.0.2.1'
 const [first, second] = ['10.244.0.1', '10.244.0.2']
 const targets = ['10.96.0.10:53', '198.51.100.7:53', `${nodeIp}:30053`]
-
-/** The proxy of one family in a namespace, its objects handed over by the test. */
-async function startProxy(netns: TestNetns) {
-  const state = new LiveNodeState(silentLogger)
-  const applied = new AppliedRevisions(state)
-  applied.register('proxy')
-  const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', 'nft'), netns.run)
-  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: silentLogger })
-  const removed: Flow[] = []
-  let searches = 0
-  const metrics = createMetrics()
-  const cleaner = new ConntrackCleaner<Flow>({
-    family: 'IPv4',
-    state,
-    flows: {
-      list: async (protocol) => {
-        const found = await listFlows('IPv4', protocol, netns.run)
-        searches += 1
-        return found
-      },
-      remove: async (flows) => {
-        removed.push(...flows)
-        await deleteFlows(flows, netns.run)
-      },
-    },
-    isLocalAddress: (address: Ip) => address === nodeIp,
-    metrics: createConntrackMetrics(metrics)('IPv4'),
-    log: silentLogger,
-  })
-  const plane = new ProxyPlane({
-    state,
-    writer,
-    applied,
-    settings: { nodeName: 'n1', family: 'IPv4' },
-    metrics: createProxyMetrics(metrics)('IPv4'),
-    log: silentLogger,
-    onApplied: (services) => cleaner.onApplied(services),
-  })
-  await plane.start()
-  const stop = async () => {
-    const scope = { signal: AbortSignal.timeout(10_000) }
-    for (const part of [plane, cleaner, writer]) await part.stop(scope)
-  }
-  return { state, removed, searches: () => searches, stop }
-}
 
 let resourceVersion = 100
 

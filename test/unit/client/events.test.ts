@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiEventRecorder } from '../../../../src/controllers/runtime/events.ts'
-import { silentLogger } from '../../../../src/observe/index.ts'
-import { startTestServer } from '../../../helpers/api-server.ts'
-import { clientOfServer } from '../../../helpers/controllers.ts'
-import { untilAsync } from '../../../helpers/until.ts'
+import { ApiEventRecorder } from '../../../src/client/index.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
+import { startTestServer } from '../../helpers/api-server.ts'
+import { clientOfServer } from '../../helpers/controllers.ts'
+import { untilAsync } from '../../helpers/until.ts'
 
 test('what is told again raises the count of the first Event', async () => {
   await using server = await startTestServer()

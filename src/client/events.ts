@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { type ApiClient, ApiError } from '../../client/index.ts'
-import type { Logger } from '../../observe/index.ts'
-import type { ObjectFields } from './object-writer.ts'
+import type { Logger } from '../observe/index.ts'
+import type { ApiClient } from './api-client.ts'
+import { ApiError } from './errors.ts'
+
+type ObjectFields = Readonly<Record<string, unknown>>
 
 /** What an Event is about. */
 export interface EventSubject {

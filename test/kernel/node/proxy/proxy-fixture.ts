@@ -1,0 +1,65 @@
+import { deleteFlows, type Flow, listFlows } from '../../../../src/host/index.ts'
+import type { Ip } from '../../../../src/model/ip.ts'
+import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
+import {
+  ConntrackCleaner,
+  createConntrackMetrics,
+  createProxyMetrics,
+  ProxyPlane,
+} from '../../../../src/node/proxy/index.ts'
+import { detectIptables, type Flavour, Iptables, RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
+import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
+import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
+import type { TestNetns } from '../../../helpers/netns.ts'
+
+export const nodeIp = '192.0.2.1'
+
+export interface ProxySetup {
+  readonly flavour?: Flavour
+  readonly run?: Run
+}
+
+/** The proxy of one family in a namespace, its objects handed over by the test. */
+export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netns.run }: ProxySetup = {}) {
+  const state = new LiveNodeState(silentLogger)
+  const applied = new AppliedRevisions(state)
+  applied.register('proxy')
+  const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', flavour), run)
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: silentLogger })
+  const removed: Flow[] = []
+  let searches = 0
+  const metrics = createMetrics()
+  const cleaner = new ConntrackCleaner<Flow>({
+    family: 'IPv4',
+    state,
+    flows: {
+      list: async (protocol) => {
+        const found = await listFlows('IPv4', protocol, netns.run)
+        searches += 1
+        return found
+      },
+      remove: async (flows) => {
+        removed.push(...flows)
+        await deleteFlows(flows, netns.run)
+      },
+    },
+    isLocalAddress: (address: Ip) => address === nodeIp,
+    metrics: createConntrackMetrics(metrics)('IPv4'),
+    log: silentLogger,
+  })
+  const plane = new ProxyPlane({
+    state,
+    writer,
+    applied,
+    settings: { nodeName: 'n1', family: 'IPv4' },
+    metrics: createProxyMetrics(metrics)('IPv4'),
+    log: silentLogger,
+    onApplied: (services) => cleaner.onApplied(services),
+  })
+  await plane.start()
+  const stop = async () => {
+    const scope = { signal: AbortSignal.timeout(10_000) }
+    for (const part of [plane, cleaner, writer]) await part.stop(scope)
+  }
+  return { state, applied, plane, writer, removed, searches: () => searches, stop }
+}

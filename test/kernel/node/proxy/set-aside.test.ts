@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Run } from '../../../../src/node/rules/index.ts'
+import { readObject } from '../../../../src/node/state/stored-object.ts'
+import { skipReason, withNetns } from '../../../helpers/netns.ts'
+import { until } from '../../../helpers/until.ts'
+import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
+import { startProxy } from './proxy-fixture.ts'
+
+const skip = skipReason('iptables-nft', 'iptables-legacy')
+const poisoned = '--to-destination 10.244.0.66:8080'
+
+for (const flavour of ['nft', 'legacy'] as const) {
+  test(
+    `a Service whose rules the kernel refuses is set aside, and all others are served (${flavour})`,
+    {
+      skip,
+      timeout: 120_000,
+    },
+    () =>
+      withNetns(async (lab) => {
+        const netns = await lab.create()
+        // The programs take this text for a rule, and the kernel has no such target.
+        const run: Run = (file, args, options) =>
+          netns.run(file, args, {
+            ...options,
+            input: options.input?.replaceAll(`DNAT ${poisoned}`, 'PLT-NO-SUCH') ?? '',
+          })
+        const proxy = await startProxy(netns, { flavour, run })
+        const { state, applied, plane } = proxy
+        const put = (name: string, version: string, address: string) => {
+          const slice = wireSlice(`${name}-1`, name, version, { endpoints: [{ addresses: [address] }] })
+          state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
+        }
+        const saved = () => netns.exec(`iptables-${flavour}-save`, '-t', 'nat')
+        try {
+          const services = ['a', 'b', 'c'].map((name, index) =>
+            wireService(name, '1', { clusterIP: `10.96.0.${index + 1}` }),
+          )
+          state.replace(
+            'services',
+            services.map((service) => readObject('services', service, dialect)),
+            '1',
+          )
+          state.replace('endpoints', [], '1')
+          state.replace('endpointslices', [], '1')
+          put('a', '2', '10.244.0.1')
+          put('b', '3', '10.244.0.66')
+          put('c', '4', '10.244.0.3')
+          await until('all that can be is applied', () => applied.report().planes['proxy'] === state.revision, 30_000)
+          assert.deepEqual(
+            plane.status().setAside.map(({ service }) => service),
+            ['default/b'],
+          )
+          const rules = await saved()
+          assert.match(rules, /10\.244\.0\.1:8080/)
+          assert.match(rules, /10\.244\.0\.3:8080/)
+          assert.doesNotMatch(rules, /PLT-NO-SUCH|default\/b:http cluster IP/)
+          put('b', '5', '10.244.0.2')
+          await until('the mended one is written', () => plane.status().setAside.length === 0, 30_000)
+          assert.match(await saved(), /10\.244\.0\.2:8080/)
+        } finally {
+          await proxy.stop()
+        }
+      }),
+  )
+}
