@@ -72,9 +72,23 @@ export class WantedTable {
     this.#writtenSinceRead = new Set()
   }
 
+  /**
+   * Which chains `compare` has to look at, because they differ now or await a write. Other work, writes included, gets its turn
+   * meanwhile: comparing tens of thousands of chains takes a second.
+   */
+  async findSuspects(held: ReadonlyMap<string, SavedChain>): Promise<ReadonlySet<string>> {
+    const suspects = new Set(this.#unwritten.keys())
+    const slice = new TimeSlice()
+    for (const name of new Set([...this.#chains.keys(), ...held.keys()])) {
+      if (describeProblem(held.get(name), this.#chains.get(name)) !== undefined) suspects.add(name)
+      if (slice.spent) await slice.pause()
+    }
+    return suspects
+  }
+
   /** Compares with what the kernel was read to hold; whatever differs is to be written. Chains awaiting a write are no drift. */
-  compare(held: ReadonlyMap<string, SavedChain>): readonly Drift[] {
-    const names = new Set([...this.#chains.keys(), ...held.keys()])
+  compare(held: ReadonlyMap<string, SavedChain>, suspects?: ReadonlySet<string>): readonly Drift[] {
+    const names = new Set(suspects ?? [...this.#chains.keys(), ...held.keys()])
     for (const name of this.#writtenSinceRead) names.delete(name)
     names.delete(stateChain)
     const stamp = this.#writtenSinceRead.has(stateChain) ? [] : this.#compareStamp(held.get(stateChain))

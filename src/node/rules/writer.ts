@@ -2,7 +2,7 @@ import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import { emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
 import { orderCommits } from '../../netfilter/commit-order.ts'
-import type { SavedHook } from '../../netfilter/parse.ts'
+import type { SavedHook, SavedTables } from '../../netfilter/parse.ts'
 import { renderRestore } from '../../netfilter/render.ts'
 import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
@@ -158,8 +158,9 @@ export class RulesWriter implements Component {
     for (const table of this.#eachTable()) table.beginRead()
     const held = await readTables(this.#options.iptables)
     const readMs = performance.now() - startedMs
+    const suspects = await this.#findSuspects(held)
     const report = await this.#exclusive(async () => {
-      const drift = this.#eachTable().flatMap((table) => table.compare(held[table.name].chains))
+      const drift = this.#eachTable().flatMap((table) => table.compare(held[table.name].chains, suspects[table.name]))
       const chains = await this.#flush()
       if (hooksPlaced !== this.#hooksPlaced) return { drift, readMs, write: chains }
       const hooks = await this.#placeHooks({ nat: held.nat.hooks, filter: held.filter.hooks })
@@ -279,9 +280,15 @@ export class RulesWriter implements Component {
       if (this.#isRunning) this.#scheduleVerify(verifyAfterAdoptionMs)
     } else {
       const held = await readTables(this.#options.iptables)
-      for (const table of tables) table.compare(held[table.name].chains)
+      const suspects = await this.#findSuspects(held)
+      for (const table of tables) table.compare(held[table.name].chains, suspects[table.name])
     }
     this.#isKernelKnown = true
+  }
+
+  async #findSuspects(held: SavedTables): Promise<Readonly<Record<TableName, ReadonlySet<string>>>> {
+    const { nat, filter } = this.#tables
+    return { nat: await nat.findSuspects(held.nat.chains), filter: await filter.findSuspects(held.filter.chains) }
   }
 
   async #placeHooks(
