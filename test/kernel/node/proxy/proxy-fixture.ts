@@ -28,6 +28,7 @@ export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netn
   const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: silentLogger })
   const removed: Flow[] = []
   let searches = 0
+  let cleanings = 0
   const metrics = createMetrics()
   const cleaner = new ConntrackCleaner<Flow>({
     family: 'IPv4',
@@ -41,6 +42,7 @@ export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netn
       remove: async (flows) => {
         removed.push(...flows)
         await deleteFlows(flows, netns.run)
+        cleanings += 1
       },
     },
     isLocalAddress: (address: Ip) => address === nodeIp,
@@ -61,5 +63,5 @@ export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netn
     const scope = { signal: AbortSignal.timeout(10_000) }
     for (const part of [plane, cleaner, writer]) await part.stop(scope)
   }
-  return { state, applied, plane, writer, removed, searches: () => searches, stop }
+  return { state, applied, plane, writer, removed, searches: () => searches, cleanings: () => cleanings, stop }
 }

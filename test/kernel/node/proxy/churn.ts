@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Flavour } from '../../../../src/node/rules/index.ts'
+import type { LiveNodeState } from '../../../../src/node/state/index.ts'
+import { readObject } from '../../../../src/node/state/stored-object.ts'
+import { withNetns } from '../../../helpers/netns.ts'
+import { until } from '../../../helpers/until.ts'
+import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
+import { nodeIp, startProxy } from './proxy-fixture.ts'
+
+const vip = '10.96.0.10'
+const addresses = ['10.244.0.1', '10.244.0.2', '10.244.0.3']
+
+const seenSchema = z.object({
+  answered: z.number(),
+  failures: z.record(z.string(), z.number()),
+  answeredByUdp: z.number(),
+  lateDatagrams: z.number(),
+})
+
+let version = 100
+
+function setReady(state: LiveNodeState, ready: readonly string[]): void {
+  version += 1
+  const ports = [
+    { name: 'tcp', port: 8080, protocol: 'TCP' },
+    { name: 'udp', port: 5353, protocol: 'UDP' },
+  ]
+  const endpoints = ready.map((address) => ({ addresses: [address] }))
+  const slice = wireSlice('web-1', 'web', String(version), { ports, endpoints })
+  state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
+}
+
+function listService(state: LiveNodeState): void {
+  const ports = [
+    { name: 'tcp', port: 80, protocol: 'TCP' },
+    { name: 'udp', port: 53, protocol: 'UDP' },
+  ]
+  state.replace('services', [readObject('services', wireService('web', '1', { ports }), dialect)], '1')
+  state.replace('endpoints', [], '1')
+  state.replace('endpointslices', [], '1')
+}
+
+/**
+ * Endpoints of one Service come and go under load for so long, one at least always ready: no connection is refused, reset or
+ * lost, and an endpoint gets no datagram once the kernel has forgotten the flows to it.
+ */
+export function churnUnderLoad(flavour: Flavour, durationMs: number): Promise<void> {
+  return withNetns(async (lab) => {
+    const netns = await lab.create()
+    for (const address of [nodeIp, ...addresses]) await netns.exec('ip', 'address', 'add', `${address}/32`, 'dev', 'lo')
+    await netns.exec('ip', 'route', 'add', '10.96.0.0/16', 'dev', 'lo', 'src', nodeIp)
+    const proxy = await startProxy(netns, { flavour })
+    const isApplied = () => proxy.applied.report().planes['proxy'] === proxy.state.revision
+    try {
+      listService(proxy.state)
+      setReady(proxy.state, addresses)
+      await until('the first rules are applied', isApplied, 30_000)
+      const program = path.join(import.meta.dirname, 'churn.program.ts')
+      const load = await netns.start(process.execPath, [program, addresses.join(), vip], {
+        stdin: 'pipe',
+        stdout: 'pipe',
+      })
+      assert.ok(load.stdout)
+      const output = text(load.stdout)
+      const endMs = performance.now() + durationMs
+      for (let round = 0; performance.now() < endMs; round += 1) {
+        const gone = addresses[round % addresses.length] ?? ''
+        const removed = proxy.cleanings()
+        setReady(
+          proxy.state,
+          addresses.filter((address) => address !== gone),
+        )
+        await until('the endpoint has left the rules', isApplied, 30_000)
+        await until('its flows are forgotten', () => proxy.cleanings() > removed, 30_000)
+        load.stdin?.write(`gone ${gone}\n`)
+        await sleep(round % 2 === 0 ? 20 : 700)
+        load.stdin?.write(`back ${gone}\n`)
+        setReady(proxy.state, addresses)
+        await until('the endpoint is back', isApplied, 30_000)
+        await sleep(20)
+      }
+      load.stdin?.write('end\n')
+      const seen = seenSchema.parse(JSON.parse(await output))
+      assert.deepEqual(seen.failures, {})
+      assert.equal(seen.lateDatagrams, 0)
+      assert.ok(seen.answered > 10 && seen.answeredByUdp > 10, JSON.stringify(seen))
+    } finally {
+      await proxy.stop()
+    }
+  })
+}
