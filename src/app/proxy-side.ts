@@ -9,6 +9,7 @@ import { proxyHooks } from '../netfilter/hooks.ts'
 import {
   ConntrackCleaner,
   type ConntrackMetrics,
+  collectProxyCounts,
   createConntrackMetrics,
   createProxyMetrics,
   HealthChecks,
@@ -89,6 +90,7 @@ export async function composeProxy(
   parts.situation.follow((situation) => {
     for (const plane of planes) plane.configure(planSettings(plane.family, wishesOf(context), situation))
   })
+  collectProxyCounts(context.metrics, planes)
   const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
   return {
     components: [

@@ -4,6 +4,7 @@ export type { ServiceExplanation } from './explain-service.ts'
 export { HealthChecks } from './health-checks.ts'
 export {
   type ConntrackMetrics,
+  collectProxyCounts,
   createConntrackMetrics,
   createProxyMetrics,
   type ProxyMetrics,

@@ -1,6 +1,7 @@
 import type { IpFamily } from '../../model/ip.ts'
 import type { Metrics } from '../../observe/index.ts'
 import type { WriteReport } from '../rules/index.ts'
+import type { ProxyCounts, ProxyPlane } from './plane.ts'
 
 export type SyncKind = 'full' | 'partial'
 
@@ -111,4 +112,44 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
       deleted.add(count, { ip_family: family })
     },
   })
+}
+
+/** What is counted only when metrics are asked for, of all families together. */
+export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane[]): void {
+  const perFamily =
+    <L extends string>(read: (counts: ProxyCounts) => readonly (readonly [Record<L, string>, number])[]) =>
+    () =>
+      planes.flatMap((plane) =>
+        read(plane.counts()).map(([labels, value]) => ({ value, labels: { ...labels, ip_family: plane.family } })),
+      )
+  metrics.collectedGauge(
+    {
+      name: 'kubeproxy_sync_proxy_rules_iptables_total',
+      help: 'Rules that this proxy wants in the kernel.',
+      labels: ['table', 'ip_family'],
+    },
+    perFamily(({ rules }) => [
+      [{ table: 'nat' }, rules.nat],
+      [{ table: 'filter' }, rules.filter],
+    ]),
+  )
+  metrics.collectedGauge(
+    {
+      name: 'kubeproxy_sync_proxy_rules_no_local_endpoints_total',
+      help: 'Ports of Services with a Local traffic policy and no endpoint on this node.',
+      labels: ['traffic_policy', 'ip_family'],
+    },
+    perFamily(({ noLocalEndpoints: { internal, external } }) => [
+      [{ traffic_policy: 'internal' }, internal],
+      [{ traffic_policy: 'external' }, external],
+    ]),
+  )
+  metrics.collectedGauge(
+    {
+      name: 'kubeproxy_sync_proxy_rules_service_changes_pending',
+      help: 'Services that changed, themselves or in their endpoints, and are not written yet.',
+      labels: ['ip_family'],
+    },
+    perFamily(({ pendingChanges }) => [[{}, pendingChanges]]),
+  )
 }

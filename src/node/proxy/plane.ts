@@ -6,8 +6,10 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
+import { isExternal } from '../../netfilter/frontend.ts'
 import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
+import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
 import type { TracedPacket, TraceWorld } from '../../netfilter/trace/types.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { RulesWriter, WriteReport } from '../rules/index.ts'
@@ -42,6 +44,14 @@ export interface ProxyStatus {
   readonly objectsHash: string | undefined
   readonly lastSync: (WriteReport & { readonly atMs: number }) | undefined
   readonly setAside: readonly SetAsideService[]
+}
+
+export interface ProxyCounts {
+  readonly rules: Readonly<Record<TableName, number>>
+  /** Ways in with a Local policy that somebody serves, but nobody on this node. */
+  readonly noLocalEndpoints: { readonly internal: number; readonly external: number }
+  /** Services that changed and are not written yet. */
+  readonly pendingChanges: number
 }
 
 export interface ProxyFreshness {
@@ -145,6 +155,19 @@ export class ProxyPlane implements Component {
     const { state } = this.#parts
     const service = state.service(key)
     return service && explainService(service, state.slicesOf(key), this.#plans.get(key), this.#settings)
+  }
+
+  /** Counted when asked. */
+  counts(): ProxyCounts {
+    const { nat, filter } = this.#ruleset.ruleset()
+    const rulesOf = (chains: Ruleset['nat']) => chains.values().reduce((sum, chain) => sum + chain.length, 0)
+    const noLocalEndpoints = { internal: 0, external: 0 }
+    for (const frontend of this.#plans.frontends()) {
+      if (!frontend.hasEndpoints || frontend.localEndpoints.length > 0) continue
+      if (frontend.internalPolicy === 'Local') noLocalEndpoints.internal += 1
+      if (frontend.externalPolicy === 'Local' && isExternal(frontend)) noLocalEndpoints.external += 1
+    }
+    return { rules: { nat: rulesOf(nat), filter: rulesOf(filter) }, noLocalEndpoints, pendingChanges: this.#dirty.size }
   }
 
   health(): Health {

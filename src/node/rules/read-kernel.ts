@@ -1,5 +1,13 @@
+import { createHash } from 'node:crypto'
 import { TimeSlice } from '../../loop/time-slice.ts'
-import { parseSave, type SavedChain, type SavedHook, type SavedTable, SaveParser } from '../../netfilter/parse.ts'
+import {
+  parseSave,
+  type SavedChain,
+  type SavedHook,
+  type SavedTable,
+  type SavedTables,
+  SaveParser,
+} from '../../netfilter/parse.ts'
 import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import { parseStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
 import type { Iptables } from './iptables.ts'
@@ -11,14 +19,53 @@ export async function readStamp(iptables: Iptables, table: TableName): Promise<S
   return chain && parseStamp(chain.map((rule) => ('unparsed' in rule ? {} : rule)))
 }
 
-/** Everything of ours; dear where there is much (`Iptables.save`), and read in slices. */
-export async function readTables(iptables: Iptables): Promise<Readonly<Record<TableName, SavedTable>>> {
-  const nat = await readTable(iptables, 'nat')
-  return { nat, filter: await readTable(iptables, 'filter') }
+/** Reads everything again and again, and only takes the text apart where it is another than when all was well. */
+export class ChangeReader {
+  readonly #iptables: Iptables
+  #read: string | undefined
+  #knownGood: string | undefined
+
+  constructor(iptables: Iptables) {
+    this.#iptables = iptables
+  }
+
+  /** Undefined where the tables hold what they held when `remember` was called. */
+  async readIfChanged(): Promise<SavedTables | undefined> {
+    const texts = { nat: await this.#iptables.save('nat'), filter: await this.#iptables.save('filter') }
+    this.#read = fingerprint(texts.nat) + fingerprint(texts.filter)
+    return this.#read === this.#knownGood ? undefined : parseTables(texts)
+  }
+
+  /** What was read last is as it should be, unless something was written since. */
+  remember(): void {
+    this.#knownGood = this.#read
+  }
+
+  /** Something is being written: the next text is another one. */
+  forget(): void {
+    this.#read = undefined
+    this.#knownGood = undefined
+  }
 }
 
-async function readTable(iptables: Iptables, table: TableName): Promise<SavedTable> {
-  const text = await iptables.save(table)
+/** Without comments, which hold the time, and without the counters of built-in chains. */
+function fingerprint(saved: string): string {
+  const text = saved.replaceAll(/^#.*$/gm, '').replaceAll(/^(:\S+ \S+) \[\d+:\d+\]$/gm, '$1')
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Everything of ours; dear where there is much (`Iptables.save`). */
+export async function readTables(iptables: Iptables): Promise<SavedTables> {
+  return parseTables({ nat: await iptables.save('nat'), filter: await iptables.save('filter') })
+}
+
+async function parseTables(texts: Readonly<Record<TableName, string>>): Promise<SavedTables> {
+  const nat = await parseTable(texts.nat, 'nat')
+  return { nat, filter: await parseTable(texts.filter, 'filter') }
+}
+
+/** Other work gets its turn meanwhile: the text of 10,000 Services takes a second. */
+async function parseTable(text: string, table: TableName): Promise<SavedTable> {
   const parser = new SaveParser(table)
   const slice = new TimeSlice()
   for (const line of eachLine(text)) {

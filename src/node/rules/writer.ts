@@ -9,12 +9,13 @@ import type { AddressSets } from '../../netfilter/sets.ts'
 import type { Stamp } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { AddressSetWriter } from './address-sets.ts'
+import { isOurChain, placesOf } from './commit-places.ts'
 import { RulesError } from './errors.ts'
-import { type HookDrift, isBuiltin, planHooks } from './hook-plan.ts'
+import { type HookDrift, planHooks } from './hook-plan.ts'
 import type { ChainCounters, Iptables } from './iptables.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
-import { readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
+import { ChangeReader, readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
 import { sliceChange } from './slices.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
@@ -63,6 +64,7 @@ export class RulesWriter implements Component {
   #hooksPlaced = 0
   readonly #ownCommits = new OwnCommits()
   readonly #addressSets: AddressSetWriter
+  readonly #changes: ChangeReader
   #sets: AddressSets = noSets
   #queue: Promise<unknown> = Promise.resolve()
   #verifying: Promise<VerifyReport> | undefined
@@ -73,6 +75,7 @@ export class RulesWriter implements Component {
   constructor(options: RulesWriterOptions) {
     this.name = options.iptables.choice.family === 'IPv4' ? 'rules' : 'rules-ipv6'
     this.#options = options
+    this.#changes = new ChangeReader(options.iptables)
     this.#addressSets = new AddressSetWriter(options.iptables.choice.family, options.iptables.run)
   }
 
@@ -156,8 +159,9 @@ export class RulesWriter implements Component {
     const startedMs = performance.now()
     const hooksPlaced = this.#hooksPlaced
     for (const table of this.#eachTable()) table.beginRead()
-    const held = await readTables(this.#options.iptables)
+    const held = await this.#changes.readIfChanged()
     const readMs = performance.now() - startedMs
+    if (held === undefined) return this.#reportDrift({ drift: [], readMs, write: unchanged })
     const suspects = await this.#findSuspects(held)
     const report = await this.#exclusive(async () => {
       const drift = this.#eachTable().flatMap((table) => table.compare(held[table.name].chains, suspects[table.name]))
@@ -166,8 +170,8 @@ export class RulesWriter implements Component {
       const hooks = await this.#placeHooks({ nat: held.nat.hooks, filter: held.filter.hooks })
       return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
     })
-    this.#reportDrift(report)
-    return report
+    if (report.drift.length === 0) this.#changes.remember()
+    return this.#reportDrift(report)
   }
 
   /**
@@ -181,8 +185,7 @@ export class RulesWriter implements Component {
       if (places === undefined || places.nat.size + places.filter.size > maxChains) return 'too-many'
       return this.#verifyPlaces(places)
     })
-    if (report !== 'too-many') this.#reportDrift(report)
-    return report
+    return report === 'too-many' ? report : this.#reportDrift(report)
   }
 
   async #verifyPlaces(places: Readonly<Record<TableName, ReadonlySet<string>>>): Promise<VerifyReport> {
@@ -297,6 +300,7 @@ export class RulesWriter implements Component {
     const { hooks, iptables } = this.#options
     this.#areHooksEnsured = false
     const { drift, text } = planHooks(hooks, held, iptables.choice.family)
+    if (text !== '') this.#changes.forget()
     const startedMs = performance.now()
     if (text !== '') this.#ownCommits.add((await iptables.restore(text)).pid, [], drift)
     this.#areHooksEnsured = true
@@ -335,6 +339,7 @@ export class RulesWriter implements Component {
     const text = renderRestore(changes, iptables.choice.family)
     if (this.#options.log.enabled('trace')) this.#options.log.trace('restore', { text })
     const startedMs = performance.now()
+    this.#changes.forget()
     try {
       this.#ownCommits.add((await iptables.restore(text)).pid, changes)
     } catch (error) {
@@ -368,29 +373,15 @@ export class RulesWriter implements Component {
     if (this.#isRunning) this.#scheduleVerify(delayMs)
   }
 
-  #reportDrift(report: VerifyReport): void {
+  #reportDrift(report: VerifyReport): VerifyReport {
     const { log, observer } = this.#options
     const named = report.drift.slice(0, 10)
     for (const drift of named) log.warn('rules changed by others were put right', { ...drift })
     const unnamed = report.drift.length - named.length
     if (unnamed > 0) log.warn('more rules changed by others were put right', { chains: unnamed })
     observer?.verified(report)
+    return report
   }
-}
-
-function isOurChain(name: string): boolean {
-  return name.startsWith('PLAT-')
-}
-
-/** The chains of these commits that concern us; undefined where a whole table went. */
-function placesOf(commits: readonly SeenCommit[]): Readonly<Record<TableName, ReadonlySet<string>>> | undefined {
-  const places = { nat: new Set<string>(), filter: new Set<string>() }
-  for (const { table, chain } of commits.flatMap(({ changes }) => changes)) {
-    if (table !== 'nat' && table !== 'filter') continue
-    if (chain === undefined) return undefined
-    if (isOurChain(chain) || isBuiltin(chain)) places[table].add(chain)
-  }
-  return places
 }
 
 function isStampOf(stamp: Stamp | undefined, table: WantedTable): boolean {

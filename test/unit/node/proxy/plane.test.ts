@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, type TestContext, test } from 'node:te
 import type { XorHash } from '../../../../src/model/xor-hash.ts'
 import { renderRule } from '../../../../src/netfilter/render.ts'
 import type { Chain, Ruleset, TableChange } from '../../../../src/netfilter/ruleset.ts'
-import { createProxyMetrics, ProxyPlane } from '../../../../src/node/proxy/index.ts'
+import { collectProxyCounts, createProxyMetrics, ProxyPlane } from '../../../../src/node/proxy/index.ts'
 import { RulesError, type WriteReport } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState, type WatchedResource } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
@@ -314,4 +314,21 @@ test('a node that changes is planned anew in place, and nothing is written befor
   plane.configure({ ...settings, zone: 'b' })
   await new Promise((resolve) => setTimeout(resolve, 20))
   assert.equal(node.writer.writes.length, writes, 'equal settings write nothing')
+})
+
+test('rules, Local policies without a local endpoint and pending changes are counted when metrics are asked for', async (t) => {
+  const node = newNode(t)
+  const metrics = createMetrics()
+  collectProxyCounts(metrics, [node.plane])
+  await node.plane.start()
+  const local = { type: 'NodePort', internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' }
+  node.replace('services', wireService('web', '1', { ...local, ports: [{ name: 'http', port: 80, nodePort: 30080 }] }))
+  node.replace('endpoints')
+  node.replace('endpointslices', wireSlice('web-1', 'web', '2'))
+  await until('all is applied', () => node.appliedRevision() === 1)
+  const { body } = await metrics.text()
+  assert.match(body, /no_local_endpoints_total\{traffic_policy="internal",ip_family="IPv4"\} 1/)
+  assert.match(body, /no_local_endpoints_total\{traffic_policy="external",ip_family="IPv4"\} 1/)
+  assert.match(body, /iptables_total\{table="nat",ip_family="IPv4"\} [1-9]/)
+  assert.match(body, /service_changes_pending\{ip_family="IPv4"\} 0/)
 })

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ChangeReader } from '../../../../src/node/rules/read-kernel.ts'
+import { FakeIptables } from '../../../helpers/fake-iptables.ts'
+
+test('tables that are as when all was well are not taken apart again; counters and times do not count', async () => {
+  const kernel = new FakeIptables()
+  const iptables = kernel.iptables()
+  let reads = 0
+  const run: typeof iptables.run = async (file, args, options) => {
+    const result = await kernel.run(file, args, options)
+    reads += 1
+    const stdout = result.stdout.replace('[0:0]', `[${reads}:${reads}]`)
+    return { ...result, stdout: `# Generated at ${reads}\n${stdout}` }
+  }
+  const reader = new ChangeReader(Object.assign(kernel.iptables(), { run }))
+  assert.notEqual(await reader.readIfChanged(), undefined)
+  assert.notEqual(await reader.readIfChanged(), undefined, 'nobody said that all was well')
+  reader.remember()
+  assert.equal(await reader.readIfChanged(), undefined)
+  kernel.tables['nat']?.set('PLAT-OTHER', ['-j RETURN'])
+  const changed = await reader.readIfChanged()
+  assert.deepEqual([...(changed?.nat.chains.keys() ?? [])], ['PLAT-OTHER'])
+  reader.forget()
+  reader.remember()
+  assert.notEqual(await reader.readIfChanged(), undefined, 'something was written meanwhile')
+})
