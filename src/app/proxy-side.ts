@@ -22,7 +22,7 @@ import {
   type ProxyWishes,
   planSettings,
 } from '../node/proxy/index.ts'
-import { DriftWatch, detectIptables, Iptables, RulesWriter } from '../node/rules/index.ts'
+import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../node/rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
 import type { AppContext } from './context.ts'
@@ -155,6 +155,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(runProgram, family, 'auto')
   const iptables = new Iptables(choice, runProgram)
+  await ensureUsable(iptables)
   const rulesLog = log.child('rules')
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
   const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
@@ -177,6 +178,13 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
     onRefused,
   })
   return { iptables, writer, plane, cleaner }
+}
+
+/** A kernel may have a family and no translation for it. Throws RulesError. */
+async function ensureUsable(iptables: Iptables): Promise<void> {
+  if ((await iptables.listChain('nat', 'PREROUTING')) !== undefined) return
+  const { family, program } = iptables.choice
+  throw new RulesError('save-failed', `${program} cannot use the table nat of ${family} on this node`)
 }
 
 function composeCleaner(
