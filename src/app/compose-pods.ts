@@ -6,7 +6,16 @@ import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
 import { CniRuntime, installShippedNetwork } from '../node/cni/index.ts'
-import { CniNetwork, detectCgroups, PodFolders, PodsPlane, ProcessRuntime, StateTraffic } from '../node/pods/index.ts'
+import {
+  CniNetwork,
+  chooseRuntime,
+  detectCgroups,
+  EngineRuntime,
+  PodFolders,
+  PodsPlane,
+  ProcessRuntime,
+  StateTraffic,
+} from '../node/pods/index.ts'
 import { RoutesPlane } from '../node/routes/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
@@ -29,8 +38,9 @@ interface PodsParts {
 /** What runs this node's pods and leads to those of the others, if it is to. */
 export function composePods(parts: PodsParts): readonly Component[] {
   if (!parts.context.options.values.app.components.includes('pods')) return []
+  const hasRoutes = parts.context.options.values.pods.podNetwork !== 'container-bridge'
   const helper = new SpawnHelper()
-  return [composeRoutes(parts), helper, composePlane(parts, helper)]
+  return [...(hasRoutes ? [composeRoutes(parts)] : []), helper, composePlane(parts, helper)]
 }
 
 function composeRoutes({ context, client }: PodsParts): Component {
@@ -69,7 +79,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 }
 
 function composePlane({ context, client, dialect, state, applied }: PodsParts, helper: SpawnHelper): Component {
-  const { node, cni, dns } = context.options.values
+  const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
   const [first = loopbackIpv4, ...others] = findNodeFacts(nodeName, node.nodeIp).addresses
@@ -82,20 +92,22 @@ function composePlane({ context, client, dialect, state, applied }: PodsParts, h
     run: helper.run,
     log: log.child('cni'),
   })
-  const runtime = new ProcessRuntime({
-    folders,
-    network: new CniNetwork(cniRuntime, log),
-    cgroups: detectCgroups(),
-    hostIps: [first, ...others],
-    log,
-  })
+  const hostIps = [first, ...others] as const
+  const network = new CniNetwork(cniRuntime, log)
   return new PodsPlane({
     client,
     dialect,
     nodeName,
-    hostIps: [first, ...others],
+    hostIps,
     folders,
-    runtime,
+    chooseRuntime: () =>
+      chooseRuntime({
+        kind: pods.podNetwork,
+        engineSocket: pods.engineSocket,
+        namespaces: () => new ProcessRuntime({ folders, network, cgroups: detectCgroups(), hostIps, log }),
+        engine: (engine) => new EngineRuntime({ engine, folders, hostIps }),
+        log,
+      }),
     traffic: new StateTraffic(state, applied),
     clusterDns: { nameservers: dns.clusterDns, domain: dns.clusterDomain },
     metrics: context.metrics,

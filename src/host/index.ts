@@ -1,4 +1,5 @@
 export { deleteFlows, type Flow, listFlows } from './conntrack.ts'
+export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export {
   ExecError,
   type ProgramExit,
@@ -24,6 +25,7 @@ export {
   removeHostAddress,
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'
+export { type Capability, probeNamespaces } from './namespace-probes.ts'
 export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from './netns.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'

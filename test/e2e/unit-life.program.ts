@@ -9,7 +9,8 @@ import { until } from '../helpers/until.ts'
 
 const notifySocket = '/run/notify.sock'
 const main = path.resolve(import.meta.dirname, '../../src/main.ts')
-const places = ['--data-dir', '/run/platnet-test', '--control-socket', '/run/platnet-test/control.sock']
+const cni = ['--cni-conf-dir', '/run/platnet-test/net.d', '--cni-cache-dir', '/run/platnet-test/cni']
+const places = ['--data-dir', '/run/platnet-test', '--control-socket', '/run/platnet-test/control.sock', ...cni]
 
 /** systemd's end of the notify socket; Node cannot listen on unix datagrams. */
 const listenScript = `

@@ -13,6 +13,8 @@ export interface Limits {
 export interface Launch {
   /** The program and its arguments. */
   readonly command: readonly string[]
+  /** Only an engine looks at it. */
+  readonly image: string
   readonly env: readonly (readonly [name: string, value: string])[]
   /** Empty: the root. */
   readonly workingDir: string
@@ -32,11 +34,13 @@ export type LaunchDecision =
   | { readonly kind: 'launch'; readonly launch: Launch }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** What fields of the pod a variable may be made of (the downward API). */
+/** What of the node counts; the downward API makes variables of it. */
 export interface PodFacts {
   readonly nodeName: string
   readonly hostIp: Ip
   readonly podIps: readonly Ip[]
+  /** Containers come from images that an engine has. */
+  readonly runsImages: boolean
 }
 
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -49,7 +53,7 @@ export function planLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFac
     kind: 'refused',
     refusal: { reason, message },
   })
-  if (container.command.length === 0) {
+  if (container.command.length === 0 && !(facts.runsImages && container.image !== '')) {
     const image =
       container.image === '' ? 'there is no image' : `the image ${JSON.stringify(container.image)} is not fetched`
     const message = `this node runs processes and ${image}: give the container a command (and a root filesystem by the annotation ${rootFilesystem}), or run the pod beside a kubelet`
@@ -77,6 +81,7 @@ function describeLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFacts,
   const { runAsUser, runAsGroup } = { ...pod.spec.securityContext, ...definedOf(container.securityContext) }
   return {
     command,
+    image: container.image,
     env,
     workingDir: container.workingDir,
     user: runAsUser === undefined ? undefined : { uid: runAsUser, gid: runAsGroup ?? runAsUser },

@@ -1,5 +1,7 @@
 export { detectCgroups } from './cgroups.ts'
+export { chooseRuntime } from './choose-runtime.ts'
 export { CniNetwork } from './cni-network.ts'
+export { EngineRuntime } from './engine-runtime.ts'
 export { findPodLogs, followLog, type LogRequest } from './logs.ts'
 export { PodFolders } from './pod-folders.ts'
 export { PodsPlane } from './pods-plane.ts'

@@ -4,6 +4,8 @@ export interface PodsMetrics {
   observeSandbox(seconds: number): void
   countStart(isRestart: boolean): void
   countFailure(): void
+  /** What of the machine pods need, and whether it works. */
+  setCapability(name: string, works: boolean): void
 }
 
 /** `phases` is asked at each scrape: the phase of every pod of this node. */
@@ -22,6 +24,11 @@ export function createPodsMetrics(metrics: Metrics, phases: () => Iterable<strin
     name: 'platnet_pod_step_failures_total',
     help: 'Steps of pods that failed; each is tried again.',
   })
+  const capability = metrics.gauge<'name'>({
+    name: 'platnet_pod_capability',
+    help: 'Whether the machine does what pods need, found by trying: 1 or 0.',
+    labels: ['name'],
+  })
   metrics.collectedGauge<'phase'>(
     { name: 'platnet_pods', help: 'Pods of this node by phase.', labels: ['phase'] },
     () => {
@@ -33,5 +40,6 @@ export function createPodsMetrics(metrics: Metrics, phases: () => Iterable<strin
     observeSandbox: (seconds) => sandbox.observe(seconds),
     countStart: (isRestart) => starts.add(1, { kind: isRestart ? 'restart' : 'first' }),
     countFailure: () => failures.add(),
+    setCapability: (name, works) => capability.set(works ? 1 : 0, { name }),
   }
 }

@@ -16,6 +16,14 @@ export const podsOptions = declareOptions({
     description:
       "How pods get their network: CNI, and the other nodes' pods by routes (host-gw) or a VXLAN device (vxlan); or a container engine's bridge; auto is host-gw where namespaces work, else the bridge",
   },
+  engineSocket: {
+    schema: filePath.optional(),
+    flag: '--engine-socket <path>',
+    reload: 'restart',
+    commands,
+    description: 'Where the container engine (Docker or Podman) listens that container-bridge uses; found when not set',
+    example: '/run/podman/podman.sock',
+  },
   podsDir: {
     schema: filePath.optional(),
     flag: '--pods-dir <folder>',

@@ -18,6 +18,7 @@ const recordSchema = z.object({
   namespace: z.string(),
   name: z.string(),
   hostNetwork: z.boolean(),
+  image: z.string().default(''),
   portMappings: z.array(
     z.object({
       hostPort: z.number(),

@@ -182,8 +182,9 @@ export class PodWorker {
   }
 
   #decide(pod: PodSpec, container: ContainerSpec): LaunchDecision {
-    const { nodeName, hostIps, dialect } = this.#parts
-    return planLaunch(pod, container, { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [] }, dialect)
+    const { nodeName, hostIps, dialect, runtime } = this.#parts
+    const facts = { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [] }
+    return planLaunch(pod, container, { ...facts, runsImages: runtime.runsImages }, dialect)
   }
 
   async #stopContainer(container: string): Promise<void> {
@@ -428,7 +429,8 @@ function newRecord({ uid, namespace, name, spec }: PodSpec): StoredPod {
     ...(hostIP === undefined ? {} : { hostIP }),
   }))
   const { hostNetwork } = spec
-  return { uid, namespace, name, hostNetwork, portMappings, sandbox: 'none', ips: [], containers: {} }
+  const image = spec.containers[0]?.image ?? ''
+  return { uid, namespace, name, hostNetwork, portMappings, image, sandbox: 'none', ips: [], containers: {} }
 }
 
 /** The API says that this very run was ready: true also when another agent said so. */

@@ -9,13 +9,14 @@ import type { Ip } from '../../model/ip.ts'
 import { type ClusterDns, planPodResolver } from '../../model/pod-resolver.ts'
 import { parseResolverConfig } from '../../model/resolver-config.ts'
 import type { Logger } from '../../observe/index.ts'
+import type { ChosenRuntime } from './choose-runtime.ts'
 import { hostnameOf } from './container-launch.ts'
 import { createPodsMetrics, type PodsMetrics } from './metrics.ts'
 import { HttpPodApi } from './pod-api.ts'
 import type { PodFolders, StoredPod } from './pod-folders.ts'
 import { type PodSpec, parsePod } from './pod-spec.ts'
 import { PodWorker, type PodWorkerParts } from './pod-worker.ts'
-import type { PodFiles, PodRuntime } from './runtime.ts'
+import type { PodFiles } from './runtime.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface PodsPlaneParts {
@@ -24,7 +25,8 @@ export interface PodsPlaneParts {
   readonly nodeName: string
   readonly hostIps: readonly [Ip, ...Ip[]]
   readonly folders: PodFolders
-  readonly runtime: PodRuntime
+  /** Asked once, at the start: finding out what the machine can do takes a moment. */
+  readonly chooseRuntime: () => Promise<ChosenRuntime>
   readonly traffic: Traffic
   readonly clusterDns: ClusterDns
   readonly metrics: Parameters<typeof createPodsMetrics>[0]
@@ -45,6 +47,7 @@ export class PodsPlane implements Component {
   readonly #informer: Informer
   #sinceMs = Date.now()
   #kubelet = false
+  #chosen: ChosenRuntime | undefined
   #level: Health['level'] = 'unknown'
 
   constructor(parts: PodsPlaneParts) {
@@ -69,13 +72,19 @@ export class PodsPlane implements Component {
       )
       return
     }
+    const chosen = await this.#parts.chooseRuntime()
+    for (const { name, problem } of chosen.capabilities) this.#metrics.setCapability(name, problem === undefined)
+    this.#chosen = chosen
     const { pods, unreadable } = folders.readAll()
     for (const uid of unreadable) {
       log.warn('what is written down about a pod cannot be read and is dropped', { folder: folders.folder(uid) })
       folders.remove(uid)
     }
-    await this.#collect(pods.filter(({ sandbox }) => sandbox !== 'none'))
-    for (const record of pods) this.#workers.set(record.uid, this.#createWorker(record))
+    await this.#collect(
+      chosen,
+      pods.filter(({ sandbox }) => sandbox !== 'none'),
+    )
+    for (const record of pods) this.#workers.set(record.uid, this.#createWorker(chosen, record))
     if (pods.length > 0) log.info('pods of an agent before this one are taken up', { pods: pods.length })
     await this.#informer.start(scope)
   }
@@ -96,12 +105,16 @@ export class PodsPlane implements Component {
     if (level !== this.#level) this.#sinceMs = Date.now()
     this.#level = level
     const first = troubles[0] === undefined ? '' : `, ${troubles.length} of them in trouble: ${troubles[0]}`
-    return { level, message: `${this.#workers.size} pods${first}`, sinceMs: this.#sinceMs }
+    return {
+      level,
+      message: `${this.#workers.size} pods by ${this.#chosen?.description}${first}`,
+      sinceMs: this.#sinceMs,
+    }
   }
 
-  async #collect(live: readonly StoredPod[]): Promise<void> {
+  async #collect({ runtime }: ChosenRuntime, live: readonly StoredPod[]): Promise<void> {
     try {
-      await this.#parts.runtime.collect(live)
+      await runtime.collect(live)
     } catch (error) {
       this.#parts.log.warn('leftovers of pods could not be removed', { error: describeError(error) })
     }
@@ -133,13 +146,14 @@ export class PodsPlane implements Component {
       return
     }
     const { pod } = parsed
-    const worker = this.#workers.get(pod.uid) ?? this.#createWorker(undefined)
+    if (this.#chosen === undefined) return
+    const worker = this.#workers.get(pod.uid) ?? this.#createWorker(this.#chosen, undefined)
     this.#workers.set(pod.uid, worker)
     worker.setPod(pod)
   }
 
-  #createWorker(record: StoredPod | undefined): PodWorker {
-    const { runtime, folders, client, traffic, dialect, nodeName, hostIps, log } = this.#parts
+  #createWorker({ runtime }: ChosenRuntime, record: StoredPod | undefined): PodWorker {
+    const { folders, client, traffic, dialect, nodeName, hostIps, log } = this.#parts
     const parts: PodWorkerParts = {
       runtime,
       folders,

@@ -17,6 +17,8 @@ export interface Sandbox {
   readonly name: string
   readonly hostNetwork: boolean
   readonly portMappings: readonly PortMapping[]
+  /** Of the first container; an engine holds the pod's network with it. */
+  readonly image: string
 }
 
 /** One run of one container. */
@@ -32,6 +34,8 @@ export interface ExecResult {
 
 /** What pods are made of on this node: namespaces and processes, or the containers of an engine. Each method may be repeated. */
 export interface PodRuntime {
+  /** Whether a container may say an image instead of a command. */
+  readonly runsImages: boolean
   /** The addresses of the pod. Makes anew what an interrupted attempt left half done. */
   makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]>
   removeSandbox(sandbox: Sandbox): Promise<void>

@@ -61,7 +61,7 @@ test('Without any source the options are their defaults.', () => {
     },
     dns: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', corefile: undefined },
     cni: { cniConfDir: '/etc/cni/net.d', cniBinDir: ['/opt/cni/bin', '/usr/lib/cni'], cniCacheDir: '/var/lib/cni' },
-    pods: { podNetwork: 'auto', podsDir: undefined },
+    pods: { podNetwork: 'auto', engineSocket: undefined, podsDir: undefined },
     observe: { logLevel: 'info', logFormat: 'auto' },
   })
 })

@@ -6,7 +6,7 @@ import { type ParsedPod, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 
 const dialect = createDialect('platform')
-const facts = { nodeName: 'node-1', hostIp: ipOf('192.0.2.1'), podIps: [ipOf('10.244.0.7')] }
+const facts = { nodeName: 'node-1', hostIp: ipOf('192.0.2.1'), podIps: [ipOf('10.244.0.7')], runsImages: false }
 
 function parse(spec: object, metadata: object = {}): ParsedPod {
   return parsePod({ metadata: { name: 'web-1', namespace: 'shop', uid: 'u-1', ...metadata }, spec }, dialect)

@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type EngineClient, EngineError } from '../../host/index.ts'
+import { type Ip, parseIp } from '../../model/ip.ts'
+import { hostnameOf, type Launch } from './container-launch.ts'
+import { PodError } from './errors.ts'
+import type { ContainerState } from './plan.ts'
+import type { PodFolders } from './pod-folders.ts'
+import type { PodSpec } from './pod-spec.ts'
+import type { ContainerRun, ExecResult, PodFiles, PodRuntime, Sandbox } from './runtime.ts'
+
+export interface EngineRuntimeParts {
+  readonly engine: EngineClient
+  readonly folders: PodFolders
+  readonly hostIps: readonly Ip[]
+}
+
+const stateSchema = z.object({
+  State: z.object({
+    Status: z.string(),
+    ExitCode: z.number().nullish(),
+    StartedAt: z.string().nullish(),
+    FinishedAt: z.string().nullish(),
+  }),
+})
+const networkSchema = z.object({
+  NetworkSettings: z.object({
+    IPAddress: z.string().nullish(),
+    Networks: z.record(z.string(), z.object({ IPAddress: z.string().nullish() })).nullish(),
+  }),
+})
+const listSchema = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }))
+const createdSchema = z.object({ Id: z.string() })
+const executedSchema = z.object({ ExitCode: z.number().nullish(), Running: z.boolean().nullish() })
+
+const ownerLabel = 'platnet.owner'
+const podLabel = 'platnet.pod'
+const execPollMs = 50
+
+/**
+ * Pods as containers of an engine, for machines where we may not make namespaces: no CNI, the engine's bridge gives the address. A container
+ * that sleeps holds the pod's network, the others join it.
+ */
+export class EngineRuntime implements PodRuntime {
+  readonly runsImages = true
+  readonly #parts: EngineRuntimeParts
+  readonly #owner: string
+
+  constructor(parts: EngineRuntimeParts) {
+    this.#parts = parts
+    this.#owner = createHash('sha256').update(parts.folders.root).digest('hex').slice(0, 12)
+  }
+
+  async makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]> {
+    await this.removeSandbox(sandbox)
+    const name = sandboxName(sandbox)
+    const exposed = sandbox.portMappings.map(({ containerPort, protocol }) => `${containerPort}/${protocol}`)
+    const bindings = sandbox.portMappings.map(({ hostPort, hostIP }) => [
+      { HostIp: hostIP ?? '', HostPort: String(hostPort) },
+    ])
+    await this.#create(name, {
+      Image: sandbox.image,
+      Entrypoint: ['sleep'],
+      Cmd: ['2147483647'],
+      Labels: this.#labels(sandbox),
+      ExposedPorts: Object.fromEntries(exposed.map((port) => [port, {}])),
+      HostConfig: {
+        NetworkMode: sandbox.hostNetwork ? 'host' : 'bridge',
+        PortBindings: Object.fromEntries(exposed.map((port, index) => [port, bindings[index]])),
+      },
+    })
+    await this.#call('POST', `/containers/${name}/start`)
+    return sandbox.hostNetwork ? this.#parts.hostIps : [await this.#addressOf(name)]
+  }
+
+  async removeSandbox(sandbox: Sandbox): Promise<void> {
+    for (const { Id } of await this.#list([`${podLabel}=${sandbox.uid}`])) await this.#remove(Id)
+  }
+
+  async prepare(pod: PodSpec, { resolver, hosts }: PodFiles): Promise<void> {
+    const folder = this.#parts.folders.folder(pod.uid)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeFile(join(folder, 'resolv.conf'), resolver, { mode: 0o644 })
+    await writeFile(join(folder, 'hosts'), hosts, { mode: 0o644 })
+  }
+
+  async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
+    const name = containerName(sandbox, run)
+    const folder = this.#parts.folders.folder(sandbox.uid)
+    await this.#remove(name)
+    const { cpuMillis, memoryBytes } = launch.limits
+    await this.#create(name, {
+      Image: launch.image,
+      ...(launch.command.length === 0 ? {} : { Entrypoint: launch.command.slice(0, 1), Cmd: launch.command.slice(1) }),
+      Env: launch.env.map(([variable, value]) => `${variable}=${value}`),
+      WorkingDir: launch.workingDir,
+      ...(launch.user === undefined ? {} : { User: `${launch.user.uid}:${launch.user.gid}` }),
+      Labels: { ...this.#labels(sandbox), 'platnet.container': run.container, 'platnet.hostname': hostnameOf(pod) },
+      HostConfig: {
+        NetworkMode: `container:${sandboxName(sandbox)}`,
+        Binds: [`${folder}/resolv.conf:/etc/resolv.conf:ro`, `${folder}/hosts:/etc/hosts:ro`],
+        ...(memoryBytes === undefined ? {} : { Memory: memoryBytes }),
+        ...(cpuMillis === undefined ? {} : { NanoCpus: cpuMillis * 1_000_000 }),
+      },
+    })
+    await this.#call('POST', `/containers/${name}/start`)
+    return []
+  }
+
+  async state(sandbox: Sandbox, run: ContainerRun, nowMs: number): Promise<ContainerState> {
+    const found = await orAbsent(this.#call('GET', `/containers/${containerName(sandbox, run)}/json`))
+    if (found === undefined) return { kind: 'none' }
+    const { Status, ExitCode, StartedAt, FinishedAt } = stateSchema.parse(found).State
+    const startedAtMs = timeOf(StartedAt, nowMs)
+    if (Status === 'running' || Status === 'paused') return { kind: 'running', startedAtMs }
+    // One that was created and never started is as good as none.
+    if (Status === 'created' || Status === 'initialized' || Status === 'configured') return { kind: 'none' }
+    if (Status !== 'exited' && Status !== 'dead' && Status !== 'stopped') return { kind: 'starting' }
+    return { kind: 'exited', exitCode: ExitCode ?? undefined, startedAtMs, finishedAtMs: timeOf(FinishedAt, nowMs) }
+  }
+
+  async signal(sandbox: Sandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    try {
+      await this.#call('POST', `/containers/${containerName(sandbox, run)}/kill`, { signal })
+    } catch (error) {
+      // Gone, or not running any more.
+      if (!(error instanceof EngineError) || !['not-found', 'conflict'].includes(error.code)) throw error
+    }
+  }
+
+  async exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
+    const body = { Cmd: command, AttachStdout: false, AttachStderr: false }
+    const { Id } = createdSchema.parse(
+      await this.#call('POST', `/containers/${containerName(sandbox, run)}/exec`, {}, body),
+    )
+    await this.#call('POST', `/exec/${Id}/start`, {}, { Detach: true })
+    const giveUpMs = performance.now() + timeoutMs
+    for (;;) {
+      const { ExitCode, Running } = executedSchema.parse(await this.#call('GET', `/exec/${Id}/json`))
+      if (Running === false && ExitCode != null) return { exitCode: ExitCode, output: '' }
+      if (performance.now() > giveUpMs)
+        throw new PodError('not-running', `${command[0]} did not end within ${timeoutMs} ms`)
+      await new Promise((resolve) => setTimeout(resolve, execPollMs))
+    }
+  }
+
+  async collect(live: readonly Sandbox[]): Promise<void> {
+    const uids = new Set(live.map(({ uid }) => uid))
+    for (const { Id, Labels } of await this.#list([`${ownerLabel}=${this.#owner}`]))
+      if (!uids.has(Labels?.[podLabel] ?? '')) await this.#remove(Id)
+  }
+
+  async #addressOf(name: string): Promise<Ip> {
+    const { NetworkSettings } = networkSchema.parse(await this.#call('GET', `/containers/${name}/json`))
+    const texts = [
+      NetworkSettings.IPAddress,
+      ...Object.values(NetworkSettings.Networks ?? {}).map((each) => each.IPAddress),
+    ]
+    const ip = texts.map((text) => parseIp(text ?? '')).find((each) => each !== undefined)
+    if (ip !== undefined) return ip
+    throw new EngineError('bad-answer', 'the container engine gave the pod no address', { object: name })
+  }
+
+  #labels({ uid, namespace, name }: Sandbox): Record<string, string> {
+    return { [ownerLabel]: this.#owner, [podLabel]: uid, 'platnet.name': `${namespace}/${name}` }
+  }
+
+  async #create(name: string, body: unknown): Promise<void> {
+    await this.#call('POST', '/containers/create', { name }, body)
+  }
+
+  async #list(labels: readonly string[]): Promise<z.output<typeof listSchema>> {
+    const query = { all: 'true', filters: JSON.stringify({ label: labels }) }
+    return listSchema.parse(await this.#call('GET', '/containers/json', query))
+  }
+
+  async #remove(id: string): Promise<void> {
+    await orAbsent(this.#call('DELETE', `/containers/${id}`, { force: 'true', v: 'true' }))
+  }
+
+  #call(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    query: Record<string, string> = {},
+    body?: unknown,
+  ): Promise<unknown> {
+    return this.#parts.engine.call({ method, path, query, ...(body === undefined ? {} : { body }) })
+  }
+}
+
+function sandboxName({ uid }: Sandbox): string {
+  return `platnet-${uid}`
+}
+
+function containerName({ uid }: Sandbox, { container, attempt }: ContainerRun): string {
+  return `platnet-${uid}-${container}-${attempt}`
+}
+
+function timeOf(text: string | null | undefined, otherwiseMs: number): number {
+  const ms = Date.parse(text ?? '')
+  return Number.isNaN(ms) || ms < 0 ? otherwiseMs : ms
+}
+
+async function orAbsent(request: Promise<unknown>): Promise<unknown> {
+  try {
+    return (await request) ?? {}
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'not-found') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Capability, EngineClient } from '../../../../src/host/index.ts'
+import { chooseRuntime, type RuntimeChoices } from '../../../../src/node/pods/choose-runtime.ts'
+import type { PodRuntime } from '../../../../src/node/pods/runtime.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+
+const namespaces = { runsImages: false } as PodRuntime
+const engine = { runsImages: true } as PodRuntime
+const works: readonly Capability[] = [{ name: 'veth', problem: undefined }]
+const fails: readonly Capability[] = [...works, { name: 'bind-mount', problem: 'mount: permission denied' }]
+
+function choose(kind: RuntimeChoices['kind'], found: readonly Capability[]) {
+  return chooseRuntime({
+    kind,
+    engineSocket: '/run/test/engine.sock',
+    namespaces: () => namespaces,
+    engine: () => engine,
+    probe: async () => found,
+    log: silentLogger,
+  })
+}
+
+describe('what pods are made of', () => {
+  test('namespaces where everything that was tried works', async () => {
+    const { runtime, description, capabilities } = await choose('auto', works)
+    assert.deepEqual([runtime, description, capabilities], [namespaces, 'namespaces', works])
+  })
+
+  test("else an engine's bridge, and what does not work is named", async () => {
+    const { runtime, description } = await choose('auto', fails)
+    assert.equal(runtime, engine)
+    assert.equal(description, 'container-bridge through /run/test/engine.sock (bind-mount not possible)')
+  })
+
+  test('whoever says which gets it', async () => {
+    assert.equal((await choose('host-gw', fails)).runtime, namespaces)
+    assert.equal((await choose('vxlan', fails)).runtime, namespaces)
+    assert.equal((await choose('container-bridge', works)).runtime, engine)
+  })
+})
+
+test('an engine that is away is an error that says where it was looked for', async () => {
+  const client = new EngineClient('/run/platnet-no-such-engine.sock')
+  await assert.rejects(client.call({ method: 'GET', path: '/_ping' }), {
+    code: 'engine-away',
+    object: '/run/platnet-no-such-engine.sock',
+  })
+})
