@@ -12,6 +12,8 @@ export interface EngineRequest {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** Given as it comes: the output of a program. */
+  readonly answersText?: boolean
 }
 
 /** Old enough for every Docker that is still about, and for Podman's compatible API. */
@@ -30,13 +32,13 @@ export class EngineClient {
     this.socketPath = socketPath
   }
 
-  /** The answer's JSON; undefined for an answer without a body. Throws EngineError. */
-  async call({ method, path, query = {}, body }: EngineRequest): Promise<unknown> {
+  /** The answer's JSON, undefined for an answer without a body; or its text. Throws EngineError. */
+  async call({ method, path, query = {}, body, answersText = false }: EngineRequest): Promise<unknown> {
     const search = new URLSearchParams(query).toString()
     const target = `/${apiVersion}${path}${search === '' ? '' : `?${search}`}`
     const text = body === undefined ? '' : JSON.stringify(body)
     const { status, answer } = await this.#exchange(method, target, text)
-    if (status >= 200 && status < 400) return parseAnswer(answer, `${method} ${path}`)
+    if (status >= 200 && status < 400) return answersText ? answer : parseAnswer(answer, `${method} ${path}`)
     const code = status === 404 ? 'not-found' : status === 409 ? 'conflict' : 'refused'
     throw new EngineError(code, `${method} ${path}: the container engine answers ${status}: ${messageOf(answer)}`, {
       object: this.socketPath,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type EngineClient, EngineError } from '../../host/index.ts'
 import { type Ip, parseIp } from '../../model/ip.ts'
@@ -37,6 +38,7 @@ const executedSchema = z.object({ ExitCode: z.number().nullish(), Running: z.boo
 
 const ownerLabel = 'platnet.owner'
 const podLabel = 'platnet.pod'
+const containerLabel = 'platnet.container'
 const execPollMs = 50
 
 /**
@@ -76,7 +78,7 @@ export class EngineRuntime implements PodRuntime {
   }
 
   async removeSandbox(sandbox: Sandbox): Promise<void> {
-    for (const { Id } of await this.#list([`${podLabel}=${sandbox.uid}`])) await this.#remove(Id)
+    await this.#removeAll(await this.#list([`${podLabel}=${sandbox.uid}`]))
   }
 
   async prepare(pod: PodSpec, { resolver, hosts }: PodFiles): Promise<void> {
@@ -97,7 +99,7 @@ export class EngineRuntime implements PodRuntime {
       Env: launch.env.map(([variable, value]) => `${variable}=${value}`),
       WorkingDir: launch.workingDir,
       ...(launch.user === undefined ? {} : { User: `${launch.user.uid}:${launch.user.gid}` }),
-      Labels: { ...this.#labels(sandbox), 'platnet.container': run.container, 'platnet.hostname': hostnameOf(pod) },
+      Labels: { ...this.#labels(sandbox), [containerLabel]: run.container, 'platnet.hostname': hostnameOf(pod) },
       HostConfig: {
         NetworkMode: `container:${sandboxName(sandbox)}`,
         Binds: [`${folder}/resolv.conf:/etc/resolv.conf:ro`, `${folder}/hosts:/etc/hosts:ro`],
@@ -131,25 +133,30 @@ export class EngineRuntime implements PodRuntime {
   }
 
   async exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
-    const body = { Cmd: command, AttachStdout: false, AttachStderr: false }
-    const { Id } = createdSchema.parse(
-      await this.#call('POST', `/containers/${containerName(sandbox, run)}/exec`, {}, body),
-    )
-    await this.#call('POST', `/exec/${Id}/start`, {}, { Detach: true })
+    const body = { Cmd: command, AttachStdout: true, AttachStderr: true }
+    const created = await this.#call('POST', `/containers/${containerName(sandbox, run)}/exec`, {}, body)
+    const { Id } = createdSchema.parse(created)
+    // Attached: the answer ends with the program. An engine may need a moment to know how it ended.
+    const output = String(await this.#attach(Id))
     const giveUpMs = performance.now() + timeoutMs
     for (;;) {
       const { ExitCode, Running } = executedSchema.parse(await this.#call('GET', `/exec/${Id}/json`))
-      if (Running === false && ExitCode != null) return { exitCode: ExitCode, output: '' }
+      if (Running === false && ExitCode != null) return { exitCode: ExitCode, output: output.slice(0, 1024) }
       if (performance.now() > giveUpMs)
         throw new PodError('not-running', `${command[0]} did not end within ${timeoutMs} ms`)
-      await new Promise((resolve) => setTimeout(resolve, execPollMs))
+      await sleep(execPollMs)
     }
+  }
+
+  #attach(id: string): Promise<unknown> {
+    const body = { Detach: false, Tty: false }
+    return this.#parts.engine.call({ method: 'POST', path: `/exec/${id}/start`, body, answersText: true })
   }
 
   async collect(live: readonly Sandbox[]): Promise<void> {
     const uids = new Set(live.map(({ uid }) => uid))
-    for (const { Id, Labels } of await this.#list([`${ownerLabel}=${this.#owner}`]))
-      if (!uids.has(Labels?.[podLabel] ?? '')) await this.#remove(Id)
+    const all = await this.#list([`${ownerLabel}=${this.#owner}`])
+    await this.#removeAll(all.filter(({ Labels }) => !uids.has(Labels?.[podLabel] ?? '')))
   }
 
   async #addressOf(name: string): Promise<Ip> {
@@ -174,6 +181,13 @@ export class EngineRuntime implements PodRuntime {
   async #list(labels: readonly string[]): Promise<z.output<typeof listSchema>> {
     const query = { all: 'true', filters: JSON.stringify({ label: labels }) }
     return listSchema.parse(await this.#call('GET', '/containers/json', query))
+  }
+
+  /** Those that joined a pod's network before the one that holds it. */
+  async #removeAll(found: z.output<typeof listSchema>): Promise<void> {
+    const joined = found.filter(({ Labels }) => Labels?.[containerLabel] !== undefined)
+    const holders = found.filter((each) => !joined.includes(each))
+    for (const { Id } of [...joined, ...holders]) await this.#remove(Id)
   }
 
   async #remove(id: string): Promise<void> {

@@ -6,13 +6,15 @@ export type ContainerState =
   /** Its shim was started and has not told the program's pid yet. */
   | { readonly kind: 'starting' }
   | { readonly kind: 'running'; readonly startedAtMs: number }
-  /** `exitCode` is undefined where nobody is left who saw it end. */
-  | {
-      readonly kind: 'exited'
-      readonly exitCode: number | undefined
-      readonly startedAtMs: number
-      readonly finishedAtMs: number
-    }
+  | ContainerEnd
+
+export interface ContainerEnd {
+  readonly kind: 'exited'
+  /** Undefined where nobody is left who saw it end. */
+  readonly exitCode: number | undefined
+  readonly startedAtMs: number
+  readonly finishedAtMs: number
+}
 
 /** The run that is going on, or was the last one, and how dear failing has become. */
 export interface ContainerRecord {
@@ -22,6 +24,8 @@ export interface ContainerRecord {
   readonly level: number
   /** When this run was told to end although the pod goes on. */
   readonly stopAtMs?: number
+  /** How this run ended, kept where the runtime may forget it together with the sandbox. */
+  readonly end?: ContainerEnd
 }
 
 /** What is written down about a pod, so that whoever comes after a crash goes on where it stood. */

@@ -13,6 +13,13 @@ const ip = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+const endSchema = z.object({
+  kind: z.literal('exited'),
+  exitCode: z.number().optional(),
+  startedAtMs: z.number(),
+  finishedAtMs: z.number(),
+})
+
 const recordSchema = z.object({
   uid: z.string(),
   namespace: z.string(),
@@ -29,7 +36,15 @@ const recordSchema = z.object({
   ),
   sandbox: z.enum(['none', 'making', 'ready', 'removing']),
   ips: z.array(ip),
-  containers: z.record(z.string(), z.object({ attempt: z.int(), level: z.int(), stopAtMs: z.number().optional() })),
+  containers: z.record(
+    z.string(),
+    z.object({
+      attempt: z.int(),
+      level: z.int(),
+      stopAtMs: z.number().optional(),
+      end: endSchema.optional(),
+    }),
+  ),
   stop: z.object({ atMs: z.number(), graceSeconds: z.number() }).optional(),
 })
 

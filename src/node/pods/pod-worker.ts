@@ -159,9 +159,17 @@ export class PodWorker {
   async #removeSandbox(): Promise<void> {
     const record = this.#record
     if (record === undefined) return
-    await this.#write({ ...record, sandbox: 'removing' })
+    await this.#write({ ...record, sandbox: 'removing', containers: this.#withEnds(record) })
     await this.#parts.runtime.removeSandbox(record)
-    await this.#write({ ...record, sandbox: 'none', ips: [] })
+    await this.#write({ ...record, containers: this.#withEnds(record), sandbox: 'none', ips: [] })
+  }
+
+  #withEnds({ containers }: StoredPod): StoredPod['containers'] {
+    const ended = Object.entries(containers).map(([name, known]) => {
+      const state = this.#states[name]?.state
+      return [name, state?.kind === 'exited' ? { ...known, end: state } : known] as const
+    })
+    return Object.fromEntries(ended)
   }
 
   async #start({ container, attempt, level }: Extract<PodStep, { do: 'start' }>): Promise<void> {
@@ -233,8 +241,8 @@ export class PodWorker {
     if (record === undefined) return
     const nowMs = Date.now()
     const states: Record<string, Observed> = {}
-    for (const [container, { attempt }] of Object.entries(record.containers)) {
-      const state = await this.#parts.runtime.state(record, { container, attempt }, nowMs)
+    for (const [container, { attempt, end }] of Object.entries(record.containers)) {
+      const state = end ?? (await this.#parts.runtime.state(record, { container, attempt }, nowMs))
       const previous =
         attempt === 0 ? none : await this.#parts.runtime.state(record, { container, attempt: attempt - 1 }, nowMs)
       states[container] = { state, previous }
