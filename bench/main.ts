@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { benchApi } from './api/api.ts'
 import { benchControllers } from './controllers.ts'
+import { benchDns } from './dns/dns.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
 import { benchPods } from './pods/pods.ts'
 import { benchProxy } from './proxy/proxy.ts'
@@ -10,6 +11,7 @@ import { type BenchReport, printTable } from './report.ts'
 const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   api: benchApi,
   controllers: benchControllers,
+  dns: benchDns,
   'endpoint-change': benchEndpointChange,
   pods: benchPods,
   proxy: benchProxy,

@@ -17,6 +17,7 @@ nft|nftables|shows and watches the rules that iptables made
 conntrack|conntrack|ends the traffic of endpoints that are gone
 ip|iproute2|makes links, addresses, routes and network namespaces
 /usr/lib/cni/bridge|containernetworking-plugins|gives pods their interfaces and addresses
+dig|bind9-dnsutils|asks the DNS by hand
 curl|curl|asks the API and the health endpoints by hand
 modprobe|kmod|loads the kernel modules that rules need
 sysctl|procps|reads and sets kernel parameters

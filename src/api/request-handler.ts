@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { answerHealth, type HealthCheck, type Logger, type Metrics } from '../observe/index.ts'
 import { admissionFor } from './access/admission.ts'
@@ -29,6 +30,7 @@ import type { WatchHub } from './watch/watch-hub.ts'
 
 export interface HandlerParts {
   readonly context: VerbContext
+  readonly dialect: Dialect
   readonly authenticate: Authenticator
   readonly authorizers: readonly Authorizer[]
   /** Absent where roles decide nothing. */
@@ -105,7 +107,7 @@ export class RequestHandler {
   }
 
   #contextOf(user: User): VerbContext {
-    return { ...this.#parts.context, user, admit: admissionFor(user, this.#parts.roles) }
+    return { ...this.#parts.context, user, admit: admissionFor(user, this.#parts.roles, this.#parts.dialect) }
   }
 
   async #serveResource(

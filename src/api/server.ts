@@ -117,6 +117,7 @@ export class ApiServer implements Component {
     const { authenticateToken, authorizers, roles } = this.#access
     return new RequestHandler({
       context: this.#context,
+      dialect: this.#options.dialect,
       authenticate: createAuthenticator(authenticateToken),
       authorizers,
       roles,

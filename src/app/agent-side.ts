@@ -12,6 +12,7 @@ import { createAgentEndpoints, httpsListener } from '../serve/index.ts'
 import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
+import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composePods } from './compose-pods.ts'
 import type { AppContext } from './context.ts'
 import { findNodeFacts } from './node-facts.ts'
@@ -31,17 +32,19 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
     ? await composeProxy(context, client, state, applied)
     : undefined
   const sourceLog = log.child('client')
+  const dns = composeDns(context, state, applied)
   const connection = new ClusterConnection({
     client,
     createSources: (dialect) => [
       ...createStateSources({ client, dialect, state, log: sourceLog }),
       ...composeRegistration(context, client, dialect),
       ...(proxy?.createSources(dialect) ?? []),
+      ...composeDnsSources(context, dns, { client, dialect }),
       ...composePods({ context, client, dialect, state, applied }),
     ],
     log,
   })
-  const working: readonly Component[] = [...(proxy?.components ?? []), connection]
+  const working: readonly Component[] = [...(proxy?.components ?? []), ...(dns ? [dns] : []), connection]
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,
@@ -53,7 +56,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
         applied,
         proxy: proxy?.families.map(({ plane }) => plane) ?? [],
       }),
-    questions: proxyQuestions(proxy?.families ?? []),
+    questions: { ...proxyQuestions(proxy?.families ?? []), ...dnsQuestions(dns) },
     gate: new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') }),
     log: log.child('control'),
   })

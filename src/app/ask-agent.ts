@@ -34,6 +34,21 @@ export function askService(controlSocket: string, service: string): Promise<Serv
   return ask(controlSocket, `/explain/service?${new URLSearchParams({ service })}`)
 }
 
+/** The answer of `GET /dns/explain`. */
+export interface DnsExplanation {
+  /** Who answered: `kubernetes`, `cache`, `forward`, … */
+  readonly plugin: string
+  readonly ageMs: number
+  /** `Service default/web`, with when it last changed (ms since 1970). */
+  readonly object?: string
+  readonly changedAtMs?: number
+}
+
+/** How that question of DNS is answered on this node. Throws AskError. */
+export function askDnsExplanation(controlSocket: string, name: string, type: string): Promise<DnsExplanation> {
+  return ask(controlSocket, `/dns/explain?${new URLSearchParams({ name, type })}`)
+}
+
 async function ask<Answer>(controlSocket: string, path: string): Promise<Answer> {
   const { status, body } = await getOverSocket(controlSocket, path)
   if (status === 200) return JSON.parse(body)

@@ -1,4 +1,5 @@
 import DNS from 'dns2'
+import { AskError, askDnsExplanation, type DnsExplanation } from '../app/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { PlatnetError } from '../model/errors.ts'
 import { type Ip, ipFamily, parseIp } from '../model/ip.ts'
@@ -37,6 +38,8 @@ export const addDnsCommand: AddCommand = (program, context) => {
     const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
     const question = readQuestion(name, type, flags, values.dns.clusterDns)
     await printAnswer(question, context)
+    const isOurs = flags.dnsServer === undefined
+    if (isOurs) context.stdout.write(await explain(values.node.controlSocket, question))
   })
 }
 
@@ -65,6 +68,22 @@ async function printAnswer(question: Question, context: CliContext): Promise<voi
   ]
   context.stdout.write(`${lines.join('\n')}\n`)
   if (packet.header.rcode !== 0) context.finish(exitCodes.failure)
+}
+
+/** Where the answer came from, as the agent of this machine tells it. */
+async function explain(controlSocket: string, { name, type }: Question): Promise<string> {
+  try {
+    return renderExplanation(await askDnsExplanation(controlSocket, name, type))
+  } catch (error) {
+    if (!(error instanceof AskError)) throw error
+    return `;; no explanation: ${error.message}\n`
+  }
+}
+
+function renderExplanation({ plugin, ageMs, object, changedAtMs }: DnsExplanation): string {
+  const kept = plugin === 'cache' ? `, kept for ${(ageMs / 1000).toFixed(1)} s` : ''
+  const changed = changedAtMs === undefined ? '' : `, changed ${((Date.now() - changedAtMs) / 1000).toFixed(1)} s ago`
+  return `;; plugin ${plugin}${kept}${object === undefined ? '' : `, ${object}${changed}`}\n`
 }
 
 async function ask({ name, type, server, port, overTcp }: Question): Promise<DNS.Packet> {

@@ -4,8 +4,10 @@ import { type RunningProgram, runProgram, startProgram } from '../host/index.ts'
 
 const timeoutMs = 5000
 const probeTable = 'plt-probe'
+/** Of the agent's DNS: it goes with its process and comes with the next one, by intent. */
+const dnsTable = 'inet platnet-dns'
 
-/** Counts what happens to rules, chains and tables of this namespace, whoever does it (`nft monitor`). */
+/** Counts what happens to rules, chains and tables of this namespace, whoever does it (`nft monitor`); that of the agent's DNS aside. */
 export class RuleMonitor {
   #program: RunningProgram | undefined
   readonly #events: string[] = []
@@ -30,7 +32,7 @@ export class RuleMonitor {
     await sleep(200)
     this.#program?.kill('SIGTERM')
     await this.#program?.exited
-    return this.#events.filter((event) => !event.includes(probeTable))
+    return this.#events.filter((event) => !event.includes(probeTable) && !event.includes(dnsTable))
   }
 
   #note(line: string): void {

@@ -36,14 +36,26 @@ export interface ResolverShape {
   readonly forward?: Partial<ForwardSettings>
   readonly cache?: Partial<CacheSettings> | false
   readonly loop?: boolean
+  /** Rcodes of the first `forward` that are for the next one. */
+  readonly next?: readonly number[]
+  /** The targets of further ones. */
+  readonly others?: readonly (readonly UpstreamTarget[])[]
 }
 
-export function resolverSettings({ targets, forward, cache, loop }: ResolverShape): ResolverSettings {
+export function resolverSettings(shape: ResolverShape): ResolverSettings {
+  const { targets, forward, cache, loop, next = [], others = [] } = shape
+  const rule = (to: readonly UpstreamTarget[], handsOn: readonly number[]) => ({
+    from: root,
+    except: [],
+    next: handsOn,
+    nextOnNodata: false,
+    settings: { ...forwardDefaults, ...forward, targets: to },
+  })
   return {
     id: '.:53',
     server: 'dns://:53',
     cache: cache === false ? undefined : { zones: [root], settings: { ...cacheDefaults, ...cache } },
-    forwards: [{ from: root, except: [], settings: { ...forwardDefaults, ...forward, targets } }],
+    forwards: [rule(targets, next), ...others.map((to) => rule(to, []))],
     loopZone: loop === true ? root : undefined,
   }
 }

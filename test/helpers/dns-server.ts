@@ -80,6 +80,8 @@ export class TestDnsServer {
           server: 'dns://:53',
           table: 0,
           rotate: false,
+          log: [],
+          chain: { rewrite: [], template: [], hosts: undefined },
           resolves: resolver !== undefined,
           forwards: resolver !== undefined,
         },
@@ -93,7 +95,7 @@ export class TestDnsServer {
   }
 }
 
-async function askUdp(message: Buffer, port: number, waitMs: number): Promise<Buffer | undefined> {
+export async function askUdp(message: Buffer, port: number, waitMs: number): Promise<Buffer | undefined> {
   const socket = createSocket('udp4')
   const answer = once(socket, 'message').then(([bytes]: Buffer[]) => bytes)
   socket.send(message, port, '127.0.0.1')

@@ -79,6 +79,16 @@ function rule(apiGroups: readonly string[], resources: readonly string[], verbs:
   return { apiGroups, resources, verbs, resourceNames: [], nonResourceURLs: [] }
 }
 
+/** What it may create there of Services and pods is seen to by `admission.ts`: that of the cluster DNS, and what shows itself. */
+function isSystemNamespace({ namespace }: ResourceAttributes): boolean {
+  return namespace === 'kube-system'
+}
+
+/** Each node serves DNS as this ConfigMap says. */
+function isCorefile({ namespace, name, fieldSelector }: ResourceAttributes): boolean {
+  return namespace === 'kube-system' && (name === 'coredns' || equalTo(fieldSelector, 'metadata.name') === 'coredns')
+}
+
 /** By `group/resource`. */
 function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string, OwnRule>> {
   const isNode = ({ name }: ResourceAttributes, node: string) => name === node
@@ -94,9 +104,14 @@ function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string,
     '/nodes': { verbs: change, isOwn: isNode },
     '/nodes/status': { verbs: ['get', ...change], isOwn: isNode },
     [`${groups.coordination}/leases`]: { verbs: ['create', 'delete', 'get', ...change], isOwn: isLease },
-    '/pods': { verbs: [...read, 'delete'], isOwn: isBoundOrSelected },
+    '/services': { verbs: ['create'], isOwn: isSystemNamespace },
+    '/pods': {
+      verbs: [...read, 'create', 'delete'],
+      isOwn: (attributes, node) =>
+        attributes.verb === 'create' ? isSystemNamespace(attributes) : isBoundOrSelected(attributes, node),
+    },
     '/pods/status': { verbs: ['get', ...change], isOwn: isBound },
-    '/configmaps': { verbs: read, isOwn: isUsed },
+    '/configmaps': { verbs: read, isOwn: (attributes, node) => isCorefile(attributes) || isUsed(attributes, node) },
     '/secrets': { verbs: read, isOwn: isUsed },
     '/serviceaccounts/token': { verbs: ['create'], isOwn: isUsed },
   }

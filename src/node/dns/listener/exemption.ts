@@ -32,6 +32,11 @@ export class Exemption {
     return this.#child !== undefined
   }
 
+  /** It was taken and not given up, whether it holds already or not. */
+  get isWanted(): boolean {
+    return this.#wanted
+  }
+
   /** Tries until it holds or is given up; failures are logged. */
   async take(): Promise<void> {
     this.#wanted = true

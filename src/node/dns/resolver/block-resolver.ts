@@ -159,9 +159,7 @@ export class BlockResolver {
   }
 
   #findForward({ name }: Query): ActiveForward | undefined {
-    return this.#forwards.find(
-      ({ rule }) => isUnder(name, rule.from) && !rule.except.some((zone) => isUnder(name, zone)),
-    )
+    return this.#forwards.find(({ rule }) => takes(rule, name))
   }
 
   /** Asks for everybody who has the same question now; with a place among those of this client. */
@@ -198,15 +196,41 @@ export class BlockResolver {
   #fetch(
     { query, overTcp }: Pick<ResolveRequest, 'query' | 'overTcp'>,
     key: string,
-    { forwarder }: ActiveForward,
+    forward: ActiveForward,
   ): Promise<Kept> {
     return this.#flights.run(key, async () => {
-      const message = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
-      const plan = readPlan(message)
-      this.cache?.put(key, message, plan, performance.now())
-      return { message, plan }
+      const kept = await this.#askForwards(query, overTcp, forward)
+      this.cache?.put(key, kept.message, kept.plan, performance.now())
+      return kept
     })
   }
+
+  /** From this one on, as long as the answers are such that the next is to be asked. */
+  async #askForwards(query: Query, overTcp: boolean, first: ActiveForward): Promise<Kept> {
+    let current = first
+    let kept = await askOne(current, query, overTcp)
+    for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
+      if (!isForNext(current.rule, kept.plan)) break
+      if (!takes(next.rule, query.name)) continue
+      current = next
+      kept = await askOne(current, query, overTcp)
+    }
+    return kept
+  }
+}
+
+async function askOne({ forwarder }: ActiveForward, query: Query, overTcp: boolean): Promise<Kept> {
+  const message = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
+  return { message, plan: readPlan(message) }
+}
+
+function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {
+  return isUnder(name, from) && !except.some((zone) => isUnder(name, zone))
+}
+
+function isForNext({ next, nextOnNodata }: ForwardRule, { rcode: code, records }: MessagePlan): boolean {
+  const isNodata = code === rcode.NOERROR && !records.some(({ section }) => section === 'answer')
+  return next.includes(code) || (nextOnNodata && isNodata)
 }
 
 function takeCache(

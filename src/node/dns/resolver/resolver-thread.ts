@@ -3,6 +3,7 @@ import { describeError } from '../../../model/errors.ts'
 import type { Series } from '../metrics/series.ts'
 import { serveMainThread, tellMainThread } from '../threads/main-link.ts'
 import type { ResolverAnswers, ResolverRequest } from '../threads/messages.ts'
+import { reviveBuffers } from '../threads/revive.ts'
 import { typeName } from '../wire/codes.ts'
 import { nameText } from '../wire/name.ts'
 import type { Query } from '../wire/query.ts'
@@ -88,7 +89,7 @@ type Handlers = {
 }
 
 const handlers: Handlers = {
-  configure: ({ blocks }) => configure(blocks),
+  configure: ({ blocks }) => configure(reviveBuffers(blocks)),
   connect: ({ port }) => void desks.push(new ErrandDesk(port, (block) => active.get(block)?.resolver)),
   series: () => [...series()],
   close: () => {

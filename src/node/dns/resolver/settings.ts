@@ -5,6 +5,9 @@ import type { ForwardSettings } from '../forward/settings.ts'
 export interface ForwardRule {
   readonly from: Uint8Array
   readonly except: readonly Uint8Array[]
+  /** Answers with these rcodes, or without data, are for the next `forward` of the block that takes the name. */
+  readonly next: readonly number[]
+  readonly nextOnNodata: boolean
   readonly settings: ForwardSettings
 }
 

@@ -1,14 +1,19 @@
 import { BlockCounts, type Transport } from '../metrics/block-counts.ts'
 import type { Series } from '../metrics/series.ts'
+import { tellMainThread } from '../threads/main-link.ts'
 import type { Explanation } from '../threads/messages.ts'
+import { readUint16 } from '../wire/bytes.ts'
 import { rcode, recordClass } from '../wire/codes.ts'
+import { readMessage } from '../wire/message.ts'
 import { isUnder } from '../wire/name.ts'
 import { Query, type QueryVerdict } from '../wire/query.ts'
-import { writeError, writeReply } from '../wire/response.ts'
+import { type Reply, writeError, writeReply } from '../wire/response.ts'
 import { AnswerTable, needsTarget, notOurs } from '../zone/answer-table.ts'
 import { askForTarget, joinAlias } from '../zone/external-name.ts'
 import type { SharedTable } from '../zone/layout.ts'
+import { type Chain, createChain } from './chain.ts'
 import type { ErrandLine } from './errand-line.ts'
+import { renderLogLines } from './query-log.ts'
 import type { OpenPlace, ServedBlock, ServingSettings } from './settings.ts'
 import { SourceFilter } from './source-filter.ts'
 
@@ -34,7 +39,14 @@ const errorBytes = 1024
 interface ActiveBlock {
   readonly settings: ServedBlock
   readonly table: AnswerTable | undefined
+  readonly chain: Chain | undefined
   readonly counts: BlockCounts
+}
+
+/** How large the answer may be, and how many names have been followed to it. */
+interface Bounds {
+  readonly limit: number
+  readonly links: number
 }
 
 type Outcome = Omit<Explanation, 'message'> & { readonly message: Buffer | undefined }
@@ -69,6 +81,7 @@ export class Responder {
     this.#blocks = blocks.map((settings) => ({
       settings,
       table: openTable(settings, settings.table === undefined ? undefined : tables[settings.table]),
+      chain: createChain(settings.chain),
       counts: before.get(settings.id)?.counts ?? new BlockCounts(),
     }))
   }
@@ -90,7 +103,7 @@ export class Responder {
     if (block === undefined || !this.#mayAsk(query, asker, block)) return this.#refuse(query, asker, out, rcode.REFUSED)
     const length = this.#answerFromMemory(block, query, out, limitOf(query, asker))
     if (length === later) return later
-    this.#count(block, query, asker, { plugin: 'kubernetes', code: (out[3] ?? 0) & 0xf, length, startedMs })
+    this.#count(block, query, asker, { plugin: 'kubernetes', flags: readUint16(out, 2), length, startedMs })
     return length
   }
 
@@ -102,7 +115,8 @@ export class Responder {
     const block = this.#route(query, asker.place)
     if (block === undefined) return undefined
     const { message, plugin } = await this.#handleSafely(block, query, asker)
-    const answered = { plugin, code: (message?.[3] ?? 0) & 0xf, length: message?.length ?? 0, startedMs }
+    const flags = message === undefined ? 0 : readUint16(message, 2)
+    const answered = { plugin, flags, length: message?.length ?? 0, startedMs }
     this.#count(block, query, asker, answered)
     return message
   }
@@ -112,7 +126,7 @@ export class Responder {
     const query = new Query()
     if (query.parse(bytes, bytes.length) !== 'ok') return undefined
     const block = this.#route(query, asker.place)
-    return block && this.#handle(block, query, asker, { limit: maxTcpBytes, links: 0 })
+    return block && this.#handleRewritten(block, query, asker, { limit: maxTcpBytes, links: 0 })
   }
 
   *series(): Iterable<Series> {
@@ -141,7 +155,8 @@ export class Responder {
     return place.current.access === 'everybody' || this.#sources.allows(address)
   }
 
-  #answerFromMemory({ table, settings }: ActiveBlock, query: Query, out: Buffer, limit: number): number {
+  #answerFromMemory({ table, settings, chain }: ActiveBlock, query: Query, out: Buffer, limit: number): number {
+    if (chain !== undefined) return later
     const length = table === undefined ? notOurs : table.answer(query, out, limit)
     if (length > 0) return length
     if (length === needsTarget || settings.resolves) return later
@@ -151,18 +166,28 @@ export class Responder {
   /** What an upstream sends may break the format where nobody has looked yet. */
   async #handleSafely(block: ActiveBlock, query: Query, asker: Asker): Promise<Outcome> {
     try {
-      return await this.#handle(block, query, asker, { limit: limitOf(query, asker), links: 0 })
+      return await this.#handleRewritten(block, query, asker, { limit: limitOf(query, asker), links: 0 })
     } catch {
       return failure(query, '')
     }
   }
 
-  async #handle(
-    block: ActiveBlock,
-    query: Query,
-    asker: Asker,
-    { limit, links }: { readonly limit: number; readonly links: number },
-  ): Promise<Outcome> {
+  /** As another question, where a rule says so; the answer is turned back to this one. */
+  async #handleRewritten(block: ActiveBlock, query: Query, asker: Asker, bounds: Bounds): Promise<Outcome> {
+    const rewritten = block.chain?.rewriter?.rewrite(query)
+    if (rewritten === undefined) return this.#handle(block, query, asker, bounds)
+    const changed = new Query()
+    if (changed.parse(rewritten.bytes, rewritten.bytes.length) !== 'ok') return failure(query, 'rewrite')
+    const outcome = await this.#handle(block, changed, asker, { ...bounds, limit: maxTcpBytes })
+    const { message } = outcome
+    if (message === undefined) return outcome
+    const reply = rewritten.restore(readMessage(message, message.length))
+    return { ...outcome, message: render(query, reply, bounds.limit) }
+  }
+
+  async #handle(block: ActiveBlock, query: Query, asker: Asker, { limit, links }: Bounds): Promise<Outcome> {
+    const known = block.chain?.answer(query, asker.address)
+    if (known) return { plugin: known.plugin, ageMs: 0, message: render(query, known.reply, limit) }
     const out = Buffer.allocUnsafe(Math.max(limit, errorBytes))
     const length = block.table?.answer(query, out, limit) ?? notOurs
     if (length > 0) return { plugin: 'kubernetes', ageMs: 0, message: out.subarray(0, length) }
@@ -178,23 +203,17 @@ export class Responder {
   }
 
   /** An ExternalName Service: its target is asked for as the client would. */
-  async #followAlias(
-    block: ActiveBlock,
-    query: Query,
-    asker: Asker,
-    { limit, links }: { readonly limit: number; readonly links: number },
-  ): Promise<Outcome> {
+  async #followAlias(block: ActiveBlock, query: Query, asker: Asker, { limit, links }: Bounds): Promise<Outcome> {
     const alias = block.table?.alias(query)
     if (alias === undefined) return failure(query, 'kubernetes')
     const target = new Query()
     const bytes = askForTarget(query, alias.data)
     const isSound = links < maxAliasLinks && target.parse(bytes, bytes.length) === 'ok'
     const next = isSound ? this.#route(target, asker.place) : undefined
-    const found = next && (await this.#handle(next, target, asker, { limit: maxTcpBytes, links: links + 1 }))
+    const found = next && (await this.#handleRewritten(next, target, asker, { limit: maxTcpBytes, links: links + 1 }))
     const message = found?.message
     const reply = joinAlias(alias, message && { bytes: message, length: message.length })
-    const out = Buffer.allocUnsafe(Math.max(limit, errorBytes))
-    return { plugin: 'kubernetes', ageMs: 0, message: out.subarray(0, writeReply(query, reply, out, limit)) }
+    return { plugin: 'kubernetes', ageMs: 0, message: render(query, reply, limit) }
   }
 
   #refuse(query: Query, { transport, address }: Asker, out: Buffer, code: number): number {
@@ -205,19 +224,28 @@ export class Responder {
   }
 
   #count(
-    { counts }: ActiveBlock,
+    { counts, settings }: ActiveBlock,
     query: Query,
-    { transport, address }: Asker,
-    answered: { readonly plugin: string; readonly code: number; readonly length: number; readonly startedMs: number },
+    asker: Asker,
+    answered: { readonly plugin: string; readonly flags: number; readonly length: number; readonly startedMs: number },
   ): void {
+    const { transport, address } = asker
     counts.countRequest(transport, address.includes(':'), query.type, query.length, query.dnssecOk)
     const seconds = (performance.now() - answered.startedMs) / 1000
-    counts.countResponse(transport, answered.plugin, answered.code, answered.length, seconds)
+    counts.countResponse(transport, answered.plugin, answered.flags & 0xf, answered.length, seconds)
+    if (settings.log.length === 0) return
+    for (const line of renderLogLines(settings.log, { query, asker, seconds, ...answered }))
+      tellMainThread({ level: 'info', message: line, fields: {} })
   }
 }
 
 function limitOf({ udpSize }: Query, { transport }: Asker): number {
   return transport === 'tcp' ? maxTcpBytes : Math.min(udpSize, maxUdpBytes)
+}
+
+function render(query: Query, reply: Reply, limit: number): Buffer {
+  const out = Buffer.allocUnsafe(Math.max(limit, errorBytes))
+  return out.subarray(0, writeReply(query, reply, out, limit))
 }
 
 function failure(query: Query, plugin: string): Outcome {

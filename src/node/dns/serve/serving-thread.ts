@@ -1,6 +1,7 @@
 // The entry of a serving thread: sockets, the cluster's names, and a line to the thread that resolves.
 import { serveMainThread } from '../threads/main-link.ts'
 import type { ServingAnswers, ServingRequest } from '../threads/messages.ts'
+import { reviveBuffers } from '../threads/revive.ts'
 import { ErrandLine } from './errand-line.ts'
 import { Places } from './places.ts'
 import { Responder } from './responder.ts'
@@ -16,9 +17,10 @@ type Handlers = {
 }
 
 const handlers: Handlers = {
-  configure: ({ settings, tables }) => {
+  configure: (request) => {
+    const settings = reviveBuffers(request.settings)
     responder.sources.changeNetworks(settings.clusterSources)
-    responder.configure(settings, tables)
+    responder.configure(settings, request.tables)
     return places.change(settings.places, settings.maxConnections)
   },
   table: ({ index, table }) => void responder.changeTable(index, table),

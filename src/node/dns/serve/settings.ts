@@ -1,4 +1,6 @@
 import type { Cidr, Ip } from '../../../model/ip.ts'
+import type { LogRule } from '../corefile/settings.ts'
+import type { ChainSettings } from './chain.ts'
 
 /** Who gets answers there: everybody, or only the cluster's and the nodes' addresses. */
 export type Access = 'everybody' | 'cluster'
@@ -28,6 +30,9 @@ export interface ServedBlock {
   /** Index of the table with the cluster's names; undefined without `kubernetes`. */
   readonly table: number | undefined
   readonly rotate: boolean
+  readonly chain: ChainSettings
+  /** What is told of each answer. */
+  readonly log: readonly LogRule[]
   /** Whether questions it does not know go on to a cache or an upstream. */
   readonly resolves: boolean
   /** Whether questions of other classes than IN are passed on. */

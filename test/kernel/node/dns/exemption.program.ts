@@ -8,17 +8,17 @@ import { Exemption } from '../../../../src/node/dns/listener/exemption.ts'
 import { OwnAddresses } from '../../../../src/node/dns/listener/own-addresses.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
-import { untilAsync } from '../../../helpers/until.ts'
+import { until, untilAsync } from '../../../helpers/until.ts'
 
 const address = ipOf('10.96.0.10')
 const timeoutMs = 10_000
 const addresses = new OwnAddresses([address], silentLogger)
 const exemption = new Exemption({ addresses: [address], port: 53, log: silentLogger })
 
-/** Answers every datagram with its own name. */
+/** Answers every datagram with itself and its own name. */
 async function answerAs(name: string, host: string, port: number): Promise<Socket> {
   const socket = createSocket('udp4')
-  socket.on('message', (_, from) => socket.send(name, from.port, from.address))
+  socket.on('message', (message, from) => socket.send(`${message} ${name}`, from.port, from.address))
   socket.bind(port, host)
   await once(socket, 'listening')
   return socket
@@ -41,13 +41,39 @@ async function serveHere(): Promise<void> {
 /** Who answers one query from a socket of its own; undefined where nobody does in time. */
 async function ask(waitMs = 300): Promise<string | undefined> {
   const socket = createSocket('udp4')
-  const answered = once(socket, 'message').then(([message]) => String(message))
+  const answered = once(socket, 'message').then(([message]) => String(message).split(' ')[1])
   socket.on('error', () => {})
-  socket.send('who?', 53, address)
+  socket.send('who', 53, address)
   const answer = await Promise.race([answered, sleep(waitMs, undefined)])
   answered.catch(() => {})
   socket.close()
   return answer
+}
+
+/** A question every 2 ms from one socket, as a resolver that keeps its port does. */
+function startLoad() {
+  const socket = createSocket('udp4')
+  const answeredBy = new Map<string, string>()
+  let asked = 0
+  socket.on('error', () => {})
+  socket.on('message', (message) => {
+    const [id = '', name = ''] = String(message).split(' ')
+    answeredBy.set(id, name)
+  })
+  const timer = setInterval(() => {
+    asked += 1
+    socket.send(String(asked), 53, address)
+  }, 2)
+  const answered = (name: string) => [...answeredBy.values()].filter((one) => one === name).length
+  return {
+    answered,
+    finish: async () => {
+      clearInterval(timer)
+      await sleep(300)
+      socket.close()
+      return { asked, lost: asked - answeredBy.size }
+    },
+  }
 }
 
 async function startServing() {
@@ -72,7 +98,11 @@ async function observe() {
   await runProgram('iptables', ['-t', 'nat', '-A', 'OUTPUT', ...rule], { timeoutMs })
   const killed = await startServing()
   const withIt = await ask()
+  const load = startLoad()
+  await until('this node has answered 100 questions', () => load.answered('here') >= 100, 30_000)
   killed.kill('SIGKILL')
+  await until('the Service has answered 100 questions', () => load.answered('service') >= 100, 30_000)
+  const outage = await load.finish()
   await killed.exited
   await untilAsync('the Service answers', async () => (await ask(100)) === 'service', 30_000)
   const leftAfterKill = (await runProgram('nft', ['list', 'tables', 'inet'], { timeoutMs })).stdout
@@ -83,7 +113,7 @@ async function observe() {
   const after = await ask()
   const bound = Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address))
   fallback.close()
-  return { withIt, again, after: after ?? null, leftAfterKill, boundAfterStop: bound }
+  return { withIt, outage, again, after: after ?? null, leftAfterKill, boundAfterStop: bound }
 }
 
 if (process.argv[2] === 'serve') await serveHere()

@@ -134,6 +134,17 @@ describe('the node authorizer', () => {
     assert.deepEqual(own('kube-node-lease', 'node-2'), ['create coordination.k8s.io/leases'])
   })
 
+  /** Which of these, `admission.ts` says. */
+  const systemCreates = ['create /pods', 'create /services']
+
+  test('lets each node read how DNS is configured', () => {
+    const readConfigMap = ['get /configmaps', 'list /configmaps', 'watch /configmaps']
+    assert.deepEqual(own('kube-system', 'coredns'), [...systemCreates, ...readConfigMap].toSorted())
+    assert.deepEqual(own('kube-system', '', 'metadata.name=coredns'), [...systemCreates, ...readConfigMap].toSorted())
+    assert.deepEqual(own('kube-system', '', 'metadata.name=other'), systemCreates)
+    assert.deepEqual(own('default', 'coredns'), [])
+  })
+
   test('adds its own Node, Lease and pods, and what those pods use', () => {
     const node1 = ['get /nodes/status', 'patch /nodes', 'patch /nodes/status', 'update /nodes', 'update /nodes/status']
     assert.deepEqual(own('', 'node-1'), node1)
@@ -156,7 +167,7 @@ describe('the node authorizer', () => {
     assert.deepEqual(own('', '', 'spec.nodeName!=node-1'), [])
     for (const name of ['tls', 'projected', 'env-secret', 'from-secret', 'pull']) {
       assert.deepEqual(own('default', name), ['get /secrets', 'list /secrets', 'watch /secrets'], name)
-      assert.deepEqual(own('kube-system', name), [], name)
+      assert.deepEqual(own('kube-system', name), systemCreates, name)
     }
     for (const name of ['settings', 'ca', 'env-map', 'from-map']) {
       assert.deepEqual(own('default', name), ['get /configmaps', 'list /configmaps', 'watch /configmaps'], name)
@@ -205,6 +216,22 @@ describe('a node over HTTPS', () => {
     )
     const { body: node } = await call('GET', '/api/v1/nodes/node-1')
     assert.equal((await call('PUT', '/api/v1/nodes/node-1/status', { ...node, status: { phase: 'x' } })).code, 200)
+    const system = '/api/v1/namespaces/kube-system'
+    const ports = [{ port: 53, protocol: 'UDP' }]
+    assert.equal(
+      (await call('POST', `${system}/services`, { metadata: { name: 'kube-dns' }, spec: { ports } })).code,
+      201,
+    )
+    assert.equal((await call('POST', `${system}/services`, { metadata: { name: 'other' }, spec: { ports } })).code, 403)
+    const pod = (nodeName: string, annotations: Readonly<Record<string, string>>) => ({
+      metadata: { generateName: 'dns-', annotations },
+      spec: { nodeName, containers: [{ name: 'dns', image: 'none' }] },
+    })
+    const mirror = { [createDialect('kubernetes').annotations.mirrorPod]: 'dns' }
+    assert.equal((await call('POST', `${system}/pods`, pod('node-1', mirror))).code, 201)
+    assert.equal((await call('POST', `${system}/pods`, pod('node-2', mirror))).code, 403)
+    assert.equal((await call('POST', `${system}/pods`, pod('node-1', {}))).code, 403)
+    assert.equal((await call('POST', '/api/v1/namespaces/default/pods', pod('node-1', mirror))).code, 403)
     assert.equal((await call('DELETE', '/api/v1/nodes/node-1')).code, 403)
     assert.equal((await call('GET', '/api/v1/services')).code, 200)
     assert.equal((await call('GET', '/api/v1/configmaps')).code, 403)

@@ -159,6 +159,17 @@ describe('forwarding', () => {
     assert.equal((await resolver({ targets }).ask('a.example.com.')).rcode, rcode.REFUSED)
   })
 
+  test('next hands such an answer to the next forward that takes the name', async () => {
+    const first = await upstream(({ bytes }) => [
+      answerBytes(bytes, { rcode: rcode.NXDOMAIN, soa: { ttl: 9, minimum: 9 } }),
+    ])
+    const second = await upstream(says('192.0.2.18'))
+    const asking = resolver({ targets: [first.target], next: [rcode.NXDOMAIN], others: [[second.target]] })
+    assert.deepEqual((await asking.ask('a.example.com.')).records, ['A 192.0.2.18 60'])
+    const staying = resolver({ targets: [first.target], others: [[second.target]] })
+    assert.equal((await staying.ask('a.example.com.')).rcode, rcode.NXDOMAIN)
+  })
+
   test('one query is under way for a question, however many ask it', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const slow = await upstream(async ({ bytes }) => {

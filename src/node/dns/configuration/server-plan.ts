@@ -1,0 +1,220 @@
+import type { Cidr, Ip } from '../../../model/ip.ts'
+import type { Corefile, ForwardPlugin, KubernetesSettings, ListenAddress, ServerBlock } from '../corefile/settings.ts'
+import type { UpstreamTarget } from '../forward/settings.ts'
+import type { ForwardRule, ResolverSettings } from '../resolver/settings.ts'
+import type { ListenPlace, ServedBlock } from '../serve/settings.ts'
+import type { ThreadSettings } from '../threads/dns-threads.ts'
+import { nameText } from '../wire/name.ts'
+import type { ZoneSettings } from '../zone/settings.ts'
+
+/** What a Corefile is put into effect with. */
+export interface Surroundings {
+  /** The addresses of the cluster's DNS that are on this node. */
+  readonly clusterDns: readonly Ip[]
+  /** Where other nodes reach this one; only the cluster's sources are answered there. */
+  readonly nodeAddress: Ip | undefined
+  /** The addresses of this machine's links, by name. */
+  readonly linkAddresses: ReadonlyMap<string, readonly Ip[]>
+  /** The nameservers of each resolver file that `forward` names, as they are now. */
+  readonly nameservers: ReadonlyMap<string, readonly Ip[]>
+  /** The text of each hosts file that it names. */
+  readonly hostsTexts: ReadonlyMap<string, string>
+  /** The text of each PEM file that it names. */
+  readonly pemTexts: ReadonlyMap<string, string>
+  readonly clusterSources: readonly Cidr[]
+}
+
+export interface HttpPlace {
+  readonly kind: 'health' | 'ready' | 'metrics'
+  readonly address: Ip
+  readonly port: number
+}
+
+/** What is served, as the threads and the endpoints need it. */
+export interface ServerPlan {
+  readonly threads: ThreadSettings
+  /** One a table. */
+  readonly zones: readonly ZoneSettings[]
+  readonly http: readonly HttpPlace[]
+  readonly lameduckMs: number
+}
+
+const dnsPort = 53
+/** Of one thread. */
+const maxConnections = 512
+
+interface PortBlock {
+  readonly block: ServerBlock
+  readonly port: number
+  readonly served: ServedBlock
+}
+
+/** A Corefile as settings of threads, tables and endpoints. The same Corefile in the same surroundings gives the same plan. */
+export function planServer({ blocks }: Corefile, around: Surroundings): ServerPlan {
+  const zones = blocks.flatMap(({ kubernetes }) => (kubernetes ? [zoneSettings(kubernetes, around.clusterDns)] : []))
+  const withTable = blocks.filter(({ kubernetes }) => kubernetes !== undefined)
+  const portBlocks = blocks.flatMap((block) => splitByPort(block, withTable.indexOf(block), around))
+  return {
+    threads: {
+      serving: {
+        blocks: portBlocks.map(({ served }) => served),
+        places: planPlaces(portBlocks, around),
+        clusterSources: around.clusterSources,
+        maxConnections,
+      },
+      resolvers: portBlocks.filter(({ served }) => served.resolves).map((one) => planResolver(one, around)),
+    },
+    zones,
+    http: planHttp(blocks, around),
+    lameduckMs: Math.max(0, ...blocks.map(({ health }) => health?.lameduckMs ?? 0)),
+  }
+}
+
+function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]): ZoneSettings {
+  const { zones, ttl, pods, endpointPodNames, ignoreEmptyServices, useEndpoints, namespaces, fallthrough } = settings
+  const fallthroughZones = fallthrough === 'all' ? zones : (fallthrough ?? [])
+  const only = namespaces.length > 0 ? { namespaces: new Set(namespaces) } : {}
+  return {
+    zones,
+    ttl,
+    pods,
+    endpointPodNames,
+    ignoreEmptyServices,
+    useEndpoints,
+    fallthroughZones,
+    nameServers,
+    ...only,
+  }
+}
+
+/** The keys of a block may name several ports; each is a block of its own from here on. */
+function splitByPort(block: ServerBlock, table: number, around: Surroundings): readonly PortBlock[] {
+  const byPort = Map.groupBy(block.keys, ({ port }) => port)
+  return Array.from(byPort, ([port, keys]) => {
+    const zones = keys.map(({ zone }) => zone)
+    const bound = block.bind?.addresses.join(',') ?? ''
+    const served: ServedBlock = {
+      id: `${zones.map((zone) => nameText(zone)).join(',')}:${port} ${bound}`,
+      zones,
+      server: `dns://:${port}`,
+      table: table === -1 ? undefined : table,
+      chain: {
+        rewrite: block.rewrite,
+        template: block.template,
+        hosts: block.hosts && { settings: block.hosts, text: around.hostsTexts.get(block.hosts.file) ?? '' },
+      },
+      log: block.log,
+      rotate: block.loadbalance !== undefined,
+      resolves: block.forward.length > 0,
+      forwards: block.forward.length > 0,
+    }
+    return { block, port, served }
+  })
+}
+
+function planPlaces(portBlocks: readonly PortBlock[], around: Surroundings): readonly ListenPlace[] {
+  const places = new Map<string, ListenPlace>()
+  for (const [index, { block, port }] of portBlocks.entries()) {
+    for (const { address, access } of addressesOf(block, around)) {
+      const key = `${address} ${port}`
+      const blocks = [...(places.get(key)?.blocks ?? []), index]
+      places.set(key, { address, port, access, blocks })
+    }
+  }
+  return [...places.values()]
+}
+
+function addressesOf({ bind }: ServerBlock, around: Surroundings): Pick<ListenPlace, 'address' | 'access'>[] {
+  const { clusterDns, nodeAddress, linkAddresses } = around
+  if (bind === undefined) {
+    const own = clusterDns.map((address) => ({ address, access: 'everybody' as const }))
+    return nodeAddress === undefined ? own : [...own, { address: nodeAddress, access: 'cluster' }]
+  }
+  const expand = (name: string) => linkAddresses.get(name) ?? [name as Ip]
+  const except = new Set(bind.except.flatMap(expand))
+  const bound = bind.addresses.flatMap(expand).filter((address) => !except.has(address))
+  return bound.map((address) => ({ address, access: 'everybody' }))
+}
+
+function planResolver({ block, served }: PortBlock, around: Surroundings): ResolverSettings {
+  return {
+    id: served.id,
+    server: served.server,
+    cache: block.cache,
+    forwards: block.forward.map((plugin) => planForward(plugin, around)),
+    loopZone: block.loop ? served.zones[0] : undefined,
+  }
+}
+
+function planForward(plugin: ForwardPlugin, around: Surroundings): ForwardRule {
+  const { place: _, from, to, except, tls, next, nextOnNodata, ...settings } = plugin
+  return {
+    from,
+    except,
+    next,
+    nextOnNodata,
+    settings: { ...settings, targets: to.flatMap((target) => targetsOf(target, plugin, around)) },
+  }
+}
+
+function targetsOf(
+  target: ForwardPlugin['to'][number],
+  { tls }: ForwardPlugin,
+  { nameservers, pemTexts }: Surroundings,
+): readonly UpstreamTarget[] {
+  if (target.kind === 'file') return (nameservers.get(target.path) ?? []).map((address) => ({ address, port: dnsPort }))
+  const { address, port, overTls } = target
+  if (!overTls) return [{ address, port }]
+  const serverName = target.serverName ?? tls?.serverName
+  const pem = (path: string | undefined) => (path === undefined ? undefined : pemTexts.get(path))
+  const [authority, certificate, key] = [pem(tls?.authority), pem(tls?.certificate), pem(tls?.key)]
+  return [
+    {
+      address,
+      port,
+      tls: {
+        ...(serverName !== undefined && { serverName }),
+        ...(authority !== undefined && { authority }),
+        ...(certificate !== undefined && { certificate }),
+        ...(key !== undefined && { key }),
+      },
+    },
+  ]
+}
+
+function planHttp(blocks: readonly ServerBlock[], { clusterDns, nodeAddress }: Surroundings): readonly HttpPlace[] {
+  const places = new Map<string, HttpPlace>()
+  const add = (kind: HttpPlace['kind'], listen: ListenAddress | undefined, addresses: readonly Ip[]) => {
+    if (listen === undefined) return
+    const own = listen.address === undefined ? addresses : [listen.address as Ip]
+    for (const address of own) places.set(`${kind} ${address}`, { kind, address, port: listen.port })
+  }
+  for (const { health, ready, prometheus } of blocks) {
+    add('health', health?.listen, clusterDns)
+    add('ready', ready?.listen, clusterDns)
+    add('metrics', prometheus?.listen, nodeAddress === undefined ? clusterDns : [...clusterDns, nodeAddress])
+  }
+  return [...places.values()]
+}
+
+/** The files that a Corefile names beside itself. */
+export function filesOf({ blocks }: Corefile): {
+  readonly resolver: ReadonlySet<string>
+  readonly hosts: ReadonlySet<string>
+  readonly pem: ReadonlySet<string>
+} {
+  const hosts = blocks.map((block) => block.hosts?.file).filter((path) => path !== undefined)
+  const forwards = blocks.flatMap(({ forward }) => forward)
+  const resolver = forwards.flatMap(({ to }) => to.flatMap((target) => (target.kind === 'file' ? [target.path] : [])))
+  const pem = forwards.flatMap(({ tls }) => [tls?.authority, tls?.certificate, tls?.key])
+  return { resolver: new Set(resolver), hosts: new Set(hosts), pem: new Set(pem.filter((path) => path !== undefined)) }
+}
+
+/** Settings whose names would be made alike. */
+export function sameZone(a: ZoneSettings, b: ZoneSettings): boolean {
+  return zoneText(a) === zoneText(b)
+}
+
+function zoneText(settings: ZoneSettings): string {
+  return JSON.stringify(settings, (_, value) => (value instanceof Set ? [...value] : value))
+}

@@ -1,0 +1,71 @@
+import type { Component } from '../../loop/component.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Logger } from '../../observe/index.ts'
+import { createRouter, httpListener, type RoutedRequest, type TextAnswer } from '../../serve/index.ts'
+import type { HttpPlace } from './configuration/server-plan.ts'
+
+export interface EndpointAnswers {
+  /** Plugins that are not ready yet; none when DNS is. */
+  readonly unready: () => readonly string[]
+  readonly metrics: () => Promise<string>
+  /** Whether that source may see the metrics on an address that others reach too. */
+  readonly maySee: (address: string) => boolean
+}
+
+/** `health`, `ready` and `prometheus` of the Corefile: listeners that come and go with it. */
+export class HttpEndpoints {
+  readonly #answers: EndpointAnswers
+  readonly #log: Logger
+  #open = new Map<string, Component>()
+
+  constructor(answers: EndpointAnswers, log: Logger) {
+    this.#answers = answers
+    this.#log = log
+  }
+
+  /** What is as before goes on. A place that is taken is told and left out. */
+  async change(places: readonly HttpPlace[]): Promise<void> {
+    const wanted = new Map(places.map((place) => [JSON.stringify(place), place]))
+    for (const [key, listener] of this.#open) if (!wanted.has(key)) await this.#close(key, listener)
+    for (const [key, place] of wanted) if (!this.#open.has(key)) await this.#openOne(key, place)
+  }
+
+  async stop(): Promise<void> {
+    for (const [key, listener] of this.#open) await this.#close(key, listener)
+  }
+
+  async #openOne(key: string, { kind, address, port }: HttpPlace): Promise<void> {
+    const handler = createRouter(this.#routes(kind), (error, path) =>
+      this.#log.error('a request to an endpoint of DNS failed', { path, error }),
+    )
+    const listener = httpListener({ name: `dns-${kind}`, handler, log: this.#log, address, port })
+    try {
+      await listener.start()
+      this.#open.set(key, listener)
+    } catch (error) {
+      this.#log.warn('an endpoint of DNS cannot be opened', { kind, address, port, error: describeError(error) })
+    }
+  }
+
+  async #close(key: string, listener: Component): Promise<void> {
+    this.#open.delete(key)
+    await listener.stop({ signal: AbortSignal.timeout(1_000) })
+  }
+
+  #routes(kind: HttpPlace['kind']) {
+    if (kind === 'health') return { '/health': () => ({ status: 200, body: 'OK' }) }
+    if (kind === 'ready') return { '/ready': () => this.#ready() }
+    return { '/metrics': (request: RoutedRequest) => this.#metrics(request) }
+  }
+
+  #ready(): TextAnswer {
+    const unready = this.#answers.unready()
+    return unready.length === 0 ? { status: 200, body: 'OK' } : { status: 503, body: unready.join(',') }
+  }
+
+  async #metrics({ message }: RoutedRequest): Promise<TextAnswer> {
+    if (!this.#answers.maySee(message.socket.remoteAddress ?? '')) return { status: 403, body: 'forbidden\n' }
+    const contentType = 'text/plain; version=0.0.4; charset=utf-8'
+    return { status: 200, body: await this.#answers.metrics(), contentType }
+  }
+}

@@ -1,0 +1,2 @@
+export { DnsPlane } from './plane.ts'
+export { createDnsSources } from './sources.ts'

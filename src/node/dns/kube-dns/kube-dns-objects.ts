@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { type ApiClient, ApiError } from '../../../client/index.ts'
+import type { Component, Health } from '../../../loop/component.ts'
+import { Periodic } from '../../../loop/periodic.ts'
+import type { ApiObject } from '../../../model/api-object.ts'
+import type { Dialect } from '../../../model/dialect.ts'
+import { describeError } from '../../../model/errors.ts'
+import type { Ip } from '../../../model/ip.ts'
+import type { Logger } from '../../../observe/index.ts'
+import {
+  differencesOf,
+  kubeDns,
+  kubeDnsService,
+  type MirrorFacts,
+  mirrorPod,
+  mirrorPodName,
+  mirrorStatus,
+} from './plan.ts'
+
+export interface KubeDnsParts {
+  readonly client: ApiClient
+  readonly dialect: Dialect
+  readonly clusterDns: readonly Ip[]
+  readonly facts: MirrorFacts
+  /** Whether queries to this node's address are answered now. */
+  readonly serves: () => boolean
+  readonly log: Logger
+}
+
+const lookIntervalMs = 5_000
+
+const serviceSchema = z.object({
+  spec: z.object({
+    clusterIP: z.string().optional(),
+    ports: z.array(z.object({ port: z.number(), protocol: z.string().default('TCP') })).default([]),
+    selector: z.record(z.string(), z.string()).default({}),
+  }),
+})
+
+const podSchema = z.object({
+  status: z.object({
+    podIP: z.string().optional(),
+    conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
+  }),
+})
+
+/**
+ * The Service `kube-dns` where nobody made one, and the Pod that makes this node an endpoint of it while it answers. What
+ * others made stays as it is, and it is said how it differs.
+ */
+export class KubeDnsObjects implements Component {
+  readonly name = 'kube-dns'
+  readonly #parts: KubeDnsParts
+  readonly #look: Periodic
+  readonly #said = new Set<string>()
+  #health: Health = { level: 'ok', message: '', sinceMs: 0 }
+
+  constructor(parts: KubeDnsParts) {
+    this.#parts = parts
+    this.#look = new Periodic(({ signal }) => this.#keep(signal), {
+      intervalMs: lookIntervalMs,
+      firstAfterMs: 0,
+      onError: (error) =>
+        this.#say('the objects of the cluster DNS could not be kept', { error: describeError(error) }),
+    })
+  }
+
+  async start(): Promise<void> {
+    this.#look.start()
+  }
+
+  /** This node is no endpoint any more; the Pod stays for its next start. */
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#look.stop(scope)
+    await this.#tellReady(false, scope.signal).catch(() => {})
+    this.#health = { level: 'stopped', message: 'stopped', sinceMs: Date.now() }
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    await this.#keepService(signal)
+    await this.#keepPod(signal)
+  }
+
+  async #keepService(signal: AbortSignal): Promise<void> {
+    const { client, clusterDns, log } = this.#parts
+    const found = await this.#orAbsent(client.get({ ...services, name: kubeDns.name }, { signal }))
+    if (found === undefined) {
+      await this.#unlessForbidden(
+        'Service kube-system/kube-dns',
+        client.create(services, kubeDnsService(clusterDns), { signal }),
+      )
+      log.info('the Service of the cluster DNS was made', { address: clusterDns[0] })
+      return
+    }
+    const parsed = serviceSchema.safeParse(found)
+    const differences = parsed.success ? differencesOf(parsed.data.spec, clusterDns) : ['it cannot be read']
+    if (differences.length > 0)
+      this.#say('the Service kube-system/kube-dns is not as this node serves; it is left as it is', {
+        differences: differences.join('; '),
+      })
+  }
+
+  async #keepPod(signal: AbortSignal): Promise<void> {
+    const { client, dialect, facts, serves } = this.#parts
+    const found = await this.#orAbsent(client.get(this.#pod, { signal }))
+    if (found === undefined && serves())
+      await this.#unlessForbidden(
+        `Pod ${mirrorPodName(facts)}`,
+        client.create(pods, mirrorPod(facts, dialect), { signal }),
+      )
+    if (found !== undefined || serves()) await this.#tellReady(serves(), signal)
+  }
+
+  async #tellReady(ready: boolean, signal: AbortSignal): Promise<void> {
+    const { client, facts } = this.#parts
+    const found = podSchema.safeParse(await this.#orAbsent(client.get(this.#pod, { signal })))
+    if (!found.success) return
+    const { podIP, conditions } = found.data.status
+    const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+    if (isReady === ready && podIP === facts.address) return
+    const now = `${new Date().toISOString().slice(0, 19)}Z`
+    const patch = { status: mirrorStatus(facts, ready, now) }
+    await client.patch({ ...this.#pod, subresource: 'status' }, { kind: 'merge', patch }, { signal })
+  }
+
+  get #pod() {
+    return { ...pods, name: mirrorPodName(this.#parts.facts) }
+  }
+
+  async #orAbsent(request: Promise<ApiObject>): Promise<ApiObject | undefined> {
+    try {
+      return await request
+    } catch (error) {
+      if (error instanceof ApiError && (error.code === 'not-found' || error.code === 'forbidden')) return undefined
+      throw error
+    }
+  }
+
+  /** A server that lets nodes make no such object has somebody else who does. */
+  async #unlessForbidden(what: string, request: Promise<ApiObject>): Promise<void> {
+    try {
+      await request
+    } catch (error) {
+      if (!(error instanceof ApiError) || !['forbidden', 'conflict', 'already-exists'].includes(error.code)) throw error
+      if (error.code === 'forbidden')
+        this.#say(`this node may not make ${what}; queries to the cluster DNS are answered on it all the same`, {})
+    }
+  }
+
+  /** Once, however often it is found. */
+  #say(message: string, fields: Readonly<Record<string, unknown>>): void {
+    const key = `${message} ${JSON.stringify(fields)}`
+    if (this.#said.has(key)) return
+    this.#said.add(key)
+    this.#parts.log.warn(message, fields)
+  }
+}
+
+const services = { resource: { group: '', version: 'v1', resource: 'services' }, namespace: kubeDns.namespace }
+const pods = { resource: { group: '', version: 'v1', resource: 'pods' }, namespace: kubeDns.namespace }

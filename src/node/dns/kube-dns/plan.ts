@@ -1,0 +1,96 @@
+import type { ApiObject } from '../../../model/api-object.ts'
+import type { Dialect } from '../../../model/dialect.ts'
+import { type Ip, ipFamily } from '../../../model/ip.ts'
+
+export const kubeDns = { namespace: 'kube-system', name: 'kube-dns' } as const
+
+const labels = { 'k8s-app': 'kube-dns' } as const
+
+const ports = [
+  { name: 'dns', protocol: 'UDP', port: 53, targetPort: 53 },
+  { name: 'dns-tcp', protocol: 'TCP', port: 53, targetPort: 53 },
+  { name: 'metrics', protocol: 'TCP', port: 9153, targetPort: 9153 },
+] as const
+
+/** The Service of the cluster DNS: where queries go on a node that does not answer them itself. */
+export function kubeDnsService(addresses: readonly Ip[]): ApiObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: kubeDns.name, labels },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: addresses[0],
+      clusterIPs: [...addresses],
+      ipFamilies: addresses.map(ipFamily),
+      ipFamilyPolicy: addresses.length > 1 ? 'RequireDualStack' : 'SingleStack',
+      selector: labels,
+      ports,
+    },
+  }
+}
+
+/** How a Service that is there differs from what this node serves, in words; empty where it does not. */
+export function differencesOf(
+  spec: {
+    readonly clusterIP?: string | undefined
+    readonly ports: readonly { readonly port: number; readonly protocol: string }[]
+    readonly selector: Readonly<Record<string, string>>
+  },
+  addresses: readonly Ip[],
+): readonly string[] {
+  const missing = ports.filter(
+    ({ port, protocol }) => !spec.ports.some((one) => one.port === port && one.protocol === protocol),
+  )
+  return [
+    ...(spec.clusterIP === addresses[0] ? [] : [`its address is ${spec.clusterIP ?? 'none'}, not ${addresses[0]}`]),
+    ...missing.map(({ port, protocol }) => `it has no port ${port}/${protocol}`),
+    ...(spec.selector['k8s-app'] === labels['k8s-app'] ? [] : ['it does not select k8s-app=kube-dns']),
+  ]
+}
+
+export interface MirrorFacts {
+  readonly nodeName: string
+  readonly address: Ip
+}
+
+export function mirrorPodName({ nodeName }: MirrorFacts): string {
+  return `platnet-dns-${nodeName}`
+}
+
+/** The Pod that shows this node's DNS, so that it is an endpoint of the Service. Nobody runs it. */
+export function mirrorPod(facts: MirrorFacts, dialect: Dialect): ApiObject {
+  const annotations = { [dialect.annotations.mirrorPod]: 'platnet-dns' }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: mirrorPodName(facts), labels, annotations },
+    spec: {
+      nodeName: facts.nodeName,
+      hostNetwork: true,
+      dnsPolicy: 'Default',
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        {
+          name: 'dns',
+          image: 'platnet',
+          ports: ports.map(({ name, protocol, port }) => ({ name, protocol, containerPort: port })),
+        },
+      ],
+      tolerations: [{ operator: 'Exists' }],
+    },
+  }
+}
+
+/** `now` in RFC 3339; `ready` makes it an endpoint. */
+export function mirrorStatus({ address }: MirrorFacts, ready: boolean, now: string) {
+  const status = ready ? 'True' : 'False'
+  const condition = (type: string) => ({ type, status, lastTransitionTime: now })
+  return {
+    phase: 'Running',
+    hostIP: address,
+    podIP: address,
+    podIPs: [{ ip: address }],
+    conditions: [condition('Ready'), condition('ContainersReady'), { ...condition('PodScheduled'), status: 'True' }],
+  }
+}

@@ -1,0 +1,275 @@
+import type { Component, Health, HealthLevel } from '../../loop/component.ts'
+import { Periodic } from '../../loop/periodic.ts'
+import { describeError } from '../../model/errors.ts'
+import { type Cidr, hostCidr, type Ip, loopbackCidr } from '../../model/ip.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
+import { type LoadedCorefile, loadCorefile } from './configuration/corefile-loader.ts'
+import { planServer, type ServerPlan } from './configuration/server-plan.ts'
+import { readLinkAddresses, readSurroundings } from './configuration/surroundings.ts'
+import { optionsWithoutEffect } from './configuration/without-effect.ts'
+import { HttpEndpoints } from './http-endpoints.ts'
+import { Exemption } from './listener/exemption.ts'
+import { OwnAddresses } from './listener/own-addresses.ts'
+import { metricHelp } from './metrics/help.ts'
+import { renderSeries, type Series } from './metrics/series.ts'
+import { SourceFilter } from './serve/source-filter.ts'
+import { DnsThreads } from './threads/dns-threads.ts'
+import type { Explanation, ListenFailure } from './threads/messages.ts'
+import { typeCode } from './wire/codes.ts'
+import { encodeName } from './wire/name.ts'
+import { ZoneFeed } from './zone-feed.ts'
+
+export interface DnsSettings {
+  /** The addresses of the cluster's DNS. */
+  readonly clusterDns: readonly Ip[]
+  readonly clusterDomain: string
+  /** The file that configures DNS; the ConfigMap or the built-in one when undefined. */
+  readonly corefile: string | undefined
+  /** Where other nodes reach this one. */
+  readonly nodeAddress: Ip | undefined
+  readonly clusterCidrs: readonly Cidr[]
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface DnsPlaneParts {
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly settings: DnsSettings
+  readonly log: Logger
+}
+
+const dnsPort = 53
+const servingThreads = 2
+/** Files are looked at this often, as changes of a mounted ConfigMap give no event. */
+const lookIntervalMs = 2_000
+
+/** The cluster's DNS on this node: sockets, names, upstreams, configuration and what tells of them. */
+export class DnsPlane implements Component {
+  readonly name = 'dns'
+  readonly feed: ZoneFeed
+  readonly #parts: DnsPlaneParts
+  readonly #addresses: OwnAddresses
+  readonly #exemption: Exemption
+  readonly #threads: DnsThreads
+  readonly #http: HttpEndpoints
+  readonly #metricsSources = new SourceFilter([])
+  readonly #look: Periodic
+  #configMapText: string | undefined
+  #nodeNetworks: readonly Cidr[] = []
+  #current: { readonly loaded: LoadedCorefile; readonly plan: ServerPlan; readonly text: string } | undefined
+  #failures: readonly ListenFailure[] = []
+  #badCorefile: string | undefined
+  #failedReloads = 0
+  #applying: Promise<void> = Promise.resolve()
+  #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
+
+  constructor(parts: DnsPlaneParts) {
+    this.#parts = parts
+    const { settings, log } = parts
+    this.#addresses = new OwnAddresses(settings.clusterDns, log)
+    this.#exemption = new Exemption({ addresses: settings.clusterDns, port: dnsPort, log })
+    this.#threads = new DnsThreads({ servingThreads, log })
+    this.#http = new HttpEndpoints(
+      {
+        unready: () => (this.feed.synced ? [] : ['kubernetes']),
+        metrics: () => this.#renderMetrics(),
+        maySee: (address) => this.#metricsSources.allows(address),
+      },
+      log,
+    )
+    this.feed = new ZoneFeed({
+      ...parts,
+      onTable: (index, table) => this.#threads.changeTable(index, table),
+      onSynced: () => void this.#keepExemption(),
+    })
+    this.#look = new Periodic(() => this.reload(), {
+      intervalMs: lookIntervalMs,
+      onError: (error) => log.error('the configuration of DNS could not be looked at', { error }),
+    })
+  }
+
+  /** Serves as soon as there is a Corefile; names that have not been listed yet are SERVFAIL, and queries go to the Service until then. */
+  async start(): Promise<void> {
+    const { applied, log } = this.#parts
+    applied.register(this.name)
+    try {
+      await this.#addresses.bind()
+    } catch (error) {
+      log.error('the address of the cluster DNS could not be put on this node', { error: describeError(error) })
+    }
+    this.#changeSources()
+    this.feed.start()
+    await this.reload()
+    this.#look.start()
+    this.#setHealth('unknown', 'waiting for the first list of Services and namespaces')
+  }
+
+  /** Queries go to the Service first; what still comes here is answered for the Corefile's lameduck time. */
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#look.stop(scope)
+    await this.#applying
+    await this.#exemption.giveUp()
+    await waitFor(this.#current?.plan.lameduckMs ?? 0, scope.signal)
+    await this.#http.stop()
+    await this.feed.stop(scope)
+    await this.#threads.stop()
+    await this.#addresses.release().catch((error) => this.#parts.log.warn('an address stays behind', { error }))
+    this.#setHealth('stopped', 'stopped')
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  /** Whether queries to this node's own address are answered: then it can stand in for a node that does not serve. */
+  get servesNodeAddress(): boolean {
+    const { nodeAddress } = this.#parts.settings
+    if (nodeAddress === undefined || !this.feed.synced) return false
+    return this.#serves(nodeAddress)
+  }
+
+  /** The nodes' addresses and the networks of their pods: who is answered on this node's address. */
+  changeNodes(networks: readonly Cidr[]): void {
+    this.#nodeNetworks = networks
+    this.#changeSources()
+  }
+
+  /** The text of the ConfigMap `coredns`, undefined where there is none. */
+  changeConfigMap(text: string | undefined): void {
+    this.#configMapText = text
+    void this.reload()
+  }
+
+  /** Looks at Corefile and files, and puts into effect what differs. A Corefile that makes no sense changes nothing. */
+  reload(): Promise<void> {
+    this.#applying = this.#applying.then(() => this.#reloadOnce())
+    return this.#applying
+  }
+
+  /** How a question is answered here, by whom, and when what it tells of last changed. */
+  async explain(
+    name: string,
+    type: string,
+  ): Promise<(Omit<Explanation, 'message'> & { object?: string; changedAtMs?: number }) | undefined> {
+    const found = await this.#threads.explain(makeQuestion(name, type), dnsPort)
+    if (found === undefined) return undefined
+    const { plugin, ageMs } = found
+    const service = plugin === 'kubernetes' ? this.#serviceOf(name) : undefined
+    const changedAtMs = service === undefined ? undefined : this.feed.changedAtMs(service)
+    return {
+      plugin,
+      ageMs,
+      ...(changedAtMs !== undefined && { object: `Service ${service}`, changedAtMs }),
+    }
+  }
+
+  #serviceOf(name: string): string | undefined {
+    const labels = name.toLowerCase().replace(/\.$/, '').split('.')
+    const at = labels.lastIndexOf('svc')
+    return at < 2 ? undefined : `${labels[at - 1]}/${labels[at - 2]}`
+  }
+
+  async #reloadOnce(): Promise<void> {
+    const { log } = this.#parts
+    try {
+      await this.#applyCorefile()
+      this.#badCorefile = undefined
+    } catch (error) {
+      const message = describeError(error)
+      if (message === this.#badCorefile) return
+      this.#badCorefile = message
+      this.#failedReloads += 1
+      log.error('the Corefile cannot be used; what was configured before goes on', { error: message })
+    }
+    await this.#keepExemption()
+  }
+
+  async #applyCorefile(): Promise<void> {
+    const { settings, log } = this.#parts
+    const origin = { file: settings.corefile, configMapText: this.#configMapText, ...settings }
+    const loaded = loadCorefile(origin)
+    const around = { ...settings, ...(await readSurroundings(loaded.corefile, log)), clusterSources: this.#sources() }
+    const text = JSON.stringify([loaded.text, [...around.nameservers], [...around.hostsTexts], [...around.pemTexts]])
+    if (text === this.#current?.text) return
+    const plan = planServer(loaded.corefile, around)
+    await this.feed.changeZones(plan.zones)
+    this.#failures = await this.#threads.configure(plan.threads, this.feed.tables)
+    for (const failure of this.#failures) log.warn('DNS does not listen there', { ...failure })
+    await this.#http.change(plan.http)
+    this.#current = { loaded, plan, text }
+    for (const option of optionsWithoutEffect(loaded.corefile))
+      log.warn('an option of the Corefile has no effect', { option })
+    log.info('DNS is configured', { from: loaded.from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
+  }
+
+  /** Queries to the cluster's DNS come here exactly while all of its addresses are answered here. */
+  async #keepExemption(): Promise<void> {
+    const serves = this.feed.synced && this.#parts.settings.clusterDns.every((address) => this.#serves(address))
+    if (serves && !this.#exemption.isWanted) await this.#exemption.take()
+    if (!serves && this.#exemption.isWanted) await this.#exemption.giveUp()
+    this.#reportHealth()
+  }
+
+  #serves(address: Ip): boolean {
+    const places = this.#current?.plan.threads.serving.places ?? []
+    return places.some((place) => place.address === address && place.port === dnsPort) && !this.#failsOn(address)
+  }
+
+  #failsOn(address: Ip): boolean {
+    return this.#failures.some((failure) => failure.address === address && failure.port === dnsPort)
+  }
+
+  #reportHealth(): void {
+    const [failure] = this.#failures
+    if (this.#badCorefile !== undefined) this.#setHealth('degraded', this.#badCorefile)
+    else if (failure) this.#setHealth('degraded', failure.message)
+    else if (!this.feed.synced) this.#setHealth('unknown', 'waiting for the first list of Services and namespaces')
+    else if (!this.#exemption.holds) this.#setHealth('degraded', 'queries to the cluster DNS go through its Service')
+    else this.#setHealth('ok', `${this.feed.names} names, configured by ${this.#current?.loaded.from}`)
+  }
+
+  #sources(): readonly Cidr[] {
+    const { clusterCidrs } = this.#parts.settings
+    const own = [...readLinkAddresses().values()].flat().map(hostCidr)
+    return [...clusterCidrs, ...this.#nodeNetworks, ...own, loopbackCidr('IPv4'), loopbackCidr('IPv6')]
+  }
+
+  #changeSources(): void {
+    const networks = this.#sources()
+    this.#metricsSources.changeNetworks(networks)
+    this.#threads.changeSources(networks)
+  }
+
+  async #renderMetrics(): Promise<string> {
+    const own: readonly Series[] = [
+      { kind: 'counter', name: 'coredns_reload_failed_total', labels: {}, value: this.#failedReloads },
+      { kind: 'gauge', name: 'platnet_dns_names', labels: {}, value: this.feed.names },
+    ]
+    return renderSeries([...(await this.#threads.series()), ...own], metricHelp)
+  }
+
+  #setHealth(level: HealthLevel, message: string): void {
+    const sinceMs = this.#health.level === level ? this.#health.sinceMs : Date.now()
+    this.#health = { level, message, sinceMs }
+  }
+}
+
+function makeQuestion(name: string, type: string): Buffer {
+  const wireName = encodeName(name)
+  const message = Buffer.alloc(12 + wireName.length + 4)
+  message.writeUInt16BE(0x0100, 2)
+  message.writeUInt16BE(1, 4)
+  wireName.copy(message, 12)
+  message.writeUInt16BE(typeCode(type) ?? 1, 12 + wireName.length)
+  message.writeUInt16BE(1, 14 + wireName.length)
+  return message
+}
+
+/** Sooner when the signal aborts. */
+function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
+  })
+}

@@ -1,0 +1,40 @@
+import type { HostsSettings, RewriteRule, TemplateSettings } from '../corefile/settings.ts'
+import { HostsAnswers } from '../plugins/hosts.ts'
+import { QueryRewriter } from '../plugins/rewrite.ts'
+import { TemplateAnswers } from '../plugins/template.ts'
+import type { Query } from '../wire/query.ts'
+import type { Reply } from '../wire/response.ts'
+
+/** The plugins of a block that stand before `kubernetes` and answer from memory; plain data. */
+export interface ChainSettings {
+  readonly rewrite: readonly RewriteRule[]
+  readonly template: readonly TemplateSettings[]
+  readonly hosts: { readonly settings: HostsSettings; readonly text: string } | undefined
+}
+
+/** Undefined for a block without any of them, as most are. */
+export function createChain(settings: ChainSettings): Chain | undefined {
+  const { rewrite, template, hosts } = settings
+  return rewrite.length + template.length === 0 && hosts === undefined ? undefined : new Chain(settings)
+}
+
+/** Rewrites questions, and answers those that templates or hosts know. */
+export class Chain {
+  readonly rewriter: QueryRewriter | undefined
+  readonly #templates: TemplateAnswers | undefined
+  readonly #hosts: HostsAnswers | undefined
+
+  constructor({ rewrite, template, hosts }: ChainSettings) {
+    this.rewriter = rewrite.length > 0 ? new QueryRewriter(rewrite) : undefined
+    this.#templates = template.length > 0 ? new TemplateAnswers(template) : undefined
+    this.#hosts = hosts && new HostsAnswers(hosts.settings, hosts.text)
+  }
+
+  /** Undefined where none of them answers. `remote` is the client's address. */
+  answer(query: Query, remote: string): { readonly plugin: string; readonly reply: Reply } | undefined {
+    const fromTemplate = this.#templates?.answer(query, remote)
+    if (fromTemplate) return { plugin: 'template', reply: fromTemplate }
+    const fromHosts = this.#hosts?.answer(query)
+    return fromHosts && { plugin: 'hosts', reply: fromHosts }
+  }
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { type Cidr, hostCidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
+import type { Logger } from '../../observe/index.ts'
+import { KubeDnsObjects } from './kube-dns/kube-dns-objects.ts'
+import type { DnsPlane } from './plane.ts'
+
+export interface DnsSourceParts {
+  readonly client: ApiClient
+  readonly dialect: Dialect
+  readonly plane: Pick<DnsPlane, 'feed' | 'changeNodes' | 'changeConfigMap' | 'servesNodeAddress'>
+  readonly nodeName: string
+  readonly nodeAddress: Ip | undefined
+  readonly clusterDns: readonly Ip[]
+  readonly log: Logger
+}
+
+const nodeSchema = z.object({
+  spec: z.object({ podCIDRs: z.array(z.string()).optional() }).optional(),
+  status: z.object({ addresses: z.array(z.object({ address: z.string() })).optional() }).optional(),
+})
+
+const configMapSchema = z.object({ data: z.object({ Corefile: z.string() }) })
+
+/** What DNS watches beside the state of the node: namespaces, nodes, and the ConfigMap with the Corefile. */
+export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
+  const { client, plane, log } = parts
+  const core = (resource: string) => ({ resource: { group: '', version: 'v1', resource } })
+  const configMaps = { ...core('configmaps'), namespace: 'kube-system' }
+  return [
+    new Informer({ client, collection: core('namespaces'), handler: namespaceHandler(plane), log }),
+    new Informer({ client, collection: core('nodes'), handler: nodeHandler(plane), log }),
+    new Informer({
+      client,
+      collection: configMaps,
+      fieldSelector: 'metadata.name=coredns',
+      handler: configMapHandler(plane),
+      log,
+    }),
+    ...createKubeDnsObjects(parts),
+  ]
+}
+
+function createKubeDnsObjects(parts: DnsSourceParts): readonly Component[] {
+  const { plane, nodeName, nodeAddress } = parts
+  if (nodeAddress === undefined) return []
+  return [
+    new KubeDnsObjects({ ...parts, facts: { nodeName, address: nodeAddress }, serves: () => plane.servesNodeAddress }),
+  ]
+}
+
+function namespaceHandler({ feed }: DnsSourceParts['plane']): InformerHandler {
+  return {
+    onReplace: (items) => feed.replaceNamespaces(new Set(items.map(({ metadata }) => metadata.name))),
+    onEvent: (type, { metadata }) => feed.setNamespace(metadata.name, type !== 'DELETED'),
+    onProgress: () => {},
+  }
+}
+
+function nodeHandler(plane: DnsSourceParts['plane']): InformerHandler {
+  const networks = new Map<string, readonly Cidr[]>()
+  const tell = () => plane.changeNodes([...networks.values()].flat())
+  return {
+    onReplace: (items) => {
+      networks.clear()
+      for (const item of items) networks.set(item.metadata.name, networksOf(item))
+      tell()
+    },
+    onEvent: (type, item) => {
+      const before = JSON.stringify(networks.get(item.metadata.name))
+      if (type === 'DELETED') networks.delete(item.metadata.name)
+      else networks.set(item.metadata.name, networksOf(item))
+      if (JSON.stringify(networks.get(item.metadata.name)) !== before) tell()
+    },
+    onProgress: () => {},
+  }
+}
+
+/** What makes no sense is left out: the node's own informer tells of it. */
+function networksOf(item: WireObject): readonly Cidr[] {
+  const parsed = nodeSchema.safeParse(item)
+  if (!parsed.success) return []
+  const { spec, status } = parsed.data
+  const addresses = (status?.addresses ?? []).map(({ address }) => parseIp(address)).filter((ip) => ip !== undefined)
+  const pods = (spec?.podCIDRs ?? []).map(parseCidr).filter((cidr) => cidr !== undefined)
+  return [...addresses.map(hostCidr), ...pods]
+}
+
+function configMapHandler(plane: DnsSourceParts['plane']): InformerHandler {
+  const take = (item: WireObject | undefined) => {
+    const parsed = configMapSchema.safeParse(item)
+    plane.changeConfigMap(parsed.success ? parsed.data.data.Corefile : undefined)
+  }
+  return {
+    onReplace: (items) => take(items.find(({ metadata }) => metadata.name === 'coredns')),
+    onEvent: (type, item) => item.metadata.name === 'coredns' && take(type === 'DELETED' ? undefined : item),
+    onProgress: () => {},
+  }
+}

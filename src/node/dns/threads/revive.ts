@@ -1,0 +1,11 @@
+/** Settings that came from another thread: their bytes lost on the way that they were Buffers. Shared memory and ports stay as they are. */
+export function reviveBuffers<T>(value: T): T {
+  return revive(value) as T
+}
+
+function revive(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length)
+  if (Array.isArray(value)) return value.map(revive)
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, revive(held)]))
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { planServer, type Surroundings } from '../../../../../src/node/dns/configuration/server-plan.ts'
+import { optionsWithoutEffect } from '../../../../../src/node/dns/configuration/without-effect.ts'
+import { defaultCorefile } from '../../../../../src/node/dns/corefile/default-corefile.ts'
+import { readCorefile } from '../../../../../src/node/dns/corefile/read-corefile.ts'
+import { ipOf } from '../../../../helpers/addresses.ts'
+
+const around: Surroundings = {
+  clusterDns: [ipOf('10.96.0.10')],
+  nodeAddress: ipOf('192.0.2.1'),
+  linkAddresses: new Map([['eth0', [ipOf('192.0.2.1'), ipOf('2001:db8::1')]]]),
+  nameservers: new Map([['/etc/resolv.conf', [ipOf('192.0.2.53'), ipOf('192.0.2.54')]]]),
+  hostsTexts: new Map(),
+  pemTexts: new Map([['/ca.pem', 'PEM']]),
+  clusterSources: [],
+}
+
+function read(text: string) {
+  return readCorefile({ path: 'Corefile', text }, { files: () => [], environment: () => undefined })
+}
+
+test("the built-in Corefile is served at the cluster's address and, for the cluster alone, at the node's", () => {
+  const { threads, zones, http, lameduckMs } = planServer(read(defaultCorefile('cluster.local')), around)
+  assert.deepEqual(
+    threads.serving.places.map(({ address, port, access }) => `${address} ${port} ${access}`),
+    ['10.96.0.10 53 everybody', '192.0.2.1 53 cluster'],
+  )
+  assert.equal(zones.length, 1)
+  const [resolver] = threads.resolvers
+  assert.deepEqual(
+    resolver?.forwards[0]?.settings.targets.map(({ address, port }) => `${address} ${port}`),
+    ['192.0.2.53 53', '192.0.2.54 53'],
+  )
+  assert.equal(resolver?.forwards[0]?.settings.maxConcurrent, 1000)
+  assert.ok(resolver?.loopZone)
+  assert.equal(lameduckMs, 5_000)
+  assert.deepEqual(
+    http.map(({ kind, address, port }) => `${kind} ${address} ${port}`),
+    ['health 10.96.0.10 8080', 'ready 10.96.0.10 8181', 'metrics 10.96.0.10 9153', 'metrics 192.0.2.1 9153'],
+  )
+  assert.deepEqual(optionsWithoutEffect(read(defaultCorefile('cluster.local'))), [])
+})
+
+test('blocks share the places they have in common; bind takes links and addresses', () => {
+  const { threads } = planServer(
+    read('one.example:53 two.example:1053 {\n  bind eth0\n}\nthree.example {\n  bind 192.0.2.1\n}\n'),
+    around,
+  )
+  assert.deepEqual(
+    threads.serving.places.map(({ address, port, blocks }) => `${address} ${port} ${blocks.join()}`),
+    ['192.0.2.1 53 0,2', '2001:db8::1 53 0', '192.0.2.1 1053 1', '2001:db8::1 1053 1'],
+  )
+})
+
+test('TLS upstreams have their names and files', () => {
+  const { threads } = planServer(
+    read('. {\n  forward . tls://192.0.2.9 {\n    tls /ca.pem\n    tls_servername dns.example\n  }\n}\n'),
+    around,
+  )
+  assert.deepEqual(threads.resolvers[0]?.forwards[0]?.settings.targets, [
+    { address: '192.0.2.9', port: 853, tls: { serverName: 'dns.example', authority: 'PEM' } },
+  ])
+})
+
+test('an option that does nothing here is told with its line', () => {
+  const corefile = read('. {\n  kubernetes cluster.local {\n    pods verified\n  }\n}\n')
+  assert.deepEqual(optionsWithoutEffect(corefile), [
+    'Corefile:1 - kubernetes: pods verified knows no pods, their names are NXDOMAIN',
+  ])
+})
