@@ -14,7 +14,7 @@ import { type BenchReport, type BenchRow, compare, measureAlone, percentile } fr
 const rounds = 40
 const bursts = 8
 const burstSize = 8
-/** As the agent: more at once only share the processors. */
+/** The same for both sides; the agent itself lets eight at once. More than there are processors only share them. */
 const slots = new Slots(3)
 /** What an agent with a few thousand Services has in memory: a fork copies the tables of its pages. */
 const ballast = Array.from({ length: 64 }, () => new Uint8Array(1 << 20).fill(1))
