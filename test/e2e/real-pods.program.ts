@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { runProgram } from '../../src/host/index.ts'
 import { findProgram } from '../../src/node/pods/container-files.ts'
 import { PodFolders } from '../../src/node/pods/pod-folders.ts'
 import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
@@ -54,6 +55,23 @@ async function observeServers() {
     hostNetwork: await ask(lab.nodeAddress, 18_090),
     hostIp: host.status.podIP,
   }
+}
+
+/** An OCI container with a root filesystem of its own; crun cannot do with both versions of control groups. */
+async function observeBundle() {
+  const makeRoot = `set -e
+    if mountpoint -q /sys/fs/cgroup/unified; then umount /sys/fs/cgroup/unified; fi
+    mkdir -p /run/root/bin /run/root/etc /run/root/proc /run/root/dev /run/root/tmp
+    cp $(command -v busybox) /run/root/bin/busybox
+    for name in sh sleep cat hostname ls; do ln -s busybox /run/root/bin/$name; done`
+  await runProgram('sh', ['-c', makeRoot], { timeoutMs: deadlineMs })
+  const command = ['sh', '-c', 'ls /; cat /etc/resolv.conf; hostname; trap "exit 0" TERM; while :; do sleep 1; done']
+  const annotations = { 'pods.platform.internal/root-filesystem': '/run/root' }
+  const readinessProbe = { exec: { command: ['cat', '/etc/hosts'] }, periodSeconds: 1 }
+  await lab.createPod('oci', { command, readinessProbe }, {}, { annotations })
+  await lab.waitReady('oci')
+  await untilAsync('its log is written', async () => (await lab.logs('oci')).includes('\noci\n'), deadlineMs)
+  return (await lab.logs('oci')).trim().split('\n')
 }
 
 async function observeOrder() {
@@ -148,7 +166,17 @@ async function observeEnd() {
 await lab.build()
 await lab.startAgent()
 const seen: Record<string, unknown> = {}
-for (const observe of [observeRun, observeServers, observeOrder, observeTrouble, observeRestarts, observeEnd]) {
+const canBundle = existsSync('/usr/bin/crun') && existsSync('/usr/bin/busybox')
+const bundle = canBundle ? [observeBundle] : []
+for (const observe of [
+  observeRun,
+  observeServers,
+  ...bundle,
+  observeOrder,
+  observeTrouble,
+  observeRestarts,
+  observeEnd,
+]) {
   const startedMs = performance.now()
   seen[observe.name] = await observe()
   process.stderr.write(`${observe.name} took ${Math.round(performance.now() - startedMs)} ms\n`)

@@ -46,6 +46,21 @@ describe('pods that really run on one node', {
     assert.deepEqual([direct, hostPort, hostNetwork, hostIp], ['web', 'web', 'host', '192.0.2.1'])
   })
 
+  test('with a root filesystem named by annotation it is an OCI container through crun', {
+    skip: skipReason('crun', 'busybox'),
+  }, () => {
+    const lines = seen.observeBundle
+    assert.deepEqual(lines.slice(0, 6), [
+      'bin',
+      'dev',
+      'etc',
+      'proc',
+      'tmp',
+      'search default.svc.cluster.local svc.cluster.local cluster.local',
+    ])
+    assert.equal(lines.at(-1), 'oci')
+  })
+
   test('init containers run in order, a failed one again, and a pod that has done its work has succeeded', () => {
     assert.deepEqual(seen.observeOrder, { order: ['first', 'first', 'second', 'main'], restarts: 1 })
   })
