@@ -60,7 +60,7 @@ export const proxyOptions = declareOptions({
   },
   nodePortAddresses: {
     schema: nodePortAddressList.optional(),
-    flag: '--nodeport-addresses <list>',
+    flag: '--node-port-addresses <list>',
     reload: 'restart',
     commands,
     description:
