@@ -6,6 +6,7 @@ import { type Cidr, hostCidr, type Ip, parseCidr, parseIp } from '../../model/ip
 import type { Logger } from '../../observe/index.ts'
 import { KubeDnsObjects } from './kube-dns/kube-dns-objects.ts'
 import type { DnsPlane } from './plane.ts'
+import { PodSource } from './pod-source.ts'
 
 export interface DnsSourceParts {
   readonly client: ApiClient
@@ -24,7 +25,7 @@ const nodeSchema = z.object({
 
 const configMapSchema = z.object({ data: z.object({ Corefile: z.string() }) })
 
-/** What DNS watches beside the state of the node: namespaces, nodes, and the ConfigMap with the Corefile. */
+/** What DNS watches beside the state of the node: namespaces, nodes, the ConfigMap with the Corefile, and Pods where a zone verifies them. */
 export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
   const { client, plane, log } = parts
   const core = (resource: string) => ({ resource: { group: '', version: 'v1', resource } })
@@ -39,6 +40,7 @@ export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
       handler: configMapHandler(plane),
       log,
     }),
+    new PodSource(parts),
     ...createKubeDnsObjects(parts),
   ]
 }

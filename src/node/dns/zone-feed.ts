@@ -6,7 +6,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import { sameZone } from './configuration/server-plan.ts'
-import { ClusterZone } from './zone/cluster-zone.ts'
+import { ClusterZone, type PodView } from './zone/cluster-zone.ts'
 import type { SharedTable } from './zone/layout.ts'
 import type { ZoneSettings } from './zone/settings.ts'
 
@@ -30,6 +30,8 @@ export class ZoneFeed {
   readonly #parts: ZoneFeedParts
   readonly #dirty = new Set<ObjectKey>()
   readonly #namespaces = new Set<string>()
+  readonly #pods = new Map<ObjectKey, PodView>()
+  #onPodsWanted: (wanted: boolean) => void = () => {}
   readonly #changedAtMs = new Map<ObjectKey, number>()
   readonly #sync: SingleFlight
   #zones: readonly FedZone[] = []
@@ -86,9 +88,33 @@ export class ZoneFeed {
     const next = wanted.map(
       (settings) => before.find((fed) => sameZone(fed.settings, settings)) ?? this.#create(settings),
     )
-    for (const fed of next) if (!before.includes(fed)) await this.#fill(fed.zone)
+    for (const fed of next) if (!before.includes(fed)) await this.#fill(fed)
     this.#zones = next
     this.#sync.request()
+    if (!this.#verifiesPods) this.#pods.clear()
+    this.#onPodsWanted(this.#verifiesPods)
+  }
+
+  /** Tells at once, and with every change of the zones, whether one of them answers only for Pods that are there. */
+  watchPodsWanted(listener: (wanted: boolean) => void): void {
+    this.#onPodsWanted = listener
+    listener(this.#verifiesPods)
+  }
+
+  /** A Pod that runs, undefined for one that does not. */
+  setPod(key: ObjectKey, pod: PodView | undefined): void {
+    if (pod === undefined) this.#pods.delete(key)
+    else this.#pods.set(key, pod)
+    for (const { zone, settings } of this.#zones) if (settings.pods === 'verified') zone.setPod(key, pod)
+  }
+
+  replacePods(pods: ReadonlyMap<ObjectKey, PodView>): void {
+    for (const key of [...this.#pods.keys()]) if (!pods.has(key)) this.setPod(key, undefined)
+    for (const [key, pod] of pods) this.setPod(key, pod)
+  }
+
+  get #verifiesPods(): boolean {
+    return this.#zones.some(({ settings }) => settings.pods === 'verified')
   }
 
   setNamespace(name: string, exists: boolean): void {
@@ -113,10 +139,11 @@ export class ZoneFeed {
     return { settings, zone }
   }
 
-  async #fill(zone: ClusterZone): Promise<void> {
+  async #fill({ zone, settings }: FedZone): Promise<void> {
     const { state } = this.#parts
     const slice = new TimeSlice()
     for (const name of this.#namespaces) zone.setNamespace(name, true)
+    if (settings.pods === 'verified') for (const [key, pod] of this.#pods) zone.setPod(key, pod)
     if (!this.#synced) return
     for (const key of [...state.serviceKeys()]) {
       setService(zone, state, key)
