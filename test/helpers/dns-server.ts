@@ -80,6 +80,7 @@ export class TestDnsServer {
           server: 'dns://:53',
           table: 0,
           rotate: false,
+          order: undefined,
           log: [],
           chain: { rewrite: [], template: [], hosts: undefined },
           resolves: resolver !== undefined,

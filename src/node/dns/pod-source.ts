@@ -16,8 +16,6 @@ const podSchema = z.object({
   }),
 })
 
-const stopMs = 5_000
-
 export interface PodSourceParts {
   readonly client: ApiClient
   readonly plane: { readonly feed: Pick<ZoneFeed, 'watchPodsWanted' | 'setPod' | 'replacePods'> }
@@ -38,9 +36,9 @@ export class PodSource implements Component {
     this.#parts.plane.feed.watchPodsWanted((wanted) => this.#follow(wanted))
   }
 
-  async stop(scope: { signal: AbortSignal }): Promise<void> {
+  async stop(): Promise<void> {
     this.#parts.plane.feed.watchPodsWanted(() => {})
-    await this.#informer?.stop(scope)
+    await this.#informer?.stop()
   }
 
   health(): Health {
@@ -53,7 +51,7 @@ export class PodSource implements Component {
     if (wanted === (this.#informer !== undefined)) return
     const before = this.#informer
     this.#informer = undefined
-    void before?.stop({ signal: AbortSignal.timeout(stopMs) })
+    void before?.stop()
     if (!wanted) return
     const collection = { resource: { group: '', version: 'v1', resource: 'pods' } }
     this.#informer = new Informer({ client, collection, handler: this.#handler(), log })
@@ -76,7 +74,7 @@ export class PodSource implements Component {
 }
 
 function keyOf({ metadata }: WireObject): ObjectKey {
-  return objectKey(metadata.namespace, metadata.name)
+  return objectKey(metadata.namespace ?? '', metadata.name)
 }
 
 /** A Pod with its addresses; none that has ended, is going, or has no address yet. */

@@ -1,7 +1,15 @@
 import type { Cidr, Ip } from '../../../model/ip.ts'
-import type { Corefile, ForwardPlugin, KubernetesSettings, ListenAddress, ServerBlock } from '../corefile/settings.ts'
+import type {
+  Corefile,
+  ForwardPlugin,
+  KubernetesSettings,
+  ListenAddress,
+  LoadbalanceSettings,
+  ServerBlock,
+} from '../corefile/settings.ts'
 import type { UpstreamTarget } from '../forward/settings.ts'
 import type { ForwardRule, ResolverSettings } from '../resolver/settings.ts'
+import type { OrderSettings } from '../serve/answer-order.ts'
 import type { ListenPlace, ServedBlock } from '../serve/settings.ts'
 import type { ThreadSettings } from '../threads/dns-threads.ts'
 import { nameText } from '../wire/name.ts'
@@ -17,7 +25,7 @@ export interface Surroundings {
   readonly linkAddresses: ReadonlyMap<string, readonly Ip[]>
   /** The nameservers of each resolver file that `forward` names, as they are now. */
   readonly nameservers: ReadonlyMap<string, readonly Ip[]>
-  /** The text of each hosts file that it names. */
+  /** The text of each hosts file, and file of weights, that it names. */
   readonly hostsTexts: ReadonlyMap<string, string>
   /** The text of each PEM file that it names. */
   readonly pemTexts: ReadonlyMap<string, string>
@@ -87,6 +95,13 @@ function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]):
   }
 }
 
+/** Nothing where the order of addresses is only to turn. */
+function planOrder(balance: LoadbalanceSettings | undefined, around: Surroundings): OrderSettings | undefined {
+  if (balance === undefined || (balance.policy === 'round_robin' && balance.prefer.length === 0)) return undefined
+  const weights = balance.file === undefined ? undefined : (around.hostsTexts.get(balance.file) ?? '')
+  return { prefer: balance.prefer, weights }
+}
+
 /** The keys of a block may name several ports; each is a block of its own from here on. */
 function splitByPort(block: ServerBlock, table: number, around: Surroundings): readonly PortBlock[] {
   const byPort = Map.groupBy(block.keys, ({ port }) => port)
@@ -105,6 +120,7 @@ function splitByPort(block: ServerBlock, table: number, around: Surroundings): r
       },
       log: block.log,
       rotate: block.loadbalance !== undefined,
+      order: planOrder(block.loadbalance, around),
       resolves: block.forward.length > 0,
       forwards: block.forward.length > 0,
     }
@@ -203,7 +219,9 @@ export function filesOf({ blocks }: Corefile): {
   readonly hosts: ReadonlySet<string>
   readonly pem: ReadonlySet<string>
 } {
-  const hosts = blocks.map((block) => block.hosts?.file).filter((path) => path !== undefined)
+  const hosts = blocks
+    .flatMap(({ hosts: own, loadbalance }) => [own?.file, loadbalance?.file])
+    .filter((path) => path !== undefined)
   const forwards = blocks.flatMap(({ forward }) => forward)
   const resolver = forwards.flatMap(({ to }) => to.flatMap((target) => (target.kind === 'file' ? [target.path] : [])))
   const pem = forwards.flatMap(({ tls }) => [tls?.authority, tls?.certificate, tls?.key])

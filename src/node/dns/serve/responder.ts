@@ -11,6 +11,7 @@ import { type Reply, writeError, writeReply } from '../wire/response.ts'
 import { AnswerTable, needsTarget, notOurs } from '../zone/answer-table.ts'
 import { askForTarget, joinAlias } from '../zone/external-name.ts'
 import type { SharedTable } from '../zone/layout.ts'
+import { AnswerOrder } from './answer-order.ts'
 import { type Chain, createChain } from './chain.ts'
 import type { ErrandLine } from './errand-line.ts'
 import { renderLogLines } from './query-log.ts'
@@ -40,6 +41,7 @@ interface ActiveBlock {
   readonly settings: ServedBlock
   readonly table: AnswerTable | undefined
   readonly chain: Chain | undefined
+  readonly order: AnswerOrder | undefined
   readonly counts: BlockCounts
 }
 
@@ -82,6 +84,7 @@ export class Responder {
       settings,
       table: openTable(settings, settings.table === undefined ? undefined : tables[settings.table]),
       chain: createChain(settings.chain),
+      order: settings.rotate ? new AnswerOrder(settings.order) : undefined,
       counts: before.get(settings.id)?.counts ?? new BlockCounts(),
     }))
   }
@@ -155,8 +158,8 @@ export class Responder {
     return place.current.access === 'everybody' || this.#sources.allows(address)
   }
 
-  #answerFromMemory({ table, settings, chain }: ActiveBlock, query: Query, out: Buffer, limit: number): number {
-    if (chain !== undefined) return later
+  #answerFromMemory({ table, settings, chain, order }: ActiveBlock, query: Query, out: Buffer, limit: number): number {
+    if (chain !== undefined || order?.concernsOwn) return later
     const length = table === undefined ? notOurs : table.answer(query, out, limit)
     if (length > 0) return length
     if (length === needsTarget || settings.resolves) return later
@@ -166,7 +169,11 @@ export class Responder {
   /** What an upstream sends may break the format where nobody has looked yet. */
   async #handleSafely(block: ActiveBlock, query: Query, asker: Asker): Promise<Outcome> {
     try {
-      return await this.#handleRewritten(block, query, asker, { limit: limitOf(query, asker), links: 0 })
+      const limit = limitOf(query, asker)
+      const outcome = await this.#handleRewritten(block, query, asker, { limit, links: 0 })
+      const { message, plugin } = outcome
+      if (message === undefined || block.order === undefined) return outcome
+      return { ...outcome, message: block.order.arrange(query, message, plugin, limit) }
     } catch {
       return failure(query, '')
     }

@@ -1,5 +1,6 @@
 import type { Cidr, Ip } from '../../../model/ip.ts'
 import type { LogRule } from '../corefile/settings.ts'
+import type { OrderSettings } from './answer-order.ts'
 import type { ChainSettings } from './chain.ts'
 
 /** Who gets answers there: everybody, or only the cluster's and the nodes' addresses. */
@@ -30,6 +31,8 @@ export interface ServedBlock {
   /** Index of the table with the cluster's names; undefined without `kubernetes`. */
   readonly table: number | undefined
   readonly rotate: boolean
+  /** What `loadbalance` says beyond turning the order of addresses. */
+  readonly order: OrderSettings | undefined
   readonly chain: ChainSettings
   /** What is told of each answer. */
   readonly log: readonly LogRule[]
