@@ -7,11 +7,8 @@ export function optionsWithoutEffect({ blocks }: Corefile): readonly string[] {
   )
 }
 
-function ofBlock({ kubernetes, forward, loadbalance, errors }: ServerBlock): readonly string[] {
+function ofBlock({ forward, errors }: ServerBlock): readonly string[] {
   const found = {
-    'kubernetes: pods verified knows no pods, their names are NXDOMAIN': kubernetes?.pods === 'verified',
-    'loadbalance: weighted answers like round_robin': loadbalance?.policy === 'weighted',
-    'loadbalance: prefer': (loadbalance?.prefer.length ?? 0) > 0,
     'errors: consolidate, at most ten lines a second are told': (errors?.consolidate.length ?? 0) > 0,
     'forward: max_age': forward.some(({ maxAgeMs }) => maxAgeMs > 0),
     'forward: max_connect_attempts': forward.some(({ maxConnectAttempts }) => maxConnectAttempts !== undefined),
