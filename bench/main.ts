@@ -1,7 +1,7 @@
 // `npm run bench -- NAME [--json]`: measures us and a peer in one run and prints ratios.
 import { parseArgs } from 'node:util'
 import { benchApi } from './api/api.ts'
-import { benchControllers } from './controllers.ts'
+import { benchControllers } from './controllers/controllers.ts'
 import { benchDns } from './dns/dns.ts'
 import { benchEndpointChange } from './endpoint-change.ts'
 import { benchPods } from './pods/pods.ts'

@@ -1,56 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createControllerManager, createControllerMetrics } from '../src/controllers/index.ts'
-import type { EndpointSlice } from '../src/controllers/objects/endpoints.ts'
-import { createDialectTypes } from '../src/controllers/objects/types.ts'
-import { Caches } from '../src/controllers/runtime/caches.ts'
-import { createDialect } from '../src/model/dialect.ts'
-import { createMetrics, silentLogger } from '../src/observe/index.ts'
-import { startTestServer, type TestServer } from '../test/helpers/api-server.ts'
-import { clientOfServer } from '../test/helpers/controllers.ts'
-import { type BenchReport, measureAlone, percentile } from './report.ts'
+import type { EndpointSlice } from '../../src/controllers/objects/endpoints.ts'
+import { createDialectTypes } from '../../src/controllers/objects/types.ts'
+import { Caches } from '../../src/controllers/runtime/caches.ts'
+import { createDialect } from '../../src/model/dialect.ts'
+import { silentLogger } from '../../src/observe/index.ts'
+import { startTestServer, type TestServer } from '../../test/helpers/api-server.ts'
+import { clientOfServer } from '../../test/helpers/controllers.ts'
+import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
+import { isPeerBuilt, type StartManager, startOurs, startPeer } from './managers.ts'
+import { measureRollout } from './rollout.ts'
 
 const services = 1_000
 const podsPerService = 5
 const changesPerSecond = 100
 const changes = 1_000
+const peerName = 'kube-controller-manager'
+/** What has not come by then does not come. */
+const deadlineMs = 60_000
 
 /**
- * How long after a pod's status was sent its Service's slice shows it, at a steady rate of changes. API core (store in memory), controllers and this
- * client share one process, as `platnet server` has it. kube-controller-manager is not built here, so there is no peer.
+ * How long after a pod's status was sent its Service's slice shows it, at a steady rate of changes, and what a rollout costs. The managers are processes of their own, one
+ * after the other, on the same API core (store in memory), which shares a process with the client.
  */
 export async function benchControllers(): Promise<BenchReport> {
-  await using server = await startTestServer()
-  const dialect = createDialect('kubernetes')
-  const manager = createControllerManager({
-    client: clientOfServer(server),
-    dialect,
-    controllers: ['endpoints', 'endpointslice', 'endpointslice-mirroring'],
-    clusterCidrs: [],
-    nodeGraceMs: 40_000,
-    eventTtlMs: 3_600_000,
-    metrics: createControllerMetrics(createMetrics()),
-    log: silentLogger,
-  })
-  await fill(server)
-  const observer = new SliceObserver(server)
-  const startedMs = performance.now()
-  await Promise.all([manager.start({ signal: AbortSignal.timeout(60_000) }), observer.start()])
-  await observer.untilReadyEndpoints(services * podsPerService)
-  const fromNothingMs = performance.now() - startedMs
-  const { delaysMs, writes } = await changeSteadily(server, observer)
-  const memoryMb = process.memoryUsage().rss / 1024 / 1024
-  await observer.stop()
-  await manager.stop({ signal: AbortSignal.timeout(5_000) })
+  const ours = await measure(startOurs)
+  const peer = isPeerBuilt() ? await measure(startPeer).catch(reportPeer) : undefined
+  if (!isPeerBuilt()) console.error('no peer: sh bench/build-kubernetes.sh kube-controller-manager builds it')
+  const row = (metric: string, unit: string, of: (figures: Figures) => number): BenchRow =>
+    peer === undefined ? measureAlone(metric, unit, of(ours)) : compare(metric, unit, of(ours), peerName, of(peer))
   return {
     name: `${services} Services, ${services * podsPerService} pods, ${changesPerSecond} changes/s`,
     rows: [
-      measureAlone('pod status sent → slice seen, p50', 'ms', percentile(delaysMs, 0.5)),
-      measureAlone('pod status sent → slice seen, p99', 'ms', percentile(delaysMs, 0.99)),
-      measureAlone('slice writes a change', '', writes / changes),
-      measureAlone('all slices and Endpoints from nothing', 's', fromNothingMs / 1000),
-      measureAlone('memory (API core, controllers and client together)', 'MiB', memoryMb),
+      row('pod status sent → slice seen, p50', 'ms', ({ delaysMs }) => percentile(delaysMs, 0.5)),
+      row('pod status sent → slice seen, p99', 'ms', ({ delaysMs }) => percentile(delaysMs, 0.99)),
+      row('slice writes a change', '', ({ writes }) => writes / changes),
+      row('all slices and Endpoints from nothing', 's', ({ fromNothingMs }) => fromNothingMs / 1000),
+      row('memory of the manager', 'MiB', ({ memoryMiB }) => memoryMiB),
+      row('rollout of 1,000 pods', 's', ({ rollout }) => rollout?.seconds ?? Number.NaN),
+      row('API writes a pod of the rollout', '', ({ rollout }) => rollout?.writesPerPod ?? Number.NaN),
     ],
   }
+}
+
+function reportPeer(error: unknown): undefined {
+  console.error('the peer could not be measured', error)
+}
+
+type Figures = Awaited<ReturnType<typeof measure>>
+
+async function measure(start: StartManager) {
+  await using server = await startTestServer({ sweepsNamespaces: false })
+  await fill(server)
+  const folder = mkdtempSync(join(tmpdir(), 'plt-bench-'))
+  const observer = new SliceObserver(server)
+  await observer.start()
+  const startedMs = performance.now()
+  await using manager = start(server, folder)
+  await observer.untilReadyEndpoints(services * podsPerService)
+  const fromNothingMs = performance.now() - startedMs
+  // What the start brought must not be counted among the changes.
+  await sleep(2_000)
+  const { delaysMs, writes } = await changeSteadily(server, observer)
+  const memoryMiB = manager.residentMiB()
+  const rollout = await measureRollout(server)
+  await observer.stop()
+  rmSync(folder, { recursive: true })
+  const p99 = percentile(delaysMs, 0.99)
+  console.error(`${start.name}: ${JSON.stringify({ fromNothingMs, p99, writes, memoryMiB, rollout })}`)
+  return { fromNothingMs, delaysMs, writes, memoryMiB, rollout }
 }
 
 /** Sees the slices as a client does. */
@@ -77,13 +97,18 @@ class SliceObserver {
   async untilReadyEndpoints(count: number): Promise<void> {
     const ready = () =>
       [...this.#slices.list()].reduce((sum, slice) => sum + slice.endpoints.filter((e) => e.conditions.ready).length, 0)
-    while (ready() < count) await sleep(100)
+    const endMs = performance.now() + deadlineMs
+    while (ready() < count) {
+      if (performance.now() > endMs) throw new Error(`${ready()} of ${count} endpoints are in slices`)
+      await sleep(100)
+    }
   }
 
   seen(pod: string, ready: boolean): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#waiting.set(pod, { ready, seen: resolve })
-    return promise
+    const giveUp = setTimeout(() => reject(new Error(`no slice shows the change of ${pod}`)), deadlineMs)
+    return promise.finally(() => clearTimeout(giveUp))
   }
 
   #look(slice: EndpointSlice): void {
