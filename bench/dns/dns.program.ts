@@ -179,6 +179,7 @@ function startUnbound(names: number): Promise<LoadTarget> {
   verbosity: 0
   do-not-query-localhost: no
   module-config: "iterator"
+  local-zone: "test." nodefault
   local-zone: "cluster.local." static
   ${data.join('\n  ')}
 remote-control:
