@@ -26,7 +26,7 @@ class UdpChannel {
     this.#socket = createSocket({ type: ipFamily(address) === 'IPv6' ? 'udp6' : 'udp4' })
     this.#socket.on('message', (message) => this.pending.settle(message))
     this.#socket.on('error', (error) => this.#fail(error))
-    this.#connected = new Promise((resolve) => this.#socket.connect(port, address, () => resolve()))
+    this.#connected = connect(this.#socket, port, address)
     this.#socket.unref()
   }
 
@@ -40,7 +40,10 @@ class UdpChannel {
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
     const reply = this.pending.add(query, timeoutMs)
-    void this.#connected.then(() => this.#socket.send(query, (error) => error && this.#fail(error)))
+    // Sending on a socket that was closed meanwhile throws.
+    void this.#connected
+      .then(() => this.#socket.send(query, (error) => error && this.#fail(error)))
+      .catch((error: unknown) => this.#fail(error))
     return reply
   }
 
@@ -57,6 +60,13 @@ class UdpChannel {
     this.#isBroken = true
     this.pending.failAll(new UpstreamError('unreachable', `${this.#where} cannot be reached over UDP`, { cause }))
   }
+}
+
+/** Rejects where there is no route to the address: node hands that to the callback. */
+function connect(socket: Socket, port: number, address: Ip): Promise<void> {
+  return new Promise((resolve, reject) =>
+    socket.connect(port, address, (error?: Error) => (error ? reject(error) : resolve())),
+  )
 }
 
 /** Queries over UDP to one upstream, from a few source ports that change every ten seconds. */

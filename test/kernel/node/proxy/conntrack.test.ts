@@ -12,6 +12,8 @@ import { nodeIp, startProxy } from './proxy-fixture.ts'
 const [first, second] = ['10.244.0.1', '10.244.0.2']
 const targets = ['10.96.0.10:53', '198.51.100.7:53', `${nodeIp}:30053`]
 
+type Proxy = Awaited<ReturnType<typeof startProxy>>
+
 let resourceVersion = 100
 
 function setEndpoints(state: LiveNodeState, ...addresses: readonly string[]): void {
@@ -37,6 +39,11 @@ async function prepare(netns: TestNetns): Promise<void> {
   for (const address of [nodeIp, first, second]) await netns.exec('ip', 'address', 'add', `${address}/32`, 'dev', 'lo')
   for (const network of ['10.96.0.0/16', '198.51.100.0/24'])
     await netns.exec('ip', 'route', 'add', network, 'dev', 'lo', 'src', nodeIp)
+}
+
+/** Clients that ask earlier leave connections to the Service's own address, which are rightly forgotten later. */
+function untilApplied({ applied, state }: Proxy): Promise<void> {
+  return until('the rules are written', () => applied.report().planes['proxy'] === state.revision, 30_000)
 }
 
 /** Who answered each client last. */
@@ -69,6 +76,7 @@ test(
       try {
         listService(proxy.state)
         setEndpoints(proxy.state, first)
+        await untilApplied(proxy)
         const answers = await startClients(netns)
         const allBy = (server: string) => () => targets.every((target) => answers.get(target) === server)
         await until('the first endpoint answers all', allBy(first), 30_000)
@@ -110,6 +118,7 @@ test(
       const before = await startProxy(netns)
       listService(before.state)
       setEndpoints(before.state, first)
+      await untilApplied(before)
       const answers = await startClients(netns)
       await until('all are answered', () => targets.every((target) => answers.get(target) === first), 30_000)
       await before.stop()

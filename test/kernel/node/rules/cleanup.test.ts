@@ -39,7 +39,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
         [flavour, 'filter', 6, 7],
       ])
       assert.equal(await saveAll(netns, flavour), before)
-      assert.deepEqual(await cleanupRules(silentLogger, netns.run), { removed: [], failures: [] })
+      assert.deepEqual(await cleanupRules(silentLogger, netns.run), { removed: [], sets: 0, failures: [] })
     }),
   )
 }

@@ -5,7 +5,7 @@ import type { Chain } from '../../../../src/netfilter/ruleset.ts'
 import { DriftWatch, type RulesObserver, type RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
-import { untilAsync } from '../../../helpers/until.ts'
+import { until, untilAsync } from '../../../helpers/until.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable, serviceChains } from './rules-fixture.ts'
 
 const skip = skipReason('iptables-nft', 'nft')
@@ -77,6 +77,8 @@ watched('a chain that others change is read alone and put right', async ({ netns
   drift.length = 0
   await netns.exec('iptables-nft', '-t', 'nat', '-D', 'PLAT-SVC-2', '1')
   await waitForText('nat', before)
+  // The report follows the write.
+  await until('the drift is reported', () => drift.some((each) => each.includes('PLAT-SVC-2')), 30_000)
   assert.deepEqual(
     drift.filter((each) => !each.includes('PLAT-MARK-MASQ')),
     ['nat PLAT-SVC-2 different'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { flag, rcode } from '../../../../../src/node/dns/wire/codes.ts'
+import { ipOf } from '../../../../helpers/addresses.ts'
 import { type ResolverShape, TestResolver } from '../../../../helpers/block-resolvers.ts'
 import { FakeUpstream, type Script } from '../../../../helpers/fake-upstream.ts'
 import { createSelfSigned } from '../../../../helpers/self-signed.ts'
@@ -214,6 +215,13 @@ describe('forwarding', () => {
     assert.equal(refused.length, 3, '2 beyond the limit, 1 for the modest client')
     assert.deepEqual((await modest).records, ['A 192.0.2.16 60'])
     assert.equal((await asking.ask('after.example.com.', { client: '192.0.2.66' })).rcode, rcode.NOERROR)
+  })
+
+  test('an upstream without a route is unreachable like one that does not listen', async () => {
+    // The kernel refuses to connect to the broadcast address, as it does where a network has no route: nothing is sent.
+    const asking = resolver({ targets: [{ address: ipOf('255.255.255.255'), port: 53 }] })
+    assert.equal((await asking.ask('www.example.com.')).rcode, rcode.SERVFAIL)
+    assert.equal((await asking.ask('www.example.com.')).rcode, rcode.SERVFAIL)
   })
 
   test('an upstream that leads back here is turned off and named, and asked again when it does not any more', async () => {
