@@ -2,8 +2,9 @@ import { stringify as toYaml } from 'yaml'
 import type { JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import type { Representation } from '../negotiate/accept.ts'
-import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import type { Resource } from '../resources/resource.ts'
 import type { Answer } from '../verbs/verb-context.ts'
+import { toMetadataText, typeMetaOf } from './partial-metadata.ts'
 import { toTable } from './table.ts'
 
 export interface EncodedAnswer {
@@ -22,7 +23,7 @@ const pieceLength = 64 * 1024
 export function encodeAnswer(answer: Answer, representation: Representation, now: Date): EncodedAnswer {
   const httpCode = answer.kind === 'list' ? 200 : answer.httpCode
   if (representation === 'yaml') {
-    const json = answer.kind === 'list' ? [...listPieces(answer)].join('') : answer.text
+    const json = answer.kind === 'list' ? [...listPieces(answer, false)].join('') : answer.text
     return { httpCode, contentType: 'application/yaml', body: toYaml(JSON.parse(json)) }
   }
   return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now) }
@@ -30,19 +31,18 @@ export function encodeAnswer(answer: Answer, representation: Representation, now
 
 function jsonBody(answer: Answer, representation: Representation, now: Date): EncodedAnswer['body'] {
   if (representation === 'table' && answer.kind !== 'document') return tableText(answer, now)
-  return answer.kind === 'list' ? listPieces(answer) : answer.text
+  const isMetadata = representation === 'metadata'
+  if (answer.kind === 'list') return listPieces(answer, isMetadata)
+  return isMetadata && answer.kind === 'object' ? toMetadataText(answer.text) : answer.text
 }
 
-function* listPieces(answer: Answer & { kind: 'list' }): Generator<string, void> {
-  const head = JSON.stringify({
-    kind: `${answer.resource.kind}List`,
-    apiVersion: apiVersionOf(answer.resource),
-    metadata: listMetadata(answer),
-  })
+function* listPieces(answer: Answer & { kind: 'list' }, isMetadata: boolean): Generator<string, void> {
+  const { kind, apiVersion } = typeMetaOf(answer.resource, isMetadata)
+  const head = JSON.stringify({ kind: `${kind}List`, apiVersion, metadata: listMetadata(answer) })
   let piece = `${head.slice(0, -1)},"items":[`
   let separator = ''
   for (const item of answer.items) {
-    piece += separator + item
+    piece += separator + (isMetadata ? toMetadataText(item) : item)
     separator = ','
     if (piece.length < pieceLength) continue
     yield piece

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import type { Column, Resource } from '../resources/resource.ts'
 import { formatAge } from './age.ts'
+import { partialMetadata } from './partial-metadata.ts'
 
 /** Which columns a Table shows, in order; the same for every row. */
 function columnsOf(resource: Resource, now: Date): readonly Column[] {
@@ -37,10 +38,6 @@ export function toTable(resource: Resource, documents: readonly ApiDocument[], o
 
 function columnDefinition({ name, type, priority, description = '' }: Column): Json {
   return { name, type, format: name === 'Name' ? 'name' : '', description, priority }
-}
-
-function partialMetadata({ metadata }: ApiDocument): JsonObject {
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
 }
 
 function ageCell({ metadata }: ApiDocument, now: Date): string {

@@ -1,7 +1,7 @@
 import { notAcceptable } from '../status.ts'
 
 /** The form an answer takes. */
-export type Representation = 'json' | 'yaml' | 'table'
+export type Representation = 'json' | 'yaml' | 'table' | 'metadata'
 
 interface MediaRange {
   readonly type: string
@@ -28,10 +28,17 @@ export function wantsAggregatedDiscovery(accept: string | undefined): boolean {
   return parseAccept(accept).some((range) => range.type === 'application/json' && isAggregated(range))
 }
 
+/** By what `as` asks for; a list may be asked for under either name. */
+const reducedForms: Readonly<Record<string, Representation>> = {
+  Table: 'table',
+  PartialObjectMetadata: 'metadata',
+  PartialObjectMetadataList: 'metadata',
+}
+
 function representationOf({ type, parameters }: MediaRange): Representation | undefined {
   const as = parameters.get('as')
-  if (type === 'application/json' && as === 'Table') return parameters.get('v') === 'v1' ? 'table' : undefined
-  if (as !== undefined) return undefined
+  if (as !== undefined)
+    return type === 'application/json' && parameters.get('v') === 'v1' ? reducedForms[as] : undefined
   if (type === 'application/yaml') return 'yaml'
   return type === 'application/json' || type === 'application/*' || type === '*/*' ? 'json' : undefined
 }

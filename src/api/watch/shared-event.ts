@@ -1,4 +1,5 @@
 import type { ApiDocument } from '../document.ts'
+import { toMetadataText } from '../encode/partial-metadata.ts'
 import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { StoreEvent } from '../store/index.ts'
@@ -7,11 +8,11 @@ import { WatchLine } from './watch-line.ts'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** One change of the store as all watchers see it: parsed at most once and written as bytes at most once for each event type. */
+/** One change of the store as all watchers see it: parsed at most once and written as bytes at most once for each event type and form. */
 export class SharedEvent {
   readonly #resource: Resource
   readonly #event: StoreEvent
-  readonly #lines = new Map<WatchEventType, WatchLine>()
+  readonly #lines = { whole: new Map<WatchEventType, WatchLine>(), metadata: new Map<WatchEventType, WatchLine>() }
   #current: ApiDocument | undefined
   #previous: ApiDocument | undefined
 
@@ -45,12 +46,12 @@ export class SharedEvent {
     return document
   }
 
-  lineFor(type: WatchEventType): WatchLine {
-    const made = this.#lines.get(type)
+  lineFor(type: WatchEventType, form: 'whole' | 'metadata' = 'whole'): WatchLine {
+    const made = this.#lines[form].get(type)
     if (made !== undefined) return made
     const text = toWireText(this.#resource, { value: this.#valueFor(type), revision: this.revision })
-    const line = new WatchLine(eventText(type, text))
-    this.#lines.set(type, line)
+    const line = new WatchLine(eventText(type, form === 'whole' ? text : toMetadataText(text)))
+    this.#lines[form].set(type, line)
     return line
   }
 

@@ -3,9 +3,10 @@ import type { ServerResponse } from 'node:http'
 import type { Logger } from '../../observe/index.ts'
 import type { ListOptions } from '../decode/query.ts'
 import { tableEventObject } from '../encode/answer.ts'
+import { toMetadataText, typeMetaOf } from '../encode/partial-metadata.ts'
 import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
 import type { Representation } from '../negotiate/accept.ts'
-import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import type { Resource } from '../resources/resource.ts'
 import { expired, internalError, renderFailure, StatusError } from '../status.ts'
 import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
 import { assertWatchRules } from '../verbs/list-rules.ts'
@@ -61,7 +62,7 @@ export class WatchHub {
     stream.onClose(() => source.close())
     this.#keepTime(request, stream, source)
     for (const entry of initial?.entries ?? []) await writer.writeInitial(entry)
-    if (options.sendInitialEvents) await stream.sendInitial(bookmarkText(target.resource, after, initialEventsEnd))
+    if (options.sendInitialEvents) await stream.sendInitial(bookmarkText(request, after, initialEventsEnd))
     stream.goLive()
   }
 
@@ -111,9 +112,10 @@ export class WatchHub {
   }
 
   /** Bookmarks say how far this watch has come, which during a long replay is less than how far the store is. */
-  #keepTime({ target, options }: WatchRequest, stream: WatchStream, source: StoreWatch): void {
+  #keepTime(request: WatchRequest, stream: WatchStream, source: StoreWatch): void {
+    const { options } = request
     const bookmark = () => {
-      if (options.allowWatchBookmarks) stream.send(new WatchLine(bookmarkText(target.resource, source.revision)))
+      if (options.allowWatchBookmarks) stream.send(new WatchLine(bookmarkText(request, source.revision)))
     }
     const interval = setInterval(bookmark, bookmarkIntervalMs)
     const timeout = setTimeout(() => {
@@ -147,12 +149,16 @@ class EventWriter {
   async writeInitial(entry: StoredEntry): Promise<void> {
     const { resource } = this.#request.target
     if (!this.#selection.isEverything && !this.#selection.matches(parseStored(resource, entry))) return
-    const isTable = this.#request.representation === 'table'
-    const text = isTable
-      ? this.#tableText(withRevision(parseStored(resource, entry), entry.revision))
-      : toWireText(resource, entry)
     this.#count.value++
-    await this.#stream.sendInitial(eventText('ADDED', text))
+    await this.#stream.sendInitial(eventText('ADDED', this.#initialText(entry)))
+  }
+
+  #initialText(entry: StoredEntry): string {
+    const { target, representation } = this.#request
+    if (representation === 'table')
+      return this.#tableText(withRevision(parseStored(target.resource, entry), entry.revision))
+    const text = toWireText(target.resource, entry)
+    return representation === 'metadata' ? toMetadataText(text) : text
   }
 
   write(event: SharedEvent): void {
@@ -163,7 +169,8 @@ class EventWriter {
   }
 
   #line(type: WatchEventType, event: SharedEvent): WatchLine {
-    if (this.#request.representation !== 'table') return event.lineFor(type)
+    const { representation } = this.#request
+    if (representation !== 'table') return event.lineFor(type, representation === 'metadata' ? 'metadata' : 'whole')
     return new WatchLine(eventText(type, this.#tableText(event.documentFor(type))))
   }
 
@@ -174,10 +181,9 @@ class EventWriter {
   }
 }
 
-function bookmarkText(resource: Resource, revision: number, metadata: object = {}): string {
+function bookmarkText({ target, representation }: WatchRequest, revision: number, metadata: object = {}): string {
   const object = {
-    kind: resource.kind,
-    apiVersion: apiVersionOf(resource),
+    ...typeMetaOf(target.resource, representation === 'metadata'),
     metadata: { resourceVersion: String(revision), ...metadata },
   }
   return eventText('BOOKMARK', JSON.stringify(object))

@@ -188,6 +188,23 @@ describe('lists', () => {
     assert.equal(object.kind, 'PartialObjectMetadata')
   })
 
+  test('who asks for metadata alone gets no content, of one object and of many', async () => {
+    await server.call('POST', paths.configMaps, { body: { ...configMap('reduced'), data: { a: '1' } } })
+    const accept =
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+    const one = await server.call('GET', `${paths.configMaps}/reduced`, { headers: { accept } })
+    assert.deepEqual(Object.keys(one.body).sort(), ['apiVersion', 'kind', 'metadata'])
+    assert.deepEqual([one.body.kind, one.body.apiVersion], ['PartialObjectMetadata', 'meta.k8s.io/v1'])
+    const all = await server.call('GET', paths.configMaps, { headers: { accept } })
+    assert.deepEqual([all.body.kind, all.body.apiVersion], ['PartialObjectMetadataList', 'meta.k8s.io/v1'])
+    assert.deepEqual(
+      all.body.items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === 'reduced'),
+      one.body,
+    )
+    const missing = await server.call('GET', `${paths.configMaps}/none`, { headers: { accept } })
+    assert.deepEqual([missing.code, missing.body.kind], [404, 'Status'])
+  })
+
   test('YAML comes and goes', async () => {
     const body = 'metadata:\n  name: from-yaml\ndata:\n  a: "1"\n'
     const headers = { 'content-type': 'application/yaml', accept: 'application/yaml' }

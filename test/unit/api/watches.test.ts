@@ -227,6 +227,31 @@ describe('watches', () => {
     await events.return(undefined)
   })
 
+  test('a watch of metadata alone has no content in any event, bookmarks too', async () => {
+    await newNamespace()
+    await create('a')
+    const events = server.watch(`${collection}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true`, {
+      accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json',
+      authorization: `Bearer ${testToken}`,
+    })
+    const initial = await take(events, 2)
+    await create('b')
+    const live = [...(await take(events, 1))]
+    await server.call('DELETE', `${collection}/b`)
+    live.push(...(await take(events, 1)))
+    assert.deepEqual(
+      [...initial, ...live].map(({ type, object }) => [type, object.kind, object.apiVersion, object.metadata.name]),
+      [
+        ['ADDED', 'PartialObjectMetadata', 'meta.k8s.io/v1', 'a'],
+        ['BOOKMARK', 'PartialObjectMetadata', 'meta.k8s.io/v1', undefined],
+        ['ADDED', 'PartialObjectMetadata', 'meta.k8s.io/v1', 'b'],
+        ['DELETED', 'PartialObjectMetadata', 'meta.k8s.io/v1', 'b'],
+      ],
+    )
+    for (const { object } of [...initial, ...live]) assert.equal(object.data, undefined)
+    await events.return(undefined)
+  })
+
   test('a reader that comes back after many large changes gets all of them', async () => {
     await newNamespace()
     const body = configMap('large', { blob: 'x'.repeat(50_000) })
