@@ -17,6 +17,7 @@ const services = 1_000
 const podsPerService = 5
 const changesPerSecond = 100
 const changes = 1_000
+const nodeName = 'n1'
 const peerName = 'kube-controller-manager'
 /** What has not come by then does not come. */
 const deadlineMs = 60_000
@@ -145,6 +146,9 @@ async function timeChange(server: TestServer, observer: SliceObserver, index: nu
 }
 
 async function fill(server: TestServer): Promise<void> {
+  // A pod whose node the API does not know is nobody's endpoint, to us as to the peer.
+  const node = await server.call('POST', '/api/v1/nodes', { body: { metadata: { name: nodeName } } })
+  if (node.code !== 201) throw new Error(node.text)
   await inParallel(services, (index) =>
     create(server, 'services', {
       metadata: { name: `service-${index}` },
@@ -153,7 +157,7 @@ async function fill(server: TestServer): Promise<void> {
   )
   await inParallel(services * podsPerService, async (index) => {
     const metadata = { name: `pod-${index}`, labels: { app: `app-${index % services}` } }
-    await create(server, 'pods', { metadata, spec: { containers: [{ name: 'main' }] } })
+    await create(server, 'pods', { metadata, spec: { nodeName, containers: [{ name: 'main', image: 'main' }] } })
     await setReady(server, index, true)
   })
 }
