@@ -1,59 +1,65 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startProgram } from '../../src/host/index.ts'
 import { questionBytes } from '../../test/helpers/upstream-messages.ts'
+import type { LoadTarget } from './load.ts'
 
-export interface Pings {
-  /** Ends, and tells how long each answer took (ms); a question without one in 2 s is infinite. */
-  finish(): Promise<readonly number[]>
+export interface PingsSeen {
+  readonly tookMs: readonly number[]
+  /** Questions without an answer in 2 s. */
+  readonly lost: number
 }
 
-/** One question every few milliseconds, each timed by itself. */
-export function startPings(address: string, port: number, name: string, everyMs: number): Pings {
-  const socket = createSocket('udp4')
-  const sentAtMs = new Map<number, number>()
-  const tookMs: number[] = []
-  let id = 0
-  let goesOn = true
-  socket.on('message', (message) => {
-    const sent = sentAtMs.get(message.readUInt16BE(0))
-    if (sent === undefined) return
-    sentAtMs.delete(message.readUInt16BE(0))
-    tookMs.push(performance.now() - sent)
+export interface Pings {
+  /** Ends, and tells how long each answer took. */
+  finish(): Promise<PingsSeen>
+}
+
+const patientMs = 60_000
+
+/** One question every few milliseconds, each timed by itself, from a process of its own. */
+export async function startPings({ address, port }: LoadTarget, name: string, everyMs: number): Promise<Pings> {
+  const file = path.join(import.meta.dirname, 'ping.program.ts')
+  const args = [file, address, String(port), name, String(everyMs)]
+  const program = await startProgram(process.execPath, args, { stderr: 'inherit', ipc: true })
+  const started = Promise.withResolvers<void>()
+  const seen = Promise.withResolvers<PingsSeen>()
+  program.onMessage((message) => {
+    if (typeof message === 'object' && message !== null && 'tookMs' in message) seen.resolve(message as PingsSeen)
+    else started.resolve()
   })
-  const sending = (async () => {
-    while (goesOn) {
-      id = (id + 1) & 0xffff
-      sentAtMs.set(id, performance.now())
-      socket.send(questionBytes(name, { id }), port, address)
-      await sleep(everyMs)
-    }
-  })()
+  await started.promise
   return {
     finish: async () => {
-      goesOn = false
-      await sending
-      await sleep(sentAtMs.size > 0 ? 2_000 : 0)
-      socket.close()
-      return [...tookMs, ...Array.from(sentAtMs, () => Number.POSITIVE_INFINITY)]
+      await program.send({ end: true })
+      return seen.promise
     },
   }
 }
 
-/** How long until the answer to that question says yes (ms), asked again at once. */
+/** Whether an answer says yes. */
+export function isFound(message: Buffer): boolean {
+  return (message.readUInt16BE(2) & 0xf) === 0 && message.readUInt16BE(6) > 0
+}
+
+/** How long until the answer to that question says yes (ms), asked again at once. Throws after a minute. */
 export async function untilAnswered(
-  address: string,
-  port: number,
+  { address, port }: LoadTarget,
   name: string,
   isWanted: (message: Buffer) => boolean,
 ): Promise<number> {
   const socket = createSocket('udp4')
   const startedMs = performance.now()
-  for (;;) {
-    socket.send(questionBytes(name), port, address)
-    const [message] = (await Promise.race([once(socket, 'message'), sleep(500, [Buffer.alloc(12)])])) as [Buffer]
-    if (!isWanted(message)) continue
+  try {
+    while (performance.now() - startedMs < patientMs) {
+      socket.send(questionBytes(name), port, address)
+      const [message] = (await Promise.race([once(socket, 'message'), sleep(500, [Buffer.alloc(12)])])) as [Buffer]
+      if (isWanted(message)) return performance.now() - startedMs
+    }
+  } finally {
     socket.close()
-    return performance.now() - startedMs
   }
+  throw new Error(`${address} port ${port} does not answer for ${name}`)
 }

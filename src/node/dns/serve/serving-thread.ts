@@ -1,11 +1,13 @@
 // The entry of a serving thread: sockets, the cluster's names, and a line to the thread that resolves.
 import { serveMainThread } from '../threads/main-link.ts'
 import type { ServingAnswers, ServingRequest } from '../threads/messages.ts'
+import { takePrecedence } from '../threads/precedence.ts'
 import { reviveBuffers } from '../threads/revive.ts'
 import { ErrandLine } from './errand-line.ts'
 import { Places } from './places.ts'
 import { Responder } from './responder.ts'
 
+takePrecedence()
 const line = new ErrandLine()
 const responder = new Responder(line)
 const places = new Places(responder)
