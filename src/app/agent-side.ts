@@ -1,5 +1,6 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../client/index.ts'
 import { ConfigError, configzDocument } from '../config/index.ts'
+import { SpawnHelper } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { unspecifiedIpv4 } from '../model/ip.ts'
@@ -28,8 +29,9 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
   const client = new ApiClient(access)
   const state = new LiveNodeState(log.child('state'))
   const applied = new AppliedRevisions(state)
+  const helper = new SpawnHelper()
   const proxy = values.app.components.includes('proxy')
-    ? await composeProxy(context, client, state, applied)
+    ? await composeProxy(context, client, state, applied, helper)
     : undefined
   const sourceLog = log.child('client')
   const dns = composeDns(context, state, applied)
@@ -40,11 +42,17 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
       ...composeRegistration(context, client, dialect),
       ...(proxy?.createSources(dialect) ?? []),
       ...composeDnsSources(context, dns, { client, dialect }),
-      ...composePods({ context, client, dialect, state, applied }),
+      ...composePods({ context, client, dialect, state, applied, helper }),
     ],
     log,
   })
-  const working: readonly Component[] = [...(proxy?.components ?? []), ...(dns ? [dns] : []), connection]
+  const startsPrograms = proxy !== undefined || values.app.components.includes('pods')
+  const working: readonly Component[] = [
+    ...(startsPrograms ? [helper] : []),
+    ...(proxy?.components ?? []),
+    ...(dns ? [dns] : []),
+    connection,
+  ]
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { ApiClient } from '../client/index.ts'
-import { SpawnHelper } from '../host/index.ts'
+import type { SpawnHelper } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
@@ -33,14 +33,14 @@ interface PodsParts {
   readonly dialect: Dialect
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
+  readonly helper: SpawnHelper
 }
 
 /** What runs this node's pods and leads to those of the others, if it is to. */
 export function composePods(parts: PodsParts): readonly Component[] {
   if (!parts.context.options.values.app.components.includes('pods')) return []
   const hasRoutes = parts.context.options.values.pods.podNetwork !== 'container-bridge'
-  const helper = new SpawnHelper()
-  return [...(hasRoutes ? [composeRoutes(parts)] : []), helper, composePlane(parts, helper)]
+  return [...(hasRoutes ? [composeRoutes(parts)] : []), composePlane(parts)]
 }
 
 function composeRoutes({ context, client }: PodsParts): Component {
@@ -78,7 +78,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
   }
 }
 
-function composePlane({ context, client, dialect, state, applied }: PodsParts, helper: SpawnHelper): Component {
+function composePlane({ context, client, dialect, state, applied, helper }: PodsParts): Component {
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Component, Health } from '../loop/component.ts'
 import { describeError, PlatnetError } from '../model/errors.ts'
 import type { Logger } from '../observe/logger.ts'
@@ -61,6 +62,7 @@ export class Lifecycle {
       component: component.name,
       durationMs: Math.round(performance.now() - startedMs),
     })
+    await nextTurn()
   }
 }
 

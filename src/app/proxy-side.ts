@@ -1,6 +1,15 @@
 import { existsSync } from 'node:fs'
 import { type ApiClient, ApiEventRecorder } from '../client/index.ts'
-import { deleteFlows, type Flow, listFlows, localAddresses, NftMonitor, readSysctl, runProgram } from '../host/index.ts'
+import {
+  deleteFlows,
+  type Flow,
+  listFlows,
+  localAddresses,
+  NftMonitor,
+  readSysctl,
+  runProgram,
+  type SpawnHelper,
+} from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
@@ -51,6 +60,7 @@ interface ProxyParts {
   readonly state: LiveNodeState
   readonly tell: TellOfService
   readonly applied: AppliedRevisions
+  readonly helper: SpawnHelper
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly monitor: NftMonitor
@@ -66,6 +76,7 @@ export async function composeProxy(
   client: ApiClient,
   state: LiveNodeState,
   applied: AppliedRevisions,
+  helper: SpawnHelper,
 ): Promise<ProxySide> {
   const log = context.logging.logger('platform_traffic_proxy')
   const monitor = new NftMonitor(log.child('monitor'))
@@ -74,6 +85,7 @@ export async function composeProxy(
     state,
     tell: serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state),
     applied,
+    helper,
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
@@ -150,12 +162,13 @@ function hasIpv6(): boolean {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, state, applied, metricsOf, monitor, situation } = parts
+  const { context, state, applied, helper, metricsOf, monitor, situation } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(runProgram, family, 'auto')
-  const iptables = new Iptables(choice, runProgram)
-  await ensureUsable(iptables)
+  await ensureUsable(new Iptables(choice, runProgram))
+  // From now on this process grows, and its own forks become slow.
+  const iptables = new Iptables(choice, helper.runProgram)
   const rulesLog = log.child('rules')
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
   const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
@@ -188,7 +201,7 @@ async function ensureUsable(iptables: Iptables): Promise<void> {
 }
 
 function composeCleaner(
-  { context, state, conntrackMetricsOf }: ProxyParts,
+  { context, state, helper, conntrackMetricsOf }: ProxyParts,
   family: IpFamily,
   log: Logger,
 ): ConntrackCleaner<Flow> {
@@ -197,7 +210,10 @@ function composeCleaner(
     family,
     tcpGraceMs: conntrackTcpGrace === undefined ? undefined : conntrackTcpGrace * 1000,
     state,
-    flows: { list: (protocol) => listFlows(family, protocol), remove: (flows) => deleteFlows(flows) },
+    flows: {
+      list: (protocol) => listFlows(family, protocol, helper.runProgram),
+      remove: (flows) => deleteFlows(flows, helper.runProgram),
+    },
     isLocalAddress: (address) => localAddresses().has(address),
     metrics: conntrackMetricsOf(family),
     log,

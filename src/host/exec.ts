@@ -69,7 +69,7 @@ export async function runProgram(file: string, args: readonly string[], options:
     const { stdout, stderr, durationMs } = await program
     return { stdout, stderr, exitCode: 0, durationMs, pid: program.pid }
   } catch (thrown) {
-    throw thrown instanceof library.ExecaError ? explainFailure(command, thrown, options.timeoutMs) : thrown
+    throw thrown instanceof library.ExecaError ? explainFailure(command, endOf(thrown), options.timeoutMs) : thrown
   }
 }
 
@@ -160,7 +160,7 @@ export function killGroup(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** Messages are parsed in English, and administration tools are found also where PATH is a plain user's. */
-function commonOptions(options: ProgramOptions): { env: Record<string, string>; cwd?: string; shell: false } {
+export function commonOptions(options: ProgramOptions): { env: Record<string, string>; cwd?: string; shell: false } {
   const path = `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`
   return {
     env: { PATH: path, LC_ALL: 'C', ...options.env },
@@ -169,20 +169,40 @@ function commonOptions(options: ProgramOptions): { env: Record<string, string>; 
   }
 }
 
-function explainFailure(command: string, error: ExecaError, timeoutMs: number): ExecError {
-  const stderr = typeof error.stderr === 'string' ? error.stderr.trim() : ''
-  const details = { command, exitCode: error.exitCode, stderr, cause: error.cause }
-  if (error.timedOut) return new ExecError('timeout', `${command} was ended after ${timeoutMs} ms`, details)
-  if (error.isCanceled || error.isTerminated) {
-    return new ExecError('killed', `${command} was ended by ${error.signal ?? 'its caller'}`, details)
+/** How a program came to an end that is no success; without an exit code it never started or was ended by a signal. */
+export interface ProgramEnd {
+  readonly endedBy: 'exit' | 'start' | 'timeout' | 'signal'
+  readonly exitCode: number | undefined
+  readonly stderr: string
+  readonly signal?: string | undefined
+  readonly code?: string | undefined
+  readonly cause?: unknown
+}
+
+function endOf(error: ExecaError): ProgramEnd {
+  const { exitCode, signal, code, cause, timedOut, isCanceled, isTerminated } = error
+  const stderr = typeof error.stderr === 'string' ? error.stderr : ''
+  const isKilled = isCanceled || isTerminated
+  const endedBy = timedOut ? 'timeout' : isKilled ? 'signal' : exitCode === undefined ? 'start' : 'exit'
+  return { endedBy, exitCode, stderr, signal, code, cause }
+}
+
+/** The error of a program that did not exit with 0. */
+export function explainFailure(command: string, end: ProgramEnd, timeoutMs: number): ExecError {
+  const { endedBy, exitCode, cause } = end
+  const stderr = end.stderr.trim()
+  const details = { command, exitCode, stderr, cause }
+  if (endedBy === 'timeout') return new ExecError('timeout', `${command} was ended after ${timeoutMs} ms`, details)
+  if (endedBy === 'signal') {
+    return new ExecError('killed', `${command} was ended by ${end.signal ?? 'its caller'}`, details)
   }
-  if (error.exitCode === undefined) return explainStartFailure(command, error)
+  if (exitCode === undefined) return explainStartFailure(command, end)
   // A wrapper such as `ip netns exec` reports a signal as 128 + n.
-  if (error.exitCode > 128 && error.exitCode <= 128 + constants.signals.SIGTERM) {
-    return new ExecError('killed', `${command} was ended by signal ${error.exitCode - 128}`, details)
+  if (exitCode > 128 && exitCode <= 128 + constants.signals.SIGTERM) {
+    return new ExecError('killed', `${command} was ended by signal ${exitCode - 128}`, details)
   }
   const said = stderr === '' ? '' : `: ${stderr.slice(-1024)}`
-  return new ExecError('failed', `${command} exited with ${error.exitCode}${said}`, details)
+  return new ExecError('failed', `${command} exited with ${exitCode}${said}`, details)
 }
 
 /** Why a program did not even start: it is not there, or may not be started. */

@@ -4,6 +4,8 @@ import { ExecError, explainStartFailure, killGroup } from './exec.ts'
 export interface CaptureOptions {
   /** The whole environment: nothing of this process' own is added. */
   readonly env: Readonly<Record<string, string>>
+  /** This process' own unless given. */
+  readonly cwd?: string | undefined
   /** Written to standard input, which is then closed. */
   readonly input: string
   /** At this age the whole process group gets SIGKILL. */
@@ -23,6 +25,8 @@ export interface CapturedRun {
   readonly stdout: string
   readonly stderr: string
   readonly durationMs: number
+  /** Undefined where it was not even started. */
+  readonly pid?: number | undefined
 }
 
 /** A program that has ended keeps its output open through a child of its own at most this long. */
@@ -39,7 +43,7 @@ export async function runCaptured(
 ): Promise<CapturedRun> {
   if (options.signal?.aborted) return { endedBy: 'caller', exitCode: undefined, stdout: '', stderr: '', durationMs: 0 }
   const startedMs = performance.now()
-  const child = spawnGroup(file, args, options.env)
+  const child = spawnGroup(file, args, options)
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
   let endedBy: CapturedRun['endedBy'] = 'exit'
   const end = (why: CapturedRun['endedBy']): void => {
@@ -67,7 +71,7 @@ export async function runCaptured(
   try {
     const exitCode = await promise
     const durationMs = performance.now() - startedMs
-    return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs }
+    return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs, pid: child.pid }
   } finally {
     clearTimeout(timer)
     options.signal?.removeEventListener('abort', onAbort)
@@ -76,9 +80,9 @@ export async function runCaptured(
 }
 
 /** Some failures to start are thrown (EACCES, E2BIG) and some are told by event. */
-function spawnGroup(file: string, args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+function spawnGroup(file: string, args: readonly string[], { env, cwd }: CaptureOptions): ChildProcess {
   try {
-    return spawn(file, args, { env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
+    return spawn(file, args, { env, cwd, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined
     throw explainStartFailure([file, ...args].join(' '), { code, cause: thrown })

@@ -1,21 +1,36 @@
 // Starts programs for a process that is too large to fork quickly (spawn-helper.ts). Ends with its parent.
 import { ExecError } from './exec.ts'
-import { type CaptureOptions, runCaptured } from './run-captured.ts'
+import { type CapturedRun, type CaptureOptions, runCaptured } from './run-captured.ts'
 import type { HelperAnswer, HelperRequest } from './spawn-helper.ts'
+
+/** A message is parsed in one go by a process that has other things to do: longer output goes in parts. */
+const maxPartChars = 65_536
 
 const running = new Map<number, AbortController>()
 
-async function run(id: number, file: string, args: readonly string[], options: CaptureOptions): Promise<HelperAnswer> {
+function send(answer: HelperAnswer): void {
+  process.send?.(answer)
+}
+
+function sendRun(id: number, run: CapturedRun): void {
+  const { stdout } = run
+  for (let start = 0; start < stdout.length - maxPartChars; start += maxPartChars)
+    send({ id, part: stdout.slice(start, start + maxPartChars) })
+  const sent = Math.max(0, Math.ceil(stdout.length / maxPartChars) - 1) * maxPartChars
+  send({ id, run: { ...run, stdout: stdout.slice(sent) } })
+}
+
+async function run(id: number, file: string, args: readonly string[], options: CaptureOptions): Promise<void> {
   const abort = new AbortController()
   running.set(id, abort)
   try {
-    return { id, run: await runCaptured(file, args, { ...options, signal: abort.signal }) }
+    sendRun(id, await runCaptured(file, args, { ...options, signal: abort.signal }))
   } catch (error) {
     if (!(error instanceof ExecError)) throw error
     const { cause } = error
     const reason = cause instanceof Error ? cause.message : error.message
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined
-    return { id, failure: { reason, ...(code !== undefined && { code }) } }
+    send({ id, failure: { reason, ...(code !== undefined && { code }) } })
   } finally {
     running.delete(id)
   }
@@ -23,6 +38,6 @@ async function run(id: number, file: string, args: readonly string[], options: C
 
 process.on('message', (request: HelperRequest) => {
   if ('abort' in request) running.get(request.abort)?.abort()
-  else void run(request.id, request.file, request.args, request.options).then((answer) => process.send?.(answer))
+  else void run(request.id, request.file, request.args, request.options)
 })
 process.on('disconnect', () => process.exit(0))

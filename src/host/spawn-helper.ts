@@ -1,6 +1,15 @@
 import { join } from 'node:path'
 import type { Component, Health } from '../loop/component.ts'
-import { ExecError, explainStartFailure, type RunningProgram, startProgram } from './exec.ts'
+import {
+  commonOptions,
+  ExecError,
+  explainFailure,
+  explainStartFailure,
+  type ProgramEnd,
+  type RunningProgram,
+  type runProgram,
+  startProgram,
+} from './exec.ts'
 import { type CapturedRun, type CaptureOptions, runCaptured } from './run-captured.ts'
 
 type PlainOptions = Omit<CaptureOptions, 'signal'>
@@ -10,16 +19,21 @@ export type HelperRequest =
   | { readonly id: number; readonly file: string; readonly args: readonly string[]; readonly options: PlainOptions }
   | { readonly abort: number }
 
-/** What it answers: how the program ended, or why it did not start. */
+/** What it answers: parts of long output, then how the program ended with the rest of it, or why it did not start. */
 export type HelperAnswer =
+  | { readonly id: number; readonly part: string }
   | { readonly id: number; readonly run: CapturedRun }
   | { readonly id: number; readonly failure: { readonly reason: string; readonly code?: string } }
 
 interface Pending {
   readonly file: string
+  readonly parts: string[]
   readonly resolve: (run: CapturedRun) => void
   readonly reject: (error: unknown) => void
 }
+
+/** Of programs that are trusted: the rules of 50,000 Services, ten times. */
+const maxOutputBytes = 256 * 1024 * 1024
 
 const programFile = join(import.meta.dirname, 'spawn-helper.program.ts')
 
@@ -42,7 +56,7 @@ export class SpawnHelper implements Component {
     this.#lastId += 1
     const id = this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<CapturedRun>()
-    this.#pending.set(id, { file, resolve, reject })
+    this.#pending.set(id, { file, parts: [], resolve, reject })
     const onAbort = (): void => void helper.send({ abort: id }).catch(() => {})
     try {
       await helper.send({ id, file, args, options })
@@ -55,6 +69,22 @@ export class SpawnHelper implements Component {
       signal?.removeEventListener('abort', onAbort)
       this.#pending.delete(id)
     }
+  }
+
+  /** As the function of this name. */
+  readonly runProgram: typeof runProgram = async (file, args, options) => {
+    const { env, cwd, input = '', timeoutMs, signal } = { ...options, ...commonOptions(options) }
+    const command = [file, ...args].join(' ')
+    const { pid, ...run } = await this.run(file, args, {
+      env: { ...ownEnvironment(), ...env },
+      cwd,
+      input,
+      timeoutMs,
+      maxOutputBytes,
+      ...(signal && { signal }),
+    })
+    if (run.endedBy === 'exit' && run.exitCode === 0) return { ...run, exitCode: 0, pid }
+    throw explainFailure(command, endOf(run), timeoutMs)
   }
 
   async start(): Promise<void> {
@@ -92,8 +122,12 @@ export class SpawnHelper implements Component {
   #settle(answer: HelperAnswer): void {
     const pending = this.#pending.get(answer.id)
     if (pending === undefined) return
+    if ('part' in answer) {
+      pending.parts.push(answer.part)
+      return
+    }
     if ('run' in answer) {
-      pending.resolve(answer.run)
+      pending.resolve({ ...answer.run, stdout: [...pending.parts, answer.run.stdout].join('') })
       return
     }
     const { reason, code } = answer.failure
@@ -104,6 +138,20 @@ export class SpawnHelper implements Component {
     this.#helper = undefined
     for (const { file, reject } of this.#pending.values()) reject(helperGone(file, undefined))
   }
+}
+
+function ownEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+function endOf({ endedBy, exitCode, stderr }: CapturedRun): ProgramEnd {
+  if (endedBy === 'timeout') return { endedBy, exitCode, stderr }
+  if (endedBy === 'output')
+    return { endedBy: 'signal', exitCode, stderr, signal: `us: more than ${maxOutputBytes} bytes of output` }
+  const isKilled = endedBy === 'caller' || exitCode === undefined
+  return { endedBy: isKilled ? 'signal' : 'exit', exitCode, stderr, ...(endedBy === 'exit' && { signal: 'a signal' }) }
 }
 
 function helperGone(file: string, cause: unknown): ExecError {

@@ -1,11 +1,24 @@
-import { setImmediate } from 'node:timers/promises'
+/** Whoever has paused, the longest first. One goes on a turn of the event loop: many at once would make one long turn of their slices. */
+const paused: (() => void)[] = []
 
-/** Splits long work into slices: between them timers and sockets get their turn. */
+function resumeOne(): void {
+  paused.shift()?.()
+  if (paused.length > 0) setImmediate(resumeOne)
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    paused.push(resolve)
+    if (paused.length === 1) setImmediate(resumeOne)
+  })
+}
+
+/** Splits long work into slices: between them timers and sockets get their turn, and others that work in slices. */
 export class TimeSlice {
   readonly #budgetMs: number
   #startedMs = performance.now()
 
-  constructor(budgetMs = 5) {
+  constructor(budgetMs = 3) {
     this.#budgetMs = budgetMs
   }
 
@@ -14,9 +27,9 @@ export class TimeSlice {
     return performance.now() - this.#startedMs >= this.#budgetMs
   }
 
-  /** Gives the event loop one turn and starts the next slice. */
+  /** Gives the event loop a turn, or as many as others wait for theirs, and starts the next slice. */
   async pause(): Promise<void> {
-    await setImmediate()
+    await nextTurn()
     this.#startedMs = performance.now()
   }
 }

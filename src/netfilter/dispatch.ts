@@ -45,7 +45,7 @@ export class DispatchChain {
   #tail: Chain
   readonly #members = new Map<ObjectKey, Chain>()
   readonly #buckets = new Map<string, Map<ObjectKey, Chain>>()
-  readonly #stale = new Set<string>()
+  #stale = new Set<string>()
   #written = new Set<string>()
   #ruleCount = 0
   #isBucketed = false
@@ -81,17 +81,21 @@ export class DispatchChain {
     this.#ruleCount += next.length - previous.length
   }
 
-  /** Hands over the chains that differ since the last call; all of them at the first one, and when the form changes. */
-  write(sink: ChainSink): void {
+  /**
+   * Hands over the chains that differ since the last call; all of them at the first one, and when the form changes. Between two steps
+   * others may work, and change this chain too: that goes out with the next call.
+   */
+  *write(sink: ChainSink): Generator<void, void> {
     const isBucketed = this.#ruleCount > (this.#isBucketed ? bucketLimits.join : bucketLimits.split)
     const isNewForm = !this.#isWritten || isBucketed !== this.#isBucketed
     if (!isNewForm && this.#stale.size === 0 && !this.#isTailStale) return
     this.#isBucketed = isBucketed
     this.#isWritten = true
-    if (isBucketed) this.#writeBuckets(isNewForm, sink)
-    else this.#writeFlat(sink)
-    this.#stale.clear()
+    const stale = this.#stale
+    this.#stale = new Set()
     this.#isTailStale = false
+    if (isBucketed) yield* this.#writeBuckets(isNewForm, stale, sink)
+    else this.#writeFlat(sink)
   }
 
   #group(rules: Chain): ReadonlyMap<string, Chain> {
@@ -105,11 +109,12 @@ export class DispatchChain {
     this.#written = new Set()
   }
 
-  #writeBuckets(isNewForm: boolean, sink: ChainSink): void {
+  *#writeBuckets(isNewForm: boolean, stale: ReadonlySet<string>, sink: ChainSink): Generator<void, void> {
     const { chain, layout } = this.options
     const used = new Set([...layout.fixedBuckets, ...this.#buckets.keys()])
-    for (const bucket of isNewForm ? used : this.#stale) {
+    for (const bucket of isNewForm ? used : stale) {
       if (used.has(bucket)) sink.set(bucket, inOrder([...(this.#buckets.get(bucket) ?? [])]))
+      yield
     }
     const entries = layout.entries(used)
     for (const [name, rules] of entries) sink.set(name, rules)

@@ -54,16 +54,25 @@ export class ProxyRuleset {
 
   /** Takes the new rules of each Service (`undefined`: it is gone) and says which chains differ now; the first call gives the fixed ones too. */
   update(changes: ReadonlyMap<ObjectKey, ServiceRules | undefined>): readonly TableChange[] {
+    const steps = this.updateInSteps(changes)
+    for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
+  }
+
+  /** The same in many short steps, for whoever has other things to do in between; the last one returns the chains. */
+  *updateInSteps(changes: ReadonlyMap<ObjectKey, ServiceRules | undefined>): Generator<void, readonly TableChange[]> {
     const writes = {
       nat: new TableWriter('nat', this.#tables.nat),
       filter: new TableWriter('filter', this.#tables.filter),
     }
     if (this.#isStaticStale) writeStaticChains(writes, this.#settings)
     this.#isStaticStale = false
-    for (const [key, next] of changes) this.#replace(key, next, writes.nat)
+    for (const [key, next] of changes) {
+      this.#replace(key, next, writes.nat)
+      yield
+    }
     for (const part of parts) {
       const dispatch = this.#dispatch[part]
-      dispatch.write(writes[dispatch.options.table])
+      yield* dispatch.write(writes[dispatch.options.table])
     }
     return [writes.filter.finish(), writes.nat.finish()].filter((change) => change !== undefined)
   }

@@ -3,8 +3,10 @@ import type { Component, Health } from '../../loop/component.ts'
 import { SingleFlight } from '../../loop/single-flight.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
+import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Ip, IpFamily } from '../../model/ip.ts'
+import type { Service } from '../../model/service.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { LiveNodeState } from '../state/index.ts'
 import {
@@ -35,6 +37,12 @@ export interface ConntrackCleanerParts<F extends FlowEnds> {
   readonly log: Logger
 }
 
+interface AppliedService {
+  readonly key: ObjectKey
+  readonly service: Service | undefined
+  readonly slices: readonly EndpointSlice[]
+}
+
 /**
  * Makes the kernel forget connections that lead to endpoints which are gone, so that the client's next packet is sent
  * elsewhere. Told of Services after their rules are written, works beside the writing, and never empties the table.
@@ -45,6 +53,8 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   readonly #ways = new Map<ObjectKey, readonly FlowWay[]>()
   readonly #cleaning: SingleFlight
   readonly #timers = new Set<NodeJS.Timeout>()
+  /** Services of each write, as they were then, that are not compared yet. */
+  readonly #applied: (readonly AppliedService[])[] = []
   #pending: StaleRule[] = []
   #isFirst = true
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
@@ -69,21 +79,34 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     return this.#health
   }
 
-  /** The kernel has the rules of these Services as they are now; the first call names all. */
+  /** The kernel has the rules of these Services as they are now; the first call names all. They are compared later, in slices. */
   onApplied(services: readonly ObjectKey[]): void {
-    const stale = services.flatMap((key) => this.#refresh(key))
-    const rules = this.#isFirst ? planReconciliation([...this.#ways.values()].flat()) : stale
-    this.#isFirst = false
-    this.#queue(rules.filter(({ way }) => way.protocol === 'udp'))
-    this.#queueLater(rules.filter(({ way }) => way.protocol === 'tcp'))
+    const { state } = this.#parts
+    const applied = services.map((key) => ({ key, service: state.service(key), slices: state.slicesOf(key) }))
+    this.#applied.push(applied)
+    this.#cleaning.request()
   }
 
-  #refresh(key: ObjectKey): readonly StaleRule[] {
-    const { state, family, tcpGraceMs } = this.#parts
-    const service = state.service(key)
+  async #compareApplied(): Promise<void> {
+    const slice = new TimeSlice()
+    for (let applied = this.#applied.shift(); applied !== undefined; applied = this.#applied.shift()) {
+      const stale: StaleRule[] = []
+      for (const service of applied) {
+        stale.push(...this.#refresh(service))
+        if (slice.spent) await slice.pause()
+      }
+      const rules = this.#isFirst ? planReconciliation([...this.#ways.values()].flat()) : stale
+      this.#isFirst = false
+      this.#pending.push(...rules.filter(({ way }) => way.protocol === 'udp'))
+      this.#queueLater(rules.filter(({ way }) => way.protocol === 'tcp'))
+    }
+  }
+
+  #refresh({ key, service, slices }: AppliedService): readonly StaleRule[] {
+    const { family, tcpGraceMs } = this.#parts
     const withTcp = tcpGraceMs !== undefined
     const before = this.#ways.get(key) ?? []
-    const after = service === undefined ? [] : planFlowWays(service, state.slicesOf(key), { family, withTcp })
+    const after = service === undefined ? [] : planFlowWays(service, slices, { family, withTcp })
     if (after.length > 0) this.#ways.set(key, after)
     else this.#ways.delete(key)
     return planStale(before, after)
@@ -116,7 +139,9 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   async #clean(): Promise<void> {
     const { flows, metrics, log, family } = this.#parts
     const startedMs = performance.now()
+    await this.#compareApplied()
     const rules = this.#pending
+    if (rules.length === 0) return this.#tellWell()
     this.#pending = []
     try {
       const stale = await this.#findStale(rules)
@@ -128,6 +153,10 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
       this.#pending.push(...rules)
       throw error
     }
+    this.#tellWell()
+  }
+
+  #tellWell(): void {
     if (this.#health.level !== 'ok') this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
   }
 

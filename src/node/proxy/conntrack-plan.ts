@@ -61,6 +61,7 @@ export function planFlowWays(
  * let pass without being translated.
  */
 export function planStale(before: readonly FlowWay[], after: readonly FlowWay[]): readonly StaleRule[] {
+  if (before.length === 0 && after.length === 0) return []
   const keyOf = ({ servicePort, protocol }: FlowWay) => `${servicePort} ${protocol}`
   const [old, now] = [before, after].map((ways) => new Map(ways.map((way) => [keyOf(way), way])))
   const keys = new Set([...before, ...after].map(keyOf))

@@ -1,7 +1,7 @@
 import type { IpFamily } from '../../model/ip.ts'
 import type { Metrics } from '../../observe/index.ts'
 import type { WriteReport } from '../rules/index.ts'
-import type { ProxyCounts, ProxyPlane } from './plane.ts'
+import type { ProxyPlane } from './plane.ts'
 
 export type SyncKind = 'full' | 'partial'
 
@@ -117,10 +117,10 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
 /** What is counted only when metrics are asked for, of all families together. */
 export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane[]): void {
   const perFamily =
-    <L extends string>(read: (counts: ProxyCounts) => readonly (readonly [Record<L, string>, number])[]) =>
+    <L extends string>(read: (plane: ProxyPlane) => readonly (readonly [Record<L, string>, number])[]) =>
     () =>
       planes.flatMap((plane) =>
-        read(plane.counts()).map(([labels, value]) => ({ value, labels: { ...labels, ip_family: plane.family } })),
+        read(plane).map(([labels, value]) => ({ value, labels: { ...labels, ip_family: plane.family } })),
       )
   metrics.collectedGauge(
     {
@@ -128,10 +128,13 @@ export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane
       help: 'Rules that this proxy wants in the kernel.',
       labels: ['table', 'ip_family'],
     },
-    perFamily(({ rules }) => [
-      [{ table: 'nat' }, rules.nat],
-      [{ table: 'filter' }, rules.filter],
-    ]),
+    perFamily((plane) => {
+      const { nat, filter } = plane.ruleCounts()
+      return [
+        [{ table: 'nat' }, nat],
+        [{ table: 'filter' }, filter],
+      ]
+    }),
   )
   metrics.collectedGauge(
     {
@@ -139,10 +142,13 @@ export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane
       help: 'Ports of Services with a Local traffic policy and no endpoint on this node.',
       labels: ['traffic_policy', 'ip_family'],
     },
-    perFamily(({ noLocalEndpoints: { internal, external } }) => [
-      [{ traffic_policy: 'internal' }, internal],
-      [{ traffic_policy: 'external' }, external],
-    ]),
+    perFamily((plane) => {
+      const { internal, external } = plane.noLocalEndpointCounts()
+      return [
+        [{ traffic_policy: 'internal' }, internal],
+        [{ traffic_policy: 'external' }, external],
+      ]
+    }),
   )
   metrics.collectedGauge(
     {

@@ -46,14 +46,6 @@ export interface ProxyStatus {
   readonly setAside: readonly SetAsideService[]
 }
 
-export interface ProxyCounts {
-  readonly rules: Readonly<Record<TableName, number>>
-  /** Ways in with a Local policy that somebody serves, but nobody on this node. */
-  readonly noLocalEndpoints: { readonly internal: number; readonly external: number }
-  /** Services that changed and are not written yet. */
-  readonly pendingChanges: number
-}
-
 export interface ProxyFreshness {
   readonly family: IpFamily
   /** Milliseconds since 1970; undefined where nothing waits. */
@@ -83,9 +75,10 @@ export class ProxyPlane implements Component {
   readonly #writes: ServiceWrites
   readonly #sync: SingleFlight
   readonly #setAside = new SetAside()
-  readonly #dirty = new Set<ObjectKey>()
+  #dirty: Set<ObjectKey> = new Set()
   #settings: ProxySettings
   #isConfigured: boolean
+  #hasPlanned = false
   /** When the oldest change that the kernel does not have yet was made. */
   #pendingSinceMs: number | undefined
   #retryTimer: NodeJS.Timeout | undefined
@@ -136,7 +129,8 @@ export class ProxyPlane implements Component {
     this.#settings = settings
     this.#plans.configure(settings)
     this.#ruleset.configure(settings)
-    this.#onChange(new Set(this.#parts.state.serviceKeys()))
+    // What was never planned is to be planned anyway.
+    this.#onChange(new Set(this.#hasPlanned ? this.#parts.state.serviceKeys() : []))
   }
 
   /** For load balancers: since when a change waits to be written, and when the last one was. */
@@ -157,17 +151,27 @@ export class ProxyPlane implements Component {
     return service && explainService(service, state.slicesOf(key), this.#plans.get(key), this.#settings)
   }
 
-  /** Counted when asked. */
-  counts(): ProxyCounts {
+  /** Rules that are wanted; counted when asked. */
+  ruleCounts(): Readonly<Record<TableName, number>> {
     const { nat, filter } = this.#ruleset.ruleset()
     const rulesOf = (chains: Ruleset['nat']) => chains.values().reduce((sum, chain) => sum + chain.length, 0)
-    const noLocalEndpoints = { internal: 0, external: 0 }
+    return { nat: rulesOf(nat), filter: rulesOf(filter) }
+  }
+
+  /** Ways in with a Local policy that somebody serves, but nobody on this node; counted when asked. */
+  noLocalEndpointCounts(): { readonly internal: number; readonly external: number } {
+    const counts = { internal: 0, external: 0 }
     for (const frontend of this.#plans.frontends()) {
       if (!frontend.hasEndpoints || frontend.localEndpoints.length > 0) continue
-      if (frontend.internalPolicy === 'Local') noLocalEndpoints.internal += 1
-      if (frontend.externalPolicy === 'Local' && isExternal(frontend)) noLocalEndpoints.external += 1
+      if (frontend.internalPolicy === 'Local') counts.internal += 1
+      if (frontend.externalPolicy === 'Local' && isExternal(frontend)) counts.external += 1
     }
-    return { rules: { nat: rulesOf(nat), filter: rulesOf(filter) }, noLocalEndpoints, pendingChanges: this.#dirty.size }
+    return counts
+  }
+
+  /** How many Services changed and are not written yet. */
+  get pendingChanges(): number {
+    return this.#dirty.size
   }
 
   health(): Health {
@@ -187,7 +191,7 @@ export class ProxyPlane implements Component {
   #onChange(services: ReadonlySet<ObjectKey>): void {
     this.#parts.metrics.countQueued()
     this.#pendingSinceMs ??= Date.now()
-    for (const key of services) this.#dirty.add(key)
+    this.#dirty = this.#dirty.union(services)
     const isPlannable = this.#appliedHash !== undefined && services.size <= maxPlannedAhead
     const urgent = isPlannable && [...services].some((key) => this.#plans.wouldLoseEndpoint(key))
     this.#sync.request({ urgent })
@@ -197,9 +201,11 @@ export class ProxyPlane implements Component {
     const { state, applied, onApplied } = this.#parts
     if (!state.synced || !this.#isConfigured) return
     const revision = state.revision
+    const isFirst = this.#appliedHash === undefined
+    this.#hasPlanned = true
     const pendingSinceMs = this.#pendingSinceMs
     const keys = [...this.#dirty]
-    this.#dirty.clear()
+    this.#dirty = new Set()
     this.#pendingSinceMs = undefined
     try {
       await this.#applyChanges(keys)
@@ -211,7 +217,9 @@ export class ProxyPlane implements Component {
     }
     this.#isPending = false
     applied.publish(this.name, revision)
-    if (keys.length > 0) onApplied?.(keys)
+    // A Service that has changed again is another one by now than its rules: it comes with the next write.
+    const settled = isFirst ? keys : keys.filter((key) => !this.#dirty.has(key))
+    if (settled.length > 0) onApplied?.(settled)
     this.#retrySetAsideLater()
     this.#tellHealth(revision)
   }
@@ -246,7 +254,8 @@ export class ProxyPlane implements Component {
     const { metrics, log } = this.#parts
     const startedMs = performance.now()
     const kind = this.#syncKind
-    const trusted = new Map([...planned].filter(([key]) => !this.#setAside.has(key)))
+    const trusted =
+      this.#setAside.size === 0 ? planned : new Map([...planned].filter(([key]) => !this.#setAside.has(key)))
     const { report, refused } = await this.#writes.write(trusted, objects)
     for (const refusal of refused) this.#refuse(refusal)
     metrics.observeSync(kind, performance.now() - startedMs, report)

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
@@ -8,8 +8,6 @@ import type { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import { renderRuleSpec } from '../../netfilter/render.ts'
 import type { TableChange } from '../../netfilter/ruleset.ts'
 import { type FailedLine, RulesError, type RulesWriter, type WriteReport } from '../rules/index.ts'
-
-const servicesPerSlice = 250
 
 /** What each Service's rules shall be; undefined for none. */
 export type RulesByService = ReadonlyMap<ObjectKey, ServiceRules | undefined>
@@ -48,7 +46,7 @@ export class ServiceWrites {
     await this.#wantInSlices(wanted)
     try {
       const report = await this.#send(objects)
-      this.#take(wanted)
+      await this.#take(wanted)
       return { report, refused: [] }
     } catch (error) {
       if (!isRefusal(error)) throw error
@@ -58,10 +56,14 @@ export class ServiceWrites {
 
   /** All Services at once would hold up the main loop for a tenth of a second at 10,000 of them. */
   async #wantInSlices(rules: RulesByService): Promise<void> {
-    const services = [...rules]
-    for (let start = 0; start === 0 || start < services.length; start += servicesPerSlice) {
-      this.#want(new Map(services.slice(start, start + servicesPerSlice)))
-      if (start + servicesPerSlice < services.length) await nextTurn()
+    const slice = new TimeSlice()
+    const steps = this.#parts.ruleset.updateInSteps(rules)
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) {
+        this.#unsent.push(...step.value)
+        return
+      }
+      if (slice.spent) await slice.pause()
     }
   }
 
@@ -110,7 +112,7 @@ export class ServiceWrites {
     try {
       this.#want(changes)
       const report = await this.#send(objects)
-      this.#take(kept)
+      await this.#take(kept)
       return { report }
     } catch (error) {
       if (isRefusal(error)) return { failure: error }
@@ -144,8 +146,10 @@ export class ServiceWrites {
     return new Map(Array.from(services, (service) => [service, this.#taken.get(service)]))
   }
 
-  #take(wanted: RulesByService): void {
+  async #take(wanted: RulesByService): Promise<void> {
+    const slice = new TimeSlice()
     for (const [service, rules] of wanted) {
+      if (slice.spent) await slice.pause()
       if (rules === undefined) this.#taken.delete(service)
       else this.#taken.set(service, rules)
     }

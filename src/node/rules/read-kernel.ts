@@ -32,7 +32,7 @@ export class ChangeReader {
   /** Undefined where the tables hold what they held when `remember` was called. */
   async readIfChanged(): Promise<SavedTables | undefined> {
     const texts = { nat: await this.#iptables.save('nat'), filter: await this.#iptables.save('filter') }
-    this.#read = fingerprint(texts.nat) + fingerprint(texts.filter)
+    this.#read = (await fingerprint(texts.nat)) + (await fingerprint(texts.filter))
     return this.#read === this.#knownGood ? undefined : parseTables(texts)
   }
 
@@ -48,10 +48,21 @@ export class ChangeReader {
   }
 }
 
+const blockChars = 65_536
+
 /** Without comments, which hold the time, and without the counters of built-in chains. */
-function fingerprint(saved: string): string {
-  const text = saved.replaceAll(/^#.*$/gm, '').replaceAll(/^(:\S+ \S+) \[\d+:\d+\]$/gm, '$1')
-  return createHash('sha256').update(text).digest('hex')
+async function fingerprint(saved: string): Promise<string> {
+  const hash = createHash('sha256')
+  const slice = new TimeSlice()
+  for (let start = 0; start < saved.length; ) {
+    const lineEnd = saved.indexOf('\n', start + blockChars)
+    const end = lineEnd === -1 ? saved.length : lineEnd + 1
+    const block = saved.slice(start, end)
+    hash.update(block.replaceAll(/^#.*$/gm, '').replaceAll(/^(:\S+ \S+) \[\d+:\d+\]$/gm, '$1'))
+    start = end
+    if (slice.spent) await slice.pause()
+  }
+  return hash.digest('hex')
 }
 
 /** Everything of ours; dear where there is much (`Iptables.save`). */

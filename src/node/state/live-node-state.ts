@@ -120,13 +120,22 @@ export class LiveNodeState implements NodeState {
     return () => this.#progressListeners.delete(listener)
   }
 
+  /**
+   * Takes some of the objects that a `replace` is about to bring, so that it has less to do at once. Only before the first step, when
+   * nobody reads; later it does nothing.
+   */
+  prepare(resource: WatchedResource, objects: readonly StoredObject[]): void {
+    if (this.synced) return
+    const touched: Touched = new Set()
+    for (const object of objects) this.#put(resource, object, touched)
+    for (const key of touched) this.#refresh(key)
+  }
+
   /** Takes the whole content of a resource. Objects that are as before touch nothing. */
   replace(resource: WatchedResource, objects: readonly StoredObject[], resourceVersion: string): void {
     const touched: Touched = new Set()
-    const kept = new Set(objects.map((object) => object.key))
-    const gone = Array.from(this.#tables.all(resource), ({ key }) => key).filter((key) => !kept.has(key))
-    for (const key of gone) this.#tables.remove(resource, key, touched)
     for (const object of objects) this.#put(resource, object, touched)
+    for (const key of this.#keysBeside(resource, objects)) this.#tables.remove(resource, key, touched)
     this.#commit(touched, resource, resourceVersion)
   }
 
@@ -148,8 +157,16 @@ export class LiveNodeState implements NodeState {
     this.#commit(new Set(), resource, resourceVersion)
   }
 
+  /** Of objects that are held and not among these. */
+  #keysBeside(resource: WatchedResource, objects: readonly StoredObject[]): readonly ObjectKey[] {
+    const kept = new Set(objects.map(({ key }) => key))
+    if (this.#tables.count(resource) === kept.size) return []
+    return Array.from(this.#tables.all(resource), ({ key }) => key).filter((key) => !kept.has(key))
+  }
+
   #put(resource: WatchedResource, object: StoredObject, touched: Touched): void {
-    if (this.#tables.get(resource, object.key) !== object) this.#problemCount += object.problems.length
+    if (this.#tables.get(resource, object.key) === object) return
+    this.#problemCount += object.problems.length
     this.#tables.put(resource, object, touched)
   }
 

@@ -58,7 +58,9 @@ class ResourceFeed implements InformerHandler {
     const objects: StoredObject[] = []
     const slice = new TimeSlice()
     for (const item of items) {
-      objects.push(this.#read(item))
+      const object = this.#read(item)
+      objects.push(object)
+      this.#options.state.prepare(this.#resource, [object])
       if (slice.spent) await slice.pause()
     }
     this.#options.state.replace(this.#resource, objects, resourceVersion)

@@ -23,6 +23,10 @@ export class Tables {
     return this.#objects[resource].values()
   }
 
+  count(resource: WatchedResource): number {
+    return this.#objects[resource].size
+  }
+
   put(resource: WatchedResource, object: StoredObject, touched: Touched): void {
     const before = this.get(resource, object.key)
     this.#objects[resource].set(object.key, object)

@@ -54,6 +54,27 @@ test('deadline, too much output and a caller who gives up end a program as witho
   assert.equal((await run('/bin/sleep', ['600'], { ...options, signal: AbortSignal.abort() })).endedBy, 'caller')
 })
 
+test('output of megabytes arrives whole, and in parts that leave time for other work', async (t) => {
+  const { run } = newHelper(t)
+  const numbers = { ...options, maxOutputBytes: 1e7 }
+  const { stdout } = await run('/usr/bin/seq', ['300000'], numbers)
+  assert.equal(stdout, Array.from({ length: 300_000 }, (_, index) => `${index + 1}\n`).join(''))
+  const exact = await run('/usr/bin/head', ['-c', '131072', '/dev/zero'], numbers)
+  assert.equal(exact.stdout.length, 131_072)
+})
+
+test('runProgram by way of the helper is as without it: environment, input, pid and failures', async (t) => {
+  const { runProgram } = newHelper(t)
+  const shell = (script: string, more = {}) => runProgram('sh', ['-c', script], { timeoutMs: 60_000, ...more })
+  const result = await shell('echo $$ $LC_ALL $ONE $HOME; pwd; cat', { env: { ONE: '1' }, cwd: '/', input: 'in' })
+  assert.equal(result.stdout, `${result.pid} C 1 ${process.env['HOME'] ?? ''}\n/\nin`)
+  await assert.rejects(shell('echo why >&2; exit 4'), { code: 'failed', exitCode: 4, stderr: 'why' })
+  await assert.rejects(shell('sleep 600', { timeoutMs: 100 }), { code: 'timeout' })
+  await assert.rejects(shell('kill -9 $$'), { code: 'killed' })
+  await assert.rejects(shell('sleep 600', { signal: AbortSignal.timeout(50) }), { code: 'killed' })
+  await assert.rejects(runProgram('plt-no-such', [], { timeoutMs: 1000 }), { code: 'not-found' })
+})
+
 test('what cannot be started is told with its reason', async (t) => {
   const { run } = newHelper(t)
   await assert.rejects(run('/plt/no-such', [], options), { code: 'not-found' })

@@ -50,6 +50,20 @@ describe('the node state', () => {
     assert.deepEqual([fixture.state.synced, fixture.state.revision], [true, 1])
   })
 
+  it('is the same whether the first list was prepared in parts or came at once', () => {
+    const [prepared, atOnce] = [new Fixture(), new Fixture().sync()]
+    for (const service of [wireService('web', '1'), wireService('gone', '1')])
+      prepared.state.prepare('services', [readObject('services', service, dialect)])
+    assert.deepEqual([prepared.changes, prepared.state.synced], [[], false])
+    prepared.sync()
+    assert.deepEqual(prepared.changes, atOnce.changes)
+    assert.equal(formatXorHash(prepared.state.hash), formatXorHash(atOnce.state.hash))
+    prepared.state.prepare('services', [
+      readObject('services', wireService('web', '99', { clusterIP: '10.96.0.9' }), dialect),
+    ])
+    assert.equal(formatXorHash(prepared.state.hash), formatXorHash(atOnce.state.hash))
+  })
+
   it('holds a change back when it comes before the first sync', () => {
     const fixture = new Fixture()
     fixture.replace('services', '1')
