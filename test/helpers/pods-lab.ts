@@ -12,12 +12,22 @@ export type AnyObject = any
 
 export const deadlineMs = 60_000
 const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
-const dataDir = '/run/platnet'
+/** The built-in one but that it does not answer on for 5 s after the agent was asked to stop. */
+export const quickCorefile = '/run/Corefile'
+const corefile = `.:53 {
+  errors
+  ready
+  kubernetes cluster.local in-addr.arpa ip6.arpa
+  cache 30
+}
+`
 const podsResource = { group: '', version: 'v1', resource: 'pods' }
 
 export interface PodsLabOptions {
   readonly nodeAddress?: string
   readonly podCidr?: string
+  /** Where server and agent keep what is theirs. */
+  readonly dataDir?: string
 }
 
 /** What is on the node because of pods; two equal counts are a node that has leaked nothing. */
@@ -37,10 +47,13 @@ export class PodsLab {
   #client: ApiClient | undefined
   readonly nodeAddress: string
   readonly #podCidr: string
+  readonly #dataDir: string
 
-  constructor({ nodeAddress = '192.0.2.1', podCidr = '10.244.0.0/24' }: PodsLabOptions = {}) {
+  constructor(options: PodsLabOptions = {}) {
+    const { nodeAddress = '192.0.2.1', podCidr = '10.244.0.0/24', dataDir = '/run/platnet' } = options
     this.nodeAddress = nodeAddress
     this.#podCidr = podCidr
+    this.#dataDir = dataDir
   }
 
   get client(): ApiClient {
@@ -48,26 +61,45 @@ export class PodsLab {
     return this.#client
   }
 
-  /** The node's own address, a pod network of Debian's plugins, the server. */
+  /** The node, and the server. */
   async build(): Promise<void> {
+    await this.buildNode()
+    const args = ['server', '--data-dir', this.#dataDir, '--log-level', 'warn']
+    this.#server = await startProgram(launcher, args, { stdout: 2, stderr: 2 })
+    await this.connect()
+  }
+
+  /** The node's own address, a pod network of Debian's plugins. */
+  async buildNode(): Promise<void> {
     mkdirSync('/run/net.d')
-    mkdirSync(dataDir)
+    mkdirSync(this.#dataDir, { recursive: true })
     writeFileSync('/run/net.d/10-pods.conflist', JSON.stringify(networkList(this.#podCidr)))
+    writeFileSync(quickCorefile, corefile)
     await createBridge({ name: 'plt-uplink' })
     await addAddress({ name: 'plt-uplink' }, { ip: ipOf(this.nodeAddress), prefixLength: 24 })
-    this.#server = await startProgram(launcher, ['server', '--data-dir', dataDir, '--log-level', 'warn'], {
-      stdout: 2,
-      stderr: 2,
-    })
-    await untilAsync('the API server is ready', () => this.#connect(), deadlineMs)
+  }
+
+  /** Resolves when the API server that wrote its kubeconfig to the data folder answers. */
+  async connect(): Promise<void> {
+    await untilAsync('the API server is ready', () => this.#tryToConnect(), deadlineMs)
   }
 
   /** Resolves when its node is registered. `onLine` gets each line of its log. */
   async startAgent(flags: readonly string[] = [], onLine?: (line: string) => void): Promise<void> {
+    const dataDir = this.#dataDir
     const places = ['--data-dir', dataDir, '--kubeconfig', `${dataDir}/admin.kubeconfig`, '--cni-cache-dir', '/run/cni']
     const identity = ['--node-name', 'node-1', '--node-ip', this.nodeAddress, '--cni-conf-dir', '/run/net.d']
     const level = onLine === undefined ? 'warn' : 'warn,platform_kubelet::pods=debug'
-    const own = ['--control-socket', '/run/agent.sock', '--log-level', level, '--log-format', 'json']
+    const own = [
+      '--control-socket',
+      '/run/agent.sock',
+      '--corefile',
+      quickCorefile,
+      '--log-level',
+      level,
+      '--log-format',
+      'json',
+    ]
     const stdout = onLine === undefined ? 2 : 'pipe'
     this.#agent = await startProgram(launcher, ['agent', ...places, ...identity, ...own, ...flags], {
       stdout,
@@ -159,7 +191,7 @@ export class PodsLab {
 
   /** `platnet logs`, as an operator runs it. */
   async logs(name: string, ...flags: readonly string[]): Promise<string> {
-    const args = ['logs', name, '--data-dir', dataDir, ...flags]
+    const args = ['logs', name, '--data-dir', this.#dataDir, ...flags]
     return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
   }
 
@@ -179,13 +211,13 @@ export class PodsLab {
       addresses: list('/run/ipam/pods').filter((name) => /^\d/.test(name)),
       results: list('/run/cni/results'),
       chains: rules.split('\n').filter((line) => /^-N CNI-[0-9a-f]|^-N CNI-(DN|SN)-/.test(line)),
-      folders: list(`${dataDir}/pods`),
+      folders: list(`${this.#dataDir}/pods`),
     }
   }
 
-  async #connect(): Promise<boolean> {
+  async #tryToConnect(): Promise<boolean> {
     try {
-      this.#client ??= new Client(await loadKubeconfig(`${dataDir}/admin.kubeconfig`))
+      this.#client ??= new Client(await loadKubeconfig(`${this.#dataDir}/admin.kubeconfig`))
       await this.#client.getDocument('/api/v1/namespaces/default')
       return true
     } catch {

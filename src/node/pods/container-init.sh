@@ -35,6 +35,10 @@ append PLATNET_ENV "$PLATNET_ENV_COUNT"
 append PLATNET_ARG "$PLATNET_ARG_COUNT"
 eval "set -- $words"
 
+# A service manager sets both for the agent; the container is to have what containers have.
+umask 022
+echo 0 2>/dev/null >/proc/self/oom_score_adj || true
+
 echo "$identity" >"$folder/pid.new"
 mv "$folder/pid.new" "$folder/pid"
 cd "${PLATNET_WORKDIR:-/}"

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type EngineClient, EngineError } from '../../host/index.ts'
@@ -10,7 +8,7 @@ import { PodError } from './errors.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
-import type { ContainerRun, ExecResult, PodFiles, PodRuntime, Sandbox } from './runtime.ts'
+import type { ContainerRun, ExecResult, PodRuntime, Sandbox } from './runtime.ts'
 
 export interface EngineRuntimeParts {
   readonly engine: EngineClient
@@ -81,16 +79,9 @@ export class EngineRuntime implements PodRuntime {
     await this.#removeAll(await this.#list([`${podLabel}=${sandbox.uid}`]))
   }
 
-  async prepare(pod: PodSpec, { resolver, hosts }: PodFiles): Promise<void> {
-    const folder = this.#parts.folders.folder(pod.uid)
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await writeFile(join(folder, 'resolv.conf'), resolver, { mode: 0o644 })
-    await writeFile(join(folder, 'hosts'), hosts, { mode: 0o644 })
-  }
-
   async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
     const name = containerName(sandbox, run)
-    const folder = this.#parts.folders.folder(sandbox.uid)
+    const { resolver, hosts } = this.#parts.folders.files(sandbox.uid)
     await this.#remove(name)
     const { cpuMillis, memoryBytes } = launch.limits
     await this.#create(name, {
@@ -102,7 +93,7 @@ export class EngineRuntime implements PodRuntime {
       Labels: { ...this.#labels(sandbox), [containerLabel]: run.container, 'platnet.hostname': hostnameOf(pod) },
       HostConfig: {
         NetworkMode: `container:${sandboxName(sandbox)}`,
-        Binds: [`${folder}/resolv.conf:/etc/resolv.conf:ro`, `${folder}/hosts:/etc/hosts:ro`],
+        Binds: [`${resolver}:/etc/resolv.conf:ro`, `${hosts}:/etc/hosts:ro`],
         ...(memoryBytes === undefined ? {} : { Memory: memoryBytes }),
         ...(cpuMillis === undefined ? {} : { NanoCpus: cpuMillis * 1_000_000 }),
       },

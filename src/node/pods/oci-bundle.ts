@@ -29,7 +29,8 @@ export function ociConfig({ launch, netnsPath, hostname, files }: BundleParts): 
     ociVersion: '1.0.2',
     process: {
       terminal: false,
-      user: { uid: launch.user?.uid ?? 0, gid: launch.user?.gid ?? 0 },
+      user: { uid: launch.user?.uid ?? 0, gid: launch.user?.gid ?? 0, umask: 0o022 },
+      oomScoreAdj: 0,
       args: launch.command,
       env: launch.env.map(([name, value]) => `${name}=${value}`),
       cwd: launch.workingDir === '' ? '/' : launch.workingDir,

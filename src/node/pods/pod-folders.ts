@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { mkdir, open, rename } from 'node:fs/promises'
+import { chmod, mkdir, open, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { parseIp } from '../../model/ip.ts'
@@ -51,6 +51,14 @@ const recordSchema = z.object({
 /** What is written down about a pod: what happened to it, and what taking it away needs to know. */
 export type StoredPod = PodRecord & Sandbox
 
+/** What a pod's containers see at places of their own: as texts, or where they are. */
+export interface PodFiles {
+  /** `/etc/resolv.conf` */
+  readonly resolver: string
+  /** `/etc/hosts` */
+  readonly hosts: string
+}
+
 const recordFile = 'pod.json'
 
 /** The folders of this node's pods, one a uid: what is written down about each, its files and the runs of its containers. */
@@ -67,6 +75,25 @@ export class PodFolders {
 
   runFolder(uid: string, { container, attempt }: ContainerRun): string {
     return join(this.folder(uid), 'containers', container, String(attempt))
+  }
+
+  /** Where a pod's files are. */
+  files(uid: string): PodFiles {
+    const folder = this.folder(uid)
+    return { resolver: join(folder, 'resolv.conf'), hosts: join(folder, 'hosts') }
+  }
+
+  /** Every user of a container may read them, whatever this process' umask. */
+  async writeFiles(uid: string, texts: PodFiles): Promise<void> {
+    await mkdir(this.folder(uid), { recursive: true, mode: 0o700 })
+    const { resolver, hosts } = this.files(uid)
+    for (const [file, text] of [
+      [resolver, texts.resolver],
+      [hosts, texts.hosts],
+    ] as const) {
+      await writeFile(file, text)
+      await chmod(file, 0o644)
+    }
   }
 
   /** Everything that is written down; a record that cannot be read (never written to its end) is left out and its folder named. */

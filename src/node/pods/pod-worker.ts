@@ -12,9 +12,9 @@ import { ContainerProbes } from './container-probes.ts'
 import type { PodsMetrics } from './metrics.ts'
 import { type ContainerState, type PodStep, planPod, type WantedPod } from './plan.ts'
 import type { PodApi } from './pod-api.ts'
-import type { PodFolders, StoredPod } from './pod-folders.ts'
+import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
-import type { ContainerRun, PodFiles, PodRuntime } from './runtime.ts'
+import type { ContainerRun, PodRuntime } from './runtime.ts'
 import { changedStatus, containerId, describeStatus, type PodView, phaseOf } from './status.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -150,7 +150,7 @@ export class PodWorker {
     const record = this.#record ?? newRecord(pod)
     await this.#write({ ...record, sandbox: 'making', ips: [] })
     const ips = await this.#parts.runtime.makeSandbox(record)
-    await this.#parts.runtime.prepare(pod, await this.#parts.files(pod, ips))
+    await this.#parts.folders.writeFiles(pod.uid, await this.#parts.files(pod, ips))
     await this.#write({ ...record, sandbox: 'ready', ips })
     this.#parts.metrics.observeSandbox((performance.now() - startedMs) / 1000)
     this.#parts.log.info('pod has its network', { pod: pod.key, ips: ips.join() })

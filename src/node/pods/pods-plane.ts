@@ -13,10 +13,9 @@ import type { ChosenRuntime } from './choose-runtime.ts'
 import { hostnameOf } from './container-launch.ts'
 import { createPodsMetrics, type PodsMetrics } from './metrics.ts'
 import { HttpPodApi } from './pod-api.ts'
-import type { PodFolders, StoredPod } from './pod-folders.ts'
+import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
 import { type PodSpec, parsePod } from './pod-spec.ts'
 import { PodWorker, type PodWorkerParts } from './pod-worker.ts'
-import type { PodFiles } from './runtime.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface PodsPlaneParts {

@@ -22,7 +22,7 @@ import { ociConfig } from './oci-bundle.ts'
 import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
-import type { ContainerRun, ExecResult, NetworkSandbox, PodFiles, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
+import type { ContainerRun, ExecResult, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
 
 export interface ProcessRuntimeParts {
   readonly folders: PodFolders
@@ -64,13 +64,6 @@ export class ProcessRuntime implements PodRuntime {
     if (sandbox.hostNetwork) return
     await this.#parts.network.detach(this.#networkSandbox(sandbox))
     await deleteNetns(this.#netnsName(sandbox))
-  }
-
-  async prepare(pod: PodSpec, { resolver, hosts }: PodFiles): Promise<void> {
-    const folder = this.#parts.folders.folder(pod.uid)
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await writeFile(join(folder, 'resolv.conf'), resolver, { mode: 0o644 })
-    await writeFile(join(folder, 'hosts'), hosts, { mode: 0o644 })
   }
 
   async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
@@ -154,9 +147,9 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   #files(pod: PodSpec): { readonly source: string; readonly target: string }[] {
-    const folder = this.#parts.folders.folder(pod.uid)
-    const resolver = { source: join(folder, 'resolv.conf'), target: '/etc/resolv.conf' }
-    return pod.spec.hostNetwork ? [resolver] : [resolver, { source: join(folder, 'hosts'), target: '/etc/hosts' }]
+    const { resolver, hosts } = this.#parts.folders.files(pod.uid)
+    const resolverFile = { source: resolver, target: '/etc/resolv.conf' }
+    return pod.spec.hostNetwork ? [resolverFile] : [resolverFile, { source: hosts, target: '/etc/hosts' }]
   }
 
   #removeCgroups(sandbox: Sandbox): void {

@@ -39,8 +39,6 @@ export interface PodRuntime {
   /** The addresses of the pod. Makes anew what an interrupted attempt left half done. */
   makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]>
   removeSandbox(sandbox: Sandbox): Promise<void>
-  /** Where the pod's own files are written that its containers see: the resolver's and the hosts file. */
-  prepare(pod: PodSpec, files: PodFiles): Promise<void>
   /** Resolves when the start is on its way. The problems are what of the wishes could not be had. */
   start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]>
   state(sandbox: Sandbox, run: ContainerRun, nowMs: number): ContainerState | Promise<ContainerState>
@@ -49,11 +47,6 @@ export interface PodRuntime {
   exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult>
   /** Takes away everything of pods that are not among the living. */
   collect(live: readonly Sandbox[]): Promise<void>
-}
-
-export interface PodFiles {
-  readonly resolver: string
-  readonly hosts: string
 }
 
 /** Gives and takes a pod's interface: CNI as a rule. */
