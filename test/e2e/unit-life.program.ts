@@ -157,7 +157,7 @@ try {
   const restarts = await observeRestarts(uid)
   await lab.deletePod('web')
   await lab.waitGone('web')
-  const leftovers = await lab.leftovers()
+  await lab.waitClean()
   const rulesBeforeStop = await ourRules()
   await machine.systemctl('stop', unit)
   const end = [await machine.show(unit, 'Result'), await machine.show(unit, 'ExecMainStatus')]
@@ -167,7 +167,6 @@ try {
     rulesAtReady,
     firstLine,
     ...restarts,
-    leftovers,
     rulesBeforeStop,
     rulesAfterStop,
     end,

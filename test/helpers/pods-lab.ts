@@ -215,6 +215,20 @@ export class PodsLab {
     }
   }
 
+  /** Resolves when pods have left nothing; their objects may go before their networks. */
+  async waitClean(): Promise<void> {
+    let last = {}
+    try {
+      const isClean = async () => {
+        last = await this.leftovers()
+        return Object.values(last).flat().length === 0
+      }
+      await untilAsync('pods have left nothing', isClean, deadlineMs)
+    } catch (error) {
+      throw new Error(`pods have left something: ${JSON.stringify(last)}`, { cause: error })
+    }
+  }
+
   async #tryToConnect(): Promise<boolean> {
     try {
       this.#client ??= new Client(await loadKubeconfig(`${this.#dataDir}/admin.kubeconfig`))
