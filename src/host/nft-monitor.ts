@@ -1,3 +1,4 @@
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '../loop/backoff.ts'
@@ -26,7 +27,9 @@ export interface NftListener {
 
 type Start = (file: string, args: readonly string[], options: StartOptions) => Promise<RunningProgram>
 
-/** Where the tables of iptables are changed, and by whom: a `nft monitor` that is started again when it ends. */
+const program = join(import.meta.dirname, 'nft-events.pl')
+
+/** Where the tables of iptables are changed, and by whom: a small program that listens to the kernel, started again when it ends. */
 export class NftMonitor implements Component {
   readonly name = 'nft-monitor'
   readonly #log: Logger
@@ -34,6 +37,7 @@ export class NftMonitor implements Component {
   readonly #listeners = new Set<NftListener>()
   readonly #stopping = new AbortController()
   #program: RunningProgram | undefined
+  #isListening = false
   #loop: Promise<void> = Promise.resolve()
   #health: Health = { level: 'degraded', message: 'not started', sinceMs: Date.now() }
 
@@ -46,7 +50,7 @@ export class NftMonitor implements Component {
     this.#listeners.add(listener)
   }
 
-  /** Does not wait: where there is no nft, changes by others are found by comparison alone. */
+  /** Does not wait: where nobody can listen, changes by others are found by comparison alone. */
   async start(): Promise<void> {
     this.#loop = this.#runUntilStopped()
   }
@@ -63,7 +67,7 @@ export class NftMonitor implements Component {
   }
 
   get isListening(): boolean {
-    return this.#program !== undefined
+    return this.#isListening
   }
 
   async #runUntilStopped(): Promise<void> {
@@ -73,24 +77,29 @@ export class NftMonitor implements Component {
       const startedMs = performance.now()
       const reason = await this.#runOnce().catch(describeError)
       this.#program = undefined
+      this.#isListening = false
       if (signal.aborted) return
       if (performance.now() - startedMs > 60_000) backoff.reset()
-      if (this.#health.message !== reason) this.#log.warn('nft monitor does not run, will start it again', { reason })
+      if (this.#health.message !== reason) this.#log.warn('nobody tells of changes by others, will start it again', { reason })
       this.#setHealth('degraded', reason)
       await sleep(backoff.nextDelayMs(), undefined, { signal }).catch(() => {})
     }
   }
 
   async #runOnce(): Promise<string> {
-    const program = await this.#start('nft', ['monitor'], { stdout: 'pipe' })
-    this.#program = program
-    if (this.#stopping.signal.aborted) program.kill('SIGKILL')
+    const running = await this.#start('perl', [program], { stdout: 'pipe', stderr: 'ignore' })
+    this.#program = running
+    if (this.#stopping.signal.aborted) running.kill('SIGKILL')
+    const reader = new CommitReader({ onCommit: (commit) => this.#tell(commit), onGap: () => this.#tellGap() })
+    if (running.stdout) for await (const line of createInterface(running.stdout)) reader.readLine(line)
+    const { exitCode, signal } = await running.exited
+    return `${basename(program)} ended (${signal ?? `exit code ${exitCode}`})`
+  }
+
+  #tellGap(): void {
+    this.#isListening = true
     this.#setHealth('ok', '')
     for (const listener of this.#listeners) listener.onGap()
-    const reader = new CommitReader((commit) => this.#tell(commit))
-    if (program.stdout) for await (const line of createInterface(program.stdout)) reader.readLine(line)
-    const { exitCode, signal } = await program.exited
-    return `nft monitor ended (${signal ?? `exit code ${exitCode}`})`
   }
 
   #tell(commit: NftCommit): void {
@@ -104,36 +113,40 @@ export class NftMonitor implements Component {
 
 const families: Readonly<Record<string, IpFamily>> = { ip: 'IPv4', ip6: 'IPv6' }
 
-/** Puts the lines of `nft monitor` together to commits; what is not about chains of iptables' families is passed over. */
+/** Puts the lines of `nft-events.pl` together to commits. */
 export class CommitReader {
-  readonly #onCommit: (commit: NftCommit) => void
-  readonly #chains = new Map<string, { family: IpFamily; table: string; chain?: string }>()
+  readonly #listener: NftListener
+  #changes: { readonly family: IpFamily; readonly table: string; readonly chain?: string }[] = []
 
-  constructor(onCommit: (commit: NftCommit) => void) {
-    this.#onCommit = onCommit
+  constructor(listener: NftListener) {
+    this.#listener = listener
   }
 
   readLine(line: string): void {
-    const change = /^\w+ (?:rule|chain|table) (ip6?) (\S+)(?: (\S+))?/.exec(line)
-    if (change !== null) this.#note(families[change[1] ?? ''], change[2], change[3])
-    const end = /^# new generation \d+(?: by process (\d+) \((.*)\))?/.exec(line)
-    if (end !== null) this.#finish(end[1], end[2])
+    const [kind, ...words] = line.split(' ')
+    if (kind === 'chain' || kind === 'table') this.#note(words)
+    if (kind === 'end') this.#finish(words)
+    if (kind === 'gap') {
+      this.#changes = []
+      this.#listener.onGap()
+    }
   }
 
-  #note(family: IpFamily | undefined, table: string | undefined, chain: string | undefined): void {
+  #note([familyName = '', table, chain]: readonly string[]): void {
+    const family = families[familyName]
     if (family === undefined || table === undefined) return
-    this.#chains.set(`${family} ${table} ${chain}`, { family, table, ...(chain !== undefined && { chain }) })
+    this.#changes.push({ family, table, ...(chain !== undefined && { chain }) })
   }
 
-  #finish(pid: string | undefined, program: string | undefined): void {
-    const changes = [...this.#chains.values()]
-    this.#chains.clear()
+  #finish([pid, program]: readonly string[]): void {
+    const changes = this.#changes
+    this.#changes = []
     for (const family of new Set(changes.map((change) => change.family))) {
-      this.#onCommit({
+      this.#listener.onCommit({
         family,
         changes: changes.filter((each) => each.family === family).map(({ family: _, ...place }) => place),
-        ...(pid !== undefined && { pid: Number(pid) }),
-        ...(program !== undefined && { program }),
+        ...(pid !== undefined && pid !== '0' && { pid: Number(pid) }),
+        ...(program !== undefined && program !== '?' && { program }),
       })
     }
   }

@@ -2,21 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CommitReader, type NftCommit } from '../../../src/host/nft-monitor.ts'
 
-function read(text: string): NftCommit[] {
-  const commits: NftCommit[] = []
-  const reader = new CommitReader((commit) => commits.push(commit))
+function read(text: string): (NftCommit | 'gap')[] {
+  const told: (NftCommit | 'gap')[] = []
+  const reader = new CommitReader({ onCommit: (commit) => told.push(commit), onGap: () => told.push('gap') })
   for (const line of text.split('\n')) reader.readLine(line)
-  return commits
+  return told
 }
 
-test('the lines up to a new generation are one commit, with each chain once and who made it', () => {
-  const text = `delete rule ip nat PLAT-SVC-A handle 4
-add rule ip nat PLAT-SVC-A counter packets 0 bytes 0 jump PLAT-SEP-B
-add chain ip nat PLAT-SEP-B
-# new generation 70 by process 16942 (iptables-nft-re)
-delete table ip filter
-# new generation 71`
+test('the lines up to an end are one commit, and who made it where the kernel tells', () => {
+  const text = `gap
+chain ip nat PLAT-SVC-A
+chain ip nat PLAT-SEP-B
+end 16942 iptables-nft-re
+table ip filter
+end 0 ?
+end 7 nft`
   assert.deepEqual(read(text), [
+    'gap',
     {
       family: 'IPv4',
       changes: [
@@ -30,20 +32,24 @@ delete table ip filter
   ])
 })
 
-test('a commit in both families is told once for each; other families and elements of sets are passed over', () => {
-  const text = `add rule ip6 filter FORWARD accept
-insert rule ip filter FORWARD accept
-add table inet other
-add element ip nat some-set { 10.0.0.1 }
-# new generation 3 by process 9 (nft)
-add table inet more
-# new generation 4 by process 9 (nft)`
-  const commits = read(text)
-  assert.deepEqual(
-    commits.map(({ family, changes }) => [family, changes]),
-    [
-      ['IPv6', [{ table: 'filter', chain: 'FORWARD' }]],
-      ['IPv4', [{ table: 'filter', chain: 'FORWARD' }]],
-    ],
-  )
+test('a commit in both families is told once for each', () => {
+  const text = `chain ip6 filter FORWARD
+chain ip filter FORWARD
+end 9 nft`
+  const changes = [{ table: 'filter', chain: 'FORWARD' }]
+  assert.deepEqual(read(text), [
+    { family: 'IPv6', changes, pid: 9, program: 'nft' },
+    { family: 'IPv4', changes, pid: 9, program: 'nft' },
+  ])
+})
+
+test('what was told before events were lost is no part of the next commit', () => {
+  const text = `chain ip nat PLAT-SVC-A
+gap
+chain ip nat PLAT-SVC-B
+end 3 nft`
+  assert.deepEqual(read(text), [
+    'gap',
+    { family: 'IPv4', changes: [{ table: 'nat', chain: 'PLAT-SVC-B' }], pid: 3, program: 'nft' },
+  ])
 })
