@@ -80,7 +80,8 @@ export class NftMonitor implements Component {
       this.#isListening = false
       if (signal.aborted) return
       if (performance.now() - startedMs > 60_000) backoff.reset()
-      if (this.#health.message !== reason) this.#log.warn('nobody tells of changes by others, will start it again', { reason })
+      if (this.#health.message !== reason)
+        this.#log.warn('nobody tells of changes by others, will start it again', { reason })
       this.#setHealth('degraded', reason)
       await sleep(backoff.nextDelayMs(), undefined, { signal }).catch(() => {})
     }

@@ -17,7 +17,7 @@ const maxChains = 200
 const maxCommits = 1000
 
 /**
- * Has the writer look at what `nft monitor` says others changed: the chains concerned where they are few, else everything.
+ * Has the writer look at what others changed, as the kernel tells: the chains concerned where they are few, else everything.
  * What comes within 100 ms is looked at together.
  */
 export class DriftWatch implements NftListener {

@@ -1,6 +1,6 @@
 import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
 
-/** A commit as `nft monitor` tells of it. */
+/** A commit as the kernel tells of it. */
 export interface SeenCommit {
   readonly changes: readonly { readonly table: string; readonly chain?: string }[]
   readonly pid?: number
