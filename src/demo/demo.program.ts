@@ -9,8 +9,10 @@ import { HttpClusterApi } from './http-cluster-api.ts'
 import { hostPidVariable } from './isolate.ts'
 import { Lab, nodeAddress } from './lab.ts'
 import type { ServiceDescription } from './manifests.ts'
+import { askClusterDns, untilNamed } from './name-steps.ts'
 import { runSteps } from './run-steps.ts'
-import { type Scene, steps } from './steps.ts'
+import { nameServer, type Scene } from './scene.ts'
+import { steps } from './steps.ts'
 import { createWebService } from './web-service.ts'
 
 const { values } = parseArgs({
@@ -45,22 +47,29 @@ async function prepare(): Promise<Scene> {
   print(
     `Deployment and Service web applied: ${web.clusterIp}:${web.port}, its 3 pods run at ${addresses}, in the kernel`,
   )
+  const names = askClusterDns()
+  await untilNamed({ names, web })
+  print(`${nameServer} answers ${web.hostName} after ${secondsGone()} s`)
   const serve = async (description: ServiceDescription) => {
     const service = await createWebService(api, dialect, { ...description, selector })
     await workload.waitServedBy(description.name)
     return service
   }
-  return { lab, api, dialect, daemon, web, workload, serve, trafficSeconds: Number(values.seconds) }
+  return { lab, api, dialect, daemon, web, workload, names, serve, trafficSeconds: Number(values.seconds) }
 }
 
-function printHowToLookAround({ web }: Scene): void {
+function printHowToLookAround({ web, workload }: Scene): void {
   const pid = process.env[hostPidVariable]
   const inside = `nsenter --target ${pid} --net --mount --pid`
   print('')
   print('It stays until you press Ctrl-C. From another terminal, as root:')
   print(`  ${inside}                        # a shell on the node: ip addr, ip netns`)
   print(`  ${inside} iptables-save -t nat   # its rules`)
+  print(`  ${inside} ip netns exec plt-client dig +short @${nameServer} ${web.hostName}`)
   print(`  ${inside} ip netns exec plt-client curl -s http://${web.clusterIp}:${web.port}/`)
+  const [pod] = workload.pods
+  if (pod !== undefined)
+    print(`  ${inside} ${workload.inside(pod).join(' ')} curl -s http://${web.name}/   # from within a pod`)
   print(
     `  nsenter --target ${pid} --net kubectl --kubeconfig /proc/${pid}/root${adminKubeconfig} get pods,services,endpointslices -A`,
   )

@@ -85,6 +85,13 @@ export class DeployedWorkload implements Workload {
     return this.#pods
   }
 
+  /** Through its server's process: network, files and process numbers are the pod's. */
+  inside({ name }: RunningPod): readonly string[] {
+    const [pid] = findServers(name)
+    if (pid === undefined) throw new Error(`pod ${name} has no server on this node`)
+    return ['nsenter', '--target', String(pid), '--net', '--mount', '--pid']
+  }
+
   /** Resolves when every pod is ready and the kernel sends the Service's traffic to them. */
   async start(): Promise<void> {
     await this.#api.apply(describeDeployment(this.#replicas, this.#generation))
@@ -154,12 +161,16 @@ export class DeployedWorkload implements Workload {
 
 /** SIGKILL to the server of that name, as an operator's `kill -9`; its pod knows nothing of it yet. */
 function killServer(name: string): void {
-  for (const entry of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
-    const file = `/proc/${entry}/cmdline`
+  for (const pid of findServers(name)) process.kill(pid, 'SIGKILL')
+}
+
+function findServers(name: string): readonly number[] {
+  const pids = readdirSync('/proc').filter((each) => /^\d+$/.test(each))
+  return pids.map(Number).filter((pid) => {
+    const file = `/proc/${pid}/cmdline`
     const words = existsSync(file) ? readFileSync(file, 'utf8').split('\0') : []
-    const isServer = words[1]?.endsWith('web-server.program.ts') === true && words.includes(name)
-    if (isServer) process.kill(Number(entry), 'SIGKILL')
-  }
+    return words[1]?.endsWith('web-server.program.ts') === true && words.includes(name)
+  })
 }
 
 function addressOf(text: string | undefined): Ip {

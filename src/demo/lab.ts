@@ -14,6 +14,7 @@ import {
   runInNetns,
   runProgram,
   startInNetns,
+  startProgram,
 } from '../host/index.ts'
 import { PlatnetError } from '../model/errors.ts'
 import { type Ip, parseIp } from '../model/ip.ts'
@@ -34,7 +35,10 @@ export interface Pod {
 
 /** What the load generator is asked to do; defaults: half keep-alive, no limit of requests. */
 export interface LoadRequest {
-  readonly host: Ip
+  /** An address or a name. */
+  readonly host: string
+  /** Where the name is asked for, once, before the load; without it the system looks it up for each connection. */
+  readonly nameServer?: string
   readonly port: number
   readonly rate: number
   readonly maxSeconds: number
@@ -107,10 +111,10 @@ export class Lab {
     return { name, address, port: podPort, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') }
   }
 
-  /** Starts the load generator in the client's namespace. */
-  async startLoad(request: LoadRequest): Promise<RunningLoad> {
-    const args = [programPath('load'), ...loadArguments(request)]
-    const generator = await startInNetns('plt-client', process.execPath, args, { stdout: 'pipe', stderr: 'inherit' })
+  /** Starts the load generator in the client's namespace, or as `inside` says: a command that runs another one. */
+  async startLoad(request: LoadRequest, inside: readonly string[] = insideNetns('plt-client')): Promise<RunningLoad> {
+    const [file = '', ...args] = [...inside, process.execPath, programPath('load'), ...loadArguments(request)]
+    const generator = await startProgram(file, args, { stdout: 'pipe', stderr: 'inherit' })
     this.#programs.push(generator)
     const line = firstLine(generator, 'the load generator')
     // Whoever waits for the report sees the failure; until somebody does, it must not end the process.
@@ -155,9 +159,15 @@ export class Lab {
   }
 }
 
+/** The command that runs another one in a namespace. */
+export function insideNetns(netns: string): readonly string[] {
+  return ['ip', 'netns', 'exec', netns]
+}
+
 function loadArguments(request: LoadRequest): string[] {
   const options: Record<string, string | number | undefined> = {
     host: request.host,
+    'name-server': request.nameServer,
     port: request.port,
     rate: request.rate,
     seconds: request.maxSeconds,

@@ -1,5 +1,8 @@
 // Asks a web server at a steady rate and prints one line of JSON (load-report.ts) at the end; SIGTERM ends it early.
-// node load.program.ts --host 10.96.0.1 --port 80 --rate 1200 --seconds 10 [--requests N] [--keep-alive-share 0.5] [--sources a,b]
+// node load.program.ts --host web.default.svc.cluster.local --port 80 --rate 1200 --seconds 10
+//   [--name-server 10.96.0.10] [--requests N] [--keep-alive-share 0.5] [--sources a,b]
+import { Resolver } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { LoadGenerator } from './load-generator.ts'
 
@@ -7,6 +10,7 @@ const { values } = parseArgs({
   strict: true,
   options: {
     host: { type: 'string', default: '127.0.0.1' },
+    'name-server': { type: 'string' },
     port: { type: 'string', default: '80' },
     rate: { type: 'string', default: '100' },
     seconds: { type: 'string', default: '10' },
@@ -16,11 +20,19 @@ const { values } = parseArgs({
   },
 })
 
+/** A client asks once and keeps the answer for its TTL, which no load here outlasts by much. */
+async function addressOf(host: string, nameServer: string | undefined): Promise<string> {
+  if (nameServer === undefined || isIP(host) !== 0) return host
+  const resolver = new Resolver({ timeout: 1000, tries: 5 })
+  resolver.setServers([nameServer])
+  return (await resolver.resolve4(host))[0] ?? host
+}
+
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 
 const generator = new LoadGenerator({
-  host: values.host,
+  host: await addressOf(values.host, values['name-server']),
   port: Number(values.port),
   rate: Number(values.rate),
   keepAliveShare: Number(values['keep-alive-share']),

@@ -1,6 +1,6 @@
 import { describeError } from '../model/errors.ts'
 import type { Finding } from './findings.ts'
-import type { Scene, Step } from './steps.ts'
+import type { Scene, Step } from './scene.ts'
 
 /** Runs the steps in order, a line each; a step that throws did not hold, and the next one is tried all the same. */
 export async function runSteps(

@@ -1,33 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Dialect } from '../model/dialect.ts'
-import type { ClusterApi } from './cluster-api.ts'
-import type { Daemon } from './daemon.ts'
-import { chiSquareOfEqualShares, describeCounts, describeLoad, type Finding, isUndisturbed } from './findings.ts'
-import { clientSources, type Lab, nodeAddress, type RunningLoad } from './lab.ts'
+import { chiSquareOfEqualShares, describeCounts, describeLoad, isUndisturbed } from './findings.ts'
+import { clientSources, type LoadRequest, nodeAddress, type RunningLoad } from './lab.ts'
 import type { LoadReport } from './load-report.ts'
-import type { ServiceDescription } from './manifests.ts'
+import { fromPod, namedServices, untilNamed } from './name-steps.ts'
 import { RuleMonitor, readRules } from './rule-monitor.ts'
+import { nameServer, type Scene, type Step } from './scene.ts'
 import { createWebService, type WebService } from './web-service.ts'
-import type { Workload } from './workload.ts'
-
-/** Everything the steps work with. Each leaves it as the next one may expect it: three pods behind `web`, the daemon alive. */
-export interface Scene {
-  readonly lab: Lab
-  readonly api: ClusterApi
-  readonly dialect: Dialect
-  readonly daemon: Daemon
-  readonly web: WebService
-  readonly workload: Workload
-  /** Another Service in front of the same pods. Resolves when it serves. */
-  readonly serve: (description: ServiceDescription) => Promise<WebService>
-  /** How long traffic runs at least in a step that needs it. */
-  readonly trafficSeconds: number
-}
-
-export interface Step {
-  readonly title: string
-  run(scene: Scene): Promise<Finding>
-}
 
 /** A little above the 1,000 a second that are promised. */
 const trafficRate = 1200
@@ -40,12 +18,12 @@ const refusedWithinMs = 100
 const balanced: Step = {
   title: 'ClusterIP balanced over 3 endpoints',
   async run({ lab, web, workload }) {
-    const request = { host: web.clusterIp, port: web.port, rate: 500, maxSeconds: 10, maxRequests: 300 }
+    const request = { ...byName(web), rate: 500, maxSeconds: 10, maxRequests: 300 }
     const report = await (await lab.startLoad({ ...request, keepAliveShare: 0 })).report()
     const counts = workload.pods.map((pod) => report.byPod[pod.name] ?? 0)
     const chiSquare = chiSquareOfEqualShares(counts)
     return {
-      tried: `300 connections to ${web.clusterIp}:${web.port} from a client outside the cluster`,
+      tried: `300 connections to ${web.hostName}:${web.port} from a client outside the cluster, its name asked for at ${nameServer}`,
       seen: `${describeCounts(report.byPod)}, ${report.failed} failed; chi-square ${chiSquare.toFixed(2)}, bound ${chiSquareBound} (p = 1e-6)`,
       held: report.failed === 0 && counts.length === 3 && chiSquare <= chiSquareBound,
     }
@@ -71,11 +49,11 @@ const affinity: Step = {
   async run({ lab, serve }) {
     const sticky = await serve({ name: 'sticky', type: 'ClusterIP', sessionAffinity: 'ClientIP' })
     const maxRequests = 8 * clientSources.length
-    const request = { host: sticky.clusterIp, port: sticky.port, rate: 500, maxSeconds: 10, maxRequests }
+    const request = { ...byName(sticky), rate: 500, maxSeconds: 10, maxRequests }
     const report = await (await lab.startLoad({ ...request, keepAliveShare: 0, sources: clientSources })).report()
     const podsOfEach = Object.values(report.bySource).map((pods) => Object.keys(pods).length)
     return {
-      tried: `8 connections from each of ${clientSources.length} addresses to ${sticky.clusterIp}:${sticky.port}`,
+      tried: `8 connections from each of ${clientSources.length} addresses to ${sticky.hostName}:${sticky.port}`,
       seen: `pods met by an address: ${Math.min(...podsOfEach)} to ${Math.max(...podsOfEach)}; by all: ${describeCounts(report.byPod)}; ${report.failed} failed`,
       // All of them on one pod by chance: 3 * (1/3)^16, once in 14 million runs.
       held: report.failed === 0 && podsOfEach.every((count) => count === 1) && Object.keys(report.byPod).length > 1,
@@ -87,11 +65,11 @@ const refused: Step = {
   title: 'a Service without endpoints refused at once',
   async run({ lab, api, dialect }) {
     const empty = await createWebService(api, dialect, { name: 'empty', type: 'ClusterIP', sessionAffinity: 'None' })
-    const request = { host: empty.clusterIp, port: empty.port, rate: 50, maxSeconds: 10, maxRequests: 10 }
+    const request = { ...byName(empty), rate: 50, maxSeconds: 10, maxRequests: 10 }
     // One host gets six ICMP answers at once and then one a second (net.ipv4.icmp_ratelimit), so each asks once.
     const report = await (await lab.startLoad({ ...request, keepAliveShare: 0, sources: clientSources })).report()
     return {
-      tried: `a connection from each of 10 addresses to ${empty.clusterIp}:${empty.port}`,
+      tried: `a connection from each of 10 addresses to ${empty.hostName}:${empty.port}`,
       seen: `${describeCounts(report.failures)}, the slowest after ${report.latencyMs.max} ms (bound ${refusedWithinMs} ms)`,
       held: report.failures['ECONNREFUSED'] === 10 && report.latencyMs.max <= refusedWithinMs,
     }
@@ -132,7 +110,7 @@ const killed: Step = {
       processes = await scene.daemon.kill()
     })
     return {
-      tried: `SIGKILL to its ${processes} processes, then ${trafficRate} requests/s without it`,
+      tried: `SIGKILL to its ${processes} processes, then ${trafficRate} requests/s without it, to the address that the name had before`,
       seen: describeLoad(report),
       held: processes > 0 && isUndisturbed(report),
     }
@@ -146,29 +124,53 @@ const restarted: Step = {
     await monitor.start()
     const rulesBefore = await readRules()
     let appliedMs = 0
-    const report = await underTraffic(scene, async () => {
+    let namedMs = 0
+    const work = async () => {
       const startedMs = performance.now()
       await scene.daemon.start()
       await scene.workload.waitApplied()
       appliedMs = performance.now() - startedMs
+      await untilNamed(scene)
+      namedMs = performance.now() - startedMs
       await sleep(1000)
-    })
+    }
+    // Nobody answers names yet: by address.
+    const report = await underTraffic(scene, work, { host: scene.web.clusterIp, port: scene.web.port })
     const isSame = (await readRules()) === rulesBefore
     const events = await monitor.stop()
     const first = events[0] === undefined ? '' : ` (first: ${events[0]})`
     return {
       tried: `nft monitor from before the start to ${scene.trafficSeconds} s of traffic after it; iptables-save compared`,
-      seen: `applied after ${Math.round(appliedMs)} ms; ${events.length} rule events${first}, rules ${isSame ? 'equal' : 'changed'}; ${describeLoad(report)}`,
+      seen: `applied after ${Math.round(appliedMs)} ms, names answered after ${Math.round(namedMs)} ms; ${events.length} rule events${first}, rules ${isSame ? 'equal' : 'changed'}; ${describeLoad(report)}`,
       held: events.length === 0 && isSame && rulesBefore.includes('PLAT-SERVICES') && isUndisturbed(report),
     }
   },
 }
 
-export const steps: readonly Step[] = [balanced, nodePort, affinity, refused, rolling, stoppedFirst, killed, restarted]
+export const steps: readonly Step[] = [
+  namedServices,
+  fromPod,
+  balanced,
+  nodePort,
+  affinity,
+  refused,
+  rolling,
+  stoppedFirst,
+  killed,
+  restarted,
+]
 
-/** Load on the ClusterIP from before the work to after it, for `trafficSeconds` at least. */
-async function underTraffic({ lab, web, trafficSeconds }: Scene, work: () => Promise<void>): Promise<LoadReport> {
-  const request = { host: web.clusterIp, port: web.port, rate: trafficRate, maxSeconds: maxTrafficSeconds }
+function byName({ hostName, port }: WebService): Pick<LoadRequest, 'host' | 'port' | 'nameServer'> {
+  return { host: hostName, port, nameServer }
+}
+
+/** Load on the Service, by its name unless told otherwise, from before the work to after it, for `trafficSeconds` at least. */
+async function underTraffic(
+  { lab, web, trafficSeconds }: Scene,
+  work: () => Promise<void>,
+  where: Pick<LoadRequest, 'host' | 'port'> = byName(web),
+): Promise<LoadReport> {
+  const request = { ...where, rate: trafficRate, maxSeconds: maxTrafficSeconds }
   const load: RunningLoad = await lab.startLoad(request)
   const enough = sleep(trafficSeconds * 1000)
   try {

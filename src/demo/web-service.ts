@@ -16,6 +16,8 @@ const storedServiceSchema = storedSchema.extend({
 /** A Service that exists in the cluster, and the endpoints that the demo gives it. */
 export interface WebService {
   readonly name: string
+  /** In full, as the cluster's DNS has it. */
+  readonly hostName: string
   readonly clusterIp: Ip
   readonly port: number
   readonly nodePort: number | undefined
@@ -46,6 +48,7 @@ export async function createWebService(
   }
   return {
     name,
+    hostName: `${name}.default.svc.cluster.local`,
     clusterIp,
     port: 80,
     nodePort: stored.spec.ports[0]?.nodePort,

@@ -7,9 +7,11 @@ export interface RunningPod {
   readonly port: number
 }
 
-/** The pods behind the Service `web`, and the two ways to replace them. */
+/** The pods behind the Service `web`, how to get into them, and the two ways to replace them. */
 export interface Workload {
   readonly pods: readonly RunningPod[]
+  /** The command that runs another one within the pod's namespaces. */
+  inside(pod: RunningPod): readonly string[]
   /** In the order that loses nothing. Resolves when all pods are other ones and the kernel knows only these. */
   replaceAll(): Promise<void>
   /** The control: every server is killed before anybody knows. Resolves when three servers answer again. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Lab, Pod } from '../../src/demo/lab.ts'
+import { insideNetns, type Lab, type Pod } from '../../src/demo/lab.ts'
 import type { PodEndpoint } from '../../src/demo/manifests.ts'
 import type { WebService } from '../../src/demo/web-service.ts'
 import type { Workload } from '../../src/demo/workload.ts'
@@ -25,6 +25,11 @@ export class Rollout implements Workload {
   async start(count: number): Promise<void> {
     for (let started = 0; started < count; started += 1) this.#pods = [...this.#pods, await this.#lab.startPod()]
     await this.#service.publish(this.#pods.map(asReady))
+  }
+
+  /** The lab makes the namespace plt-pod-N for the pod web-N. */
+  inside({ name }: Pick<Pod, 'name'>): readonly string[] {
+    return insideNetns(name.replace('web', 'plt-pod'))
   }
 
   async waitApplied(): Promise<void> {

@@ -13,6 +13,8 @@ const sliceSchema = z.object({
   endpoints: z.array(z.object({ addresses: z.array(z.string()), conditions: z.object({ ready: z.boolean() }) })),
 })
 
+const hostNameEnd = '.default.svc.cluster.local'
+
 interface KnownService {
   readonly clusterIp: string
   readonly nodePort: number
@@ -35,9 +37,20 @@ export class HandWrittenCluster implements ClusterApi {
 
   async waitApplied(_resource: AppliedResource, _resourceVersion: string): Promise<void> {}
 
+  /** The address of the Service with that name in the cluster's DNS. */
+  addressOf(hostName: string): string | undefined {
+    return this.#services.get(hostName.replace(hostNameEnd, ''))?.clusterIp
+  }
+
+  /** The name of the Service with that address. */
+  hostNameOf(address: string): string | undefined {
+    const found = [...this.#services].find(([, { clusterIp }]) => clusterIp === address)
+    return found && `${found[0]}${hostNameEnd}`
+  }
+
   #addService(object: ApiObject): ApiObject {
     const { metadata, spec } = serviceSchema.parse(object)
-    const clusterIp = `10.96.0.${10 + this.#services.size}`
+    const clusterIp = `10.96.0.${100 + this.#services.size}`
     const nodePort = 30_100 + this.#services.size
     const sticky = spec.sessionAffinity === 'ClientIP'
     this.#services.set(metadata.name, { clusterIp, nodePort, sticky, endpoints: [] })
@@ -74,6 +87,8 @@ export class HandWrittenCluster implements ClusterApi {
       '-A PREROUTING -j PLAT-SERVICES',
       ...nat,
       '-A POSTROUTING -s 192.0.2.0/24 -o plt0 -j MASQUERADE',
+      // Between pods the answer has to come back this way, too.
+      '-A POSTROUTING -s 10.244.0.0/24 -o plt0 -j MASQUERADE',
       'COMMIT',
     )
     lines.push('*filter', ':FORWARD ACCEPT', ...rejects, 'COMMIT', '')

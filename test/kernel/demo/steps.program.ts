@@ -3,13 +3,16 @@
 import { writeFileSync } from 'node:fs'
 import { Lab } from '../../../src/demo/lab.ts'
 import type { ServiceDescription } from '../../../src/demo/manifests.ts'
+import { askClusterDns } from '../../../src/demo/name-steps.ts'
 import { runSteps } from '../../../src/demo/run-steps.ts'
-import { type Scene, steps } from '../../../src/demo/steps.ts'
+import type { Scene } from '../../../src/demo/scene.ts'
+import { steps } from '../../../src/demo/steps.ts'
 import { createWebService } from '../../../src/demo/web-service.ts'
 import { type RunningProgram, startProgram } from '../../../src/host/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { asReady, Rollout } from '../../helpers/lab-rollout.ts'
 import { HandWrittenCluster } from './hand-written-cluster.ts'
+import { serveNames } from './hand-written-names.ts'
 
 let sleeper: RunningProgram | undefined
 const daemon = {
@@ -28,6 +31,7 @@ const lab = new Lab()
 await lab.build()
 await daemon.start()
 const api = new HandWrittenCluster()
+await serveNames(api)
 const dialect = createDialect('platform')
 const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None' })
 const rollout = new Rollout(lab, web)
@@ -37,7 +41,8 @@ const serve = async (description: ServiceDescription) => {
   await service.publish(rollout.pods.map(asReady))
   return service
 }
-const scene: Scene = { lab, api, dialect, daemon, web, workload: rollout, serve, trafficSeconds: 1 }
+const names = askClusterDns()
+const scene: Scene = { lab, api, dialect, daemon, web, workload: rollout, names, serve, trafficSeconds: 1 }
 await runSteps(steps, scene, (line) => process.stdout.write(`${line}\n`))
 await daemon.kill()
 await lab.stop()
