@@ -1,7 +1,8 @@
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
 import type { Ip } from '../model/ip.ts'
-import type { NodeSituation, NodeView } from '../node/proxy/index.ts'
+import type { NodeFacts } from '../model/node.ts'
+import type { NodeSituation } from '../node/proxy/index.ts'
 
 export interface SituationParts {
   readonly nodeName: string
@@ -18,7 +19,7 @@ export class NodeSituationKeeper implements Component {
   readonly #parts: SituationParts
   readonly #refresh: Periodic
   #follow: (situation: NodeSituation) => void = () => {}
-  #node: NodeView | undefined
+  #node: NodeFacts | undefined
   #isNodeKnown = false
 
   constructor(parts: SituationParts) {
@@ -43,7 +44,7 @@ export class NodeSituationKeeper implements Component {
     this.#follow = listener
   }
 
-  tell(node: NodeView | undefined): void {
+  tell(node: NodeFacts | undefined): void {
     this.#node = node
     this.#isNodeKnown = true
     this.#publish()

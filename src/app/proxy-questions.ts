@@ -102,7 +102,7 @@ async function answerService(families: readonly AskedFamily[], query: URLSearchP
   if (explained.length === 0) return { status: 404, body: { error: `this node knows no Service ${service}` } }
   const answers = explained.map(async ({ explanation, writer }) => {
     const counted = explanation.chains.slice(0, maxCountedChains)
-    const counters = counted.map(async (chain) => ({ chain, ...(await writer.countersOf(chain)) }))
+    const counters = counted.map(async (chain) => ({ chain, ...(await writer.countersOf('nat', chain)) }))
     return { ...explanation, counters: await Promise.all(counters) }
   })
   const body: ServiceAnswer = { families: await Promise.all(answers) }

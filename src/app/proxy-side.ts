@@ -14,16 +14,17 @@ import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import type { IpFamily } from '../model/ip.ts'
+import type { NodeFacts } from '../model/node.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import {
   ConntrackCleaner,
   type ConntrackMetrics,
+  collectInvalidDrops,
   collectProxyCounts,
   createConntrackMetrics,
   createProxyMetrics,
   HealthChecks,
   isFresh,
-  type NodeView,
   NodeWatch,
   ProxyHealthz,
   type ProxyMetrics,
@@ -97,12 +98,19 @@ export async function composeProxy(
   const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   if (families.length === 0) throw failures[0]
   for (const error of failures) log.warn('one IP family is not served', { error: describeError(error) })
-  for (const { plane } of families) applied.register(plane.name)
+  for (const { plane } of families) applied.register(plane.name, plane.family)
   const planes = families.map(({ plane }) => plane)
   parts.situation.follow((situation) => {
     for (const plane of planes) plane.configure(planSettings(plane.family, wishesOf(context), situation))
   })
   collectProxyCounts(context.metrics, planes)
+  collectInvalidDrops(
+    context.metrics,
+    families.map(({ plane: { family }, writer }) => ({
+      family,
+      countersOf: (chain) => writer.countersOf('filter', chain),
+    })),
+  )
   const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
   return {
     components: [
@@ -114,7 +122,7 @@ export async function composeProxy(
     families,
     createSources: (dialect) => {
       const nodeName = findNodeName(context.options.values.node.nodeName)
-      const onNode = (node: NodeView | undefined) => parts.situation.tell(node)
+      const onNode = (node: NodeFacts | undefined) => parts.situation.tell(node)
       return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
     },
   }

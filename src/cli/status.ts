@@ -22,7 +22,10 @@ function renderStatus({ nodeName, components, applied, proxy, problems }: AgentS
   const lines = [
     `node ${nodeName}, state revision ${applied.revision}`,
     ...Object.entries(components).map(([name, { level, message }]) => `  ${level.padEnd(8)} ${name}: ${message}`),
-    ...Object.entries(applied.planes).map(([plane, revision]) => `  applied  ${plane}: revision ${revision}`),
+    ...Object.entries(applied.planes).map(
+      ([plane, revision]) =>
+        `  applied  ${plane}: revision ${revision}${applied.failing.includes(plane) ? ', and fails since' : ''}`,
+    ),
     ...proxy.flatMap(renderProxy),
     ...problems.map((problem) => `  problem  ${problem}`),
   ]

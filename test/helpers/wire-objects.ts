@@ -8,6 +8,7 @@ export interface WireFixture {
     readonly namespace: string
     readonly resourceVersion: string
     readonly labels?: object
+    readonly annotations?: object
   }
   readonly [field: string]: unknown
 }

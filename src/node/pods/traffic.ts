@@ -1,6 +1,6 @@
 import { type ObjectKey, objectKey } from '../../model/api-object.ts'
 import type { Endpoint } from '../../model/endpoint-slice.ts'
-import type { Ip } from '../../model/ip.ts'
+import { type Ip, ipFamily } from '../../model/ip.ts'
 import type { AppliedRevisions } from '../state/applied.ts'
 import type { NodeState } from '../state/node-state.ts'
 
@@ -22,10 +22,10 @@ export interface TrafficTarget {
 /** Asks the node's state and its planes; remembers since which revision a pod is in no Service. */
 export class StateTraffic implements Traffic {
   readonly #state: NodeState
-  readonly #applied: Pick<AppliedRevisions, 'report'>
+  readonly #applied: Pick<AppliedRevisions, 'isApplied'>
   readonly #outSince = new Map<string, number>()
 
-  constructor(state: NodeState, applied: Pick<AppliedRevisions, 'report'>) {
+  constructor(state: NodeState, applied: Pick<AppliedRevisions, 'isApplied'>) {
     this.#state = state
     this.#applied = applied
   }
@@ -37,7 +37,7 @@ export class StateTraffic implements Traffic {
       return false
     }
     const since = this.#outSince.get(key) ?? this.#state.revision
-    const isApplied = Object.values(this.#applied.report().planes).every((revision) => revision >= since)
+    const isApplied = this.#applied.isApplied(since, new Set(pod.ips.map(ipFamily)))
     if (isApplied) this.#outSince.delete(key)
     else this.#outSince.set(key, since)
     return isApplied

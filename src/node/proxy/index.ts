@@ -4,12 +4,12 @@ export type { ServiceExplanation } from './explain-service.ts'
 export { HealthChecks } from './health-checks.ts'
 export {
   type ConntrackMetrics,
+  collectInvalidDrops,
   collectProxyCounts,
   createConntrackMetrics,
   createProxyMetrics,
   type ProxyMetrics,
 } from './metrics.ts'
-export type { NodeView } from './node-view.ts'
 export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane, type ProxyStatus } from './plane.ts'
 export { isFresh, ProxyHealthz } from './proxy-healthz.ts'

@@ -1,6 +1,8 @@
 import type { IpFamily } from '../../model/ip.ts'
+import { chains } from '../../netfilter/names.ts'
 import type { Metrics } from '../../observe/index.ts'
-import type { WriteReport } from '../rules/index.ts'
+import type { ChainCounters, WriteReport } from '../rules/index.ts'
+import type { ChangeSet } from '../state/index.ts'
 import type { ProxyPlane } from './plane.ts'
 
 export type SyncKind = 'full' | 'partial'
@@ -12,11 +14,22 @@ export interface ProxyMetrics {
   /** How many Services the kernel refuses now. */
   setSetAside(count: number): void
   /** A sync was asked for. */
-  countQueued(): void
+  countQueued(change: Pick<ChangeSet, 'services' | 'resource'>): void
+  /** The kernel has taken changes whose causes lie at these times, milliseconds since 1970. */
+  observeProgramming(triggeredAtMs: readonly number[]): void
 }
 
 /** From 1 ms doubling to 16 s, as kube-proxy's dashboards expect. */
 const syncBuckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
+
+/** kube-proxy's: a quarter and half a second, each second of the first minute, then coarser up to five minutes. */
+const programmingBuckets = [
+  0.25,
+  0.5,
+  ...Array.from({ length: 59 }, (_, index) => index + 1),
+  ...Array.from({ length: 12 }, (_, index) => 60 + 5 * index),
+  ...Array.from({ length: 7 }, (_, index) => 120 + 30 * index),
+]
 
 /**
  * The metrics of all families, made once; the result gives each family its own view. The names are kube-proxy's where it
@@ -40,6 +53,16 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
     help: 'Writes of changed chains only that failed; each is tried again.',
     labels,
   })
+  const changes = {
+    service: createChangeCounter(metrics, 'service', 'Services that came, went or changed themselves.'),
+    endpoint: createChangeCounter(metrics, 'endpoint', 'Services whose endpoints changed.'),
+  }
+  const programming = metrics.histogram({
+    name: 'kubeproxy_network_programming_duration_seconds',
+    help: 'Time from what happened in the cluster (a pod became ready, say) to the rules that follow from it, in seconds.',
+    buckets: programmingBuckets,
+    labels,
+  })
   const setAside = metrics.gauge({
     name: 'platnet_proxy_set_aside_services',
     help: 'Services whose rules the kernel refuses; they keep the rules they had.',
@@ -54,9 +77,21 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
         if (kind === 'partial') partialFailures.add(1, ofFamily)
       },
       setSetAside: (count) => setAside.set(count, ofFamily),
-      countQueued: () => lastQueued.set(Date.now() / 1000, ofFamily),
+      countQueued: ({ services, resource }) => {
+        lastQueued.set(Date.now() / 1000, ofFamily)
+        const isOfServices = resource === undefined || resource === 'services'
+        changes[isOfServices ? 'service' : 'endpoint'].add(services.size, ofFamily)
+      },
+      observeProgramming: (triggeredAtMs) => {
+        for (const atMs of triggeredAtMs) programming.observe(Math.max(0, Date.now() - atMs) / 1000, ofFamily)
+      },
     }
   }
+}
+
+function createChangeCounter(metrics: Metrics, kind: 'service' | 'endpoint', help: string) {
+  const name = `kubeproxy_sync_proxy_rules_${kind}_changes_total`
+  return metrics.counter({ name, help, labels: ['ip_family'] })
 }
 
 function createSyncMetrics(metrics: Metrics) {
@@ -77,6 +112,11 @@ function createSyncMetrics(metrics: Metrics) {
     help: 'When the rules were last synced, in seconds since 1970.',
     labels: ['ip_family'],
   })
+  const lastRules = metrics.gauge({
+    name: 'kubeproxy_sync_proxy_rules_iptables_last',
+    help: 'Rules that the last sync wrote.',
+    labels: ['table', 'ip_family'],
+  })
   const bytes = metrics.counter({
     name: 'platnet_proxy_written_bytes_total',
     help: 'Bytes given to iptables-restore.',
@@ -87,6 +127,7 @@ function createSyncMetrics(metrics: Metrics) {
     byKind[kind].observe(durationMs / 1000, family)
     lastSync.set(Date.now() / 1000, family)
     bytes.add(report.bytes, family)
+    for (const table of ['nat', 'filter'] as const) lastRules.set(report.rules[table], { table, ...family })
   }
 }
 
@@ -153,9 +194,38 @@ export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane
   metrics.collectedGauge(
     {
       name: 'kubeproxy_sync_proxy_rules_service_changes_pending',
-      help: 'Services that changed, themselves or in their endpoints, and are not written yet.',
+      help: 'Services that changed and are not written yet.',
       labels: ['ip_family'],
     },
-    perFamily(({ pendingChanges }) => [[{}, pendingChanges]]),
+    perFamily(({ pendingCounts }) => [[{}, pendingCounts.services]]),
+  )
+  metrics.collectedGauge(
+    {
+      name: 'kubeproxy_sync_proxy_rules_endpoint_changes_pending',
+      help: 'Services whose endpoints changed and are not written yet.',
+      labels: ['ip_family'],
+    },
+    perFamily(({ pendingCounts }) => [[{}, pendingCounts.endpoints]]),
+  )
+}
+
+/** Asks the kernel at each scrape: what counts is its own rule. The count begins anew where that rule is written anew. */
+export function collectInvalidDrops(
+  metrics: Metrics,
+  families: readonly { readonly family: IpFamily; readonly countersOf: (chain: string) => Promise<ChainCounters> }[],
+): void {
+  metrics.collectedCounter(
+    {
+      name: 'kubeproxy_iptables_ct_state_invalid_dropped_packets_total',
+      help: 'Packets that conntrack could not place and that were dropped rather than passed on untranslated.',
+      labels: ['ip_family'],
+    },
+    () =>
+      Promise.all(
+        families.map(async ({ family, countersOf }) => ({
+          value: (await countersOf(chains.invalid)).packets,
+          labels: { ip_family: family },
+        })),
+      ),
   )
 }

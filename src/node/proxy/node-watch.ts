@@ -1,15 +1,16 @@
 import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
+import type { NodeFacts } from '../../model/node.ts'
 import type { Logger } from '../../observe/index.ts'
-import { type NodeView, readNodeView } from './node-view.ts'
+import { formatProblem, parseNode } from '../state/index.ts'
 
 export interface NodeWatchParts {
   readonly client: ApiClient
   readonly dialect: Dialect
   readonly nodeName: string
   /** Undefined where there is no such Node (any more), or nobody tells. */
-  readonly onNode: (node: NodeView | undefined) => void
+  readonly onNode: (node: NodeFacts | undefined) => void
   readonly log: Logger
 }
 
@@ -22,6 +23,8 @@ export class NodeWatch implements Component, InformerHandler {
   readonly #parts: NodeWatchParts
   readonly #informer: Informer
   #timer: NodeJS.Timeout | undefined
+  /** A node tells of itself every few minutes; what is wrong with it is said once. */
+  #problems = ''
 
   constructor(parts: NodeWatchParts) {
     const { client, nodeName, log } = parts
@@ -63,10 +66,16 @@ export class NodeWatch implements Component, InformerHandler {
 
   #tell(object: WireObject | undefined): void {
     clearTimeout(this.#timer)
-    const { dialect, onNode, log } = this.#parts
-    const node = object && readNodeView(object, dialect.labels.zone)
-    if (object !== undefined && node === undefined) log.warn('the Node object of this node makes no sense')
-    onNode(node)
+    this.#parts.onNode(object && this.#read(object))
+  }
+
+  #read(object: WireObject): NodeFacts | undefined {
+    const { dialect, log } = this.#parts
+    const { value, problems } = parseNode(object, dialect)
+    const told = problems.map(formatProblem).join('; ')
+    if (told !== '' && told !== this.#problems) log.warn(`not all of the Node object of this node makes sense: ${told}`)
+    this.#problems = told
+    return value
   }
 
   #goOnWithout(): void {

@@ -64,7 +64,7 @@ export const proxyOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      "The networks of this node's addresses on which node ports are open, or primary for those of the Node object; all but loopback when not set",
+      "The networks of this node's addresses on which node ports are open, or primary for the first of each family in the Node object; all but loopback when not set",
     example: '192.0.2.0/24',
   },
   noLocalEndpoints: {

@@ -13,10 +13,11 @@ import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
 import type { TracedPacket, TraceWorld } from '../../netfilter/trace/types.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { RulesWriter, WriteReport } from '../rules/index.ts'
-import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
+import type { AppliedRevisions, ChangeSet, LiveNodeState } from '../state/index.ts'
 import { explainFlow, type FlowExplanation } from './explain-flow.ts'
 import { explainService, type ServiceExplanation } from './explain-service.ts'
 import type { ProxyMetrics, SyncKind } from './metrics.ts'
+import { PendingChanges } from './pending-changes.ts'
 import { type ProxySettings, ServicePlans } from './service-plans.ts'
 import { type Refusal, ServiceWrites } from './service-writes.ts'
 import { SetAside, type SetAsideService } from './set-aside.ts'
@@ -56,6 +57,8 @@ export interface ProxyFreshness {
 /** A change that takes many Services is planned when it is written, not before. */
 const maxPlannedAhead = 100
 const maxGapMs = 1000
+/** The lock may be held by another program for a while. */
+const failuresUntilLeftOut = 3
 
 /** The name under which a family's plane publishes what it has applied. */
 export function planeName(family: IpFamily): string {
@@ -75,16 +78,14 @@ export class ProxyPlane implements Component {
   readonly #writes: ServiceWrites
   readonly #sync: SingleFlight
   readonly #setAside = new SetAside()
-  #dirty: Set<ObjectKey> = new Set()
+  readonly #pending = new PendingChanges()
   #settings: ProxySettings
   #isConfigured: boolean
   #hasPlanned = false
-  /** When the oldest change that the kernel does not have yet was made. */
-  #pendingSinceMs: number | undefined
   #retryTimer: NodeJS.Timeout | undefined
   #appliedHash: XorHash | undefined
-  /** A write failed, so the kernel may hold something between the last two wishes. */
-  #isPending = false
+  /** Writes that failed since the last that did not; after one the kernel may hold something between the last two wishes. */
+  #failures = 0
   #lastSync: ProxyStatus['lastSync']
   #unsubscribe = () => {}
   #health: Health = { level: 'unknown', message: 'waiting for the first list of Services and endpoints', sinceMs: 0 }
@@ -106,7 +107,7 @@ export class ProxyPlane implements Component {
   }
 
   async start(): Promise<void> {
-    this.#unsubscribe = this.#parts.state.subscribe(({ services }) => this.#onChange(services))
+    this.#unsubscribe = this.#parts.state.subscribe((change) => this.#onChange(change))
   }
 
   /** The rules stay in the kernel: stopping the daemon must not cut traffic. */
@@ -130,13 +131,13 @@ export class ProxyPlane implements Component {
     this.#plans.configure(settings)
     this.#ruleset.configure(settings)
     // What was never planned is to be planned anyway.
-    this.#onChange(new Set(this.#hasPlanned ? this.#parts.state.serviceKeys() : []))
+    this.#onChange({ services: new Set(this.#hasPlanned ? this.#parts.state.serviceKeys() : []) })
   }
 
   /** For load balancers: since when a change waits to be written, and when the last one was. */
   freshness(): ProxyFreshness {
     const { settings } = this.#parts
-    return { family: settings.family, pendingSinceMs: this.#pendingSinceMs, lastSyncMs: this.#lastSync?.atMs }
+    return { family: settings.family, pendingSinceMs: this.#pending.sinceMs, lastSyncMs: this.#lastSync?.atMs }
   }
 
   /** What the rules as they should be now make of the first packet of a connection. */
@@ -169,9 +170,8 @@ export class ProxyPlane implements Component {
     return counts
   }
 
-  /** How many Services changed and are not written yet. */
-  get pendingChanges(): number {
-    return this.#dirty.size
+  get pendingCounts(): PendingChanges['counts'] {
+    return this.#pending.counts
   }
 
   health(): Health {
@@ -188,37 +188,34 @@ export class ProxyPlane implements Component {
     }
   }
 
-  #onChange(services: ReadonlySet<ObjectKey>): void {
-    this.#parts.metrics.countQueued()
-    this.#pendingSinceMs ??= Date.now()
-    this.#dirty = this.#dirty.union(services)
+  #onChange(change: Omit<ChangeSet, 'revision'>): void {
+    const { services } = change
+    this.#parts.metrics.countQueued(change)
+    this.#pending.add(change)
     const isPlannable = this.#appliedHash !== undefined && services.size <= maxPlannedAhead
     const urgent = isPlannable && [...services].some((key) => this.#plans.wouldLoseEndpoint(key))
     this.#sync.request({ urgent })
   }
 
   async #syncOnce(): Promise<void> {
-    const { state, applied, onApplied } = this.#parts
+    const { state, applied, metrics, onApplied } = this.#parts
     if (!state.synced || !this.#isConfigured) return
     const revision = state.revision
     const isFirst = this.#appliedHash === undefined
     this.#hasPlanned = true
-    const pendingSinceMs = this.#pendingSinceMs
-    const keys = [...this.#dirty]
-    this.#dirty = new Set()
-    this.#pendingSinceMs = undefined
+    const batch = this.#pending.take()
+    const keys = [...batch.services]
     try {
       await this.#applyChanges(keys)
     } catch (error) {
-      for (const key of keys) this.#dirty.add(key)
-      this.#isPending = true
-      this.#pendingSinceMs = pendingSinceMs
+      this.#pending.putBack(batch)
       throw error
     }
-    this.#isPending = false
+    this.#failures = 0
+    metrics.observeProgramming(batch.triggeredAtMs)
     applied.publish(this.name, revision)
     // A Service that has changed again is another one by now than its rules: it comes with the next write.
-    const settled = isFirst ? keys : keys.filter((key) => !this.#dirty.has(key))
+    const settled = isFirst ? keys : keys.filter((key) => !this.#pending.has(key))
     if (settled.length > 0) onApplied?.(settled)
     this.#retrySetAsideLater()
     this.#tellHealth(revision)
@@ -228,7 +225,7 @@ export class ProxyPlane implements Component {
     const planned = await this.#plan(keys)
     const objects = this.#plans.hash
     const alone = this.#setAside.due(keys)
-    if (this.#isPending || !this.#isApplied(objects)) await this.#writeRules(planned, objects)
+    if (this.#failures > 0 || !this.#isApplied(objects)) await this.#writeRules(planned, objects)
     this.#appliedHash = objects
     for (const key of alone) await this.#tryAlone(key, objects)
   }
@@ -298,6 +295,8 @@ export class ProxyPlane implements Component {
   }
 
   #onFailure(error: unknown, retryInMs: number): void {
+    this.#failures += 1
+    if (this.#failures >= failuresUntilLeftOut) this.#parts.applied.fail(this.name)
     this.#parts.metrics.countFailure(this.#syncKind)
     this.#parts.log.error('could not write the rules, will try again', { error, retryInMs: Math.round(retryInMs) })
     this.#setHealth(this.#appliedHash ? 'degraded' : 'unknown', `the last write failed: ${describeError(error)}`)

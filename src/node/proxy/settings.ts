@@ -1,6 +1,6 @@
 import { type Cidr, cidrContains, hostCidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
+import type { NodeFacts } from '../../model/node.ts'
 import type { AffinitySettings, LocalTraffic } from '../../netfilter/settings.ts'
-import type { NodeView } from './node-view.ts'
 import type { DetectLocalMode } from './options.ts'
 import type { ProxySettings } from './service-plans.ts'
 
@@ -22,7 +22,7 @@ export interface ProxyWishes {
 /** What is known of this node; the Node object may be unknown yet. */
 export interface NodeSituation {
   readonly nodeName: string
-  readonly node: NodeView | undefined
+  readonly node: NodeFacts | undefined
   readonly localAddresses: ReadonlySet<Ip>
   /** nf_conntrack_tcp_be_liberal: the kernel calls no packet of TCP invalid for its window. */
   readonly isConntrackLiberal: boolean
@@ -41,7 +41,7 @@ export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: N
     masqueradeAll: wishes.masqueradeAll,
     masqueradeBit: wishes.masqueradeBit,
     randomFully: wishes.masqueradeRandomFully,
-    nodeIps: ofFamily(node?.ips ?? [], family),
+    nodeIps: primaryIps(family, node),
     ...(nodePortAddresses !== undefined && { nodePortAddresses }),
     noLocalEndpoints: wishes.noLocalEndpoints,
     dropInvalid: !isConntrackLiberal,
@@ -50,7 +50,7 @@ export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: N
 }
 
 /** Undefined as long as it cannot be known: nothing is masqueraded on suspicion. */
-function localTraffic(family: IpFamily, wishes: ProxyWishes, node: NodeView | undefined): LocalTraffic | undefined {
+function localTraffic(family: IpFamily, wishes: ProxyWishes, node: NodeFacts | undefined): LocalTraffic | undefined {
   const bySource = (cidrs: readonly Cidr[]): LocalTraffic | undefined => {
     const cidr = cidrs.find((network) => ipFamily(network) === family)
     return cidr && { kind: 'source', cidr }
@@ -76,13 +76,18 @@ function chooseNodePortAddresses(
   { node, localAddresses }: NodeSituation,
 ): readonly Ip[] | undefined {
   if (wished === undefined) return undefined
-  if (wished.includes('primary')) return ofFamily(node?.ips ?? [], family)
+  if (wished.includes('primary')) return primaryIps(family, node)
   const networks = wished.filter((each): each is Cidr => each !== 'primary' && ipFamily(each as Cidr) === family)
   if (networks.length === 0 || networks.some((network) => network.endsWith('/0'))) return undefined
   const own = [...localAddresses].filter((address) =>
     networks.some((network) => cidrContains(network, hostCidr(address))),
   )
   return ofFamily(own, family).filter((address) => !isLoopback(address))
+}
+
+/** The first of its addresses in each family: an internal one where it has any. */
+function primaryIps(family: IpFamily, node: NodeFacts | undefined): readonly Ip[] {
+  return (node?.addresses ?? []).filter((address) => ipFamily(address) === family).slice(0, 1)
 }
 
 function isLoopback(address: Ip): boolean {

@@ -1,4 +1,4 @@
-import type { TableChange } from '../../netfilter/ruleset.ts'
+import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import type { HookDrift } from './hook-plan.ts'
 import type { Drift } from './wanted-table.ts'
@@ -13,6 +13,8 @@ export interface WriteReport {
   readonly chainsSet: number
   readonly chainsRemoved: number
   readonly restores: number
+  /** Rules of the chains that were set, PLAT-STATE's too. */
+  readonly rules: Readonly<Record<TableName, number>>
 }
 
 export interface VerifyReport {
@@ -29,6 +31,7 @@ export const unchanged: WriteReport = {
   chainsSet: 0,
   chainsRemoved: 0,
   restores: 0,
+  rules: { nat: 0, filter: 0 },
 }
 
 /** One restore that succeeded. */
@@ -43,7 +46,13 @@ export function reportRestore(text: string, changes: readonly TableChange[], dur
     chainsSet: set.size,
     chainsRemoved,
     restores: 1,
+    rules: { nat: countRules(changes, 'nat'), filter: countRules(changes, 'filter') },
   }
+}
+
+function countRules(changes: readonly TableChange[], table: TableName): number {
+  const chains = changes.flatMap((change) => (change.table === table ? [...change.set.values()] : []))
+  return chains.reduce((sum, chain) => sum + chain.length, 0)
 }
 
 export function addReports(a: WriteReport, b: WriteReport): WriteReport {
@@ -54,5 +63,6 @@ export function addReports(a: WriteReport, b: WriteReport): WriteReport {
     chainsSet: a.chainsSet + b.chainsSet,
     chainsRemoved: a.chainsRemoved + b.chainsRemoved,
     restores: a.restores + b.restores,
+    rules: { nat: a.rules.nat + b.rules.nat, filter: a.rules.filter + b.rules.filter },
   }
 }

@@ -149,8 +149,8 @@ export class RulesWriter implements Component {
   }
 
   /** Packets and bytes that the rules of a chain in nat took since it was written: the first of each connection. Throws RulesError. */
-  countersOf(chain: string): Promise<ChainCounters> {
-    return this.#options.iptables.readCounters('nat', chain)
+  countersOf(table: TableName, chain: string): Promise<ChainCounters> {
+    return this.#options.iptables.readCounters(table, chain)
   }
 
   async #verifyOnce(): Promise<VerifyReport> {

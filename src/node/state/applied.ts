@@ -1,5 +1,6 @@
 import { orAborted } from '../../loop/deadline.ts'
 import { PlatnetError } from '../../model/errors.ts'
+import { type IpFamily, ipFamily } from '../../model/ip.ts'
 import { isResourceVersion } from '../../model/resource-version.ts'
 import type { LocalPod } from './local-pods.ts'
 import type { WatchedResource } from './node-state.ts'
@@ -15,6 +16,7 @@ export interface ProgressSource {
   localPod(containerId: string): LocalPod | undefined
   contains(resource: WatchedResource, resourceVersion: string): boolean
   seen(resource: WatchedResource): string | undefined
+  familiesOf(resource: WatchedResource, resourceVersion: string): ReadonlySet<IpFamily>
   onProgress(listener: () => void): () => void
 }
 
@@ -22,21 +24,31 @@ interface AppliedReport {
   /** The state's own revision: a plane that shows the same has nothing left to do. */
   readonly revision: number
   readonly planes: Readonly<Record<string, number>>
+  /** Planes that try again and again; others are not kept waiting by them where these serve what is waited for. */
+  readonly failing: readonly string[]
   readonly seen: Readonly<Record<WatchedResource, string | undefined>>
+}
+
+interface PlaneProgress {
+  readonly family: IpFamily | undefined
+  revision: number
+  isFailing: boolean
 }
 
 interface Waiter {
   /** Whether the present revision of the state holds what is waited for. */
   readonly isContained: () => boolean
   readonly resolve: () => void
-  /** The local revision that holds what is waited for; unknown until it has been seen. */
-  revision: number | undefined
+  /** By which families what is waited for can be reached, asked when it is contained; none where that is unknown. */
+  readonly families: () => ReadonlySet<IpFamily>
+  /** The local revision that holds what is waited for, and its families; unknown until it has been seen. */
+  wanted: { readonly revision: number; readonly families: ReadonlySet<IpFamily> } | undefined
 }
 
 /** Where the planes meet after the state: each publishes the revision whose rules are in the kernel, and others wait for it. */
 export class AppliedRevisions {
   readonly #state: ProgressSource
-  readonly #planes = new Map<string, number>()
+  readonly #planes = new Map<string, PlaneProgress>()
   readonly #waiters = new Set<Waiter>()
   #unsubscribe: (() => void) | undefined
 
@@ -44,18 +56,41 @@ export class AppliedRevisions {
     this.#state = state
   }
 
-  /** From now on every wait is also for this plane, which has applied nothing yet. */
-  register(plane: string): void {
+  /** From now on every wait is also for this plane, which has applied nothing yet. `family`: it serves that one, and another plane the other. */
+  register(plane: string, family?: IpFamily): void {
     if (this.#planes.has(plane)) throw new AppliedError('plane-exists', `the plane ${plane} is registered twice`)
-    this.#planes.set(plane, 0)
+    this.#planes.set(plane, { family, revision: 0, isFailing: false })
   }
 
   /** The plane has applied everything up to this revision of the state; it never goes back. */
   publish(plane: string, revision: number): void {
-    const before = this.#planes.get(plane)
-    if (before === undefined) throw new AppliedError('unknown-plane', `the plane ${plane} is not registered`)
-    this.#planes.set(plane, Math.max(before, revision))
+    const progress = this.#progressOf(plane)
+    progress.revision = Math.max(progress.revision, revision)
+    progress.isFailing = false
     this.#settle()
+  }
+
+  /** The plane cannot apply what it should and goes on trying; until it publishes again, no wait for the other family is for it. */
+  fail(plane: string): void {
+    this.#progressOf(plane).isFailing = true
+    this.#settle()
+  }
+
+  /**
+   * Whether every plane has applied this revision. One that fails does not count where the plane of another of these families
+   * has it: what has addresses of both is reachable by one then, and what has none of the failing one does not need it.
+   */
+  isApplied(revision: number, families: ReadonlySet<IpFamily>): boolean {
+    const planes = [...this.#planes.values()]
+    const isServed = planes.some(({ family, isFailing }) => family !== undefined && families.has(family) && !isFailing)
+    const isLeftOut = ({ family, isFailing }: PlaneProgress) => isFailing && family !== undefined && isServed
+    return planes.every((plane) => plane.revision >= revision || isLeftOut(plane))
+  }
+
+  #progressOf(plane: string): PlaneProgress {
+    const progress = this.#planes.get(plane)
+    if (progress === undefined) throw new AppliedError('unknown-plane', `the plane ${plane} is not registered`)
+    return progress
   }
 
   /**
@@ -73,17 +108,19 @@ export class AppliedRevisions {
         `expected a decimal resourceVersion, found ${JSON.stringify(resourceVersion)}`,
       )
     }
-    await this.#wait(() => this.#state.contains(resource, resourceVersion), signal)
+    const families = () => this.#state.familiesOf(resource, resourceVersion)
+    await this.#wait(() => this.#state.contains(resource, resourceVersion), families, signal)
   }
 
   /** Resolves when every plane has applied a revision that holds this announced pod. Rejects with the signal's reason. */
   async waitUntilPodApplied(containerId: string, { signal }: { signal: AbortSignal }): Promise<void> {
-    await this.#wait(() => this.#state.synced && this.#state.localPod(containerId) !== undefined, signal)
+    const families = () => new Set(this.#state.localPod(containerId)?.ips.map(ipFamily))
+    await this.#wait(() => this.#state.synced && this.#state.localPod(containerId) !== undefined, families, signal)
   }
 
-  async #wait(isContained: () => boolean, signal: AbortSignal): Promise<void> {
+  async #wait(isContained: () => boolean, families: Waiter['families'], signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const waiter: Waiter = { isContained, resolve, revision: undefined }
+    const waiter: Waiter = { isContained, families, resolve, wanted: undefined }
     this.#waiters.add(waiter)
     this.#unsubscribe ??= this.#state.onProgress(() => this.#settle())
     this.#settle()
@@ -98,20 +135,18 @@ export class AppliedRevisions {
     const seen = (resource: WatchedResource) => this.#state.seen(resource)
     return {
       revision: this.#state.revision,
-      planes: Object.fromEntries(this.#planes),
+      planes: Object.fromEntries(Array.from(this.#planes, ([name, { revision }]) => [name, revision])),
+      failing: [...this.#planes.keys()].filter((name) => this.#planes.get(name)?.isFailing),
       seen: { services: seen('services'), endpointslices: seen('endpointslices'), endpoints: seen('endpoints') },
     }
   }
 
   #settle(): void {
     for (const waiter of this.#waiters) {
-      if (waiter.revision === undefined && waiter.isContained()) waiter.revision = this.#state.revision
-      if (waiter.revision !== undefined && this.#appliedBy(waiter.revision)) waiter.resolve()
+      if (waiter.wanted === undefined && waiter.isContained())
+        waiter.wanted = { revision: this.#state.revision, families: waiter.families() }
+      if (waiter.wanted && this.isApplied(waiter.wanted.revision, waiter.wanted.families)) waiter.resolve()
     }
-  }
-
-  #appliedBy(revision: number): boolean {
-    return this.#planes.values().every((applied) => applied >= revision)
   }
 
   #forget(waiter: Waiter): void {

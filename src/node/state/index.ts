@@ -1,5 +1,6 @@
 export { AppliedError, AppliedRevisions } from './applied.ts'
 export { LiveNodeState } from './live-node-state.ts'
-export type { WatchedResource } from './node-state.ts'
+export type { ChangeSet, WatchedResource } from './node-state.ts'
+export { parseNode } from './parse-node.ts'
 export { formatProblem } from './problem.ts'
 export { createStateSources } from './sources.ts'

@@ -1,6 +1,7 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import { describeError } from '../../model/errors.ts'
+import { type IpFamily, ipFamily } from '../../model/ip.ts'
 import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Service } from '../../model/service.ts'
 import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
@@ -109,6 +110,13 @@ export class LiveNodeState implements NodeState {
     return this.synced && seen !== undefined && compareResourceVersions(seen, resourceVersion) >= 0
   }
 
+  /** The families of the addresses that this version of an object gives; none where it is not the newest any more. */
+  familiesOf(resource: WatchedResource, resourceVersion: string): ReadonlySet<IpFamily> {
+    const object = this.#tables.all(resource).find((each) => each.resourceVersion === resourceVersion)
+    const ofService = (object?.service?.value.clusterIps ?? []).map(ipFamily)
+    return new Set([...ofService, ...(object?.slices ?? []).map(({ value }) => value.family)])
+  }
+
   subscribe(listener: (change: ChangeSet) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -134,15 +142,16 @@ export class LiveNodeState implements NodeState {
   /** Takes the whole content of a resource. Objects that are as before touch nothing. */
   replace(resource: WatchedResource, objects: readonly StoredObject[], resourceVersion: string): void {
     const touched: Touched = new Set()
-    for (const object of objects) this.#put(resource, object, touched)
+    const changed = objects.filter((object) => this.#tables.get(resource, object.key) !== object)
+    for (const object of changed) this.#put(resource, object, touched)
     for (const key of this.#keysBeside(resource, objects)) this.#tables.remove(resource, key, touched)
-    this.#commit(touched, resource, resourceVersion)
+    this.#commit(touched, resource, resourceVersion, changed)
   }
 
   upsert(resource: WatchedResource, object: StoredObject): void {
     const touched: Touched = new Set()
     this.#put(resource, object, touched)
-    this.#commit(touched, resource, object.resourceVersion)
+    this.#commit(touched, resource, object.resourceVersion, [object])
   }
 
   /** `resourceVersion` is that of the deletion. */
@@ -170,28 +179,33 @@ export class LiveNodeState implements NodeState {
     this.#tables.put(resource, object, touched)
   }
 
-  #commit(touched: Touched, resource: WatchedResource, resourceVersion: string): void {
+  #commit(
+    touched: Touched,
+    resource: WatchedResource,
+    resourceVersion: string,
+    objects: readonly StoredObject[] = [],
+  ): void {
     const changed = new Set(Array.from(touched).filter((key) => this.#refresh(key)))
     this.#seen.set(resource, resourceVersion)
     if (!this.synced) this.#commitFirst()
-    else if (changed.size > 0) this.#publish(changed)
+    else if (changed.size > 0) this.#publish({ services: changed, resource, ...triggersOf(objects, changed) })
     for (const listener of this.#progressListeners) this.#call(listener)
   }
 
   #commitFirst(): void {
     if (!watchedResources.every((resource) => this.#seen.has(resource))) return
-    this.#publish(new Set(this.#views.keys()), this.#localPods.keys())
+    this.#publish({ services: new Set(this.#views.keys()), localPods: this.#localPods.keys() })
   }
 
   /** The first step, when it comes, holds what was announced before it. */
   #publishPod({ key }: LocalPod): void {
-    if (this.synced) this.#publish(new Set(), new Set([key]))
+    if (this.synced) this.#publish({ services: new Set(), localPods: new Set([key]) })
     for (const listener of this.#progressListeners) this.#call(listener)
   }
 
-  #publish(services: ReadonlySet<ObjectKey>, localPods: ReadonlySet<ObjectKey> = new Set()): void {
+  #publish({ localPods = new Set(), ...step }: Omit<ChangeSet, 'revision'>): void {
     this.#revision += 1
-    const change = { revision: this.#revision, services, ...(localPods.size > 0 && { localPods }) }
+    const change = { revision: this.#revision, ...step, ...(localPods.size > 0 && { localPods }) }
     for (const listener of this.#listeners) this.#call(() => listener(change))
   }
 
@@ -220,6 +234,15 @@ export class LiveNodeState implements NodeState {
     for (const hash of hashesOf(view)) this.#hash = addHash(this.#hash, hash)
     return true
   }
+}
+
+function triggersOf(
+  objects: readonly StoredObject[],
+  changed: ReadonlySet<ObjectKey>,
+): Pick<ChangeSet, 'triggeredAtMs'> {
+  const concerned = objects.filter(({ slices }) => slices.some(({ value }) => changed.has(value.service)))
+  const triggeredAtMs = concerned.map((object) => object.triggeredAtMs).filter((atMs) => atMs !== undefined)
+  return triggeredAtMs.length > 0 ? { triggeredAtMs } : {}
 }
 
 function hashesOf(view: View | undefined): bigint[] {

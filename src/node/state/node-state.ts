@@ -12,6 +12,10 @@ export interface ChangeSet {
   readonly services: ReadonlySet<ObjectKey>
   /** Pods of this node whose network was announced or withdrawn; absent for none. */
   readonly localPods?: ReadonlySet<ObjectKey>
+  /** What the change came by; absent for the first step and for pods. */
+  readonly resource?: WatchedResource
+  /** When what led to it happened in the cluster, as the slices of these Services tell; milliseconds since 1970. Absent for none. */
+  readonly triggeredAtMs?: readonly number[]
 }
 
 /** What this node knows, as the planes read it. Reads are synchronous and always of the latest revision. */

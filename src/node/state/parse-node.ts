@@ -31,7 +31,7 @@ export function parseNode(json: unknown, dialect: Dialect): Parsed<NodeFacts> {
     addresses: readAddresses(reader, status['addresses']),
     podCidrs: fields.readValues(reader, fields.network, podCidrsOf(spec), 'spec.podCIDRs'),
     ...(zone !== undefined && { zone }),
-    isLeaving: metadata['deletionTimestamp'] !== undefined || isTainted(reader, spec),
+    isLeaving: Boolean(metadata['deletionTimestamp']) || isTainted(reader, spec),
   }
   return { value, problems: reader.problems }
 }

@@ -25,6 +25,8 @@ export interface StoredObject {
   readonly service: Hashed<Service> | undefined
   readonly slices: readonly Hashed<EndpointSlice>[]
   readonly problems: readonly Problem[]
+  /** When what led to this version of a slice happened in the cluster, milliseconds since 1970. */
+  readonly triggeredAtMs?: number
 }
 
 /** An API object of which only the identity has been checked. */
@@ -34,6 +36,7 @@ export interface UnparsedObject {
     readonly namespace?: string | undefined
     readonly uid?: string | undefined
     readonly resourceVersion: string
+    readonly annotations?: unknown
   }
 }
 
@@ -43,7 +46,22 @@ export function keyOf({ metadata }: UnparsedObject): ObjectKey {
 
 export function readObject(resource: WatchedResource, object: UnparsedObject, dialect: Dialect): StoredObject {
   const { uid, resourceVersion } = object.metadata
-  return { key: keyOf(object), uid, resourceVersion, ...readContent(resource, object, dialect) }
+  const triggeredAtMs = resource === 'services' ? undefined : readTrigger(object, dialect)
+  return {
+    key: keyOf(object),
+    uid,
+    resourceVersion,
+    ...readContent(resource, object, dialect),
+    ...(triggeredAtMs !== undefined && { triggeredAtMs }),
+  }
+}
+
+/** It serves a metric only, so what makes no sense is not worth a problem. */
+function readTrigger({ metadata }: UnparsedObject, dialect: Dialect): number | undefined {
+  const annotations = typeof metadata.annotations === 'object' ? metadata.annotations : undefined
+  const text = Object.entries(annotations ?? {}).find(([name]) => name === dialect.annotations.lastChangeTriggerTime)
+  const atMs = typeof text?.[1] === 'string' ? Date.parse(text[1]) : Number.NaN
+  return Number.isNaN(atMs) ? undefined : atMs
 }
 
 function readContent(resource: WatchedResource, object: UnparsedObject, dialect: Dialect) {

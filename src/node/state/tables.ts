@@ -19,7 +19,7 @@ export class Tables {
     return this.#objects[resource].get(key)
   }
 
-  all(resource: WatchedResource): Iterable<StoredObject> {
+  all(resource: WatchedResource): IteratorObject<StoredObject> {
     return this.#objects[resource].values()
   }
 

@@ -15,7 +15,15 @@ import { cidr } from '../../helpers/services.ts'
 import { until } from '../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../helpers/wire-objects.ts'
 
-const report: WriteReport = { kind: 'written', bytes: 1, durationMs: 1, chainsSet: 1, chainsRemoved: 0, restores: 1 }
+const report: WriteReport = {
+  kind: 'written',
+  bytes: 1,
+  durationMs: 1,
+  chainsSet: 1,
+  chainsRemoved: 0,
+  restores: 1,
+  rules: { nat: 3, filter: 1 },
+}
 const scope = { signal: AbortSignal.timeout(30_000) }
 
 /** Takes every write; what it says of the kernel is the test's. */
@@ -24,7 +32,7 @@ const writer = {
   sync: async () => report,
   write: async () => report,
   preview: async () => writer.differences,
-  countersOf: async (chain: string) => ({ packets: chain.startsWith('PLAT-SEP') ? 7 : 0, bytes: 420 }),
+  countersOf: async (_table: string, chain: string) => ({ packets: chain.startsWith('PLAT-SEP') ? 7 : 0, bytes: 420 }),
 }
 
 const state = new LiveNodeState(silentLogger)

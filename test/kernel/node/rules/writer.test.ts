@@ -257,7 +257,7 @@ describe('what others change', () => {
     )
     assert.deepEqual(differences[1]?.found.at(-1), '-j RETURN')
     assert.deepEqual(texts, [])
-    const { packets } = await writer.countersOf('PLAT-SVC-1')
+    const { packets } = await writer.countersOf('nat', 'PLAT-SVC-1')
     assert.equal(packets, 0)
   })
 

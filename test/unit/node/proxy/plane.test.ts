@@ -3,7 +3,12 @@ import { afterEach, beforeEach, describe, type TestContext, test } from 'node:te
 import type { XorHash } from '../../../../src/model/xor-hash.ts'
 import { renderRule } from '../../../../src/netfilter/render.ts'
 import type { Chain, Ruleset, TableChange } from '../../../../src/netfilter/ruleset.ts'
-import { collectProxyCounts, createProxyMetrics, ProxyPlane } from '../../../../src/node/proxy/index.ts'
+import {
+  collectInvalidDrops,
+  collectProxyCounts,
+  createProxyMetrics,
+  ProxyPlane,
+} from '../../../../src/node/proxy/index.ts'
 import { RulesError, type WriteReport } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState, type WatchedResource } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
@@ -11,7 +16,15 @@ import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
 import { dialect, type WireFixture, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
 
-const report: WriteReport = { kind: 'written', bytes: 100, durationMs: 1, chainsSet: 1, chainsRemoved: 0, restores: 1 }
+const report: WriteReport = {
+  kind: 'written',
+  bytes: 100,
+  durationMs: 1,
+  chainsSet: 1,
+  chainsRemoved: 0,
+  restores: 1,
+  rules: { nat: 3, filter: 1 },
+}
 
 /** A kernel that remembers what it was given and refuses as often as it is told to. */
 class FakeWriter {
@@ -76,7 +89,8 @@ class Node {
   readonly state = new LiveNodeState(silentLogger)
   readonly writer = new FakeWriter()
   readonly applied = new AppliedRevisions(this.state)
-  readonly metrics = createProxyMetrics(createMetrics())('IPv4')
+  readonly registry = createMetrics()
+  readonly metrics = createProxyMetrics(this.registry)('IPv4')
   readonly refused: string[] = []
   readonly plane: ProxyPlane
 
@@ -267,7 +281,7 @@ test('of two families each has a plane of its own, and one that fails does not h
   const node = newNode(t)
   const failing = new FakeWriter()
   failing.refusals = Number.POSITIVE_INFINITY
-  node.applied.register('proxy-ipv6')
+  node.applied.register('proxy-ipv6', 'IPv6')
   const settings = { nodeName: 'n1', family: 'IPv6' } as const
   const ipv6 = new ProxyPlane({ ...node, writer: failing, settings, metrics: node.metrics, log: silentLogger })
   t.after(() => ipv6.stop({ signal: AbortSignal.timeout(1000) }))
@@ -279,6 +293,7 @@ test('of two families each has a plane of its own, and one that fails does not h
   node.upsert('endpointslices', wireSlice('web-1', 'web', '11', { endpoints: [{ addresses: ['10.244.0.6'] }] }))
   await until('IPv4 is applied again', () => node.appliedRevision() === 2)
   assert.deepEqual(node.applied.report().planes, { proxy: 2, 'proxy-ipv6': 0 })
+  await until('nobody waits for IPv6', () => node.applied.report().failing.includes('proxy-ipv6'), 30_000)
   failing.refusals = 0
   await until('IPv6 has caught up', () => node.applied.report().planes['proxy-ipv6'] === 2, 30_000)
   assert.equal(ipv6.status().services, 0, 'none of the Services has an address of this family')
@@ -318,17 +333,39 @@ test('a node that changes is planned anew in place, and nothing is written befor
 
 test('rules, Local policies without a local endpoint and pending changes are counted when metrics are asked for', async (t) => {
   const node = newNode(t)
-  const metrics = createMetrics()
+  const metrics = node.registry
   collectProxyCounts(metrics, [node.plane])
+  collectInvalidDrops(metrics, [{ family: 'IPv4', countersOf: async () => ({ packets: 7, bytes: 420 }) }])
   await node.plane.start()
   const local = { type: 'NodePort', internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' }
   node.replace('services', wireService('web', '1', { ...local, ports: [{ name: 'http', port: 80, nodePort: 30080 }] }))
   node.replace('endpoints')
   node.replace('endpointslices', wireSlice('web-1', 'web', '2'))
   await until('all is applied', () => node.appliedRevision() === 1)
+  const change = new Date(Date.now() + 1).toISOString()
+  for (const [version, trigger] of [
+    ['3', '2020-01-01T00:00:00Z'],
+    ['4', change],
+    ['5', 'nonsense'],
+  ] as const) {
+    const slice = wireSlice('web-1', 'web', version, { endpoints: [{ addresses: [`10.244.0.${version}`] }] })
+    const annotations = { [dialect.annotations.lastChangeTriggerTime]: trigger }
+    node.upsert('endpointslices', { ...slice, metadata: { ...slice.metadata, annotations } })
+  }
+  await until('the slices are applied', () => node.appliedRevision() === 4)
   const { body } = await metrics.text()
   assert.match(body, /no_local_endpoints_total\{traffic_policy="internal",ip_family="IPv4"\} 1/)
   assert.match(body, /no_local_endpoints_total\{traffic_policy="external",ip_family="IPv4"\} 1/)
   assert.match(body, /iptables_total\{table="nat",ip_family="IPv4"\} [1-9]/)
   assert.match(body, /service_changes_pending\{ip_family="IPv4"\} 0/)
+  assert.match(body, /endpoint_changes_pending\{ip_family="IPv4"\} 0/)
+  assert.match(body, /service_changes_total\{ip_family="IPv4"\} 1/)
+  assert.match(body, /endpoint_changes_total\{ip_family="IPv4"\} 3/)
+  assert.match(body, /iptables_last\{table="nat",ip_family="IPv4"\} 3/)
+  assert.match(
+    body,
+    /network_programming_duration_seconds_count\{ip_family="IPv4"\} 1/,
+    'one cause lies after the start',
+  )
+  assert.match(body, /ct_state_invalid_dropped_packets_total\{ip_family="IPv4"\} 7/)
 })

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readNodeView } from '../../../../src/node/proxy/node-view.ts'
+import type { NodeFacts } from '../../../../src/model/node.ts'
 import { type NodeSituation, type ProxyWishes, planSettings } from '../../../../src/node/proxy/settings.ts'
 import { cidr, ip } from '../../../helpers/services.ts'
-
-const zoneLabel = 'topology.kubernetes.io/zone'
 
 const wishes: ProxyWishes = {
   clusterCidr: [cidr('10.244.0.0/16'), cidr('fd00:10:244::/56')],
@@ -17,21 +15,13 @@ const wishes: ProxyWishes = {
   affinityHardTimeout: false,
 }
 
-const node = readNodeView(
-  {
-    metadata: { labels: { [zoneLabel]: 'a' } },
-    spec: { podCIDRs: ['10.244.3.0/24', 'fd00:10:244:3::/64', 'nonsense'] },
-    status: {
-      addresses: [
-        { type: 'InternalIP', address: '192.0.2.7' },
-        { type: 'InternalIP', address: '2001:db8::7' },
-        { type: 'InternalIP', address: '192.0.2.007' },
-        { type: 'Hostname', address: 'node-1' },
-      ],
-    },
-  },
-  zoneLabel,
-)
+const node: NodeFacts = {
+  name: 'node-1',
+  addresses: ['192.0.2.7', '2001:db8::7', '198.51.100.9'].map(ip),
+  podCidrs: ['10.244.3.0/24', 'fd00:10:244:3::/64'].map(cidr),
+  zone: 'a',
+  isLeaving: false,
+}
 
 const situation: NodeSituation = {
   nodeName: 'node-1',
@@ -40,11 +30,10 @@ const situation: NodeSituation = {
   isConntrackLiberal: false,
 }
 
-test('a Node object gives zone, addresses and pod networks of each family; values that make no sense are left out', () => {
+test('a Node object gives its zone and its first address of each family', () => {
   const settings = planSettings('IPv4', wishes, situation)
   assert.deepEqual([settings.zone, settings.nodeIps], ['a', ['192.0.2.7']])
   assert.deepEqual(planSettings('IPv6', wishes, situation).nodeIps, ['2001:db8::7'])
-  assert.equal(readNodeView({ metadata: 'none' }, zoneLabel), undefined)
 })
 
 test('local traffic is told by the cluster, by this node, or by interfaces', () => {
@@ -73,11 +62,4 @@ test('node ports are open on the addresses of the networks given, on those of th
   assert.deepEqual(addresses([cidr('198.51.100.0/24'), cidr('127.0.0.0/8')]), ['198.51.100.7'])
   assert.deepEqual(addresses(['primary']), ['192.0.2.7'])
   assert.equal(addresses([cidr('2001:db8::/32')]), undefined, 'nothing is said of this family')
-})
-
-test('a node that is deleted or that the autoscaler takes away is leaving', () => {
-  const view = (changes: object) => readNodeView({ metadata: {}, ...changes }, zoneLabel)?.isLeaving
-  assert.equal(view({}), false)
-  assert.equal(view({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }), true)
-  assert.equal(view({ spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }] } }), true)
 })

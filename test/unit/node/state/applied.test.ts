@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { AppliedError, AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
 import { dialect, wireService } from '../../../helpers/wire-objects.ts'
 
 const resources = ['services', 'endpointslices', 'endpoints'] as const
@@ -107,6 +108,35 @@ describe('applied revisions', () => {
     assert.throws(() => applied.register('proxy'), AppliedError)
   })
 
+  it('are not waited for in a family that fails, where the other serves what is waited for', async () => {
+    const { state, applied, sync } = setUp('dns')
+    applied.register('proxy', 'IPv4')
+    applied.register('proxy-ipv6', 'IPv6')
+    sync()
+    for (const plane of ['dns', 'proxy', 'proxy-ipv6']) applied.publish(plane, 1)
+    const pod = { key: 'default/both', uid: 'u1', containerId: 'c1', ips: ['10.244.0.5', 'fd00::5'].map(ipOf) }
+    const [ofIpv4, ofBoth] = [applied.waitUntilApplied('services', '12', open), applied.waitUntilPodApplied('c1', open)]
+    upsert(state, 'web', '12')
+    state.announcePod(pod)
+    applied.publish('dns', 3)
+    applied.fail('proxy-ipv6')
+    assert.deepEqual([await isOver(ofIpv4), await isOver(ofBoth)], [false, false], 'IPv4 has not applied it')
+    applied.publish('proxy', 3)
+    assert.deepEqual([await isOver(ofIpv4), await isOver(ofBoth)], [true, true])
+    assert.deepEqual(applied.report().failing, ['proxy-ipv6'])
+
+    applied.publish('proxy-ipv6', 3)
+    applied.fail('proxy')
+    state.upsert('services', readObject('services', wireService('web', '13', { ports: [{ port: 81 }] }), dialect))
+    const afterwards = applied.waitUntilApplied('services', '13', open)
+    const superseded = applied.waitUntilApplied('services', '12', open)
+    for (const plane of ['dns', 'proxy-ipv6']) applied.publish(plane, 4)
+    assert.equal(await isOver(afterwards), false, 'a Service of IPv4 needs IPv4')
+    assert.equal(await isOver(superseded), false, 'what nobody knows any more waits for all')
+    applied.publish('proxy', 4)
+    assert.deepEqual([await isOver(afterwards), await isOver(superseded)], [true, true])
+  })
+
   it('report what was seen and what each plane has applied', () => {
     const { state, applied, sync } = setUp('proxy', 'dns')
     sync()
@@ -115,6 +145,7 @@ describe('applied revisions', () => {
     assert.deepEqual(applied.report(), {
       revision: 1,
       planes: { proxy: 1, dns: 0 },
+      failing: [],
       seen: { services: '17', endpointslices: '10', endpoints: '10' },
     })
   })
