@@ -17,13 +17,20 @@ export class AddressSetWriter {
     this.#run = run
   }
 
-  /** Makes what is missing; what is no longer wanted stays until `removeOthers`. Throws RulesError. */
-  async ensure(wanted: AddressSets): Promise<void> {
-    if (wanted.size === 0) return
+  /** Makes what is missing, and says whether anything was; what is no longer wanted stays until `removeOthers`. Throws RulesError. */
+  async ensure(wanted: AddressSets): Promise<boolean> {
+    if (wanted.size === 0) return false
     this.#held ??= await this.#read()
     const { before } = planSets(wanted, this.#held)
     await this.#restore(before)
     this.#held = new Map([...this.#held, ...wanted])
+    return before !== ''
+  }
+
+  /** The same, asking the kernel first: others may have removed what no rule of theirs or ours named. */
+  async ensureAgain(wanted: AddressSets): Promise<boolean> {
+    this.#held = undefined
+    return this.ensure(wanted)
   }
 
   /** Removes what no rule names any more. Where no set was ever wanted, leftovers of an earlier form stay. Throws RulesError. */

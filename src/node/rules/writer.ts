@@ -165,7 +165,7 @@ export class RulesWriter implements Component {
     const suspects = await this.#findSuspects(held)
     const report = await this.#exclusive(async () => {
       const drift = this.#eachTable().flatMap((table) => table.compare(held[table.name].chains, suspects[table.name]))
-      const chains = await this.#flush()
+      const chains = await this.#flushOrRecover()
       if (hooksPlaced !== this.#hooksPlaced) return { drift, readMs, write: chains }
       const hooks = await this.#placeHooks({ nat: held.nat.hooks, filter: held.filter.hooks })
       return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
@@ -255,7 +255,8 @@ export class RulesWriter implements Component {
         return await this.#flush()
       } catch (error) {
         if (!(error instanceof RulesError) || error.code !== 'restore-failed' || attempt > 4) throw error
-        if ((await this.#findDriftBehind(error, attempt < 4)).length === 0) throw error
+        const isSetMade = await this.#addressSets.ensureAgain(this.#sets)
+        if ((await this.#findDriftBehind(error, attempt < 4)).length === 0 && !isSetMade) throw error
       }
     }
   }
