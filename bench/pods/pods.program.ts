@@ -1,12 +1,13 @@
 // The inner part of `npm run bench -- pods [cnitool]`, in namespaces of its own with a private /run: sandboxes on the list that this
 // project ships, gate included, with an agent's memory around it. Prints its report as one line of JSON.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createNetns, deleteNetns, runProgram, SpawnHelper } from '../../src/host/index.ts'
 import { Slots } from '../../src/loop/slots.ts'
 import { parseCidr } from '../../src/model/ip.ts'
 import { CniGate, CniRuntime, type CniSandbox, installShippedNetwork } from '../../src/node/cni/index.ts'
 import { createControlSocket } from '../../src/node/control/index.ts'
+import { sandboxesAtOnce } from '../../src/node/pods/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
 import { silentLogger } from '../../src/observe/index.ts'
 import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
@@ -14,8 +15,8 @@ import { type BenchReport, type BenchRow, compare, measureAlone, percentile } fr
 const rounds = 40
 const bursts = 8
 const burstSize = 8
-/** The same for both sides; the agent itself lets eight at once. More than there are processors only share them. */
-const slots = new Slots(3)
+/** The same for both sides, and as the agent does it. */
+const slots = new Slots(sandboxesAtOnce)
 /** What an agent with a few thousand Services has in memory: a fork copies the tables of its pages. */
 const ballast = Array.from({ length: 64 }, () => new Uint8Array(1 << 20).fill(1))
 
@@ -114,14 +115,16 @@ interface Times {
   readonly add: number[]
   /** DEL and namespace. */
   readonly teardown: number[]
+  /** Of all processes in this namespace, for a sandbox and its teardown. */
+  readonly processor: number[]
 }
 
-const newTimes = (): Times => ({ sandbox: [], add: [], teardown: [] })
+const newTimes = (): Times => ({ sandbox: [], add: [], teardown: [], processor: [] })
 
 async function setUp(driver: Driver, sandbox: CniSandbox, times: Times): Promise<void> {
   const startedMs = performance.now()
   await slots.run(async () => {
-    await createNetns(sandbox.containerId)
+    await createNetns(sandbox.containerId, helper.runProgram)
     const netnsMs = performance.now()
     await driver.add(sandbox)
     times.add.push(performance.now() - netnsMs)
@@ -132,8 +135,25 @@ async function setUp(driver: Driver, sandbox: CniSandbox, times: Times): Promise
 async function tearDown(driver: Driver, sandbox: CniSandbox, times: Times): Promise<void> {
   const startedMs = performance.now()
   await driver.del(sandbox)
-  await deleteNetns(sandbox.containerId)
+  await deleteNetns(sandbox.containerId, helper.runProgram)
   times.teardown.push(performance.now() - startedMs)
+}
+
+/** Processor time of the processes here and of those they waited for (proc(5), fields 14 to 17, in hundredths of a second). */
+function processorMs(): number {
+  const ticks = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? statFields(name).slice(13, 17) : []))
+  return ticks.reduce((sum, each) => sum + Number(each), 0) * 10
+}
+
+/** Empty for a process that is gone. The name, in parentheses, may hold spaces. */
+function statFields(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/\(.*\)/s, 'name')
+      .split(' ')
+  } catch {
+    return []
+  }
 }
 
 /** One after another, the drivers by turns, so that a slow minute of the machine is everybody's. */
@@ -143,8 +163,10 @@ async function measureAloneEach(drivers: readonly Driver[]): Promise<readonly Ti
     for (const [index, driver] of drivers.entries()) {
       const sandbox = newSandbox()
       const into = round < 0 ? newTimes() : (times[index] ?? newTimes())
+      const beforeMs = processorMs()
       await setUp(driver, sandbox, into)
       await tearDown(driver, sandbox, into)
+      into.processor.push(processorMs() - beforeMs)
     }
   }
   return times
@@ -186,6 +208,11 @@ function describe(what: string, part: keyof Times, mine: Times | undefined, peer
   })
 }
 
+function compareMeans(metric: string, mine: Times | undefined, peer: Times | undefined, peerName: string): BenchRow {
+  const mean = ({ processor }: Times) => processor.reduce((sum, each) => sum + each, 0) / processor.length
+  return compare(metric, 'ms', mean(mine ?? newTimes()), peerName, mean(peer ?? newTimes()))
+}
+
 async function measure(cnitool: string | undefined): Promise<BenchReport> {
   mkdirSync(root, { recursive: true })
   const podCidr = parseCidr('198.18.0.0/16')
@@ -209,6 +236,7 @@ async function measure(cnitool: string | undefined): Promise<BenchReport> {
       ...describe('sandbox (namespace, ADD, gate) alone', 'sandbox', alone, peerAlone),
       ...describe('sandbox, eight at once', 'sandbox', burst, peerBurst),
       ...describe('teardown (DEL, namespace)', 'teardown', alone, peerAlone),
+      compareMeans('processor time a sandbox and its teardown', alone, bare, 'bare calls'),
       measureAlone('ADD beside the bare plugin calls, p50', '% more', overhead),
     ],
   }

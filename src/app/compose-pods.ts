@@ -90,6 +90,7 @@ function composePlane({ context, client, dialect, state, applied, helper }: Pods
     binDirs: [shippedCniDir, ...cni.cniBinDir],
     cacheDir: cni.cniCacheDir,
     run: helper.run,
+    runProgram: helper.runProgram,
     log: log.child('cni'),
   })
   const hostIps = [first, ...others] as const
@@ -104,7 +105,8 @@ function composePlane({ context, client, dialect, state, applied, helper }: Pods
       chooseRuntime({
         kind: pods.podNetwork,
         engineSocket: pods.engineSocket,
-        namespaces: () => new ProcessRuntime({ folders, network, cgroups: detectCgroups(), hostIps, log }),
+        namespaces: () =>
+          new ProcessRuntime({ folders, network, cgroups: detectCgroups(), hostIps, run: helper.runProgram, log }),
         engine: (engine) => new EngineRuntime({ engine, folders, hostIps }),
         log,
       }),

@@ -15,17 +15,17 @@ export class NetworkNameError extends PlatnetError<'invalid-name'> {}
 const commandTimeoutMs = 10_000
 
 /** Makes a namespace under /run/netns with its loopback up. Throws ExecError where the name is taken. */
-export async function createNetns(name: string): Promise<void> {
+export async function createNetns(name: string, run: typeof runProgram = runProgram): Promise<void> {
   checkNetnsName(name)
   const lines = [`netns add ${name}`, `netns exec ${name} ip link set lo up`]
-  await runProgram('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n`, timeoutMs: commandTimeoutMs })
+  await run('ip', ['-batch', '-'], { input: `${lines.join('\n')}\n`, timeoutMs: commandTimeoutMs })
 }
 
 /** Removes the name; the kernel frees the namespace and its links when the last process in it ends. Gone already is fine. */
-export async function deleteNetns(name: string): Promise<void> {
+export async function deleteNetns(name: string, run: typeof runProgram = runProgram): Promise<void> {
   checkNetnsName(name)
   if (!existsSync(`/run/netns/${name}`)) return
-  await runProgram('ip', ['netns', 'delete', name], { timeoutMs: commandTimeoutMs })
+  await run('ip', ['netns', 'delete', name], { timeoutMs: commandTimeoutMs })
 }
 
 /** The names under /run/netns. */

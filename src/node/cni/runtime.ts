@@ -141,6 +141,11 @@ export class CniRuntime {
     })
   }
 
+  /** Whether an ADD of this interface began that no DEL has finished. */
+  async isRemembered({ containerId, ifName }: Pick<CniSandbox, 'containerId' | 'ifName'>): Promise<boolean> {
+    return (await this.#cache.find(containerId, ifName)).length > 0
+  }
+
   /** Throws CniError of the plugin that finds its part not as it made it; does nothing where the list or its version has no CHECK. */
   async check(sandbox: CniSandbox): Promise<void> {
     checkSandbox(sandbox)

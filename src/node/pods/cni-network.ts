@@ -22,6 +22,10 @@ export class CniNetwork implements PodNetwork {
     await this.#cni.del(sandbox)
   }
 
+  async isAttached(sandbox: NetworkSandbox): Promise<boolean> {
+    return this.#cni.isRemembered(sandbox)
+  }
+
   async collect(live: readonly NetworkSandbox[]): Promise<void> {
     const { deleted, errors } = await this.#cni.gc(live)
     for (const attachment of deleted) this.#log.info('a network attachment without a pod is undone', { attachment })

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -32,8 +33,11 @@ export interface PodsPlaneParts {
   readonly log: Logger
 }
 
-/** So many pods get or lose their network at a time. */
-const sandboxesAtOnce = 8
+/**
+ * So many pods get or lose their network at a time. More than there are processors only share them, and all end late; two more than
+ * that, as plugins also wait (for the kernel, for the gate).
+ */
+export const sandboxesAtOnce = availableParallelism() + 2
 const hostResolverFile = '/etc/resolv.conf'
 
 /** Runs the pods that are bound to this node: a worker for each, fed by the API and by what is written down here. */

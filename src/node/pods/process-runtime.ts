@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
@@ -30,6 +30,8 @@ export interface ProcessRuntimeParts {
   readonly cgroups: CgroupLayout
   /** What pods with the host's network have as theirs. */
   readonly hostIps: readonly Ip[]
+  /** Starts the programs that make and delete namespaces. */
+  readonly run: typeof runProgram
   readonly log: Logger
 }
 
@@ -53,8 +55,8 @@ export class ProcessRuntime implements PodRuntime {
   async makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]> {
     if (sandbox.hostNetwork) return this.#parts.hostIps
     // Whatever an interrupted attempt left would be in the way of the next one.
-    await this.removeSandbox(sandbox)
-    await createNetns(this.#netnsName(sandbox))
+    if (await this.#isBegun(sandbox)) await this.removeSandbox(sandbox)
+    await createNetns(this.#netnsName(sandbox), this.#parts.run)
     return this.#parts.network.attach(this.#networkSandbox(sandbox))
   }
 
@@ -63,7 +65,13 @@ export class ProcessRuntime implements PodRuntime {
     this.#removeCgroups(sandbox)
     if (sandbox.hostNetwork) return
     await this.#parts.network.detach(this.#networkSandbox(sandbox))
-    await deleteNetns(this.#netnsName(sandbox))
+    await deleteNetns(this.#netnsName(sandbox), this.#parts.run)
+  }
+
+  /** Plugins are not asked to undo what nobody began: that would cost a new pod as much as its network does. */
+  async #isBegun(sandbox: Sandbox): Promise<boolean> {
+    if (existsSync(this.#netnsPath(sandbox))) return true
+    return this.#parts.network.isAttached(this.#networkSandbox(sandbox))
   }
 
   async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {

@@ -53,6 +53,8 @@ export interface PodRuntime {
 export interface PodNetwork {
   attach(sandbox: NetworkSandbox): Promise<readonly Ip[]>
   detach(sandbox: NetworkSandbox): Promise<void>
+  /** Whether an attach began that no detach has finished, by this process or one before it. */
+  isAttached(sandbox: NetworkSandbox): Promise<boolean>
   /** Undoes what was made for sandboxes that are not among these. */
   collect(live: readonly NetworkSandbox[]): Promise<void>
 }

@@ -88,7 +88,9 @@ test('the result is remembered in the format of libcni', async (t) => {
   const cni = new FakeCni(t)
   cni.plugin('only')
   cni.list('only')
+  assert.equal(await cni.runtime().isRemembered(sandbox), false)
   await cni.runtime().add({ ...sandbox, mac: '02:00:00:00:00:09' })
+  assert.equal(await cni.runtime().isRemembered(sandbox), true)
   assert.deepEqual(cni.cacheFiles(), ['test-c1-eth0'])
   const { config, ...file } = JSON.parse(readFileSync(join(cni.cacheDir, 'results/test-c1-eth0'), 'utf8'))
   assert.deepEqual(file, {
