@@ -9,6 +9,12 @@ import type { Chain, Match, Rule, TableName } from './ruleset.ts'
  */
 export const bucketLimits = { split: 256, join: 128 } as const
 
+/**
+ * The same for a third step: 256 buckets of 64 rules each, of which a packet walks half, cost as much as 16 more entries do.
+ * What stands in the tables slows every commit down, so the 4,096 chains are made only where they pay.
+ */
+export const deepBucketLimits = { split: 16_384, join: 8_192 } as const
+
 /** How the rules of a shared chain are spread over buckets, and how a packet finds its bucket. */
 export interface BucketLayout {
   /** The first chain of the bucketed form; it returns what no rule took. */
@@ -17,7 +23,7 @@ export interface BucketLayout {
   bucketOf(rule: Rule): string
   /** The chains that lead to the buckets. */
   entries(usedBuckets: Iterable<string>): ReadonlyMap<string, Chain>
-  /** Buckets that stand even when they are empty. */
+  /** Buckets that stand even when they are empty: all there are, or none. */
   readonly fixedBuckets: readonly string[]
 }
 
@@ -27,10 +33,17 @@ export interface ChainSink {
   remove(name: string): void
 }
 
+/** A form that a shared chain takes while it has more rules than `split`, until it has no more than `join`. */
+export interface BucketForm {
+  readonly limits: { readonly split: number; readonly join: number }
+  readonly layout: BucketLayout
+}
+
 export interface DispatchOptions {
   readonly table: TableName
   readonly chain: string
-  readonly layout: BucketLayout
+  /** From the one for the fewest rules to the one for most. */
+  readonly forms: readonly BucketForm[]
   /** What stands after the Services' rules; reached by whatever none of them took, in both forms. */
   readonly tail?: Chain
 }
@@ -44,13 +57,15 @@ export class DispatchChain {
   readonly options: DispatchOptions
   #tail: Chain
   readonly #members = new Map<ObjectKey, Chain>()
+  /** Of the form it has; empty while it is flat. */
   readonly #buckets = new Map<string, Map<ObjectKey, Chain>>()
   #stale = new Set<string>()
   #written = new Set<string>()
   #ruleCount = 0
-  #isBucketed = false
+  /** How many of the forms it has grown through. */
+  #depth = 0
   #isWritten = false
-  #isTailStale = false
+  #isStale = false
 
   constructor(options: DispatchOptions) {
     this.options = options
@@ -60,24 +75,19 @@ export class DispatchChain {
   /** The whole chain is written again at the next `write`. */
   setTail(tail: Chain): void {
     this.#tail = tail
-    this.#isTailStale = true
+    this.#isStale = true
   }
 
   /** A Service's rules are now `next`. */
   replace(key: ObjectKey, previous: Chain, next: Chain): void {
-    for (const [bucket] of this.#group(previous)) {
-      const members = this.#buckets.get(bucket)
-      members?.delete(key)
-      if (members?.size === 0) this.#buckets.delete(bucket)
-      this.#stale.add(bucket)
-    }
-    for (const [bucket, rules] of this.#group(next)) {
-      const members = this.#buckets.get(bucket) ?? new Map<ObjectKey, Chain>()
-      this.#buckets.set(bucket, members.set(key, rules))
-      this.#stale.add(bucket)
+    const layout = this.#layout
+    if (layout) {
+      for (const bucket of this.#take(key, previous, layout)) this.#stale.add(bucket)
+      for (const bucket of this.#put(key, next, layout)) this.#stale.add(bucket)
     }
     if (next.length > 0) this.#members.set(key, next)
     else this.#members.delete(key)
+    this.#isStale = true
     this.#ruleCount += next.length - previous.length
   }
 
@@ -86,20 +96,57 @@ export class DispatchChain {
    * others may work, and change this chain too: that goes out with the next call.
    */
   *write(sink: ChainSink): Generator<void, void> {
-    const isBucketed = this.#ruleCount > (this.#isBucketed ? bucketLimits.join : bucketLimits.split)
-    const isNewForm = !this.#isWritten || isBucketed !== this.#isBucketed
-    if (!isNewForm && this.#stale.size === 0 && !this.#isTailStale) return
-    this.#isBucketed = isBucketed
+    const depth = this.#wantedDepth()
+    const isNewForm = !this.#isWritten || depth !== this.#depth
+    if (!isNewForm && !this.#isStale) return
+    this.#depth = depth
     this.#isWritten = true
+    this.#isStale = false
     const stale = this.#stale
     this.#stale = new Set()
-    this.#isTailStale = false
-    if (isBucketed) yield* this.#writeBuckets(isNewForm, stale, sink)
+    const layout = this.#layout
+    if (isNewForm) yield* this.#spread(layout)
+    if (layout) yield* this.#writeBuckets(layout, isNewForm ? undefined : stale, sink)
     else this.#writeFlat(sink)
   }
 
-  #group(rules: Chain): ReadonlyMap<string, Chain> {
-    return Map.groupBy(rules, (rule) => this.options.layout.bucketOf(rule))
+  get #layout(): BucketLayout | undefined {
+    return this.options.forms[this.#depth - 1]?.layout
+  }
+
+  #wantedDepth(): number {
+    return this.options.forms.filter(
+      ({ limits }, index) => this.#ruleCount > (index < this.#depth ? limits.join : limits.split),
+    ).length
+  }
+
+  /** Rules that change meanwhile are put where they belong by `replace`, and stay there. */
+  *#spread(layout: BucketLayout | undefined): Generator<void, void> {
+    this.#buckets.clear()
+    if (layout === undefined) return
+    for (const [key, rules] of this.#members) {
+      this.#put(key, rules, layout)
+      yield
+    }
+  }
+
+  #take(key: ObjectKey, rules: Chain, { bucketOf }: BucketLayout): Iterable<string> {
+    const touched = Map.groupBy(rules, bucketOf)
+    for (const bucket of touched.keys()) {
+      const members = this.#buckets.get(bucket)
+      members?.delete(key)
+      if (members?.size === 0) this.#buckets.delete(bucket)
+    }
+    return touched.keys()
+  }
+
+  #put(key: ObjectKey, rules: Chain, { bucketOf }: BucketLayout): Iterable<string> {
+    const touched = Map.groupBy(rules, bucketOf)
+    for (const [bucket, own] of touched) {
+      const members = this.#buckets.get(bucket) ?? new Map<ObjectKey, Chain>()
+      this.#buckets.set(bucket, members.set(key, own))
+    }
+    return touched.keys()
   }
 
   #writeFlat(sink: ChainSink): void {
@@ -109,16 +156,23 @@ export class DispatchChain {
     this.#written = new Set()
   }
 
-  *#writeBuckets(isNewForm: boolean, stale: ReadonlySet<string>, sink: ChainSink): Generator<void, void> {
-    const { chain, layout } = this.options
-    const used = new Set([...layout.fixedBuckets, ...this.#buckets.keys()])
-    for (const bucket of isNewForm ? used : stale) {
-      if (used.has(bucket)) sink.set(bucket, inOrder([...(this.#buckets.get(bucket) ?? [])]))
+  /** @param stale the buckets to write; undefined for all. */
+  *#writeBuckets(layout: BucketLayout, stale: ReadonlySet<string> | undefined, sink: ChainSink): Generator<void, void> {
+    const { fixedBuckets } = layout
+    const isFixed = fixedBuckets.length > 0
+    for (const bucket of stale ?? new Set([...fixedBuckets, ...this.#buckets.keys()])) {
+      const members = this.#buckets.get(bucket)
+      if (isFixed || members) sink.set(bucket, inOrder([...(members ?? [])]))
       yield
     }
+    sink.set(this.options.chain, [{ matches: [], target: { kind: 'jump', chain: layout.root } }, ...this.#tail])
+    if (stale === undefined || !isFixed) this.#writeEntries(layout, sink)
+  }
+
+  #writeEntries(layout: BucketLayout, sink: ChainSink): void {
+    const used = new Set([...layout.fixedBuckets, ...this.#buckets.keys()])
     const entries = layout.entries(used)
     for (const [name, rules] of entries) sink.set(name, rules)
-    sink.set(chain, [{ matches: [], target: { kind: 'jump', chain: layout.root } }, ...this.#tail])
     const written = new Set([...used, ...entries.keys()])
     for (const name of this.#written.difference(written)) sink.remove(name)
     this.#written = written
@@ -130,45 +184,91 @@ function inOrder(entries: readonly (readonly [ObjectKey, Chain])[]): Chain {
   return entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, rules]) => rules)
 }
 
-const hexDigits = [...'0123456789ABCDEF']
+/** Which bits of the address a step decides by. */
+interface Step {
+  readonly shift: number
+  readonly values: number
+}
 
 /**
- * By the last byte of the destination, in two steps of 16: addresses are given out one after the other, so that byte spreads
- * them evenly, and both families and all kinds of addresses fit in the same 256 buckets. The way there never changes.
+ * By the last byte of the destination, in two steps of 16, and by half of the byte before it in a third: addresses are given
+ * out one after the other, so that these spread them evenly, and both families and all kinds of addresses fit in the same
+ * buckets. The way there never changes.
  */
-export function bucketsByDestination(root: string): BucketLayout {
-  const bucketOf = (byte: number) => `${root}-${byte.toString(16).toUpperCase().padStart(2, '0')}`
-  const entries = new Map<string, Chain>([
-    [root, hexDigits.map((high, index) => goWhere(index * 16, 0xf0, `${root}-${high}`))],
-    ...hexDigits.map((high, index): [string, Chain] => [
-      `${root}-${high}`,
-      hexDigits.map((_, low) => goWhere(index * 16 + low, 0xff, bucketOf(index * 16 + low))),
-    ]),
-  ])
+const steps: readonly Step[] = [4, 0, 8].map((shift) => ({ shift, values: 16 }))
+
+/** The forms of a chain whose rules each have one destination. */
+export function bucketsByDestination(root: string): readonly BucketForm[] {
+  return [
+    { limits: bucketLimits, layout: destinationLayout(root, steps.slice(0, 2)) },
+    { limits: deepBucketLimits, layout: destinationLayout(root, steps) },
+  ]
+}
+
+/** Chains are named after the digits that lead to them: `PLAT-DST`, `PLAT-DST-A`, `PLAT-DST-A0`. */
+function destinationLayout(root: string, path: readonly Step[]): BucketLayout {
+  const nameOf = (digits: string) => (digits === '' ? root : `${root}-${digits}`)
+  const entries = new Map<string, Chain>()
+  let level: readonly Place[] = [{ digits: '', value: 0, mask: 0 }]
+  for (const step of path) {
+    const below = level.map((place) => placesBelow(place, step))
+    for (const [index, { digits }] of level.entries()) {
+      const rules = below[index]?.map(({ value, mask, digits: next }) => goWhere(value, mask, nameOf(next)))
+      entries.set(nameOf(digits), rules ?? [])
+    }
+    level = below.flat()
+  }
   return {
     root,
-    fixedBuckets: Array.from({ length: 256 }, (_, byte) => bucketOf(byte)),
-    bucketOf: (rule) => bucketOf(lastByteOf(rule)),
+    fixedBuckets: level.map(({ digits }) => nameOf(digits)),
+    bucketOf: (rule) => nameOf(digitsOf(lastBitsOf(rule), path)),
     entries: () => entries,
   }
 }
 
-function goWhere(value: number, mask: number, chain: string): Rule {
-  return { matches: [{ kind: 'destination-byte', value, mask }], target: { kind: 'goto', chain } }
+interface Place {
+  readonly digits: string
+  readonly value: number
+  readonly mask: number
 }
 
-function lastByteOf(rule: Rule): number {
+function placesBelow({ digits, value, mask }: Place, { shift, values }: Step): readonly Place[] {
+  return Array.from({ length: values }, (_, digit) => ({
+    digits: `${digits}${hexDigit(digit)}`,
+    value: value | (digit << shift),
+    mask: mask | ((values - 1) << shift),
+  }))
+}
+
+function digitsOf(bits: number, path: readonly Step[]): string {
+  return path.map(({ shift, values }) => hexDigit((bits >> shift) & (values - 1))).join('')
+}
+
+function hexDigit(value: number): string {
+  return value.toString(16).toUpperCase()
+}
+
+function goWhere(value: number, mask: number, chain: string): Rule {
+  return { matches: [{ kind: 'destination-bits', value, mask }], target: { kind: 'goto', chain } }
+}
+
+function lastBitsOf(rule: Rule): number {
   const cidr = rule.matches.find((match) => match.kind === 'destination')?.cidr ?? ''
   const address = cidr.slice(0, cidr.indexOf('/'))
-  if (!address.includes(':')) return Number(address.slice(address.lastIndexOf('.') + 1))
-  return Number.parseInt(address.slice(address.lastIndexOf(':') + 1) || '0', 16) & 0xff
+  if (address.includes(':')) return Number.parseInt(address.slice(address.lastIndexOf(':') + 1) || '0', 16)
+  const [, , high = 0, low = 0] = address.split('.').map(Number)
+  return high * 256 + low
 }
 
 /** How many neighbouring ports share a bucket: the usual 2,768 node ports make 44. */
 const portsPerBucket = 64
 
 /** By protocol and port, in ranges; only ranges in use have a bucket. */
-export function bucketsByPort(root: string): BucketLayout {
+export function bucketsByPort(root: string): readonly BucketForm[] {
+  return [{ limits: bucketLimits, layout: portLayout(root) }]
+}
+
+function portLayout(root: string): BucketLayout {
   return {
     root,
     fixedBuckets: [],

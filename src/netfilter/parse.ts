@@ -130,7 +130,8 @@ type Clause = readonly [pattern: RegExp, build: (groups: Groups) => RulePart | u
 /** The reverse of render.ts, clause by clause. */
 const clauses: readonly Clause[] = [
   [/^(! )?-s (\S+)/, ([, negated, cidr]) => addressPart('source', cidr, negated)],
-  [/^-d (?:0\.0\.0\.|::)([\da-f]*)\/(0\.0\.0\.|::)([\da-f]+)(?= |$)/, bytePart],
+  [/^-d 0\.0\.(\d+)\.(\d+)\/0\.0\.(\d+)\.(\d+)(?= |$)/, (groups) => bitsPartOfIpv4(groups)],
+  [/^-d ::([\da-f]{0,4})\/::([\da-f]{1,4})(?= |$)/, ([, value, mask]) => bitsPart(value, mask)],
   [/^(! )?-d (\S+)/, ([, negated, cidr]) => addressPart('destination', cidr, negated)],
   [/^-p (tcp|udp|sctp)(?= |$)/, ([, name]) => protocolPart(name)],
   [/^(! )?-i (\S+)/, ([, negated, name = '']) => ({ match: { kind: 'in-interface', name, ...isNegated(negated) } })],
@@ -207,11 +208,19 @@ function portPart(name: string | undefined, port: string | undefined, last?: str
   return protocol && { match: { kind: 'destination-port', protocol, port: Number(port), ...range } }
 }
 
-/** `0.0.0.16/0.0.0.240`, `::10/::f0`: all but the last byte is zero in both. */
-function bytePart([, value = '', base, mask = '']: Groups): RulePart | undefined {
-  const radix = base === '::' ? 16 : 10
-  const [byte, bits] = [value === '' ? 0 : Number.parseInt(value, radix), Number.parseInt(mask, radix)]
-  return byte <= 255 && bits <= 255 ? { match: { kind: 'destination-byte', value: byte, mask: bits } } : undefined
+/** `0.0.0.16/0.0.0.240`, `::10/::f0`: all but the last two bytes is zero in both. */
+function bitsPart(value = '', mask = ''): RulePart {
+  return {
+    match: { kind: 'destination-bits', value: Number.parseInt(`0${value}`, 16), mask: Number.parseInt(mask, 16) },
+  }
+}
+
+function bitsPartOfIpv4([, ...groups]: Groups): RulePart | undefined {
+  const bytes = groups.map(Number)
+  if (bytes.some((byte) => byte > 255)) return undefined
+  const [valueHigh = 0, valueLow = 0, maskHigh = 0, maskLow = 0] = bytes
+  const [value, mask] = [valueHigh * 256 + valueLow, maskHigh * 256 + maskLow]
+  return { match: { kind: 'destination-bits', value, mask } }
 }
 
 function protocolOf(name: string | undefined): 'tcp' | 'udp' | 'sctp' | undefined {

@@ -94,8 +94,8 @@ export class ProxyRuleset {
 }
 
 function createDispatch(settings: ProxyRuleSettings): Record<keyof DispatchRules, DispatchChain> {
-  const services = { chain: chains.services, layout: bucketsByDestination('PLAT-DST') }
-  const nodePorts = { chain: chains.nodePorts, layout: bucketsByPort('PLAT-PORT') }
+  const services = { chain: chains.services, forms: bucketsByDestination('PLAT-DST') }
+  const nodePorts = { chain: chains.nodePorts, forms: bucketsByPort('PLAT-PORT') }
   return {
     natServices: new DispatchChain({ table: 'nat', ...services, tail: nodePortTail(settings) }),
     natNodePorts: new DispatchChain({ table: 'nat', ...nodePorts }),
@@ -103,7 +103,7 @@ function createDispatch(settings: ProxyRuleSettings): Record<keyof DispatchRules
     filterExternal: new DispatchChain({
       table: 'filter',
       chain: chains.external,
-      layout: bucketsByDestination('PLAT-XDST'),
+      forms: bucketsByDestination('PLAT-XDST'),
     }),
     filterNodePorts: new DispatchChain({ table: 'filter', ...nodePorts }),
   }

@@ -50,13 +50,15 @@ function addressWords(option: '-s' | '-d', match: Prelude): string[] {
 
 function destinationWords(match: Match, family: IpFamily): string[] {
   if (match.kind === 'destination') return addressWords('-d', match)
-  if (match.kind !== 'destination-byte') return []
-  const [value, mask] = [match.value, match.mask].map((byte) => (family === 'IPv4' ? `0.0.0.${byte}` : lastByte(byte)))
+  if (match.kind !== 'destination-bits') return []
+  const [value, mask] = [match.value, match.mask].map((bits) => lastBits(bits, family))
   return ['-d', `${value}/${mask}`]
 }
 
-function lastByte(byte: number): string {
-  return byte === 0 ? '::' : `::${byte.toString(16)}`
+/** An address that is zero but for its last two bytes. */
+function lastBits(bits: number, family: IpFamily): string {
+  if (family === 'IPv4') return `0.0.${bits >> 8}.${bits & 0xff}`
+  return bits === 0 ? '::' : `::${bits.toString(16)}`
 }
 
 function interfaceWords(match: Match): string[] {
@@ -79,7 +81,7 @@ function extensionWords(match: Match, family: IpFamily): string[] {
   switch (match.kind) {
     case 'source':
     case 'destination':
-    case 'destination-byte':
+    case 'destination-bits':
     case 'in-interface':
     case 'protocol':
       return []

@@ -7,8 +7,8 @@ export type Match =
   | { readonly kind: 'protocol'; readonly protocol: 'tcp' | 'udp' | 'sctp' }
   | { readonly kind: 'source'; readonly cidr: Cidr; readonly negated?: boolean }
   | { readonly kind: 'destination'; readonly cidr: Cidr; readonly negated?: boolean }
-  /** The last byte of the address, under a mask: how the dispatch finds its bucket. */
-  | { readonly kind: 'destination-byte'; readonly value: number; readonly mask: number }
+  /** The last two bytes of the address, under a mask: how the dispatch finds its bucket. */
+  | { readonly kind: 'destination-bits'; readonly value: number; readonly mask: number }
   /** A `+` at the end stands for anything. */
   | { readonly kind: 'in-interface'; readonly name: string; readonly negated?: boolean }
   | PortMatch

@@ -6,12 +6,13 @@ import fc from 'fast-check'
 import type { IpFamily } from '../../src/model/ip.ts'
 import { orderCommits } from '../../src/netfilter/commit-order.ts'
 import { diffRulesets } from '../../src/netfilter/diff.ts'
+import { bucketsByDestination } from '../../src/netfilter/dispatch.ts'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
 import { lowerService } from '../../src/netfilter/lower-service.ts'
 import { equalRules, parseSave, type SavedTables } from '../../src/netfilter/parse.ts'
 import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore, renderRule } from '../../src/netfilter/render.ts'
-import type { Rule, Ruleset } from '../../src/netfilter/ruleset.ts'
+import type { Chain, Rule, Ruleset } from '../../src/netfilter/ruleset.ts'
 import { hashTable, renderStamp, stateChain } from '../../src/netfilter/state-chain.ts'
 import { planService } from '../../src/node/proxy/plan.ts'
 import { hostileText } from '../helpers/arbitrary-rules.ts'
@@ -40,6 +41,27 @@ for (const flavour of ['nft', 'legacy'] as const) {
     const text = renderRestore(diffRulesets(none, rules), 'IPv6') + renderHooks('IPv6')
     assertHeld(restoreAndSave(`ip6tables-${flavour}`, [text]), rules)
   })
+
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    const program = `${family === 'IPv4' ? 'iptables' : 'ip6tables'}-${flavour}`
+    test(`${program} takes the way to one of 4,096 buckets and gives it back equal`, { skip: missing }, () => {
+      const entries = bucketsByDestination('PLAT-DST').at(-1)?.layout.entries([])
+      const way = ['PLAT-DST', 'PLAT-DST-A', 'PLAT-DST-A0'].map((name): [string, Chain] => [
+        name,
+        entries?.get(name) ?? [],
+      ])
+      assert.deepEqual(
+        way.map(([, chain]) => chain.length),
+        [16, 16, 16],
+      )
+      const targets = way.flatMap(([, chain]) =>
+        chain.map(({ target }) => (target?.kind === 'goto' ? target.chain : '')),
+      )
+      const rules: Ruleset = { ...none, nat: new Map([...targets.map((name): [string, Chain] => [name, []]), ...way]) }
+      const held = restoreAndSave(program, [renderRestore(diffRulesets(none, rules), family)])
+      assert.deepEqual(diffRulesets({ ...none, nat: held.nat.chains }, rules), [])
+    })
+  }
 
   test(`iptables-${flavour} keeps hostile comments inside their rule`, { skip: missing }, () => {
     const comments = fc.sample(hostileText, { numRuns: 300, seed: 2 })

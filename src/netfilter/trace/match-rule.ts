@@ -27,8 +27,8 @@ function test(match: Exclude<Match, { kind: 'statistic' }>, packet: TravellingPa
       return cidrContains(match.cidr, hostCidr(packet.source))
     case 'destination':
       return cidrContains(match.cidr, hostCidr(packet.destination))
-    case 'destination-byte':
-      return (lastByte(packet.destination) & match.mask) === match.value
+    case 'destination-bits':
+      return (lastBits(packet.destination) & match.mask) === match.value
     case 'destination-port':
       return (
         packet.protocol.toLowerCase() === match.protocol &&
@@ -52,8 +52,8 @@ function test(match: Exclude<Match, { kind: 'statistic' }>, packet: TravellingPa
   }
 }
 
-function lastByte(address: Ip): number {
-  return Number(ipToBigInt(address) & 0xffn)
+function lastBits(address: Ip): number {
+  return Number(ipToBigInt(address) & 0xffffn)
 }
 
 /** What is made on this node has come in by none. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
-import { bucketLimits } from '../../../src/netfilter/dispatch.ts'
+import { bucketLimits, deepBucketLimits } from '../../../src/netfilter/dispatch.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
@@ -25,21 +25,21 @@ interface Shape {
   readonly settings?: ProxyRuleSettings
 }
 
+function keyOf(n: number): string {
+  return `default/s${String(n).padStart(5, '0')}`
+}
+
 /** Service number n, with cluster IP 10.96.x.y (or fd00:96::n) and one endpoint. */
 function rulesOf(
   n: number,
   { endpoints = 1, nodePort, vip, settings: chosen = settings }: Shape = {},
 ): [string, ServiceRules] {
   const isIpv4 = chosen.family === 'IPv4'
-  const service = makeService(
-    `default/s${String(n).padStart(5, '0')}`,
-    isIpv4 ? `10.96.${n >> 8}.${n & 255}` : `fd00:96::${n.toString(16)}`,
-    {
-      type: 'LoadBalancer',
-      ports: [makePort('http', 'TCP', 80, nodePort)],
-      ...(vip !== undefined && { loadBalancerVips: [ip(vip)] }),
-    },
-  )
+  const service = makeService(keyOf(n), isIpv4 ? `10.96.${n >> 8}.${n & 255}` : `fd00:96::${n.toString(16)}`, {
+    type: 'LoadBalancer',
+    ports: [makePort('http', 'TCP', 80, nodePort)],
+    ...(vip !== undefined && { loadBalancerVips: [ip(vip)] }),
+  })
   const addresses = Array.from({ length: endpoints }, (_, index) =>
     isIpv4 ? `10.244.${index}.${(n % 254) + 1}` : `fd00:244:0:${index}::${n.toString(16)}`,
   )
@@ -81,6 +81,32 @@ describe('a shared chain', () => {
     )
   })
 
+  test('of very many rules has a third step to its buckets, and loses it only below the lower limit', () => {
+    const ruleset = new ProxyRuleset(settings)
+    const refused = (first: number, end: number, isThere = true) =>
+      new Map(
+        Array.from({ length: end - first }, (_, index) => {
+          const key = keyOf(first + index)
+          return [key, isThere ? rulesOf(first + index, { endpoints: 0 })[1] : undefined] as const
+        }),
+      )
+    let held = applyChanges(empty, ruleset.update(refused(0, deepBucketLimits.split)))
+    assert.equal(ruleset.ruleset().filter.get('PLAT-DST-0A')?.length, 64)
+    const grown = ruleset.update(refused(deepBucketLimits.split, deepBucketLimits.split + 1))
+    assert.equal(shared(grown).length, 256 + 4096)
+    assert.equal(renderRestore(grown), renderRestore(diffRulesets(held, ruleset.ruleset())))
+    held = applyChanges(held, grown)
+    assert.deepEqual(findInconsistencies(held, proxyHooks()), [])
+    assert.equal(shared(ruleset.update(refused(deepBucketLimits.split, deepBucketLimits.split + 1, false))).length, 1)
+    ruleset.update(refused(deepBucketLimits.join + 1, deepBucketLimits.split, false))
+    assert.ok(ruleset.ruleset().filter.has('PLAT-DST-0AF'))
+    held = applyChanges(empty, diffRulesets(empty, ruleset.ruleset()))
+    const shrunk = ruleset.update(refused(deepBucketLimits.join, deepBucketLimits.join + 1, false))
+    assert.equal(renderRestore(shrunk), renderRestore(diffRulesets(held, ruleset.ruleset())))
+    assert.equal(ruleset.ruleset().filter.get('PLAT-DST-0A')?.length, 32)
+    assert.ok(!ruleset.ruleset().filter.has('PLAT-DST-0AF'))
+  })
+
   test('of one table or kind is split by itself', () => {
     const ruleset = new ProxyRuleset(settings)
     ruleset.update(many(bucketLimits.split + 1, { endpoints: 0 }))
@@ -112,11 +138,14 @@ describe('a change', () => {
 
   for (const { count, added, endpoint, lost, removed, nothing } of figures) {
     test(`touches the buckets of its Service's addresses only (of ${count})`, () => {
-      const byte = (n: number) => `nat PLAT-DST-${(n & 255).toString(16).toUpperCase().padStart(2, '0')}`
-      assert.deepEqual(shared(added).sort(), [byte(count), byte(77)].sort())
+      const bucket = (thirdByte: number, lastByte: number) => {
+        const digits = [lastByte >> 4, lastByte & 15, ...(count > deepBucketLimits.split ? [thirdByte & 15] : [])]
+        return `nat PLAT-DST-${digits.map((digit) => digit.toString(16).toUpperCase()).join('')}`
+      }
+      assert.deepEqual(shared(added).sort(), [bucket(count >> 8, count & 255), bucket(100, 77)].sort())
       assert.deepEqual(shared(endpoint), [])
-      assert.deepEqual(shared(lost).sort(), ['filter PLAT-SERVICES', byte(8)])
-      assert.deepEqual(shared(removed), [byte(9)])
+      assert.deepEqual(shared(lost).sort(), ['filter PLAT-SERVICES', bucket(0, 8)])
+      assert.deepEqual(shared(removed), [bucket(0, 9)])
       assert.deepEqual(nothing, [])
     })
   }
@@ -185,7 +214,8 @@ for (const [chosen, own, addressOf] of [
     const isIpv4 = chosen.family === 'IPv4'
     const vip = (n: number) => (isIpv4 ? `198.51.100.${n}` : `2001:db8:1::${n.toString(16)}`)
     const pod = isIpv4 ? '10.244.9.9' : 'fd00:244::9:9:9'
-    for (const count of [bucketLimits.split, bucketLimits.split + 40]) {
+    const counts = [bucketLimits.split, bucketLimits.split + 40, ...(isIpv4 ? [deepBucketLimits.split + 1] : [])]
+    for (const count of counts) {
       const ruleset = new ProxyRuleset(chosen)
       const rules = Array.from({ length: count }, (_, n) =>
         rulesOf(n, { settings: chosen, nodePort: 30000 + n, ...(n < 20 && { vip: vip(n) }) }),
