@@ -59,7 +59,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
     status: () =>
       describeAgent({
         nodeName: findNodeName(values.node.nodeName),
-        components: working,
+        components: [...working, ...connection.sources],
         state,
         applied,
         proxy: proxy?.families.map(({ plane }) => plane) ?? [],

@@ -41,6 +41,11 @@ export class ClusterConnection implements Component {
     this.#trouble = { level: 'stopped', message: 'stopped', sinceMs: Date.now() }
   }
 
+  /** What runs on it; nothing before the server has answered. */
+  get sources(): readonly Component[] {
+    return this.#sources
+  }
+
   /** The worst of the informers; before there are any, why there are none. */
   health(): Health {
     const reports = this.#sources.map((source) => ({ name: source.name, health: source.health() }))

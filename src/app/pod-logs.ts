@@ -1,14 +1,14 @@
-import { findPodLogs, followLog, type LogRequest, PodFolders } from '../node/pods/index.ts'
+import { type LogRequest, PodFolders, readLog } from '../node/pods/index.ts'
 import { podsFolder } from './compose-pods.ts'
 import type { Options } from './context.ts'
 
-/** What a container of this node wrote, from the files; no agent is asked. Throws PodError `no-logs`. */
+/** What a container of this node wrote, from its files or its engine; no agent is asked. Throws PodError `no-logs`, EngineError. */
 export async function* readPodLogs(
   options: Options['values'],
   request: LogRequest,
   { follow }: { readonly follow: boolean },
 ): AsyncGenerator<string> {
-  const source = findPodLogs(new PodFolders(podsFolder(options)), request)
+  const log = readLog(new PodFolders(podsFolder(options)), request, { follow })
   const decoder = new TextDecoder()
-  for await (const chunk of followLog(source, { follow })) yield decoder.decode(chunk, { stream: true })
+  for await (const chunk of log) yield decoder.decode(chunk, { stream: true })
 }

@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { PlatnetError } from '../model/errors.ts'
 
 export type EngineErrorCode = 'engine-away' | 'not-found' | 'conflict' | 'refused' | 'bad-answer'
@@ -37,47 +37,60 @@ export class EngineClient {
     const search = new URLSearchParams(query).toString()
     const target = `/${apiVersion}${path}${search === '' ? '' : `?${search}`}`
     const text = body === undefined ? '' : JSON.stringify(body)
-    const { status, answer } = await this.#exchange(method, target, text)
-    if (status >= 200 && status < 400) return answersText ? answer : parseAnswer(answer, `${method} ${path}`)
-    const code = status === 404 ? 'not-found' : status === 409 ? 'conflict' : 'refused'
-    throw new EngineError(code, `${method} ${path}: the container engine answers ${status}: ${messageOf(answer)}`, {
-      object: this.socketPath,
+    const response = await this.#open(method, target, text)
+    const [status, answer] = [response.statusCode ?? 0, await this.#read(response)]
+    if (status < 200 || status >= 400) throw this.#refusal(`${method} ${path}`, status, answer)
+    return answersText ? answer : parseAnswer(answer, `${method} ${path}`)
+  }
+
+  /** The body of an answer as it comes and as long as it comes; an engine that is silent is waited for. Throws EngineError. */
+  async stream(path: string, query: Readonly<Record<string, string>>): Promise<AsyncIterable<Buffer>> {
+    const response = await this.#open('GET', `/${apiVersion}${path}?${new URLSearchParams(query)}`, '')
+    const status = response.statusCode ?? 0
+    if (status !== 200) throw this.#refusal(`GET ${path}`, status, await this.#read(response))
+    response.setTimeout(0)
+    return response
+  }
+
+  #open(method: string, path: string, body: string): Promise<IncomingMessage> {
+    const typed = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const headers = { host: 'engine', ...(body === '' ? {} : typed) }
+    const options = { socketPath: this.socketPath, method, path, headers, agent: false, timeout: timeoutMs } as const
+    return new Promise((resolve, reject) => {
+      const asked = request(options, resolve)
+      asked.once('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs} ms`)))
+      asked.once('error', (cause) => reject(this.#away(cause)))
+      asked.end(body)
     })
   }
 
-  #exchange(method: string, path: string, body: string): Promise<{ status: number; answer: string }> {
-    const headers =
-      body === ''
-        ? { host: 'engine' }
-        : {
-            host: 'engine',
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body),
-          }
-    return new Promise((resolve, reject) => {
-      const fail = (cause: unknown) =>
-        reject(
-          new EngineError('engine-away', 'no container engine answers', {
-            object: this.socketPath,
-            remedy:
-              'start it ("systemctl start docker", "podman system service"), or say where it listens with --engine-socket',
-            cause,
-          }),
-        )
-      const options = { socketPath: this.socketPath, method, path, headers, agent: false, timeout: timeoutMs } as const
-      const asked = request(options, (response) => {
-        let answer = ''
-        response.setEncoding('utf8')
-        response.on('data', (chunk: string) => {
-          answer += chunk
-          if (answer.length > maxAnswerBytes) asked.destroy(new Error('its answer is too long'))
-        })
-        response.once('end', () => resolve({ status: response.statusCode ?? 0, answer }))
-        response.once('error', fail)
-      })
-      asked.once('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs} ms`)))
-      asked.once('error', fail)
-      asked.end(body)
+  async #read(response: IncomingMessage): Promise<string> {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    try {
+      for await (const chunk of response) {
+        bytes += chunk.length
+        if (bytes > maxAnswerBytes) throw new Error('its answer is too long')
+        chunks.push(chunk)
+      }
+    } catch (cause) {
+      throw this.#away(cause)
+    }
+    return Buffer.concat(chunks).toString('utf8')
+  }
+
+  #refusal(what: string, status: number, answer: string): EngineError {
+    const code = status === 404 ? 'not-found' : status === 409 ? 'conflict' : 'refused'
+    const message = `${what}: the container engine answers ${status}: ${messageOf(answer)}`
+    return new EngineError(code, message, { object: this.socketPath })
+  }
+
+  #away(cause: unknown): EngineError {
+    return new EngineError('engine-away', 'no container engine answers', {
+      object: this.socketPath,
+      remedy:
+        'start it ("systemctl start docker", "podman system service"), or say where it listens with --engine-socket',
+      cause,
     })
   }
 }

@@ -26,25 +26,40 @@ async function prepareMachine(): Promise<void> {
 
 mkdirSync('/run/lock', { recursive: true })
 await prepareMachine()
-const lab = new PodsLab()
+// Without this right no namespace can be made: the agent finds out by itself.
+const lab = new PodsLab({ agentPrefix: ['setpriv', '--bounding-set', '-sys_admin'] })
 await lab.build()
-await lab.startAgent(['--pod-network', 'container-bridge', '--engine-socket', socket])
+const lines: string[] = []
+await lab.startAgent(['--engine-socket', socket], (line) => lines.push(line))
+await lab.create(
+  { group: '', resource: 'services' },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'server' },
+    spec: { selector: { app: 'server' }, ports: [{ port: 80, targetPort: 8080 }] },
+  },
+)
 const image = 'localhost/busybox:latest'
 const serve = 'mkdir -p /tmp/www; echo "hello from $NAME" > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www'
-await lab.createPod('server', {
+const serverContainer = {
   image,
   command: ['sh', '-c', serve],
   env: [{ name: 'NAME', value: 'server' }],
   readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 },
-})
+}
+await lab.createPod('server', serverContainer, { terminationGracePeriodSeconds: 1 }, { labels: { app: 'server' } })
 const server = await lab.waitReady('server')
-const ask = `cat /etc/resolv.conf > /tmp/r; wget -q -O /tmp/answer http://${server.status.podIP}:8080/`
+const untilAnswered = (url: string, file: string) => `until wget -q -O ${file} ${url}; do sleep 0.1; done`
+const direct = untilAnswered(`http://${server.status.podIP}:8080/`, '/tmp/answer')
+const byName = untilAnswered('http://server/', '/tmp/by-name')
+const ask = `cat /etc/resolv.conf > /tmp/r; ${direct}; ${byName}; echo to-output; echo to-error >&2`
 await lab.createPod(
   'client',
   {
     image,
     command: ['sh', '-c', `${ask}; while :; do sleep 1; done`],
-    readinessProbe: { exec: { command: ['cat', '/tmp/answer'] }, periodSeconds: 1 },
+    readinessProbe: { exec: { command: ['cat', '/tmp/by-name'] }, periodSeconds: 1 },
   },
   { terminationGracePeriodSeconds: 1 },
 )
@@ -52,18 +67,33 @@ const client = await lab.waitReady('client')
 const list = async () =>
   (await runProgram('podman', ['ps', '-a', '--format', '{{.Names}}'], { timeoutMs })).stdout.trim()
 const name = `platnet-${client.metadata.uid}-main-0`
-const inside = (await runProgram('podman', ['exec', name, 'cat', '/tmp/answer', '/tmp/r'], { timeoutMs })).stdout
+const inside = (
+  await runProgram('podman', ['exec', name, 'cat', '/tmp/answer', '/tmp/by-name', '/tmp/r'], { timeoutMs })
+).stdout
 const running = (await list()).split('\n').length
+const fallback = {
+  log: lines.filter((line) => line.includes('"capability"')).length,
+  chosen: lines.filter((line) => line.includes('since namespaces do not work here')).length,
+  status: await lab.status(),
+  metrics: (await lab.metrics()).split('\n').filter((line) => line.startsWith('platnet_pod_capability{')),
+}
+const logs = [await lab.logs('client')]
 await lab.killAgent()
 await lab.startAgent(['--pod-network', 'container-bridge', '--engine-socket', socket])
 await lab.createPod('plain', { image, command: ['sh', '-c', 'exit 3'] }, { restartPolicy: 'Never' })
 const failed = await lab.waitFor('plain', 'over', (pod) => pod.status.phase === 'Failed')
 const kept = (await lab.pod('server')).status.containerStatuses[0].restartCount
+// Ends with the container.
+const following = lab.logs('client', '--follow')
+const gone = await lab.logs('plain').catch((error) => error.stderr)
 for (const each of ['server', 'client', 'plain']) await lab.deletePod(each)
 for (const each of ['server', 'client', 'plain']) await lab.waitGone(each)
 const seen = {
   addresses: [server.status.podIP, client.status.podIP],
   inside,
+  fallback,
+  logs: [...logs, await following],
+  gone,
   running,
   exitCode: failed.status.containerStatuses[0].state.terminated.exitCode,
   kept,

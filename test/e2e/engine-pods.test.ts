@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { runIsolated } from '../../src/demo/isolate.ts'
 import { skipReason } from '../helpers/netns.ts'
 
-test('without namespaces of our own, pods are containers of a real engine: addresses, each other, resolver, end', {
+test('where namespaces do not work, which is found by trying and told, pods are containers of a real engine: addresses, names, logs, end', {
   skip: skipReason('iptables', 'podman', 'busybox', 'crun'),
 }, async () => {
   const program = resolve(import.meta.dirname, 'engine-pods.program.ts')
@@ -13,6 +13,16 @@ test('without namespaces of our own, pods are containers of a real engine: addre
   const seen = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
   assert.equal(new Set(seen.addresses).size, 2)
   for (const address of seen.addresses) assert.match(address, /^\d+\.\d+\.\d+\.\d+$/)
-  assert.match(seen.inside, /^hello from server\nsearch default\.svc\.cluster\.local .*\nnameserver 10\.96\.0\.10\n/)
+  assert.match(
+    seen.inside,
+    /^hello from server\nhello from server\nsearch default\.svc\.cluster\.local .*\nnameserver 10\.96\.0\.10\n/,
+  )
+  const { log, chosen, status, metrics } = seen.fallback
+  const failing = ['network-namespace', 'process-namespace', 'bind-mount', 'veth', 'bridge-address']
+  assert.deepEqual([log, chosen], [failing.length, 1])
+  assert.match(status, /container-bridge through \/run\/podman\/podman\.sock \(network-namespace, /)
+  assert.deepEqual(metrics.toSorted(), failing.map((name) => `platnet_pod_capability{name="${name}"} 0`).toSorted())
+  assert.deepEqual(seen.logs, ['to-output\nto-error\n', 'to-output\nto-error\n'])
+  assert.match(seen.gone, /the engine does not have the container main any more/)
   assert.deepEqual([seen.running, seen.exitCode, seen.kept, seen.left, seen.results], [4, 3, 0, '', []])
 })

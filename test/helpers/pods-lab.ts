@@ -1,10 +1,11 @@
 // For programs in namespaces of their own (runIsolated): one node whose pods really run, driven through its API.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type ApiClient, ApiError, ApiClient as Client, loadKubeconfig } from '../../src/client/index.ts'
 import { addAddress, createBridge, type RunningProgram, runProgram, startProgram } from '../../src/host/index.ts'
 import type { ApiObject } from '../../src/model/api-object.ts'
 import { ipOf } from './addresses.ts'
+import { httpGet } from './http-get.ts'
 import { untilAsync } from './until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into any object
@@ -28,6 +29,8 @@ export interface PodsLabOptions {
   readonly podCidr?: string
   /** Where server and agent keep what is theirs. */
   readonly dataDir?: string
+  /** What starts the agent with less than root's rights, say: a program and its arguments, to which the agent's command is added. */
+  readonly agentPrefix?: readonly string[]
 }
 
 /** What is on the node because of pods; two equal counts are a node that has leaked nothing. */
@@ -48,12 +51,14 @@ export class PodsLab {
   readonly nodeAddress: string
   readonly #podCidr: string
   readonly #dataDir: string
+  readonly #agentPrefix: readonly string[]
 
   constructor(options: PodsLabOptions = {}) {
     const { nodeAddress = '192.0.2.1', podCidr = '10.244.0.0/24', dataDir = '/run/platnet' } = options
     this.nodeAddress = nodeAddress
     this.#podCidr = podCidr
     this.#dataDir = dataDir
+    this.#agentPrefix = options.agentPrefix ?? []
   }
 
   get client(): ApiClient {
@@ -101,10 +106,8 @@ export class PodsLab {
       'json',
     ]
     const stdout = onLine === undefined ? 2 : 'pipe'
-    this.#agent = await startProgram(launcher, ['agent', ...places, ...identity, ...own, ...flags], {
-      stdout,
-      stderr: 2,
-    })
+    const command = [...this.#agentPrefix, launcher, 'agent', ...places, ...identity, ...own, ...flags]
+    this.#agent = await startProgram(command[0] ?? launcher, command.slice(1), { stdout, stderr: 2 })
     if (onLine !== undefined) readLines(this.#agent, onLine)
     const node = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-1' }
     await untilAsync('the node is registered', () => isThere(this.client.get(node)), deadlineMs)
@@ -193,6 +196,19 @@ export class PodsLab {
   async logs(name: string, ...flags: readonly string[]): Promise<string> {
     const args = ['logs', name, '--data-dir', this.#dataDir, ...flags]
     return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+  }
+
+  /** `platnet status`, as an operator runs it. */
+  async status(): Promise<string> {
+    const args = ['status', '--control-socket', '/run/agent.sock']
+    return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
+  }
+
+  /** What the agent's metrics say, by its own token. */
+  async metrics(): Promise<string> {
+    const authorization = `Bearer ${readFileSync(`${this.#dataDir}/agent.token`, 'utf8').trim()}`
+    const options = { host: '127.0.0.1', port: 10_250, path: '/metrics', headers: { authorization } }
+    return (await httpGet({ ...options, ca: '', rejectUnauthorized: false })).body
   }
 
   async leftovers(): Promise<Leftovers> {

@@ -44,13 +44,16 @@ const execPollMs = 50
  * that sleeps holds the pod's network, the others join it.
  */
 export class EngineRuntime implements PodRuntime {
-  readonly runsImages = true
   readonly #parts: EngineRuntimeParts
   readonly #owner: string
 
   constructor(parts: EngineRuntimeParts) {
     this.#parts = parts
     this.#owner = createHash('sha256').update(parts.folders.root).digest('hex').slice(0, 12)
+  }
+
+  get engineSocket(): string {
+    return this.#parts.engine.socketPath
   }
 
   async makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]> {
@@ -199,7 +202,8 @@ function sandboxName({ uid }: Sandbox): string {
   return `platnet-${uid}`
 }
 
-function containerName({ uid }: Sandbox, { container, attempt }: ContainerRun): string {
+/** As the engine knows one run of one container. */
+export function containerName({ uid }: Pick<Sandbox, 'uid'>, { container, attempt }: ContainerRun): string {
   return `platnet-${uid}-${container}-${attempt}`
 }
 

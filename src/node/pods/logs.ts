@@ -1,8 +1,12 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { EngineClient, EngineError } from '../../host/index.ts'
+import { readEngineLog } from './engine-log.ts'
+import { containerName } from './engine-runtime.ts'
 import { PodError } from './errors.ts'
 import { listFolder, type PodFolders, type StoredPod } from './pod-folders.ts'
+import type { ContainerRun } from './runtime.ts'
 
 /** The output of one run of one container. */
 export interface LogSource {
@@ -23,8 +27,32 @@ export interface LogRequest {
 
 const pollMs = 200
 
-/** Where the log of a container of this node is; needs no agent. Throws PodError `no-logs`. */
-export function findPodLogs(folders: PodFolders, { namespace, pod, container, previous }: LogRequest): LogSource {
+/** What a container of this node wrote; needs no agent, but its engine where one has it. Throws PodError `no-logs`, EngineError. */
+export async function* readLog(
+  folders: PodFolders,
+  request: LogRequest,
+  options: { readonly follow: boolean },
+): AsyncGenerator<Buffer> {
+  const { record, run } = findRun(folders, request)
+  if (record.engineSocket !== undefined) {
+    const engine = new EngineClient(record.engineSocket)
+    try {
+      yield* readEngineLog(engine, containerName(record, run), options)
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code !== 'not-found') throw error
+      const message = `the engine does not have the container ${run.container} any more, nor what it wrote`
+      throw new PodError('no-logs', message, { object: `Pod ${record.namespace}/${record.name}`, cause: error })
+    }
+    return
+  }
+  const folder = folders.runFolder(record.uid, run)
+  if (!existsSync(folder)) throw hasNotRun(request, run.container)
+  const isOver = () => !existsSync(folder) || existsSync(join(folder, 'exit'))
+  yield* followLog({ folder: join(folder, 'log'), isOver }, options)
+}
+
+function findRun(folders: PodFolders, request: LogRequest): { readonly record: StoredPod; readonly run: ContainerRun } {
+  const { namespace, pod, container: wanted, previous } = request
   const object = `Pod ${namespace}/${pod}`
   const found = folders.readAll().pods.filter((each) => each.namespace === namespace && each.name === pod)
   const record = found.at(-1)
@@ -34,15 +62,15 @@ export function findPodLogs(folders: PodFolders, { namespace, pod, container, pr
       remedy: 'ask on the node that runs it ("kubectl get pods -o wide"), or say where its pods are with --pods-dir',
     })
   }
-  const name = container ?? onlyContainer(record, object)
-  const last = record.containers[name]?.attempt
-  const attempt = last === undefined ? undefined : last - (previous ? 1 : 0)
-  const folder = attempt === undefined ? '' : folders.runFolder(record.uid, { container: name, attempt })
-  if (attempt === undefined || attempt < 0 || !existsSync(folder)) {
-    const run = previous ? 'has not run before' : 'has not run yet'
-    throw new PodError('no-logs', `the container ${name} ${run}`, { object })
-  }
-  return { folder: join(folder, 'log'), isOver: () => !existsSync(folder) || existsSync(join(folder, 'exit')) }
+  const container = wanted ?? onlyContainer(record, object)
+  const attempt = (record.containers[container]?.attempt ?? -1) - (previous ? 1 : 0)
+  if (attempt < 0) throw hasNotRun(request, container)
+  return { record, run: { container, attempt } }
+}
+
+function hasNotRun({ namespace, pod, previous }: LogRequest, container: string): PodError {
+  const how = previous ? 'has not run before' : 'has not run yet'
+  return new PodError('no-logs', `the container ${container} ${how}`, { object: `Pod ${namespace}/${pod}` })
 }
 
 /** The log from its oldest piece; with `follow` until the container ends. */

@@ -26,6 +26,7 @@ const recordSchema = z.object({
   name: z.string(),
   hostNetwork: z.boolean(),
   image: z.string().default(''),
+  engineSocket: z.string().optional(),
   portMappings: z.array(
     z.object({
       hostPort: z.number(),

@@ -147,7 +147,7 @@ export class PodWorker {
     const pod = this.#pod
     if (pod === undefined) return
     const startedMs = performance.now()
-    const record = this.#record ?? newRecord(pod)
+    const record = this.#record ?? newRecord(pod, this.#parts.runtime.engineSocket)
     await this.#write({ ...record, sandbox: 'making', ips: [] })
     const ips = await this.#parts.runtime.makeSandbox(record)
     await this.#parts.folders.writeFiles(pod.uid, await this.#parts.files(pod, ips))
@@ -192,7 +192,7 @@ export class PodWorker {
   #decide(pod: PodSpec, container: ContainerSpec): LaunchDecision {
     const { nodeName, hostIps, dialect, runtime } = this.#parts
     const facts = { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [] }
-    return planLaunch(pod, container, { ...facts, runsImages: runtime.runsImages }, dialect)
+    return planLaunch(pod, container, { ...facts, runsImages: runtime.engineSocket !== undefined }, dialect)
   }
 
   async #stopContainer(container: string): Promise<void> {
@@ -428,7 +428,7 @@ function findContainer({ spec }: PodSpec, name: string): ContainerSpec | undefin
   return [...spec.initContainers, ...spec.containers].find((container) => container.name === name)
 }
 
-function newRecord({ uid, namespace, name, spec }: PodSpec): StoredPod {
+function newRecord({ uid, namespace, name, spec }: PodSpec, engineSocket: string | undefined): StoredPod {
   const ports = spec.containers.flatMap((container) => container.ports.filter(({ hostPort }) => hostPort > 0))
   const portMappings = ports.map(({ hostPort, containerPort, protocol, hostIP }) => ({
     hostPort,
@@ -438,7 +438,8 @@ function newRecord({ uid, namespace, name, spec }: PodSpec): StoredPod {
   }))
   const { hostNetwork } = spec
   const image = spec.containers[0]?.image ?? ''
-  return { uid, namespace, name, hostNetwork, portMappings, image, sandbox: 'none', ips: [], containers: {} }
+  const engine = engineSocket === undefined ? {} : { engineSocket }
+  return { uid, namespace, name, hostNetwork, portMappings, image, ...engine, sandbox: 'none', ips: [], containers: {} }
 }
 
 /** The API says that this very run was ready: true also when another agent said so. */

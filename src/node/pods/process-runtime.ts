@@ -42,7 +42,7 @@ const logPieces = 10
 
 /** Pods as network namespaces, containers as processes in namespaces of their own, each under a shim that outlives this process. */
 export class ProcessRuntime implements PodRuntime {
-  readonly runsImages = false
+  readonly engineSocket = undefined
   readonly #parts: ProcessRuntimeParts
   /** Of this agent's own folder: two agents of one machine leave each other's pods alone. */
   readonly #netnsPrefix: string

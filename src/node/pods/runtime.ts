@@ -19,6 +19,8 @@ export interface Sandbox {
   readonly portMappings: readonly PortMapping[]
   /** Of the first container; an engine holds the pod's network with it. */
   readonly image: string
+  /** Where the engine listens that has the pod's containers; absent where they are processes of this node. */
+  readonly engineSocket?: string
 }
 
 /** One run of one container. */
@@ -34,8 +36,8 @@ export interface ExecResult {
 
 /** What pods are made of on this node: namespaces and processes, or the containers of an engine. Each method may be repeated. */
 export interface PodRuntime {
-  /** Whether a container may say an image instead of a command. */
-  readonly runsImages: boolean
+  /** Where its engine listens, in whose images containers may be; undefined where containers are processes. */
+  readonly engineSocket: string | undefined
   /** The addresses of the pod. Makes anew what an interrupted attempt left half done. */
   makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]>
   removeSandbox(sandbox: Sandbox): Promise<void>

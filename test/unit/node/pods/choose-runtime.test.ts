@@ -5,8 +5,8 @@ import { chooseRuntime, type RuntimeChoices } from '../../../../src/node/pods/ch
 import type { PodRuntime } from '../../../../src/node/pods/runtime.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 
-const namespaces = { runsImages: false } as PodRuntime
-const engine = { runsImages: true } as PodRuntime
+const namespaces = { engineSocket: undefined } as PodRuntime
+const engine = { engineSocket: '/run/test/engine.sock' } as PodRuntime
 const works: readonly Capability[] = [{ name: 'veth', problem: undefined }]
 const fails: readonly Capability[] = [...works, { name: 'bind-mount', problem: 'mount: permission denied' }]
 
