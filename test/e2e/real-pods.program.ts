@@ -3,8 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/host/index.ts'
+import { detectCgroups } from '../../src/node/pods/cgroups.ts'
 import { findProgram } from '../../src/node/pods/container-files.ts'
 import { PodFolders } from '../../src/node/pods/pod-folders.ts'
+import { httpGet } from '../helpers/http-get.ts'
 import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
 
@@ -35,7 +37,23 @@ async function observeRun() {
   )
   const pod = await lab.waitReady('shell')
   await untilAsync('its log is written', async () => (await lab.logs('shell')).includes('problem'), deadlineMs)
-  return { status: pod.status, log: await lab.logs('shell') }
+  return { status: pod.status, log: await lab.logs('shell'), limits: readLimits(pod.metadata.uid) }
+}
+
+/** What the kernel holds of the limits of the pod's container, and which of its processes are under them. */
+function readLimits(uid: string) {
+  const { memory, cpu } = detectCgroups()
+  const read = (hierarchy: typeof memory, ...files: readonly [string, string]) => {
+    if (hierarchy === undefined) return undefined
+    const folder = `${hierarchy.root}/platnet/${uid}-main-0`
+    const words = (file: string) => readFileSync(`${folder}/${file}`, 'utf8').trim().split(/\s/)
+    const program = findProgram(new PodFolders('/run/platnet/pods').runFolder(uid, { container: 'main', attempt: 0 }))
+    return { value: words(files[hierarchy.version - 1] ?? ''), isIn: words('cgroup.procs').includes(`${program?.pid}`) }
+  }
+  return {
+    memory: read(memory, 'memory.limit_in_bytes', 'memory.max'),
+    cpu: read(cpu, 'cpu.cfs_quota_us', 'cpu.max'),
+  }
 }
 
 async function observeServers() {
@@ -140,10 +158,42 @@ async function observeRestarts() {
   const first = JSON.stringify((await lab.pod('ticker')).status.containerStatuses[0])
   await during(() => lab.killAgent())
   await during(() => lab.stopAgent())
+  const beside = await observeWithoutPods(program)
   await lab.createPod('later', { command: ['sleep', '600'] })
   await lab.waitReady('later')
   const last = JSON.stringify((await lab.pod('ticker')).status.containerStatuses[0])
-  return { same: JSON.stringify(before) === JSON.stringify(await program()), statuses: [first, ...changes, last] }
+  return {
+    same: JSON.stringify(before) === JSON.stringify(await program()),
+    statuses: [first, ...changes, last],
+    beside,
+  }
+}
+
+/** As beside a kubelet: an agent whose components leave pods alone, while one is made and another one is to end. */
+async function observeWithoutPods(program: () => Promise<unknown>) {
+  await lab.stopAgent()
+  const before = { program: await program(), leftovers: await lab.leftovers() }
+  await lab.createPod('doomed', { command: ['sleep', '600'] })
+  await lab.startAgent(['--components', 'proxy,dns,registration'])
+  await lab.createPod('bystander', { command: ['sleep', '600'] })
+  await lab.deletePod('doomed')
+  // It works, and knows what happened after these.
+  const { metadata } = await lab.create(
+    { group: '', resource: 'services' },
+    { apiVersion: 'v1', kind: 'Service', metadata: { name: 'later' }, spec: { ports: [{ port: 80 }] } },
+  )
+  const path = `/applied?resource=services&resourceVersion=${metadata.resourceVersion}&timeoutMs=1000`
+  const isApplied = async () => (await httpGet({ socketPath: '/run/agent.sock', path })).status === 200
+  await untilAsync('the agent has applied that', () => isApplied().catch(() => false), deadlineMs)
+  const isSame =
+    JSON.stringify(before) === JSON.stringify({ program: await program(), leftovers: await lab.leftovers() })
+  const doomed = await lab.pod('doomed')
+  const seen = { isSame, doomed: doomed?.status, bystander: (await lab.pod('bystander')).status }
+  await lab.stopAgent()
+  await lab.startAgent()
+  await lab.waitGone('doomed')
+  await lab.waitReady('bystander')
+  return seen
 }
 
 async function observeEnd() {

@@ -41,6 +41,14 @@ describe('pods that really run on one node', {
     assert.match(containerID, /^platnet:\/\/.+\/main\/0$/)
   })
 
+  test('its limits of memory and CPU are in the control groups that it is in, where the machine has such', (context) => {
+    const { memory, cpu } = seen.observeRun.limits
+    if (memory === undefined) context.diagnostic('no control group limits memory here')
+    else assert.deepEqual(memory, { value: [String(64 * 1024 * 1024)], isIn: true })
+    if (cpu === undefined) context.diagnostic('no control group limits CPUs here')
+    else assert.deepEqual([cpu.value[0], cpu.isIn], ['50000', true])
+  })
+
   test("a server answers on the pod's address and on its host port; with the host's network on the node's address", () => {
     const { direct, hostPort, hostNetwork, hostIp } = seen.observeServers
     assert.deepEqual([direct, hostPort, hostNetwork, hostIp], ['web', 'web', 'host', '192.0.2.1'])
@@ -77,6 +85,12 @@ describe('pods that really run on one node', {
     const { same, statuses } = seen.observeRestarts
     assert.equal(same, true, 'another process runs')
     assert.equal(new Set(statuses).size, 1, statuses.join('\n'))
+  })
+
+  test('an agent whose components leave pods alone touches none: not one that is new, nor one that is to end', () => {
+    const { isSame, doomed, bystander } = seen.observeRestarts.beside
+    assert.equal(isSame, true)
+    assert.deepEqual([doomed, bystander], [{ phase: 'Pending' }, { phase: 'Pending' }])
   })
 
   test('a pod that is gone has left nothing; one that only shows something is not touched', () => {

@@ -146,7 +146,7 @@ export class PodsLab {
       metadata: { name, ...metadata },
       spec: {
         nodeName: 'node-1',
-        terminationGracePeriodSeconds: 5,
+        terminationGracePeriodSeconds: 1,
         containers: [{ name: 'main', ...container }],
         ...spec,
       },

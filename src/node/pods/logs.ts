@@ -85,7 +85,7 @@ export async function* followLog(
     const pieces = listFolder(folder)
     piece ??= pieces[0]
     if (piece !== undefined) {
-      for await (const chunk of createReadStream(join(folder, piece), { start: offset }).on('error', () => {})) {
+      for await (const chunk of readPiece(join(folder, piece), offset)) {
         offset += chunk.length
         yield chunk
       }
@@ -97,6 +97,15 @@ export async function* followLog(
     }
     if (!follow || wasOver) return
     await sleep(pollMs)
+  }
+}
+
+/** A piece that was rotated away, or went with its pod, ends where it was read to. */
+async function* readPiece(file: string, start: number): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(file, { start })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
   }
 }
 

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { detectCgroups, makeCgroups, removeCgroups } from '../../../../src/node/pods/cgroups.ts'
+import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
+
+const limits = { cpuMillis: 250, memoryBytes: 64 * 1024 * 1024 }
+
+/** Folders and files as a kernel would show them. */
+function makeTree(context: TestContext, files: Readonly<Record<string, string>>): string {
+  const root = makeTemporaryFolder(context)
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true })
+    writeFileSync(join(root, name), text)
+  }
+  return root
+}
+
+const read = (...parts: readonly string[]) => readFileSync(join(...parts), 'utf8')
+
+describe('the limits of a container', () => {
+  test('stand in one group where the machine has version 2', (context) => {
+    const root = makeTree(context, { 'cgroup.controllers': 'cpuset cpu io memory pids\n' })
+    const { folders, problems } = makeCgroups(detectCgroups(root), 'u-main-0', limits)
+    const folder = join(root, 'platnet/u-main-0')
+    assert.deepEqual([folders, problems], [[folder], []])
+    assert.deepEqual([read(folder, 'memory.max'), read(folder, 'cpu.max')], ['67108864', '25000 100000'])
+  })
+
+  test('stand in a group of each controller where it has version 1, also beside an empty version 2', (context) => {
+    const root = makeTree(context, {
+      'memory/cgroup.procs': '',
+      'cpu/cgroup.procs': '',
+      'unified/cgroup.controllers': '',
+    })
+    const layout = detectCgroups(root)
+    const { folders, problems } = makeCgroups(layout, 'u-main-0', limits)
+    const [memory, cpu] = [join(root, 'memory/platnet/u-main-0'), join(root, 'cpu/platnet/u-main-0')]
+    assert.deepEqual([folders.toSorted(), problems], [[cpu, memory], []])
+    assert.equal(read(memory, 'memory.limit_in_bytes'), '67108864')
+    assert.deepEqual([read(cpu, 'cpu.cfs_period_us'), read(cpu, 'cpu.cfs_quota_us')], ['100000', '25000'])
+  })
+
+  test('that cannot be had are told, and the others hold', (context) => {
+    const root = makeTree(context, { 'cpu/cgroup.procs': '' })
+    const { folders, problems } = makeCgroups(detectCgroups(root), 'u-main-0', limits)
+    assert.deepEqual(folders, [join(root, 'cpu/platnet/u-main-0')])
+    assert.deepEqual(problems, ['no control group limits memory on this machine: the memory limit does not hold'])
+  })
+
+  test('make no group where there are none', (context) => {
+    const root = makeTree(context, { 'cgroup.controllers': 'cpu memory' })
+    const layout = detectCgroups(root)
+    assert.deepEqual(makeCgroups(layout, 'u-main-0', {}), { folders: [], problems: [] })
+    assert.equal(existsSync(join(root, 'platnet')), false)
+    removeCgroups(layout, 'u-main-0')
+  })
+})

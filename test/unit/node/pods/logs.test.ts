@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { readEngineLog } from '../../../../src/node/pods/engine-log.ts'
+import { readLog } from '../../../../src/node/pods/logs.ts'
+import { PodFolders, type StoredPod } from '../../../../src/node/pods/pod-folders.ts'
+import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
+
+const record: StoredPod = {
+  uid: 'u-1',
+  namespace: 'default',
+  name: 'web',
+  hostNetwork: false,
+  portMappings: [],
+  image: '',
+  sandbox: 'ready',
+  ips: [],
+  containers: { main: { attempt: 1, level: 1 } },
+}
+const request = { namespace: 'default', pod: 'web', container: undefined, previous: false }
+
+/** A pod of one container whose second run goes on; gives the folder of its log. */
+async function makeLog(context: TestContext, stored: StoredPod = record) {
+  const folders = new PodFolders(makeTemporaryFolder(context))
+  await folders.write(stored)
+  const run = folders.runFolder('u-1', { container: 'main', attempt: 1 })
+  const log = join(run, 'log')
+  mkdirSync(log, { recursive: true })
+  return { folders, run, log }
+}
+
+async function readAll(log: AsyncIterable<Buffer>): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(log)).toString()
+}
+
+describe('the log of a container', () => {
+  test('is read from its oldest piece to its end', async (context) => {
+    const { folders, log } = await makeLog(context)
+    writeFileSync(join(log, '1000007'), 'seven ')
+    writeFileSync(join(log, '1000008'), 'eight')
+    assert.equal(await readAll(readLog(folders, request, { follow: false })), 'seven eight')
+  })
+
+  test('is followed over new pieces and pieces that are gone, until the container has ended', async (context) => {
+    const { folders, run, log } = await makeLog(context)
+    writeFileSync(join(log, '1000000'), 'a')
+    const following = readLog(folders, request, { follow: true })
+    const read = async () => String((await following.next()).value)
+    assert.equal(await read(), 'a')
+    appendFileSync(join(log, '1000000'), 'b')
+    assert.equal(await read(), 'b')
+    writeFileSync(join(log, '1000001'), 'c')
+    rmSync(join(log, '1000000'))
+    assert.equal(await read(), 'c')
+    appendFileSync(join(log, '1000001'), 'd')
+    writeFileSync(join(run, 'exit'), '0 1\n')
+    assert.equal(await read(), 'd')
+    assert.equal((await following.next()).done, true)
+  })
+
+  test('that is not there is an error that says what to do', async (context) => {
+    const { folders } = await makeLog(context)
+    const ask = (changes: object) => readAll(readLog(folders, { ...request, ...changes }, { follow: false }))
+    await assert.rejects(ask({ pod: 'other' }), { code: 'no-logs', object: 'Pod default/other' })
+    await assert.rejects(ask({ container: 'side' }), { code: 'no-logs', message: /side has not run yet/ })
+    await assert.rejects(ask({ previous: true }), { code: 'no-logs', message: /main has not run before/ })
+    const two = { ...record, containers: { ...record.containers, side: { attempt: 0, level: 0 } } }
+    await folders.write(two)
+    await assert.rejects(ask({}), { code: 'no-logs', message: /one of: main, side/ })
+  })
+
+  test('goes with the pod: who follows it gets an end', async (context) => {
+    const { folders, log } = await makeLog(context)
+    writeFileSync(join(log, '1000000'), 'a')
+    const following = readLog(folders, request, { follow: true })
+    assert.equal(String((await following.next()).value), 'a')
+    folders.remove('u-1')
+    assert.equal(existsSync(log), false)
+    assert.equal((await following.next()).done, true)
+  })
+})
+
+describe('the log that an engine has', () => {
+  const frame = (stream: number, text: string) => {
+    const head = Buffer.alloc(8)
+    head.writeUInt8(stream)
+    head.writeUInt32BE(Buffer.byteLength(text), 4)
+    return Buffer.concat([head, Buffer.from(text)])
+  }
+  const read = (chunks: readonly Buffer[]) => {
+    const engine = {
+      socketPath: '/run/engine.sock',
+      stream: async () =>
+        (async function* () {
+          yield* chunks
+        })(),
+    }
+    return readAll(readEngineLog(engine, 'c', { follow: false }))
+  }
+
+  test('is the same however its frames are cut into pieces', async () => {
+    const whole = Buffer.concat([frame(1, 'out\n'), frame(2, ''), frame(2, 'err ü\n'), frame(1, 'x'.repeat(500))])
+    for (const size of [1, 3, 8, 9, 100, whole.length]) {
+      const chunks = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) =>
+        whole.subarray(i * size, (i + 1) * size),
+      )
+      assert.equal(await read(chunks), `out\nerr ü\n${'x'.repeat(500)}`, `pieces of ${size}`)
+    }
+  })
+
+  test('that is no such log is an error', async () => {
+    await assert.rejects(read([Buffer.from('plain text, no frames')]), { code: 'bad-answer' })
+  })
+})

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { createDialect } from '../../../../src/model/dialect.ts'
+import { ContainerProbes } from '../../../../src/node/pods/container-probes.ts'
+import { type ContainerSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
+import { judge, type ProbeTarget, runProbe } from '../../../../src/node/pods/probes.ts'
+import type { ExecResult } from '../../../../src/node/pods/runtime.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
+import { until } from '../../../helpers/until.ts'
+
+const generousSeconds = 30
+
+function containerOf(container: object): ContainerSpec {
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u-1' }
+  const parsed = parsePod({ metadata, spec: { containers: [{ name: 'c', ...container }] } }, createDialect('platform'))
+  const first = parsed.kind === 'pod' ? parsed.pod.spec.containers[0] : undefined
+  assert.ok(first, JSON.stringify(parsed))
+  return first
+}
+
+function targetOf(container: ContainerSpec, exec: ProbeTarget['exec'] = neverAsked): ProbeTarget {
+  return { ip: ipOf('127.0.0.1'), container, exec }
+}
+
+async function neverAsked(): Promise<ExecResult> {
+  throw new Error('nothing was to be run')
+}
+
+/** What a readiness probe says of a server on this machine. */
+async function ask(probe: object, container: object = {}, exec?: ProbeTarget['exec']): Promise<string | undefined> {
+  const timed = { timeoutSeconds: generousSeconds, ...probe }
+  const spec = containerOf({ ...container, readinessProbe: timed })
+  assert.ok(spec.readinessProbe)
+  return runProbe(spec.readinessProbe, targetOf(spec, exec))
+}
+
+async function listen(context: TestContext, server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+function serve(context: TestContext, listener: RequestListener): Promise<number> {
+  return listen(context, createHttpServer(listener))
+}
+
+describe('an HTTP probe', () => {
+  test('succeeds with any status from 200 to 399 and follows no redirect', async (context) => {
+    const asked: (string | undefined)[] = []
+    const port = await serve(context, (request, response) => {
+      asked.push(request.url)
+      const status = Number(request.url?.slice(1))
+      response.writeHead(status, { location: '/elsewhere' }).end()
+    })
+    for (const status of [200, 204, 302, 399]) {
+      assert.equal(await ask({ httpGet: { port, path: `/${status}` } }), undefined, `${status}`)
+    }
+    for (const status of [400, 404, 500, 503]) {
+      assert.match((await ask({ httpGet: { port, path: `/${status}` } })) ?? '', new RegExp(`status ${status}`))
+    }
+    assert.ok(!asked.includes('/elsewhere'))
+  })
+
+  test("asks the port that the container calls so, with the probe's headers", async (context) => {
+    const seen: unknown[] = []
+    const port = await serve(context, ({ headers, url }, response) => {
+      seen.push([url, headers['x-probe'], headers.host])
+      response.end()
+    })
+    const container = { ports: [{ name: 'web', containerPort: port }] }
+    const httpHeaders = [
+      { name: 'X-Probe', value: 'yes' },
+      { name: 'Host', value: 'shop' },
+    ]
+    assert.equal(await ask({ httpGet: { port: 'web', path: 'healthz', httpHeaders } }, container), undefined)
+    assert.deepEqual(seen, [['/healthz', 'yes', 'shop']])
+    assert.match((await ask({ httpGet: { port: 'other' } }, container)) ?? '', /no port named other/)
+  })
+
+  test('fails where nobody listens, and where no answer comes in time', async (context) => {
+    const port = await serve(context, () => {})
+    assert.match((await ask({ httpGet: { port }, timeoutSeconds: 1 })) ?? '', /./)
+    assert.match((await ask({ httpGet: { port: await freePort() } })) ?? '', /ECONNREFUSED/)
+  })
+})
+
+test('a TCP probe succeeds as soon as there is a connection', async (context) => {
+  const port = await listen(
+    context,
+    createServer((socket) => socket.on('error', () => {})),
+  )
+  assert.equal(await ask({ tcpSocket: { port } }), undefined)
+  assert.match((await ask({ tcpSocket: { port: await freePort() } })) ?? '', /ECONNREFUSED/)
+})
+
+test('an exec probe goes by the exit code, and says what the program said', async () => {
+  const exec = { command: ['check', '--all'] }
+  assert.equal(await ask({ exec }, {}, async () => ({ exitCode: 0, output: 'fine' })), undefined)
+  assert.equal(await ask({ exec }, {}, async () => ({ exitCode: 2, output: 'bad\n' })), 'check exited with 2: bad')
+  assert.match((await ask({ exec })) ?? '', /nothing was to be run/)
+})
+
+test('a verdict changes after as many equal answers in a row as the thresholds say', () => {
+  const probe = containerOf({
+    readinessProbe: { exec: { command: ['x'] }, successThreshold: 2, failureThreshold: 3 },
+  }).readinessProbe
+  assert.ok(probe)
+  let verdict = { isHealthy: false, successes: 0, failures: 0 }
+  const seen = [...'++-++---+-++'].map((answer) => {
+    verdict = judge(verdict, answer === '+' ? undefined : 'no', probe)
+    return verdict.isHealthy ? 'y' : 'n'
+  })
+  assert.equal(seen.join(''), 'nyyyyyynnnny')
+})
+
+describe('the probes of a container', () => {
+  const quick = { periodSeconds: 1, failureThreshold: 1 }
+
+  test('readiness and liveness are asked only after the startup probe has succeeded', async (context) => {
+    const asked: string[] = []
+    const probe = (name: string) => ({ exec: { command: [name] }, ...quick })
+    const container = containerOf({
+      startupProbe: { ...probe('startup'), failureThreshold: 10 },
+      readinessProbe: probe('readiness'),
+      livenessProbe: probe('liveness'),
+    })
+    const exec: ProbeTarget['exec'] = async ([name = '']) => {
+      asked.push(name)
+      return { exitCode: name === 'startup' && asked.length < 2 ? 1 : 0, output: '' }
+    }
+    const probes = new ContainerProbes({ target: targetOf(container, exec), wasReady: false, onChange: () => {} })
+    context.after(() => probes.stop())
+    probes.start()
+    assert.deepEqual([probes.isStarted, probes.isReady], [false, false])
+    await until('it is ready', () => probes.isReady, generousSeconds * 1000)
+    assert.deepEqual(asked.slice(0, 2), ['startup', 'startup'])
+    assert.deepEqual([probes.isStarted, probes.isUnhealthy], [true, false])
+  })
+
+  test('a container that never starts up is unhealthy, as is one whose liveness fails', async (context) => {
+    for (const kind of ['startupProbe', 'livenessProbe']) {
+      const container = containerOf({ [kind]: { exec: { command: ['x'] }, ...quick } })
+      const changes: unknown[] = []
+      const probes = new ContainerProbes({
+        target: targetOf(container, async () => ({ exitCode: 1, output: 'no' })),
+        wasReady: false,
+        onChange: (name, isHealthy, why) => changes.push([`${name}Probe`, isHealthy, why]),
+      })
+      context.after(() => probes.stop())
+      probes.start()
+      await until('it is unhealthy', () => probes.isUnhealthy, generousSeconds * 1000)
+      assert.deepEqual(changes[0], [kind, false, 'x exited with 1: no'])
+    }
+  })
+
+  test('a container that was ready before this process came stays so until a probe says otherwise', () => {
+    const container = containerOf({
+      startupProbe: { exec: { command: ['x'] } },
+      readinessProbe: { exec: { command: ['x'] } },
+    })
+    const probes = new ContainerProbes({ target: targetOf(container), wasReady: true, onChange: () => {} })
+    assert.deepEqual([probes.isStarted, probes.isReady], [true, true])
+  })
+})
+
+/** Nobody listens there: it was given back a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
