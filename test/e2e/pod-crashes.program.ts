@@ -6,7 +6,8 @@ import { deadlineMs, isReady, PodsLab } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const lab = new PodsLab()
-const patient = { command: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.1; done'] }
+/** Ends at once when asked, and costs nothing until then: there are fifty of it. */
+const patient = { command: ['sh', '-c', 'trap "exit 0" TERM; sleep 3600 & wait'] }
 
 interface Crash {
   readonly step: string
@@ -24,19 +25,29 @@ const crashes: readonly Crash[] = [
   { step: 'forget', delayMs: 0 },
 ]
 
-/** One pod's whole life, the agent killed once at that step and another one started. */
-async function crashAt({ step, delayMs }: Crash, name: string): Promise<void> {
-  const killed = Promise.withResolvers<void>()
-  let isArmed = true
-  await lab.startAgent([], (line) => {
-    if (!isArmed || !line.includes(`"step":"${step}"`)) return
-    isArmed = false
-    void sleep(delayMs).then(() => lab.killAgent().then(killed.resolve))
+/** Called with each line of the agent's log. */
+let onLine: (line: string) => void = () => {}
+const startAgent = () => lab.startAgent([], (line) => onLine(line))
+
+/** Resolves when the agent has announced that step and is killed. */
+function killAt({ step, delayMs }: Crash): Promise<void> {
+  return new Promise((resolve) => {
+    onLine = (line) => {
+      if (!line.includes(`"step":"${step}"`)) return
+      onLine = () => {}
+      void sleep(delayMs).then(() => lab.killAgent().then(resolve))
+    }
   })
+}
+
+/** One pod's whole life, the agent killed once at that step; the next one finishes it, and is the one that the next pod sees killed. */
+async function crashAt(crash: Crash, name: string): Promise<void> {
+  const killed = killAt(crash)
   const goOn = async () => {
-    await killed.promise
-    await lab.startAgent()
+    await killed
+    await startAgent()
   }
+  const { step } = crash
   const isAtStart = step === 'make-sandbox' || step === 'start'
   await lab.createPod(name, patient)
   if (isAtStart) await goOn()
@@ -45,7 +56,6 @@ async function crashAt({ step, delayMs }: Crash, name: string): Promise<void> {
   if (!isAtStart) await goOn()
   await lab.waitGone(name)
   await untilAsync(`${name} has left nothing`, async () => (await countLeftovers()) === 0, deadlineMs)
-  await lab.killAgent()
 }
 
 async function countLeftovers(): Promise<number> {
@@ -63,7 +73,6 @@ function podProcesses(): string[] {
 }
 
 async function observeMany(count: number) {
-  await lab.startAgent()
   const names = Array.from({ length: count }, (_, index) => `many-${index}`)
   await Promise.all(names.map((name) => lab.createPod(name, patient)))
   await untilAsync(
@@ -84,6 +93,7 @@ async function observeMany(count: number) {
 }
 
 await lab.build()
+await startAgent()
 const survived: string[] = []
 for (const [index, crash] of crashes.entries()) {
   await crashAt(crash, `crash-${index}`)

@@ -175,6 +175,26 @@ for (const content of ['', '{"kind":', '{"kind":"other"}', '[]']) {
   })
 }
 
+test('plugins below 0.4.0 get no result at DEL, as they know none there', async (t) => {
+  const cni = new FakeCni(t)
+  const only = cni.plugin('only', ['0.3.1', '0.4.0'])
+  cni.network('10-old.conflist', { cniVersion: '0.3.1', name: 'old', plugins: [{ type: 'only' }] })
+  await cni.runtime().add(sandbox)
+  await cni.runtime().del(sandbox)
+  assert.deepEqual([only.inputs('DEL')[0]?.['cniVersion'], only.inputs('DEL')[0]?.['prevResult']], ['0.3.1', undefined])
+  assert.deepEqual(cni.cacheFiles(), [])
+})
+
+test("an ADD that is asked for twice is the plugin's to refuse, and what stood before is undone with it", async (t) => {
+  const cni = new FakeCni(t)
+  const only = cni.plugin('only')
+  cni.list('only')
+  await cni.runtime().add(sandbox)
+  only.answer('ADD', { out: { code: 100, msg: 'eth0 already exists' }, exit: 1 })
+  await assert.rejects(cni.runtime().add(sandbox), /eth0 already exists/)
+  assert.deepEqual(cni.order(), ['ADD only', 'ADD only', 'DEL only'])
+})
+
 test('a list of 0.4.0 gets results with families, one of 1.0.0 without', async (t) => {
   const cni = new FakeCni(t)
   const second = cni.plugin('second')
@@ -196,12 +216,24 @@ test('a list of 0.4.0 gets results with families, one of 1.0.0 without', async (
   })
 })
 
-for (const [field, value] of Object.entries({
-  containerId: '../x',
-  ifName: 'a-name-that-is-too-long',
-  netnsPath: 'run/netns/x',
-  podName: 'a;b=c',
-})) {
+for (const [field, value] of [
+  ['containerId', '../x'],
+  ['containerId', ''],
+  ['containerId', '-x'],
+  ['containerId', 'x'.repeat(129)],
+  ['ifName', 'a-name-that-is-too-long'],
+  ['ifName', ''],
+  ['ifName', '.'],
+  ['ifName', '..'],
+  ['ifName', 'a/b'],
+  ['ifName', 'a:b'],
+  ['ifName', 'a b'],
+  ['netnsPath', 'run/netns/x'],
+  ['netnsPath', ''],
+  ['podName', 'a;b=c'],
+  ['podNamespace', ''],
+  ['podUid', 'a;K8S_POD_NAME=other'],
+] as const) {
   test(`a sandbox whose ${field} is ${JSON.stringify(value)} is refused before any plugin runs`, async (t) => {
     const cni = new FakeCni(t)
     cni.plugin('only')
