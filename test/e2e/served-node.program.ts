@@ -7,6 +7,7 @@ import { ensureServerTls, ensureServiceAccountSigner, writeKubeconfigs } from '.
 import { createContext } from '../../src/app/context.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { optionGroups } from '../../src/app/option-groups.ts'
+import { runCli } from '../../src/cli/run-cli.ts'
 import { loadOptions } from '../../src/config/index.ts'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { clientSources, Lab, nodeAddress, type Pod } from '../../src/demo/lab.ts'
@@ -66,6 +67,20 @@ async function startAgent(): Promise<Lifecycle> {
   return lifecycle
 }
 
+/** A command of the operator, who asks the agent over its control socket. */
+async function platnet(...args: readonly string[]): Promise<{ code: number | undefined; text: string }> {
+  let text = ''
+  const stream = {
+    write: (chunk: string) => {
+      text += chunk
+      return true
+    },
+  }
+  const argv = ['node', 'platnet', ...args, '--control-socket', controlSocket]
+  const code = await runCli(argv, { env: {}, stdout: stream, stderr: stream })
+  return { code, text }
+}
+
 function countLists(): number {
   return logLines.filter((line) => line.includes('"message":"listed"')).length
 }
@@ -103,6 +118,16 @@ async function observe() {
   const asked = []
   for (let count = 0; count < 90; count += 1) asked.push(await ask('plt-pod-1', service.clusterIp, service.port))
 
+  const asks = {
+    status: await platnet('status', '-o', 'json'),
+    plan: await platnet('plan'),
+    fromPod: await platnet('explain', fromPod.address, `${service.clusterIp}:${service.port}`),
+    fromClient: await platnet('explain', clientSources[0] ?? '', `${nodeAddress}:${service.nodePort}`),
+    elsewhere: await platnet('explain', fromPod.address, `${service.clusterIp}:9/udp`),
+    service: await platnet('explain', 'service', 'default/web'),
+    noService: await platnet('explain', 'service', 'default/none'),
+  }
+
   const before = { lists: countLists(), rules: await readRules() }
   const monitor = new RuleMonitor()
   await monitor.start()
@@ -117,7 +142,7 @@ async function observe() {
   await api.stop(scope)
   await lab.stop()
   const known = pods.map(({ name, address }) => ({ name, address }))
-  return { pods: known, offCluster, nodePort, asked, relist, rulesKept }
+  return { pods: known, clusterIp: service.clusterIp, offCluster, nodePort, asked, asks, relist, rulesKept }
 }
 
 /** The informers stand before a write of others that nobody can tell them of any more: they must list everything again. */

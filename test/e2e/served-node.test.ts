@@ -10,7 +10,9 @@ const seenSchema = z.object({
   pods: z.array(z.object({ name: z.string(), address: z.string() })),
   offCluster: answer,
   nodePort: answer,
+  clusterIp: z.string(),
   asked: z.array(answer),
+  asks: z.record(z.string(), z.object({ code: z.number(), text: z.string() })),
   relist: z.object({ lists: z.number(), ruleEvents: z.array(z.string()) }),
   rulesKept: z.boolean(),
 })
@@ -52,6 +54,41 @@ for (const dialect of ['platform', 'kubernetes']) {
       for (const { pod, source } of seen.asked) {
         assert.equal(source, pod === asking.name ? podGateway : asking.address, `to ${pod}`)
       }
+    })
+
+    const said = (question: string) => seen.asks[question] ?? assert.fail(question)
+
+    test('platnet status tells what is served, and platnet plan that the kernel holds it', () => {
+      const { proxy, applied, components } = JSON.parse(said('status').text)
+      const [ipv4] = proxy
+      assert.equal(ipv4.family, 'IPv4')
+      assert.ok(ipv4.services >= 1 && ipv4.lastSync.atMs > 0, JSON.stringify(ipv4))
+      assert.deepEqual([ipv4.setAside, applied.failing], [[], []])
+      assert.equal(applied.planes.proxy, applied.revision)
+      assert.equal(components.rules.level, 'ok')
+      assert.deepEqual(
+        [said('plan').code, said('plan').text.split('\n')[0]],
+        [0, 'IPv4: the kernel holds the rules that it should'],
+      )
+    })
+
+    test('platnet explain says of a connection which Service, rules and endpoints decide', () => {
+      const [pod] = seen.pods
+      assert.match(said('fromPod').text, /is the cluster IP of default\/web/)
+      assert.match(said('fromPod').text, new RegExp(`With 33.3 % it is sent to the endpoint ${pod?.address}:`))
+      assert.match(said('fromClient').text, /is (a|the) node port of default\/web/)
+      assert.match(said('fromClient').text, /its source replaced by an address of this node/)
+      assert.match(said('elsewhere').text, /no Service/)
+    })
+
+    test('platnet explain service names its chains, endpoints and counters; one that is not there is an error', () => {
+      const { code, text } = said('service')
+      assert.equal(code, 0)
+      for (const { address } of seen.pods) assert.match(text, new RegExp(`\\+ ${address}:\\d+ .*ready`))
+      const counted = text.matchAll(/PLAT-SEP-\w+: (\d+) packets/g).map(([, packets]) => Number(packets))
+      assert.ok(counted.reduce((sum, packets) => sum + packets, 0) >= seen.asked.length, text)
+      assert.notEqual(said('noService').code, 0)
+      assert.match(said('noService').text, /knows no Service default\/none/)
     })
 
     test('a full relist after a lost history causes no rule event', () => {

@@ -122,6 +122,7 @@ export class PacketLab {
   readonly node: TestNetns
   readonly #senders: Readonly<Record<Sender, TestNetns>>
   readonly #flavour: 'nft' | 'legacy'
+  readonly #probers = new Map<Sender, Promise<Prober>>()
 
   private constructor(node: TestNetns, senders: Record<Sender, TestNetns>, flavour: 'nft' | 'legacy') {
     this.node = node
@@ -201,14 +202,33 @@ export class PacketLab {
 
   /** Results in the order of the probes; see probe.program.ts. */
   async probe(sender: Sender, probes: readonly Probe[]): Promise<readonly string[]> {
-    const options = { timeoutMs: 120_000, input: JSON.stringify(probes) }
-    const { stdout } = await this.#senders[sender].run(process.execPath, [programPath('probe')], options)
-    return (JSON.parse(stdout) as string[]).map(describeAnswer)
+    const prober = this.#probers.get(sender) ?? startProber(this.#senders[sender])
+    this.#probers.set(sender, prober)
+    const answers = await (await prober)(JSON.stringify(probes))
+    return (JSON.parse(answers) as string[]).map(describeAnswer)
   }
 
   async #iptables(family: IpFamily, suffix: string, input: string, ...args: string[]): Promise<void> {
     const program = `${family === 'IPv4' ? 'iptables' : 'ip6tables'}-${this.#flavour}${suffix}`
     await this.node.run(program, ['--wait', '30', ...args], { timeoutMs: 60_000, input })
+  }
+}
+
+/** Asks a program that stays: starting one takes longer than a hundred probes. One question at a time. */
+type Prober = (question: string) => Promise<string>
+
+async function startProber(netns: TestNetns): Promise<Prober> {
+  const program = await netns.start(process.execPath, [programPath('probe')], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const answers = createInterface({ input: program.stdout ?? assert.fail() })[Symbol.asyncIterator]()
+  return async (question) => {
+    program.stdin?.write(`${question}\n`)
+    const { value, done } = await answers.next()
+    if (done) assert.fail('the program that probes has ended')
+    return value
   }
 }
 

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { createInterface } from 'node:readline'
 
 /** What one attempt is; results stand in the order of the attempts. */
 export interface Probe {
@@ -15,18 +15,22 @@ export interface Probe {
 /** What the answering program said, or `refused`, `silence` or an error's code. */
 type Result = string
 
-/** Reads probes as JSON from standard input, makes them, many at a time, and prints the results. */
-const probes = JSON.parse(await text(process.stdin)) as readonly Probe[]
-const results: Result[] = []
-let next = 0
-async function work(): Promise<void> {
-  for (let index = next++; index < probes.length; index = next++) {
-    const probe = probes[index]
-    if (probe) results[index] = await (probe.protocol === 'TCP' ? probeTcp(probe) : probeUdp(probe))
+/** Each line of standard input holds probes as JSON: makes them, many at a time, and answers with a line of results. */
+for await (const line of createInterface({ input: process.stdin }))
+  process.stdout.write(`${JSON.stringify(await makeAll(JSON.parse(line)))}\n`)
+
+async function makeAll(probes: readonly Probe[]): Promise<readonly Result[]> {
+  const results: Result[] = []
+  let next = 0
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < probes.length; index = next++) {
+      const probe = probes[index]
+      if (probe) results[index] = await (probe.protocol === 'TCP' ? probeTcp(probe) : probeUdp(probe))
+    }
   }
+  await Promise.all(Array.from({ length: 48 }, work))
+  return results
 }
-await Promise.all(Array.from({ length: 48 }, work))
-process.stdout.write(JSON.stringify(results))
 
 function probeTcp({ source, destination, port, patienceMs }: Probe): Promise<Result> {
   const socket = connect({ host: destination, port, localAddress: source })

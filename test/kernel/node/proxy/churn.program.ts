@@ -1,22 +1,22 @@
 // Run by churn.ts in a namespace: TCP and UDP servers on each endpoint, clients that ask the Service without a pause. Told by lines
-// on standard input which endpoint is `gone` (it must get nothing new any more) and which is `back`; `end` prints what was seen.
+// on standard input which endpoint is `gone` since when (it must get nothing new any more) and which is `back`; `end` prints what was seen.
 import { createSocket } from 'node:dgram'
 import net from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const [addresses = '', vip = ''] = process.argv.slice(2)
-/** What was on its way when the kernel forgot the flow, and what this busy process reads late. */
-const graceMs = 500
+/** What was on its way when the kernel forgot the flow. Judged by when it was sent, so that it does not matter when it is read. */
+const graceMs = 50
 const goneSince = new Map<string, number>()
-const seen = { answered: 0, failures: {} as Record<string, number>, answeredByUdp: 0, lateDatagrams: 0 }
+const seen = { answered: 0, failures: {} as Record<string, number>, sentByUdp: 0, answeredByUdp: 0, lateDatagrams: 0 }
 
 for (const address of addresses.split(',')) {
   // The server closes first, so that clients do not run out of ports.
   net.createServer((socket) => socket.on('error', () => {}).end(address)).listen(8080, address)
   const datagrams = createSocket('udp4')
-  datagrams.on('message', (_, peer) => {
-    if (Date.now() - (goneSince.get(address) ?? Number.POSITIVE_INFINITY) > graceMs) seen.lateDatagrams += 1
+  datagrams.on('message', (sentAtMs, peer) => {
+    if (Number(sentAtMs) - (goneSince.get(address) ?? Number.POSITIVE_INFINITY) > graceMs) seen.lateDatagrams += 1
     datagrams.send(address, peer.port, peer.address)
   })
   datagrams.bind(5353, address)
@@ -51,15 +51,18 @@ function ask(): Promise<string | undefined> {
 for (let client = 0; client < 4; client += 1) void askForever()
 const datagrams = createSocket('udp4')
 datagrams.on('error', () => {})
-datagrams.on('message', () => {
-  seen.answeredByUdp += 1
+datagrams.on('message', (_, { address }) => {
+  if (address === vip) seen.answeredByUdp += 1
 })
 datagrams.bind(40_000, '192.0.2.1')
-setInterval(() => datagrams.send('?', 53, vip), 5)
+setInterval(() => {
+  seen.sentByUdp += 1
+  datagrams.send(String(Date.now()), 53, vip)
+}, 5)
 
 createInterface(process.stdin).on('line', (line) => {
-  const [word, address = ''] = line.split(' ')
-  if (word === 'gone') goneSince.set(address, Date.now())
+  const [word, address = '', sinceMs] = line.split(' ')
+  if (word === 'gone') goneSince.set(address, Number(sinceMs))
   else if (word === 'back') goneSince.delete(address)
   else {
     process.stdout.write(`${JSON.stringify(seen)}\n`)
