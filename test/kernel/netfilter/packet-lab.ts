@@ -140,6 +140,9 @@ export class PacketLab {
     await sysctl(node, [
       'net.ipv4.ip_forward=1',
       'net.ipv6.conf.all.forwarding=1',
+      // No kind of message is limited, the whole machine's limit included: a refusal that is left out costs its client a second.
+      'net.ipv4.icmp_ratemask=0',
+      'net.ipv6.icmp.ratemask=255',
       'net.ipv4.icmp_ratelimit=0',
       'net.ipv6.icmp.ratelimit=0',
       'net.ipv4.conf.all.send_redirects=0',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
 import { diffRulesets } from '../../../src/netfilter/diff.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
@@ -18,10 +18,13 @@ const nodePortOf = (n: number) => 30_000 + n
 const boundVip = 5
 
 function onEachFlavour(title: string, body: (netns: NetnsLab, flavour: Flavour) => Promise<void>): void {
-  for (const flavour of ['nft', 'legacy'] as const) {
-    const skip = skipReason(`iptables-${flavour}`, 'ipset', 'conntrack')
-    test(`${title} (iptables-${flavour})`, { skip, timeout: 240_000 }, () => withNetns((netns) => body(netns, flavour)))
-  }
+  // Side by side: most of the time is waiting.
+  describe(title, { concurrency: 2 }, () => {
+    for (const flavour of ['nft', 'legacy'] as const) {
+      const skip = skipReason(`iptables-${flavour}`, 'ipset', 'conntrack')
+      test(`with iptables-${flavour}`, { skip, timeout: 240_000 }, () => withNetns((netns) => body(netns, flavour)))
+    }
+  })
 }
 
 function settingsOf(family: Family): ProxyRuleSettings {
