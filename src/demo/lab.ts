@@ -103,7 +103,7 @@ export class Lab {
       stderr: 'inherit',
     })
     this.#programs.push(server)
-    await firstLine(server, `the web server of ${name}`)
+    await nextLine(linesOf(server, `the web server of ${name}`))
     const end = async (signal: NodeJS.Signals): Promise<void> => {
       server.kill(signal)
       await server.exited
@@ -111,12 +111,14 @@ export class Lab {
     return { name, address, port: podPort, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') }
   }
 
-  /** Starts the load generator in the client's namespace, or as `inside` says: a command that runs another one. */
+  /** Starts the load generator in the client's namespace, or as `inside` says: a command that runs another one. Resolves once it sends. */
   async startLoad(request: LoadRequest, inside: readonly string[] = insideNetns('plt-client')): Promise<RunningLoad> {
     const [file = '', ...args] = [...inside, process.execPath, programPath('load'), ...loadArguments(request)]
     const generator = await startProgram(file, args, { stdout: 'pipe', stderr: 'inherit' })
     this.#programs.push(generator)
-    const line = firstLine(generator, 'the load generator')
+    const lines = linesOf(generator, 'the load generator')
+    await nextLine(lines)
+    const line = nextLine(lines)
     // Whoever waits for the report sees the failure; until somebody does, it must not end the process.
     line.catch(() => {})
     const report = async (): Promise<LoadReport> => loadReportSchema.parse(JSON.parse(await line))
@@ -182,13 +184,15 @@ function programPath(name: 'web-server' | 'load'): string {
   return resolve(import.meta.dirname, `${name}.program.ts`)
 }
 
-/** The programs here say one line each. */
-async function firstLine(program: RunningProgram, what: string): Promise<string> {
-  if (program.stdout !== null) {
-    for await (const line of createInterface({ input: program.stdout })) return line
-  }
+/** The lines a program says; throws LabError where it ends instead of saying the next one. */
+async function* linesOf(program: RunningProgram, what: string): AsyncGenerator<string, never> {
+  if (program.stdout !== null) yield* createInterface({ input: program.stdout })
   const { exitCode, signal } = await program.exited
-  throw new LabError('program-failed', `${what} ended with ${signal ?? exitCode} before it said anything`)
+  throw new LabError('program-failed', `${what} ended with ${signal ?? exitCode} before it said what it should`)
+}
+
+async function nextLine(lines: AsyncGenerator<string, never>): Promise<string> {
+  return (await lines.next()).value
 }
 
 function addressOf(text: string): Ip {

@@ -1,4 +1,4 @@
-// Asks a web server at a steady rate and prints one line of JSON (load-report.ts) at the end; SIGTERM ends it early.
+// Asks a web server at a steady rate. Prints `sending`, and one line of JSON (load-report.ts) at the end; SIGTERM ends it early.
 // node load.program.ts --host web.default.svc.cluster.local --port 80 --rate 1200 --seconds 10
 //   [--name-server 10.96.0.10] [--requests N] [--keep-alive-share 0.5] [--sources a,b]
 import { Resolver } from 'node:dns/promises'
@@ -40,4 +40,5 @@ const generator = new LoadGenerator({
   maxSeconds: Number(values.seconds),
   maxRequests: Number(values.requests),
 })
+process.stdout.write('sending\n')
 process.stdout.write(`${JSON.stringify(await generator.run(stop.signal))}\n`)
