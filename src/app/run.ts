@@ -9,7 +9,7 @@ import type { AppContext } from './context.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { partsOf } from './option-groups.ts'
 import { reloadOnHangup } from './reload.ts'
-import { ServerSide } from './server-side.ts'
+import type { ServerSide } from './server-side.ts'
 import { listenForSignals } from './until-signal.ts'
 import { whenReady } from './when-ready.ts'
 
@@ -32,8 +32,7 @@ export async function runServer(context: AppContext): Promise<RunEnd> {
 export async function runAgent(context: AppContext): Promise<RunEnd> {
   const log = logOf(context)
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([import('./check.ts'), import('./agent-side.ts')])
-  await checkBeforeStart(context)
-  const components = await composeAgent(context)
+  const components = await bothAtOnce(checkBeforeStart(context), composeAgent(context))
   await reportSysctls(log)
   if (process.send) process.on('message', (message) => takeLogFilter(context, message))
   else reloadOnHangup(context, async () => {})
@@ -46,6 +45,13 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
     await notifier.ready('rules are in the kernel')
   }
   return runComponents(context, components, { notifier, onStarted })
+}
+
+/** Both ask programs, and wait for them more than they work. What the check finds says more than what fails for the same reason. */
+async function bothAtOnce<T>(check: Promise<void>, composing: Promise<T>): Promise<T> {
+  const [checked] = await Promise.allSettled([check, composing])
+  if (checked.status === 'rejected') throw checked.reason
+  return composing
 }
 
 /** `platnet run`: the server here, the agent as a second process. */
@@ -74,9 +80,15 @@ const managers = ['controllers', 'scheduler'] as const
 async function composeServer(
   context: AppContext,
 ): Promise<{ readonly components: readonly Component[]; readonly drain: () => Promise<void> }> {
-  const server = context.options.values.app.components.includes('api') ? new ServerSide(context) : undefined
+  const server = context.options.values.app.components.includes('api') ? await createServerSide(context) : undefined
   const components = [...(server ? [server] : []), ...(await composeManagers(context))]
   return { components, drain: async () => server?.drain() }
+}
+
+/** An agent starts sooner without the API's code. */
+async function createServerSide(context: AppContext): Promise<ServerSide> {
+  const { ServerSide } = await import('./server-side.ts')
+  return new ServerSide(context)
 }
 
 /** Their code, and the client's that they use, is loaded only where they run: an API server alone is smaller by it. */

@@ -23,8 +23,11 @@ const builtinChains = {
  * plain `iptables` is. Throws RulesError (`not-found`) where the programs are missing.
  */
 export async function detectIptables(run: Run, family: IpFamily, wish: 'auto' | Flavour): Promise<IptablesChoice> {
-  const states = await readFlavours(run, family)
-  const { state, reason } = wish === 'auto' ? chooseFlavour(states) : chooseByWish(states, wish)
+  const programs = await findPrograms(run, family)
+  const { state, reason } =
+    wish === 'auto'
+      ? await choose(run, family, programs)
+      : { state: ofFlavour(programs, wish), reason: 'chosen by option' }
   if (state === undefined) {
     throw new RulesError('not-found', `no ${wish === 'auto' ? '' : `${wish} `}iptables was found for ${family}`, {
       remedy: 'install the package iptables',
@@ -45,10 +48,12 @@ export interface Programs {
 
 export async function findPrograms(run: Run, family: IpFamily): Promise<readonly Programs[]> {
   const base = family === 'IPv4' ? 'iptables' : 'ip6tables'
-  const plain = await readVersion(run, base)
+  const [plain, ...versions] = await Promise.all(
+    [base, `${base}-nft`, `${base}-legacy`].map((program) => readVersion(run, program)),
+  )
   const found: Programs[] = []
-  for (const flavour of ['nft', 'legacy'] as const) {
-    const named = await readVersion(run, `${base}-${flavour}`)
+  for (const [index, flavour] of (['nft', 'legacy'] as const).entries()) {
+    const named = versions[index]
     const isDefault = plain?.flavour === flavour
     if (named !== undefined) found.push({ ...named, flavour, program: `${base}-${flavour}`, isDefault })
     else if (isDefault) found.push({ ...plain, program: base, isDefault })
@@ -59,29 +64,46 @@ export async function findPrograms(run: Run, family: IpFamily): Promise<readonly
 /** The flavours whose programs are installed, and what the kernel holds of each. Loads no kernel module. */
 export async function readFlavours(run: Run, family: IpFamily): Promise<readonly FlavourState[]> {
   const programs = await findPrograms(run, family)
-  return Promise.all(
-    programs.map(async (found) => {
-      const tables = await usedTables(run, family, found.flavour)
-      return { ...found, ...(await countRules(run, found.program, tables)) }
-    }),
-  )
+  return Promise.all(programs.map((found) => readFlavour(run, family, found)))
+}
+
+async function readFlavour(run: Run, family: IpFamily, found: Programs): Promise<FlavourState> {
+  const tables = await usedTables(run, family, found.flavour)
+  const [isOurs, ruleCount] = await Promise.all([
+    hasOurs(run, found, family, tables),
+    countRules(run, found.program, tables),
+  ])
+  return { ...found, isOurs, ruleCount }
 }
 
 export function chooseFlavour(states: readonly FlavourState[]): { state: FlavourState | undefined; reason: string } {
   const ours = states.filter((state) => state.isOurs)
   const used = states.filter((state) => state.ruleCount > 0)
-  if (ours.length === 1) return { state: ours[0], reason: `our rules already stand in ${ours[0]?.flavour} tables` }
+  if (ours.length === 1) return { state: ours[0], reason: reasonOfOurs(ours[0]) }
   if (used.length === 1) return { state: used[0], reason: `this node's rules stand in ${used[0]?.flavour} tables` }
   const state = states.find((candidate) => candidate.isDefault) ?? states[0]
   const because = used.length === 0 ? 'no rules stand yet' : 'rules stand in both kinds of tables'
   return { state, reason: `${because}, and \`iptables\` is ${state?.flavour} here` }
 }
 
-function chooseByWish(
-  states: readonly FlavourState[],
-  wish: Flavour,
-): { state: FlavourState | undefined; reason: string } {
-  return { state: states.find((state) => state.flavour === wish), reason: 'chosen by option' }
+/** At a restart our rules tell, without any counting: that would start a program for each built-in chain. */
+async function choose(
+  run: Run,
+  family: IpFamily,
+  programs: readonly Programs[],
+): Promise<{ state: Programs | undefined; reason: string }> {
+  const marks = await Promise.all(programs.map((found) => hasOurs(run, found, family)))
+  const ours = programs.filter((_, index) => marks[index])
+  if (ours.length === 1) return { state: ours[0], reason: reasonOfOurs(ours[0]) }
+  return chooseFlavour(await Promise.all(programs.map((found) => readFlavour(run, family, found))))
+}
+
+function ofFlavour(programs: readonly Programs[], wish: Flavour): Programs | undefined {
+  return programs.find(({ flavour }) => flavour === wish)
+}
+
+function reasonOfOurs(state: Programs | undefined): string {
+  return `our rules already stand in ${state?.flavour} tables`
 }
 
 interface Version {
@@ -127,18 +149,18 @@ export async function readLegacyTableNames(run: Run, family: IpFamily): Promise<
   }
 }
 
-async function countRules(
-  run: Run,
-  program: string,
-  tables: readonly Table[],
-): Promise<Pick<FlavourState, 'isOurs' | 'ruleCount'>> {
-  let isOurs = false
-  let ruleCount = 0
-  for (const table of tables) {
-    isOurs ||= (await listRules(run, program, table, stateChain)).length > 0
-    for (const chain of builtinChains[table]) ruleCount += (await listRules(run, program, table, chain)).length
+async function hasOurs(run: Run, found: Programs, family: IpFamily, tables?: readonly Table[]): Promise<boolean> {
+  for (const table of tables ?? (await usedTables(run, family, found.flavour))) {
+    if ((await listRules(run, found.program, table, stateChain)).length > 0) return true
   }
-  return { isOurs, ruleCount }
+  return false
+}
+
+/** Those of the built-in chains. */
+async function countRules(run: Run, program: string, tables: readonly Table[]): Promise<number> {
+  const places = tables.flatMap((table) => builtinChains[table].map((chain) => ({ table, chain })))
+  const lists = await Promise.all(places.map(({ table, chain }) => listRules(run, program, table, chain)))
+  return lists.reduce((sum, rules) => sum + rules.length, 0)
 }
 
 /** The `-A` lines of one chain; none where it does not exist or may not be read. */
