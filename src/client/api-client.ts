@@ -91,17 +91,16 @@ export class ApiClient {
 
   /** A file of the server, whatever its size, handed over as it comes. */
   download<T>(path: string, consume: (chunks: AsyncIterable<Buffer>) => Promise<T>): Promise<T> {
-    return this.stream(path, {}, { timeoutMs: this.#timeoutMs, bounds: 'silence' }, consume)
+    return this.stream({ path }, { timeoutMs: this.#timeoutMs, bounds: 'silence' }, consume)
   }
 
   /** A GET whose body is consumed as it comes: lists and watches. A status other than 200 throws. */
   stream<T>(
-    path: string,
-    query: Record<string, string>,
+    asked: Pick<HttpRequest, 'path' | 'query' | 'accept'>,
     limits: HttpLimits,
     consume: (chunks: AsyncIterable<Buffer>) => Promise<T>,
   ) {
-    const request: HttpRequest = { method: 'GET', path, query }
+    const request: HttpRequest = { method: 'GET', ...asked }
     return this.#transport.exchange(request, limits, async (response) => {
       if (response.status !== 200) throw await readError(request, response)
       return consume(response.chunks)

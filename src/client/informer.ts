@@ -7,7 +7,7 @@ import { describeError } from '../model/errors.ts'
 import type { Logger } from '../observe/index.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
-import { listPages } from './list-pages.ts'
+import { type Content, listPages } from './list-pages.ts'
 import { type Collection, describeRef } from './resource-path.ts'
 import { bookmarkVersion, type WatchEvent, watchCollection } from './watch-stream.ts'
 import { parseWireObject, type WireObject } from './wire-object.ts'
@@ -47,6 +47,8 @@ export interface InformerOptions {
   readonly collection: Collection
   /** Only those objects of the collection: `spec.nodeName=node-1`. */
   readonly fieldSelector?: string
+  /** Absent: whole objects. */
+  readonly content?: Content
   readonly handler: InformerHandler
   readonly log: Logger
   readonly timing?: Partial<InformerTiming>
@@ -118,8 +120,8 @@ export class Informer implements Component {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, collection, fieldSelector, handler } = this.#options
-    const list = await listPages(client, collection, { fieldSelector, signal })
+    const { client, collection, fieldSelector, content, handler } = this.#options
+    const list = await listPages(client, collection, { fieldSelector, content, signal })
     const items = await this.#checkItems(list.items)
     signal.throwIfAborted()
     await handler.onReplace(items, list.resourceVersion)
@@ -155,7 +157,7 @@ export class Informer implements Component {
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { client, collection, fieldSelector } = this.#options
+    const { client, collection, fieldSelector, content } = this.#options
     const startedMs = performance.now()
     let events = 0
     const options = {
@@ -163,6 +165,7 @@ export class Informer implements Component {
       timeoutSeconds: randomTimeoutSeconds(),
       idleTimeoutMs: this.#timing.idleTimeoutMs,
       fieldSelector,
+      content,
       signal,
     }
     try {

@@ -14,7 +14,11 @@ export interface ListOptions {
   readonly idleTimeoutMs?: number
   /** Only those objects: `spec.nodeName=node-1`. */
   readonly fieldSelector?: string | undefined
+  readonly content?: Content | undefined
 }
+
+/** `metadata`: objects come as PartialObjectMetadata, without spec and status. */
+export type Content = 'whole' | 'metadata'
 
 export interface ObjectList {
   /** As parsed from JSON, not checked. */
@@ -72,6 +76,13 @@ export function selectorQuery({
   return fieldSelector === undefined ? {} : { fieldSelector }
 }
 
+/** A server that cannot reduce an object sends the whole. */
+export function acceptOf({ content }: { readonly content?: Content | undefined }): string | undefined {
+  return content === 'metadata'
+    ? 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+    : undefined
+}
+
 function listPage(
   client: ApiClient,
   collection: Collection,
@@ -82,7 +93,8 @@ function listPage(
 ) {
   const timeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs
   const limits = { signal: options.signal, timeoutMs, bounds: 'silence' } as const
-  return client.stream(collectionPath(collection), query, limits, async (chunks) => {
+  const request = { path: collectionPath(collection), query, accept: acceptOf(options) }
+  return client.stream(request, limits, async (chunks) => {
     const splitter = new ItemSplitter()
     for await (const chunk of chunks) {
       for (const text of splitter.push(chunk)) {

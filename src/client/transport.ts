@@ -13,6 +13,8 @@ export interface HttpRequest {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: string
   readonly contentType?: string
+  /** Absent: JSON. */
+  readonly accept?: string | undefined
 }
 
 export interface HttpLimits {
@@ -82,7 +84,7 @@ export class Transport {
       method: request.method,
       url: `${this.#access.server}${request.path}${query}`,
       headers: {
-        accept: 'application/json',
+        accept: request.accept ?? 'application/json',
         // Most servers are a hop away: packing a list costs both ends more than sending it.
         'accept-encoding': 'identity',
         'user-agent': 'platnet',

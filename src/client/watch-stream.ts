@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TimeSlice } from '../loop/time-slice.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError } from './errors.ts'
-import { selectorQuery } from './list-pages.ts'
+import { acceptOf, type Content, selectorQuery } from './list-pages.ts'
 import { type Collection, collectionPath } from './resource-path.ts'
 import { resourceVersionSchema } from './wire-object.ts'
 
@@ -86,6 +86,7 @@ export interface WatchOptions {
   /** Silence that long ends the watch with ApiError `timeout`. */
   readonly idleTimeoutMs: number
   readonly fieldSelector?: string | undefined
+  readonly content?: Content | undefined
   readonly signal: AbortSignal
 }
 
@@ -104,7 +105,8 @@ export function watchCollection(
     ...selectorQuery(options),
   }
   const limits = { signal: options.signal, timeoutMs: options.idleTimeoutMs, bounds: 'silence' } as const
-  return client.stream(collectionPath(collection), query, limits, async (chunks) => {
+  const request = { path: collectionPath(collection), query, accept: acceptOf(options) }
+  return client.stream(request, limits, async (chunks) => {
     const decoder = new WatchDecoder()
     const slice = new TimeSlice()
     for await (const chunk of chunks) {

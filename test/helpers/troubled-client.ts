@@ -55,12 +55,12 @@ export class TroubledClient extends ApiClient {
     return this.#disturb(() => super.delete(...args))
   }
 
-  override async stream<T>(...[path, query, limits, consume]: Parameters<typeof ApiClient.prototype.stream<T>>) {
+  override async stream<T>(...[asked, limits, consume]: Parameters<typeof ApiClient.prototype.stream<T>>) {
     const cut = new AbortController()
     this.#cuts.add(cut)
     const signals = [cut.signal, ...(limits.signal === undefined ? [] : [limits.signal])]
     try {
-      return await super.stream<T>(path, query, { ...limits, signal: AbortSignal.any(signals) }, consume)
+      return await super.stream<T>(asked, { ...limits, signal: AbortSignal.any(signals) }, consume)
     } catch (error) {
       if (!cut.signal.aborted || limits.signal?.aborted === true) throw error
       this.troubles.cuts += 1

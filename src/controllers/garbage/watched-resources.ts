@@ -69,7 +69,7 @@ export class WatchedResources {
     const { client, onChange, log } = this.#options
     const { group, version, kind } = resource
     const type = resourceType(group, version, resource.resource, kind, objectSchema)
-    const cache = new ObjectCache({ client, type, log: log.child(resource.resource) })
+    const cache = new ObjectCache({ client, type, content: 'metadata', log: log.child(resource.resource) })
     this.#watched.set(key, { resource, cache })
     const toNode = (object: z.output<typeof objectSchema> | undefined) =>
       object === undefined ? undefined : { resource, metadata: object.metadata }

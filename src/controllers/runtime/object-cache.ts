@@ -24,6 +24,8 @@ export interface CacheOptions<T extends CachedObject> {
   readonly client: ApiClient
   readonly type: ResourceType<T>
   readonly log: Logger
+  /** `metadata` when the type names nothing else; absent: whole objects. */
+  readonly content?: 'whole' | 'metadata'
   readonly timing?: Partial<InformerTiming>
 }
 
@@ -50,6 +52,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
       collection: { resource: options.type.resource },
       handler: this,
       log: options.log,
+      ...(options.content !== undefined && { content: options.content }),
       ...(options.timing !== undefined && { timing: options.timing }),
     })
   }

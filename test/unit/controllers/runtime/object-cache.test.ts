@@ -6,7 +6,10 @@ import { metadataSchema } from '../../../../src/controllers/runtime/metadata.ts'
 import { ObjectCache } from '../../../../src/controllers/runtime/object-cache.ts'
 import { labelTerm, labelTerms } from '../../../../src/controllers/runtime/object-index.ts'
 import { keyOf, resourceType } from '../../../../src/controllers/runtime/resource-type.ts'
+import { startTestServer } from '../../../helpers/api-server.ts'
+import { clientOfServer } from '../../../helpers/controllers.ts'
 import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
+import { until } from '../../../helpers/until.ts'
 
 const schema = z.object({ metadata: metadataSchema, data: z.record(z.string(), z.string()).optional() })
 const configMaps = resourceType('', 'v1', 'configmaps', 'ConfigMap', schema)
@@ -43,6 +46,22 @@ describe('an object cache', () => {
     cache.onEvent('DELETED', item('b', '8'), '8')
     assert.deepEqual(keys(cache.list()), ['default/a', 'default/c'])
     assert.deepEqual(notes, ['->1', '->2', '->6', '1>7', '2>-'])
+  })
+
+  test('of a type that names nothing else only the metadata is sent', async () => {
+    await using server = await startTestServer()
+    const maps = '/api/v1/namespaces/default/configmaps'
+    const whole = z.looseObject({ metadata: metadataSchema })
+    const type = resourceType('', 'v1', 'configmaps', 'ConfigMap', whole)
+    const { log } = createRecordingLogger()
+    const cache = new ObjectCache({ client: clientOfServer(server), type, content: 'metadata', log })
+    const create = (name: string) => server.call('POST', maps, { body: { metadata: { name }, data: { a: 'b' } } })
+    await create('listed')
+    await cache.start({ signal: AbortSignal.timeout(30_000) })
+    await create('watched')
+    await until('the watch tells', () => cache.get('default/watched') !== undefined)
+    for (const name of ['listed', 'watched']) assert.equal(cache.get(`default/${name}`)?.['data'], undefined)
+    await cache.stop()
   })
 
   test('a new handler hears of everything there is', async () => {
