@@ -19,8 +19,15 @@ export function isPeerBuilt(): boolean {
   return existsSync(peerProgram)
 }
 
+/** As `scripts/platnet` starts the product. */
+const nodeFlags = ['--max-semi-space-size=4', '--initial-old-space-size=32', '--heap-growing-percent=50']
+
 export const startOurs: StartManager = (server, folder) =>
-  run(process.execPath, [join(import.meta.dirname, 'manager.program.ts'), writeKubeconfig(server, folder)], folder)
+  run(
+    process.execPath,
+    [...nodeFlags, join(import.meta.dirname, 'manager.program.ts'), writeKubeconfig(server, folder)],
+    folder,
+  )
 
 const peerControllers = [
   'endpoints-controller',
@@ -47,7 +54,10 @@ export const startPeer: StartManager = (server, folder) => {
 
 function run(program: string, flags: readonly string[], folder: string): ManagerProcess {
   const log = openSync(join(folder, 'manager.log'), 'a')
-  const child: ChildProcess = spawn(program, flags, { stdio: ['ignore', log, log] })
+  const child: ChildProcess = spawn(program, flags, {
+    stdio: ['ignore', log, log],
+    env: { ...process.env, MALLOC_ARENA_MAX: '2' },
+  })
   return {
     residentMiB: () => residentMiB(child.pid ?? 0),
     [Symbol.asyncDispose]: async () => {
