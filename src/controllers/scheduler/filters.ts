@@ -1,7 +1,8 @@
-import type { Taint } from '../objects/node.ts'
+import type { Node, Taint } from '../objects/node.ts'
 import { tolerates, untoleratedTaint } from '../objects/tolerations.ts'
 import { matchesNodeSelection } from './node-fit.ts'
 import { amountsOf, type HostPort, type NodeLoad, type PodDemand } from './placed-pod.ts'
+import type { SpreadConstraint } from './requirements.ts'
 import { domainsWith, isMeant, skewWith, spreadCounts } from './topology.ts'
 
 /** Why a node will not do, in the words that `kubectl describe pod` shows; none when it will. */
@@ -33,9 +34,13 @@ function unschedulableFilter({ requirements }: PodDemand, key: string): Filter {
   return ({ node }) => (node.spec.unschedulable && !isTolerated ? ['node(s) were unschedulable'] : [])
 }
 
-function taintFilter({ requirements }: PodDemand): Filter {
+function repellingTaint({ spec }: Node, { requirements }: PodDemand): Taint | undefined {
+  return untoleratedTaint(spec.taints, requirements.tolerations, ['NoSchedule', 'NoExecute'])
+}
+
+function taintFilter(demand: PodDemand): Filter {
   return ({ node }) => {
-    const taint = untoleratedTaint(node.spec.taints, requirements.tolerations, ['NoSchedule', 'NoExecute'])
+    const taint = repellingTaint(node, demand)
     return taint === undefined ? [] : [`node(s) had untolerated taint {${taint.key}: ${taint.value}}`]
   }
 }
@@ -70,9 +75,7 @@ function spreadFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>):
     ({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule',
   )
   return hard.map((constraint): Filter => {
-    const counts = spreadCounts(loads, constraint, demand, ({ node }) =>
-      matchesNodeSelection(demand.requirements, node),
-    )
+    const counts = spreadCounts(loads, constraint, demand, (load) => isSpreadOver(load, constraint, demand))
     return ({ node }) => {
       const domain = node.metadata.labels[constraint.topologyKey]
       if (domain === undefined) return ["node(s) didn't match pod topology spread constraints (missing required label)"]
@@ -80,6 +83,16 @@ function spreadFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>):
       return isEven ? [] : ["node(s) didn't match pod topology spread constraints"]
     }
   })
+}
+
+/** Nodes that the pod cannot use hold no part of what is spread, unless the constraint says they do. */
+function isSpreadOver(
+  { node }: NodeLoad,
+  { nodeAffinityPolicy, nodeTaintsPolicy }: SpreadConstraint,
+  demand: PodDemand,
+): boolean {
+  if (nodeAffinityPolicy === 'Honor' && !matchesNodeSelection(demand.requirements, node)) return false
+  return nodeTaintsPolicy === 'Ignore' || repellingTaint(node, demand) === undefined
 }
 
 /** The first pod of a group that wants to be together may go anywhere. */

@@ -6,6 +6,8 @@ import { type Amounts, type Requirements, requirementsOf } from './requirements.
 /** A pod with what it asks for, read once: requests in thousandths by resource. */
 export interface PodDemand {
   readonly pod: Pod
+  /** Of the namespace it is in, by which terms of others may mean it. */
+  readonly namespaceLabels: Readonly<Record<string, string>>
   readonly requirements: Requirements
   readonly requests: ReadonlyMap<string, bigint>
   readonly hostPorts: readonly HostPort[]
@@ -26,9 +28,15 @@ export interface NodeLoad {
 }
 
 /** Throws ZodError or QuantityError when the pod's spec makes no sense. */
-export function demandOf(pod: Pod): PodDemand {
+export function demandOf(pod: Pod, namespaceLabels: PodDemand['namespaceLabels']): PodDemand {
   const requirements = requirementsOf(pod.spec)
-  return { pod, requirements, requests: requestsOf(requirements), hostPorts: hostPortsOf(requirements) }
+  return {
+    pod,
+    namespaceLabels,
+    requirements,
+    requests: requestsOf(requirements),
+    hostPorts: hostPortsOf(requirements),
+  }
 }
 
 /** All nodes with the pods bound to them; finished pods hold nothing. */

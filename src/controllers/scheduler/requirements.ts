@@ -17,10 +17,18 @@ const nodeTerm = z.looseObject({
   matchFields: otherwise(z.array(nodeExpression), []),
 })
 
-const podTerm = z.looseObject({
-  topologyKey: z.string(),
+/** Which pods are meant: by their labels, some of which must be, or must not be, the stating pod's own. */
+const podSelection = {
   labelSelector: optional(selectorSchema),
+  matchLabelKeys: otherwise(z.array(z.string()), []),
+}
+
+const podTerm = z.looseObject({
+  ...podSelection,
+  mismatchLabelKeys: otherwise(z.array(z.string()), []),
+  topologyKey: z.string(),
   namespaces: otherwise(z.array(z.string()), []),
+  namespaceSelector: optional(selectorSchema),
 })
 
 const podAffinity = z.looseObject({
@@ -69,8 +77,10 @@ const spreadConstraint = z.looseObject({
   maxSkew: z.number(),
   topologyKey: z.string(),
   whenUnsatisfiable: z.enum(['DoNotSchedule', 'ScheduleAnyway']),
-  labelSelector: optional(selectorSchema),
+  ...podSelection,
   minDomains: otherwise(z.number(), 1),
+  nodeAffinityPolicy: otherwise(z.enum(['Honor', 'Ignore']), 'Honor'),
+  nodeTaintsPolicy: otherwise(z.enum(['Honor', 'Ignore']), 'Ignore'),
 })
 
 const requirementsSchema = z.looseObject({

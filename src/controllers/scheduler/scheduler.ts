@@ -4,7 +4,7 @@ import { describeError } from '../../model/errors.ts'
 import type { ControllerKit } from '../kit.ts'
 import { withCondition } from '../objects/conditions.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
-import { nodeType, podType } from '../objects/types.ts'
+import { namespaceType, nodeType, podType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { demandOf, loadNodes, type NodeLoad, type PodDemand, place } from './placed-pod.ts'
@@ -23,7 +23,11 @@ export function createScheduler(kit: ControllerKit): Component {
   const scheduler = new Scheduler(kit, pods)
   return new Controller({
     name: 'scheduler',
-    watches: [watchKeys(pods, () => [everything]), watchKeys(kit.caches.of(nodeType), () => [everything])],
+    watches: [
+      watchKeys(pods, () => [everything]),
+      watchKeys(kit.caches.of(nodeType), () => [everything]),
+      watchKeys(kit.caches.of(namespaceType), () => [everything]),
+    ],
     reconcile: async (_key, { signal }) => {
       await scheduler.placeAll(signal)
       return undefined
@@ -33,6 +37,8 @@ export function createScheduler(kit: ControllerKit): Component {
     log: kit.log.child('scheduler'),
   })
 }
+
+const noLabels: Readonly<Record<string, string>> = {}
 
 class Scheduler {
   readonly #kit: ControllerKit
@@ -124,10 +130,11 @@ class Scheduler {
   }
 
   #demandOf(pod: Pod): PodDemand | undefined {
+    const { labels = noLabels } = this.#kit.caches.of(namespaceType).get(pod.metadata.namespace ?? '')?.metadata ?? {}
     const known = this.#demands.get(pod)
-    if (known !== undefined) return known
+    if (known?.namespaceLabels === labels) return known
     try {
-      const demand = demandOf(pod)
+      const demand = demandOf(pod, labels)
       this.#demands.set(pod, demand)
       return demand
     } catch (error) {

@@ -4,11 +4,31 @@ import type { PodTerm, SpreadConstraint } from './requirements.ts'
 
 type Loads = ReadonlyMap<string, NodeLoad>
 
-/** Whether a pod is one the term speaks of; without namespaces it means those of the pod that states it. */
+/** Whether a pod is one the term speaks of. */
 export function isMeant(term: PodTerm, stated: PodDemand, other: PodDemand): boolean {
-  const namespaces = term.namespaces.length > 0 ? term.namespaces : [stated.pod.metadata.namespace ?? '']
-  if (!namespaces.includes(other.pod.metadata.namespace ?? '')) return false
-  return term.labelSelector !== undefined && selects(term.labelSelector, other.pod.metadata.labels)
+  if (!isNamespaceMeant(term, stated, other) || !areLabelsMeant(term, stated, other)) return false
+  const own = stated.pod.metadata.labels
+  return term.mismatchLabelKeys.every((key) => own[key] === undefined || other.pod.metadata.labels[key] !== own[key])
+}
+
+/** Those that are listed and those that are selected; of a term with neither, the one of the pod that states it. */
+function isNamespaceMeant({ namespaces, namespaceSelector }: PodTerm, stated: PodDemand, other: PodDemand): boolean {
+  const { namespace = '' } = other.pod.metadata
+  if (namespaces.includes(namespace)) return true
+  if (namespaceSelector !== undefined) return selects(namespaceSelector, other.namespaceLabels)
+  return namespaces.length === 0 && namespace === stated.pod.metadata.namespace
+}
+
+/** No selector selects nothing. A key that the stating pod itself does not have asks for nothing. */
+function areLabelsMeant(
+  { labelSelector, matchLabelKeys }: Pick<PodTerm, 'labelSelector' | 'matchLabelKeys'>,
+  stated: PodDemand,
+  { pod }: PodDemand,
+): boolean {
+  const { labels } = pod.metadata
+  const own = stated.pod.metadata.labels
+  if (labelSelector === undefined || !selects(labelSelector, labels)) return false
+  return matchLabelKeys.every((key) => own[key] === undefined || labels[key] === own[key])
 }
 
 /** The values of a topology key where a pod runs that `isWanted` says yes to. */
@@ -38,10 +58,10 @@ export function spreadCounts(
   return counts
 }
 
-function isCounted({ labelSelector }: SpreadConstraint, demand: PodDemand, { pod }: PodDemand): boolean {
-  if (pod.metadata.deletionTimestamp !== undefined) return false
-  if (pod.metadata.namespace !== demand.pod.metadata.namespace) return false
-  return labelSelector !== undefined && selects(labelSelector, pod.metadata.labels)
+function isCounted(constraint: SpreadConstraint, demand: PodDemand, other: PodDemand): boolean {
+  const { metadata } = other.pod
+  if (metadata.deletionTimestamp !== undefined || metadata.namespace !== demand.pod.metadata.namespace) return false
+  return areLabelsMeant(constraint, demand, other)
 }
 
 /** How uneven the domains would be with one more pod there, against the emptiest; fewer domains than `minDomains` count as an empty one. */

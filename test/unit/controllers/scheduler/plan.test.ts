@@ -6,6 +6,7 @@ import { demandOf, loadNodes } from '../../../../src/controllers/scheduler/place
 import { planPlacement, schedulingOrder } from '../../../../src/controllers/scheduler/plan.ts'
 
 interface PodFields {
+  readonly namespace?: string
   readonly labels?: Record<string, string>
   readonly [field: string]: unknown
 }
@@ -17,9 +18,10 @@ const container = (resources: object = {}, ports: readonly object[] = []) => ({
   ports,
 })
 
-function pod({ labels = {}, ...spec }: PodFields, name = 'p') {
-  const metadata = { name, namespace: 'default', labels, creationTimestamp: '2026-01-01T00:00:00Z' }
-  return demandOf(podSchema.parse({ metadata, spec: { containers: [container()], ...spec } }))
+/** The labels of a namespace are its name under `team`. */
+function pod({ labels = {}, namespace = 'default', ...spec }: PodFields, name = 'p') {
+  const metadata = { name, namespace, labels, creationTimestamp: '2026-01-01T00:00:00Z' }
+  return demandOf(podSchema.parse({ metadata, spec: { containers: [container()], ...spec } }), { team: namespace })
 }
 
 interface NodeFields {
@@ -56,6 +58,21 @@ const required = (expressions: readonly object[]) => ({
 const podTerm = (topologyKey: string) => ({ topologyKey, labelSelector: { matchLabels: { app: 'db' } } })
 const together = { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [podTerm('zone')] } } }
 const apart = { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [podTerm('host')] } } }
+const apartFrom = (more: object) => ({
+  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...podTerm('host'), ...more }] } },
+})
+const ofTeam = (team: string) => ({ namespaceSelector: { matchLabels: { team } } })
+const evenly = (more: object = {}) => ({
+  topologySpreadConstraints: [
+    {
+      maxSkew: 1,
+      topologyKey: 'zone',
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: { app: 'db' } },
+      ...more,
+    },
+  ],
+})
 const db = { labels: { app: 'db' } }
 
 describe('where a pod goes', () => {
@@ -145,20 +162,84 @@ describe('where a pod goes', () => {
     ['away from pods that avoid it', db, [node('a'), node('b')], [{ ...apart, nodeName: 'a' }], 'b'],
     [
       'evenly over domains',
-      {
-        ...db,
-        topologySpreadConstraints: [
-          {
-            maxSkew: 1,
-            topologyKey: 'zone',
-            whenUnsatisfiable: 'DoNotSchedule',
-            labelSelector: { matchLabels: { app: 'db' } },
-          },
-        ],
-      },
+      { ...db, ...evenly() },
       [node('a', zone('a')), node('b', zone('b')), node('c')],
       [{ ...db, nodeName: 'a' }],
       'b',
+    ],
+    [
+      'evenly among those with its own value of a label',
+      { labels: { app: 'db', hash: 'new' }, ...evenly({ matchLabelKeys: ['hash'] }) },
+      [node('a', zone('a')), node('b', zone('b'))],
+      [
+        { labels: { app: 'db', hash: 'old' }, nodeName: 'b' },
+        { labels: { app: 'db', hash: 'old' }, nodeName: 'b' },
+        { labels: { app: 'db', hash: 'new' }, nodeName: 'a' },
+      ],
+      'b',
+    ],
+    [
+      'evenly without the domains whose taints it does not tolerate, where it says so',
+      { ...db, ...evenly({ nodeTaintsPolicy: 'Honor' }) },
+      [node('a', zone('a')), node('b', { ...zone('b'), taints: [{ key: 'gpu', effect: 'NoSchedule' }] })],
+      [{ ...db, nodeName: 'a' }],
+      'a',
+    ],
+    [
+      'evenly with domains outside its node selector, where it says so',
+      { ...db, ...evenly({ nodeAffinityPolicy: 'Ignore' }), nodeSelector: { zone: 'a' } },
+      [node('a', zone('a')), node('b', zone('b'))],
+      [{ ...db, nodeName: 'a' }],
+      "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) didn't match pod topology spread constraints.",
+    ],
+    [
+      'away from pods of namespaces that are selected, and of no others',
+      apartFrom(ofTeam('shop')),
+      [node('a'), node('b')],
+      [
+        { ...db, nodeName: 'a', namespace: 'shop' },
+        { ...db, nodeName: 'b', namespace: 'till' },
+        { ...db, nodeName: 'b' },
+      ],
+      'b',
+    ],
+    [
+      'away from pods of namespaces that are selected or listed',
+      apartFrom({ ...ofTeam('shop'), namespaces: ['till'] }),
+      [node('a'), node('b'), node('c')],
+      [
+        { ...db, nodeName: 'a', namespace: 'shop' },
+        { ...db, nodeName: 'b', namespace: 'till' },
+        { ...db, nodeName: 'c' },
+      ],
+      'c',
+    ],
+    [
+      'away from pods of every namespace, under an empty selector',
+      apartFrom({ namespaceSelector: {} }),
+      [node('a')],
+      [{ ...db, nodeName: 'a', namespace: 'shop' }],
+      "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.",
+    ],
+    [
+      'away from pods of its own version only',
+      { labels: { hash: 'new' }, ...apartFrom({ matchLabelKeys: ['hash', 'nobodyHas'] }) },
+      [node('a'), node('b')],
+      [
+        { labels: { app: 'db', hash: 'new' }, nodeName: 'a' },
+        { labels: { app: 'db', hash: 'old' }, nodeName: 'b' },
+      ],
+      'b',
+    ],
+    [
+      'away from pods of other versions only',
+      { labels: { hash: 'new' }, ...apartFrom({ mismatchLabelKeys: ['hash'] }) },
+      [node('a'), node('b')],
+      [
+        { labels: { app: 'db', hash: 'new' }, nodeName: 'a' },
+        { labels: { app: 'db', hash: 'old' }, nodeName: 'b' },
+      ],
+      'a',
     ],
     ['to the emptier of two', {}, [node('a'), node('b')], [{ nodeName: 'a' }], 'b'],
     [

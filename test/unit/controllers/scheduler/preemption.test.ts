@@ -18,7 +18,7 @@ function pod({ name, priority, cpu = '1', leaving, ...spec }: Wish) {
   const deletionTimestamp = leaving && '2026-01-02T00:00:00Z'
   const metadata = { name, namespace: 'default', creationTimestamp: '2026-01-01T00:00:00Z', deletionTimestamp }
   const containers = [{ name: 'main', resources: { requests: { cpu } } }]
-  return demandOf(podSchema.parse({ metadata, spec: { priority, containers, ...spec } }))
+  return demandOf(podSchema.parse({ metadata, spec: { priority, containers, ...spec } }), {})
 }
 
 function node(name: string, cpu: string, spec: object = {}) {
