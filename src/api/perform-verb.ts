@@ -105,7 +105,7 @@ async function performPatch(
   query: URLSearchParams,
 ): Promise<Answer> {
   const patch = await readPatch(request, target.resource.isCustom === true)
-  const fieldCheck = fieldCheckOf(context, query)
+  const fieldCheck = fieldCheckOf(context, request, query)
   if (patch.type === 'apply') {
     checkBodyFields(fieldCheck, target.resource, patch)
     return applyObject(context, target, patch.value, parseApplyOptions(query))
@@ -122,12 +122,16 @@ async function readChecked(
   query: URLSearchParams,
 ): Promise<Json> {
   const body = await readObject(request)
-  checkBodyFields(fieldCheckOf(context, query), resource, body)
+  checkBodyFields(fieldCheckOf(context, request, query), resource, body)
   return body.value
 }
 
-function fieldCheckOf({ warn = () => undefined }: VerbContext, query: URLSearchParams): FieldCheck {
-  return { validation: parseFieldValidation(query), warn }
+function fieldCheckOf(
+  { warn = () => undefined }: VerbContext,
+  { method }: IncomingMessage,
+  query: URLSearchParams,
+): FieldCheck {
+  return { validation: parseFieldValidation(query, method), warn }
 }
 
 function itemOf(target: Target): ItemTarget {

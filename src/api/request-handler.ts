@@ -118,7 +118,7 @@ export class RequestHandler {
     url: URL,
   ): Promise<number | undefined> {
     const { watches } = this.#parts
-    const representation = chooseRepresentation(request.headers.accept)
+    const representation = chooseRepresentation(request.headers.accept, url.searchParams.get('includeObject') ?? '')
     const { deprecation } = route.target.resource
     const warnings = deprecation === undefined ? [] : [deprecation]
     if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))

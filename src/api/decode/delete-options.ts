@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import type { Json } from '../../model/api-object.ts'
+import { invalidField, unsupportedField } from '../schema/field-error.ts'
 import { badRequest } from '../status.ts'
 import type { DeleteOptions } from '../verbs/delete.ts'
-import { parseDryRun } from './query.ts'
+import { isDryRun, parseDryRun } from './dry-run.ts'
+import { invalidOption } from './invalid-option.ts'
 
 const shape = z.object({
   preconditions: z.object({ uid: z.string().optional(), resourceVersion: z.string().optional() }).nullish(),
-  dryRun: z.array(z.literal('All')).nullish(),
+  dryRun: z.array(z.string()).nullish(),
   gracePeriodSeconds: z.int().nullish(),
-  propagationPolicy: z.enum(['Orphan', 'Background', 'Foreground']).nullish(),
+  propagationPolicy: z.string().nullish(),
   orphanDependents: z.boolean().nullish(),
 })
 
@@ -20,17 +22,25 @@ export function parseDeleteOptions(query: URLSearchParams, body: Json | undefine
     throw badRequest(`DeleteOptions: ${problems.join(', ')}`, parsed.error)
   }
   const { preconditions, dryRun, gracePeriodSeconds, orphanDependents } = parsed.data
-  const propagationPolicy = parsed.data.propagationPolicy ?? undefined
+  const propagationPolicy = asPolicy(parsed.data.propagationPolicy ?? '')
   if (propagationPolicy !== undefined && typeof orphanDependents === 'boolean') {
-    throw badRequest('DeleteOptions: orphanDependents and propagationPolicy cannot be both set')
+    const why = 'orphanDependents and deletionPropagation cannot be both set'
+    throw invalidOption('DELETE', invalidField('propagationPolicy', propagationPolicy, why))
   }
   return {
     preconditions: preconditions ?? {},
-    dryRun: parseDryRun(query) || (dryRun ?? []).includes('All'),
+    dryRun: parseDryRun(query, 'DELETE') || isDryRun(dryRun ?? [], 'DELETE'),
     gracePeriodSeconds: gracePeriodSeconds ?? undefined,
     propagationPolicy: propagationPolicy ?? policyOf(orphanDependents),
     answersAccepted: orphanDependents === false,
   }
+}
+
+function asPolicy(text: string): DeleteOptions['propagationPolicy'] {
+  if (text === '') return undefined
+  if (text === 'Orphan' || text === 'Background' || text === 'Foreground') return text
+  const supported = ['Foreground', 'Background', 'Orphan', 'nil']
+  throw invalidOption('DELETE', unsupportedField('propagationPolicy', text, supported))
 }
 
 /** How policies were named before there were three. */

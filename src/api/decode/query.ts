@@ -16,7 +16,12 @@ const optionalRevision = z.union([z.literal('').transform(() => undefined), revi
 const listShape = z.object({
   labelSelector: z.string().optional(),
   fieldSelector: z.string().optional(),
-  limit: number.transform((limit) => limit || undefined).optional(),
+  // Kubernetes takes one below zero for none.
+  limit: z
+    .string()
+    .regex(/^-?\d{1,15}$/, 'expected a whole number')
+    .transform((limit) => (Number(limit) > 0 ? Number(limit) : undefined))
+    .optional(),
   continue: z
     .string()
     .transform((token) => token || undefined)
@@ -45,12 +50,6 @@ const getShape = z.object({ resourceVersion: optionalRevision })
 /** The oldest revision at which the object may be shown. */
 export function parseGetRevision(query: URLSearchParams): number | undefined {
   return parseQuery(getShape, query).resourceVersion
-}
-
-const writeShape = z.object({ dryRun: z.enum(['All', '']).optional() })
-
-export function parseDryRun(query: URLSearchParams): boolean {
-  return parseQuery(writeShape, query).dryRun === 'All'
 }
 
 export function parseQuery<T>(shape: z.ZodType<T>, query: URLSearchParams): T {

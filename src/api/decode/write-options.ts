@@ -1,18 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import {
-  type FieldError,
-  forbiddenField,
-  invalidField,
-  requiredField,
-  tooLongField,
-  unsupportedField,
-} from '../schema/field-error.ts'
-import { invalid, type StatusError } from '../status.ts'
+import { forbiddenField, invalidField, requiredField, tooLongField, unsupportedField } from '../schema/field-error.ts'
 import type { ApplyOptions } from '../verbs/apply.ts'
 import type { FieldValidation } from '../verbs/field-validation.ts'
 import type { WriteOptions } from '../verbs/verb-context.ts'
-import { flag, parseDryRun, parseQuery } from './query.ts'
+import { parseDryRun } from './dry-run.ts'
+import { invalidOption } from './invalid-option.ts'
+import { flag, parseQuery } from './query.ts'
 
 const maxManagerLength = 128
 
@@ -21,49 +15,45 @@ const shape = z.object({
   force: flag.default(false),
   fieldValidation: z.string().default(''),
 })
-const fieldValidations: readonly string[] = ['Ignore', 'Warn', 'Strict'] satisfies readonly FieldValidation[]
+const fieldValidations: readonly string[] = ['Ignore', 'Strict', 'Warn'] satisfies readonly FieldValidation[]
 
 /** The options of create, update and of patches that are no apply. */
-export function parseWriteOptions(query: URLSearchParams, { headers }: IncomingMessage): WriteOptions {
+export function parseWriteOptions(query: URLSearchParams, { headers, method }: IncomingMessage): WriteOptions {
   const { fieldManager } = parseQuery(shape, query)
-  assertManager(fieldManager)
-  return { dryRun: parseDryRun(query), manager: fieldManager || managerOf(headers['user-agent']) }
+  assertManager(fieldManager, method)
+  return { dryRun: parseDryRun(query, method), manager: fieldManager || managerOf(headers['user-agent']) }
 }
 
 /** The options of server-side apply, which must say who applies. */
 export function parseApplyOptions(query: URLSearchParams): ApplyOptions {
   const { fieldManager: manager, force } = parseQuery(shape, query)
-  if (manager === '') throw invalidOption(requiredField('fieldManager', 'is required for apply patch'))
-  assertManager(manager)
-  return { dryRun: parseDryRun(query), manager, force }
+  if (manager === '') throw invalidOption('PATCH', requiredField('fieldManager', 'is required for apply patch'))
+  assertManager(manager, 'PATCH')
+  return { dryRun: parseDryRun(query, 'PATCH'), manager, force }
 }
 
 /** `force` is only for an apply. */
 export function assertNotForced(query: URLSearchParams): void {
   if (!query.has('force')) return
-  throw invalidOption(forbiddenField('force', 'may not be specified for non-apply patch'))
+  throw invalidOption('PATCH', forbiddenField('force', 'may not be specified for non-apply patch'))
 }
 
 /** Ignore where it is not said, as the platform's API has it (Kubernetes: Warn). */
-export function parseFieldValidation(query: URLSearchParams): FieldValidation {
+export function parseFieldValidation(query: URLSearchParams, method: string | undefined): FieldValidation {
   const { fieldValidation } = parseQuery(shape, query)
   if (fieldValidation === '') return 'Ignore'
   if (isFieldValidation(fieldValidation)) return fieldValidation
-  throw invalidOption(unsupportedField('fieldValidation', fieldValidation, fieldValidations))
+  throw invalidOption(method, unsupportedField('fieldValidation', fieldValidation, ['', ...fieldValidations]))
 }
 
 function isFieldValidation(text: string): text is FieldValidation {
   return fieldValidations.includes(text)
 }
 
-function invalidOption(error: FieldError): StatusError {
-  return invalid({ group: 'meta.k8s.io', plural: '', kind: 'PatchOptions' }, '', [error])
-}
-
-function assertManager(manager: string): void {
-  if (manager.length > maxManagerLength) throw invalidOption(tooLongField('fieldManager', maxManagerLength))
+function assertManager(manager: string, method: string | undefined): void {
+  if (manager.length > maxManagerLength) throw invalidOption(method, tooLongField('fieldManager', maxManagerLength))
   if (/\p{C}/u.test(manager)) {
-    throw invalidOption(invalidField('fieldManager', manager, 'should only contain printable characters'))
+    throw invalidOption(method, invalidField('fieldManager', manager, 'should only contain printable characters'))
   }
 }
 

@@ -1,7 +1,7 @@
 import { stringify as toYaml } from 'yaml'
 import type { JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
-import type { Representation } from '../negotiate/accept.ts'
+import { isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Answer } from '../verbs/verb-context.ts'
 import { toMetadataText, typeMetaOf } from './partial-metadata.ts'
@@ -30,7 +30,7 @@ export function encodeAnswer(answer: Answer, representation: Representation, now
 }
 
 function jsonBody(answer: Answer, representation: Representation, now: Date): EncodedAnswer['body'] {
-  if (representation === 'table' && answer.kind !== 'document') return tableText(answer, now)
+  if (isTable(representation) && answer.kind !== 'document') return tableText(answer, representation, now)
   const isMetadata = representation === 'metadata'
   if (answer.kind === 'list') return listPieces(answer, isMetadata)
   return isMetadata && answer.kind === 'object' ? toMetadataText(answer.text) : answer.text
@@ -51,11 +51,11 @@ function* listPieces(answer: Answer & { kind: 'list' }, isMetadata: boolean): Ge
   yield `${piece}]}`
 }
 
-function tableText(answer: Exclude<Answer, { kind: 'document' }>, now: Date): string {
+function tableText(answer: Exclude<Answer, { kind: 'document' }>, form: TableForm, now: Date): string {
   const texts = answer.kind === 'list' ? [...answer.items] : [answer.text]
   const documents = texts.map((text) => JSON.parse(text) as ApiDocument)
   const metadata = answer.kind === 'list' ? listMetadata(answer) : itemMetadata(documents[0])
-  return JSON.stringify(toTable(answer.resource, documents, { now, metadata, hasColumns: true }))
+  return JSON.stringify(toTable(answer.resource, documents, { now, metadata, hasColumns: true, form }))
 }
 
 function listMetadata({ revision, continueToken, remainingItemCount }: Answer & { kind: 'list' }): JsonObject {
@@ -75,8 +75,7 @@ function itemMetadata(document: ApiDocument | undefined): JsonObject {
 export function tableEventObject(
   resource: Resource,
   document: ApiDocument,
-  now: Date,
-  hasColumns: boolean,
+  options: { readonly now: Date; readonly hasColumns: boolean; readonly form: TableForm },
 ): JsonObject {
-  return toTable(resource, [document], { now, metadata: itemMetadata(document), hasColumns })
+  return toTable(resource, [document], { ...options, metadata: itemMetadata(document) })
 }

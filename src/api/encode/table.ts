@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
+import type { TableForm } from '../negotiate/accept.ts'
 import type { Column, Resource } from '../resources/resource.ts'
 import { formatAge } from './age.ts'
 import { partialMetadata } from './partial-metadata.ts'
@@ -19,6 +20,7 @@ export interface TableOptions {
   readonly metadata: JsonObject
   /** Only the first event of a watch carries them. */
   readonly hasColumns: boolean
+  readonly form: TableForm
 }
 
 /** A meta.k8s.io/v1 Table: what `kubectl get` prints without knowing the kind. */
@@ -31,9 +33,14 @@ export function toTable(resource: Resource, documents: readonly ApiDocument[], o
     ...(options.hasColumns ? { columnDefinitions: columns.map(columnDefinition) } : { columnDefinitions: null }),
     rows: documents.map((document) => ({
       cells: columns.map(({ cell }) => cell(document, options.now)),
-      object: partialMetadata(document),
+      object: rowObject(document, options.form),
     })),
   }
+}
+
+function rowObject(document: ApiDocument, form: TableForm): JsonObject | null {
+  if (form === 'table-objects') return document
+  return form === 'table-cells' ? null : partialMetadata(document)
 }
 
 function columnDefinition({ name, type, priority, description = '' }: Column): Json {

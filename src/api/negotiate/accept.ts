@@ -1,22 +1,44 @@
-import { notAcceptable } from '../status.ts'
+import { badRequest, notAcceptable } from '../status.ts'
 
-/** The form an answer takes. */
-export type Representation = 'json' | 'yaml' | 'table' | 'metadata'
+/** The form an answer takes. The rows of a Table come with who each object is, with all of it, or with nothing. */
+export type Representation = 'json' | 'yaml' | 'metadata' | TableForm
+export type TableForm = 'table' | 'table-objects' | 'table-cells'
 
 interface MediaRange {
   readonly type: string
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** The first form of the client's list that this server can give; nothing asked means JSON. Throws a 406. */
-export function chooseRepresentation(accept: string | undefined): Representation {
+const tableForms: Readonly<Record<string, TableForm>> = {
+  '': 'table',
+  Metadata: 'table',
+  Object: 'table-objects',
+  None: 'table-cells',
+}
+
+export function isTable(representation: Representation): representation is TableForm {
+  return representation.startsWith('table')
+}
+
+/**
+ * The first form of the client's list that this server can give; nothing asked means JSON. `includeObject` of the query says what comes with
+ * the rows of a Table. Throws a 406, or a 400 for an `includeObject` that is none.
+ */
+export function chooseRepresentation(accept: string | undefined, includeObject = ''): Representation {
   const ranges = parseAccept(accept)
   for (const range of ranges) {
     const representation = representationOf(range)
-    if (representation !== undefined) return representation
+    if (representation !== undefined) return isTable(representation) ? tableForm(includeObject) : representation
   }
   if (ranges.length === 0) return 'json'
   throw notAcceptable(['application/json', 'application/yaml'])
+}
+
+function tableForm(includeObject: string): TableForm {
+  const form = Object.hasOwn(tableForms, includeObject) ? tableForms[includeObject] : undefined
+  if (form !== undefined) return form
+  const why = `includeObject: Invalid value: ${JSON.stringify(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`
+  throw badRequest(`Unable to convert to Table as requested: ${why}`)
 }
 
 /** Whether the client prefers the aggregated discovery document (one request instead of one for each group). */

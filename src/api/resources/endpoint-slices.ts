@@ -16,6 +16,7 @@ import { object, type Schema } from '../schema/schema.ts'
 import { checkDnsLabel, checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
+import { validateSpecialAddress } from './special-addresses.ts'
 
 /** A slice holds at most 100 endpoints (spec 2.7). */
 const maxEndpoints = 100
@@ -103,19 +104,6 @@ function validateAddress(address: string, addressType: string, path: string): re
   const ip = parseIp(address)
   if (ip !== undefined && ipFamily(ip) === addressType) return validateSpecialAddress(address, path)
   return [invalidField(path, address, `must be a valid ${addressType} address`)]
-}
-
-/** Addresses that would turn cluster traffic against the node itself or everyone on its link. */
-function validateSpecialAddress(address: string, path: string): readonly FieldError[] {
-  const ip = address.toLowerCase()
-  if (ip === '0.0.0.0' || ip === '::') return [invalidField(path, address, `may not be unspecified (${ip})`)]
-  if (ip.startsWith('127.') || ip === '::1') {
-    return [invalidField(path, address, 'may not be in the loopback range (127.0.0.0/8, ::1/128)')]
-  }
-  if (ip.startsWith('169.254.') || /^fe[89ab]/.test(ip)) {
-    return [invalidField(path, address, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)')]
-  }
-  return /^2(2[4-9]|3\d)\.|^ff/.test(ip) ? [invalidField(path, address, 'may not be a multicast address')] : []
 }
 
 function validatePorts(ports: readonly Json[]): readonly FieldError[] {

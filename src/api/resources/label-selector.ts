@@ -2,6 +2,7 @@ import type { Json } from '../../model/api-object.ts'
 import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
 import { listAt, objectAt, textAt } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
+import { labelValueRule, qualifiedNameRule } from '../schema/metadata-rules.ts'
 
 export function validateLabelSelector(selector: Json | undefined, path: string): readonly FieldError[] {
   return [
@@ -57,9 +58,9 @@ function validateOperator(operator: string, valueCount: number, path: string): r
 }
 
 function validateKey(key: string, path: string): readonly FieldError[] {
-  return isQualifiedName(key) ? [] : [invalidField(path, key, 'must be a qualified name')]
+  return isQualifiedName(key) ? [] : [invalidField(path, key, qualifiedNameRule)]
 }
 
 function validateValue(value: string, path: string): readonly FieldError[] {
-  return isLabelValue(value) ? [] : [invalidField(path, value, 'must be a valid label value')]
+  return isLabelValue(value) ? [] : [invalidField(path, value, labelValueRule)]
 }

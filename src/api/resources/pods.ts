@@ -1,7 +1,7 @@
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
-import { type FieldError, requiredField } from '../schema/field-error.ts'
 import { object, type Schema } from '../schema/schema.ts'
+import { validatePod, validatePodUpdate } from './pod-validation.ts'
 import { column, type Resource } from './resource.ts'
 
 /** Of a Pod, and of the template that one is made from. */
@@ -53,17 +53,10 @@ export function pods(): Resource {
     strategy: {
       prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending' } }),
       validate: validatePod,
+      validateUpdate: validatePodUpdate,
       graceSeconds,
     },
   }
-}
-
-function validatePod(pod: ApiDocument): readonly FieldError[] {
-  const containers = listAt(pod['spec'], 'containers')
-  if (containers.length === 0) return [requiredField('spec.containers')]
-  return containers.flatMap((container, index) =>
-    textAt(container, 'name') === '' ? [requiredField(`spec.containers[${index}].name`)] : [],
-  )
 }
 
 function phaseOf(pod: ApiDocument): string {

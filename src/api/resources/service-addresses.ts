@@ -47,7 +47,7 @@ function validateClusterIp(address: string, index: number, spec: ServiceSpec): r
   const all = [...(spec.clusterIPs ?? [])]
   if (address === 'None') return all.length === 1 ? [] : [invalidField(field, address, "may not be set to 'None'")]
   const family = familyOf(address)
-  if (family === undefined) return [invalidField(field, all, badIp)]
+  if (family === undefined) return [invalidField(field, address, badIp)]
   const wanted = spec.ipFamilies?.[index]
   if (wanted === undefined || wanted === family) return []
   return [invalidField(field, address, `expected an ${wanted} value as indicated by \`ipFamilies[${index}]\``)]

@@ -19,6 +19,9 @@ export interface ServiceSpec {
   readonly ipFamilyPolicy?: string
   readonly allocateLoadBalancerNodePorts?: boolean
   readonly healthCheckNodePort?: number
+  readonly loadBalancerSourceRanges?: readonly string[]
+  readonly loadBalancerClass?: string
+  readonly trafficDistribution?: string
   readonly [field: string]: Json | undefined
 }
 
@@ -28,6 +31,7 @@ export interface ServicePortSpec {
   readonly port?: number
   readonly targetPort?: number | string
   readonly nodePort?: number
+  readonly appProtocol?: string
   readonly [field: string]: Json | undefined
 }
 

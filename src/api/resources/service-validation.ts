@@ -1,4 +1,4 @@
-import { parseIp } from '../../model/ip.ts'
+import { parseCidr, parseIp } from '../../model/ip.ts'
 import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
 import {
   duplicateField,
@@ -8,6 +8,7 @@ import {
   requiredField,
   unsupportedField,
 } from '../schema/field-error.ts'
+import { labelValueRule, qualifiedNameRule } from '../schema/metadata-rules.ts'
 import { checkDnsLabel, checkDnsSubdomain, checkPortName, checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
 import { badIp, validateAddresses } from './service-addresses.ts'
@@ -18,9 +19,12 @@ import {
   type ServiceSpec,
   usesNodePorts,
 } from './service-spec.ts'
+import { validateSpecialAddress } from './special-addresses.ts'
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
+const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
 const policies = ['Cluster', 'Local']
+const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
 
 export function validateService(spec: ServiceSpec): readonly FieldError[] {
   return [
@@ -33,6 +37,8 @@ export function validateService(spec: ServiceSpec): readonly FieldError[] {
     ...validateExternalIps(spec),
     ...validatePolicies(spec),
     ...validateHealthCheckPort(spec),
+    ...validateLoadBalancer(spec),
+    ...oneOf('spec.trafficDistribution', spec.trafficDistribution, distributions),
   ]
 }
 
@@ -51,11 +57,11 @@ function validateTypeFields(spec: ServiceSpec): readonly FieldError[] {
       ...(name === ''
         ? [requiredField('spec.externalName')]
         : problem('spec.externalName', name, checkDnsSubdomain(name))),
-      ...(spec.clusterIP ? [forbiddenField('spec.clusterIPs', "may not be set when `type` is 'ExternalName'")] : []),
+      ...(spec.clusterIP ? [forbiddenField('spec.clusterIPs', 'may not be set for ExternalName services')] : []),
     ]
   }
   if (!isHeadless(spec) || !usesNodePorts(spec)) return []
-  return [invalidField('spec.clusterIPs[0]', ['None'], `may not be set to 'None' for ${spec.type} services`)]
+  return [invalidField('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${spec.type} services`)]
 }
 
 function validatePorts(spec: ServiceSpec): readonly FieldError[] {
@@ -66,7 +72,7 @@ function validatePorts(spec: ServiceSpec): readonly FieldError[] {
 }
 
 function validatePort(port: ServicePortSpec, spec: ServiceSpec, path: string): readonly FieldError[] {
-  const { name = '', port: number = 0, targetPort, nodePort = 0 } = port
+  const { name = '', port: number = 0, targetPort, nodePort = 0, appProtocol = 'none' } = port
   const isNameMissing = name === '' && (spec.ports ?? []).length > 1
   const nodePortRule = `may not be used when \`type\` is '${spec.type}'`
   return [
@@ -75,6 +81,7 @@ function validatePort(port: ServicePortSpec, spec: ServiceSpec, path: string): r
     ...problem(`${path}.port`, number, checkPortNumber(number)),
     ...oneOf(`${path}.protocol`, port.protocol, protocols),
     ...validateTargetPort(targetPort, `${path}.targetPort`),
+    ...problem(`${path}.appProtocol`, appProtocol, isQualifiedName(appProtocol) ? undefined : qualifiedNameRule),
     ...(nodePort !== 0 && !usesNodePorts(spec) ? [forbiddenField(`${path}.nodePort`, nodePortRule)] : []),
   ]
 }
@@ -98,8 +105,8 @@ function findDuplicates(ports: readonly ServicePortSpec[]): readonly FieldError[
 
 function validateSelector(spec: ServiceSpec): readonly FieldError[] {
   return Object.entries(spec.selector ?? {}).flatMap(([key, value]) => [
-    ...(isQualifiedName(key) ? [] : [invalidField('spec.selector', key, 'must be a qualified name')]),
-    ...(isLabelValue(value) ? [] : [invalidField('spec.selector', value, 'must be a valid label value')]),
+    ...(isQualifiedName(key) ? [] : [invalidField('spec.selector', key, qualifiedNameRule)]),
+    ...(isLabelValue(value) ? [] : [invalidField('spec.selector', value, labelValueRule)]),
   ])
 }
 
@@ -113,7 +120,9 @@ function validateAffinity(spec: ServiceSpec): readonly FieldError[] {
 
 function validateExternalIps(spec: ServiceSpec): readonly FieldError[] {
   return (spec.externalIPs ?? []).flatMap((address, index) =>
-    parseIp(address) === undefined ? [invalidField(`spec.externalIPs[${index}]`, address, badIp)] : [],
+    parseIp(address) === undefined
+      ? [invalidField(`spec.externalIPs[${index}]`, address, badIp)]
+      : validateSpecialAddress(address, `spec.externalIPs[${index}]`),
   )
 }
 
@@ -135,4 +144,21 @@ function validateHealthCheckPort(spec: ServiceSpec): readonly FieldError[] {
   if (healthCheckNodePort === 0 || needsHealthCheckPort(spec)) return []
   const why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
   return [invalidField('spec.healthCheckNodePort', healthCheckNodePort, why)]
+}
+
+function validateLoadBalancer(spec: ServiceSpec): readonly FieldError[] {
+  const { loadBalancerSourceRanges: ranges = [], loadBalancerClass: balancer } = spec
+  const isBalanced = spec.type === 'LoadBalancer'
+  const onlyThere = "may only be used when `type` is 'LoadBalancer'"
+  const field = 'spec.LoadBalancerSourceRanges'
+  return [
+    ...(ranges.length > 0 && !isBalanced ? [forbiddenField(field, onlyThere)] : []),
+    ...ranges.flatMap((range, index) =>
+      parseCidr(range.trim()) === undefined ? [invalidField(`${field}[${index}]`, range, badCidr)] : [],
+    ),
+    ...(balancer !== undefined && !isBalanced ? [forbiddenField('spec.loadBalancerClass', onlyThere)] : []),
+    ...(balancer !== undefined && isBalanced && !isQualifiedName(balancer)
+      ? [invalidField('spec.loadBalancerClass', balancer, qualifiedNameRule)]
+      : []),
+  ]
 }

@@ -5,9 +5,9 @@ import { type FieldError, invalidField, tooLongField } from './field-error.ts'
 
 const maxAnnotationBytes = 256 * 1024
 
-const qualifiedNameRule =
+export const qualifiedNameRule =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-const labelValueRule =
+export const labelValueRule =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
 /** The rules for labels, annotations and finalizers wherever metadata stands; what has another type than declared is no text and not looked at. */

@@ -18,8 +18,14 @@ export function acceptDocument(target: Target, body: Json): ApiDocument {
   return placeInNamespace(target, value as ApiDocument)
 }
 
-/** Throws a 400 for a body of another kind or version than the URL's; absent ones are fine. */
+/** Throws a 400 for a body of another kind or version than the URL's; of built-in kinds they may be absent. */
 export function assertSameKind(resource: Resource, body: JsonObject): void {
+  if (resource.isCustom === true && !body['kind'])
+    throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): Object 'Kind' is missing`)
+  if (resource.isCustom === true && !body['apiVersion'])
+    throw badRequest(
+      `the API version in the data () does not match the expected API version (${apiVersionOf(resource)})`,
+    )
   assertSame('API version', body['apiVersion'], apiVersionOf(resource))
   assertSame('kind', body['kind'], resource.kind)
 }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, formatTime, isJsonObject, jsonTypeName, objectAt, textAt } from '../document.ts'
 import type { Apply, Conflict } from '../managed-fields/apply.ts'
+import { findDuplicateItems } from '../managed-fields/duplicate-items.ts'
 import { renderPath } from '../managed-fields/fields-v1.ts'
 import { applyWithLastApplied } from '../managed-fields/last-applied.ts'
 import type { ManagedEntry } from '../managed-fields/managed-entry.ts'
@@ -76,7 +77,16 @@ export function checkConfiguration(target: ItemTarget, body: Json): JsonObject {
   if (name !== '' && name !== target.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
   }
+  assertNoDuplicates(target, body)
   return { ...body, metadata: { ...metadata, name: target.name } }
+}
+
+/** Which of two items of the same key should be owned cannot be said. */
+function assertNoDuplicates({ resource, namespace = '', name }: ItemTarget, body: JsonObject): void {
+  const [duplicate] = findDuplicateItems(resource.schema, body)
+  if (duplicate === undefined) return
+  const object = `${namespace}/${name}; ${apiVersionOf(resource)}, Kind=${resource.kind}`
+  throw badRequest(`failed to create typed patch object (${object}): ${duplicate}`)
 }
 
 function mergeInto(

@@ -8,6 +8,7 @@ import { apiVersionOf, type FieldPath, type ScalePaths } from '../resources/reso
 import { scales } from '../resources/scales.ts'
 import { invalidField, requiredField } from '../schema/field-error.ts'
 import { badRequest, internalError, invalid, notFound, unknownPath } from '../status.ts'
+import { assertSameKind } from './accept-document.ts'
 import { type ApplyOptions, applyConfigured, checkConfiguration } from './apply.ts'
 import { reviseObject } from './update.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
@@ -35,6 +36,7 @@ export async function writeScale(
   const paths = pathsOf(target)
   const write = (current: ApiDocument) => {
     const wanted = revise(toScale(target, current))
+    if (isJsonObject(wanted)) assertSameKind(scales, wanted)
     const resourceVersion = textAt(wanted, 'metadata', 'resourceVersion') || current.metadata.resourceVersion
     const scaled = setAt(current, paths.specReplicas, readReplicas(target, wanted)) as ApiDocument
     return withMetadata(scaled, resourceVersion === undefined ? {} : { resourceVersion })

@@ -25,11 +25,7 @@ export function replaceObject(
   options: WriteOptions,
 ): Promise<Answer> {
   const document = acceptDocument(target, body)
-  const { name = '' } = document.metadata
-  if (name !== '' && name !== target.name) {
-    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
-  }
-  const named = withMetadata(document, { name: target.name })
+  const named = withMetadata(document, { name: document.metadata.name || target.name })
   return reviseObject(context, target, () => withNeededRevision(target, named), options)
 }
 
@@ -76,6 +72,7 @@ function isGone({ strategy }: Resource, document: ApiDocument): boolean {
 /** The document as it would be stored: system fields from the old one, the parts this request may not touch put back, all of it valid. */
 function settle(target: ItemTarget, revised: ApiDocument, old: ApiDocument, entry: StoredEntry): ApiDocument {
   const { resource } = target
+  assertOnUrl(target, revised)
   assertCurrent(target, revised, old, entry)
   const next = countGeneration(resource, mergeParts(target, revised, old), old)
   const errors = [
@@ -87,6 +84,13 @@ function settle(target: ItemTarget, revised: ApiDocument, old: ApiDocument, entr
   ]
   if (errors.length > 0) throw invalid(resource, target.name, errors)
   return next
+}
+
+/** A write may leave the name out, but not say another. */
+function assertOnUrl(target: ItemTarget, { metadata }: ApiDocument): void {
+  const { name = '' } = metadata
+  if (name === '' || name === target.name) return
+  throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
 }
 
 function assertCurrent(

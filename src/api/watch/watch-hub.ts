@@ -5,7 +5,7 @@ import type { ListOptions } from '../decode/query.ts'
 import { tableEventObject } from '../encode/answer.ts'
 import { toMetadataText, typeMetaOf } from '../encode/partial-metadata.ts'
 import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
-import type { Representation } from '../negotiate/accept.ts'
+import { isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
 import type { Resource } from '../resources/resource.ts'
 import { expired, internalError, renderFailure, StatusError } from '../status.ts'
 import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
@@ -155,8 +155,8 @@ class EventWriter {
 
   #initialText(entry: StoredEntry): string {
     const { target, representation } = this.#request
-    if (representation === 'table')
-      return this.#tableText(withRevision(parseStored(target.resource, entry), entry.revision))
+    if (isTable(representation))
+      return this.#tableText(withRevision(parseStored(target.resource, entry), entry.revision), representation)
     const text = toWireText(target.resource, entry)
     return representation === 'metadata' ? toMetadataText(text) : text
   }
@@ -170,14 +170,15 @@ class EventWriter {
 
   #line(type: WatchEventType, event: SharedEvent): WatchLine {
     const { representation } = this.#request
-    if (representation !== 'table') return event.lineFor(type, representation === 'metadata' ? 'metadata' : 'whole')
-    return new WatchLine(eventText(type, this.#tableText(event.documentFor(type))))
+    if (!isTable(representation)) return event.lineFor(type, representation === 'metadata' ? 'metadata' : 'whole')
+    return new WatchLine(eventText(type, this.#tableText(event.documentFor(type), representation)))
   }
 
-  #tableText(document: ReturnType<SharedEvent['documentFor']>): string {
+  #tableText(document: ReturnType<SharedEvent['documentFor']>, form: TableForm): string {
     const hasColumns = this.#isFirst
     this.#isFirst = false
-    return JSON.stringify(tableEventObject(this.#request.target.resource, document, this.#now(), hasColumns))
+    const { resource } = this.#request.target
+    return JSON.stringify(tableEventObject(resource, document, { now: this.#now(), hasColumns, form }))
   }
 }
 

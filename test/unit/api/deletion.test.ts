@@ -62,8 +62,19 @@ describe('deletion', () => {
     }
     assert.equal((await remove(path('fore'), { propagationPolicy: 'Background' })).body.kind, 'Status')
     const both = await remove(path('orphans'), { propagationPolicy: 'Orphan', orphanDependents: true })
-    assert.equal(both.code, 400)
-    assert.equal((await remove(path('orphans'), { propagationPolicy: 'Sideways' })).code, 400)
+    assert.equal(both.code, 422)
+    assert.match(
+      both.body.message,
+      /^DeleteOptions\.meta\.k8s\.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDepend/,
+    )
+    const sideways = await remove(path('orphans'), { propagationPolicy: 'Sideways' })
+    assert.equal(sideways.code, 422)
+    assert.match(
+      sideways.body.message,
+      /propagationPolicy: Unsupported value: "Sideways": supported values: "Foreground"/,
+    )
+    const dry = await server.call('DELETE', `${path('orphans')}?dryRun=Some`)
+    assert.match(dry.body.message, /dryRun: Unsupported value: \["Some"\]: supported values: "All"/)
   })
 
   test('a delete that keeps the object is a 202 when orphanDependents=false was asked for', async () => {

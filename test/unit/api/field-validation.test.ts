@@ -60,7 +60,7 @@ describe('fieldValidation over HTTPS', () => {
     assert.equal(reply.code, 422)
     assert.match(
       reply.body.message,
-      /fieldValidation: Unsupported value: "Loud": supported values: "Ignore", "Warn", "Strict"/,
+      /fieldValidation: Unsupported value: "Loud": supported values: "", "Ignore", "Strict", "Warn"/,
     )
   })
 

@@ -188,6 +188,19 @@ describe('lists', () => {
     assert.equal(object.kind, 'PartialObjectMetadata')
   })
 
+  test('the rows of a Table come with metadata, whole objects or nothing, as includeObject says', async () => {
+    const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+    const objectFor = async (include: string) => {
+      const reply = await server.call('GET', `${paths.services}?includeObject=${include}`, { headers })
+      return reply.body.rows?.[0].object ?? reply.body.message ?? null
+    }
+    assert.equal((await objectFor('Metadata')).kind, 'PartialObjectMetadata')
+    const whole = await objectFor('Object')
+    assert.deepEqual([whole.kind, whole.spec.clusterIP], ['Service', '10.96.0.1'])
+    assert.equal(await objectFor('None'), null)
+    assert.match(await objectFor('Half'), /includeObject: Invalid value: "Half": must be 'Metadata', 'Object', 'None'/)
+  })
+
   test('who asks for metadata alone gets no content, of one object and of many', async () => {
     await server.call('POST', paths.configMaps, { body: { ...configMap('reduced'), data: { a: '1' } } })
     const accept =

@@ -216,7 +216,7 @@ describe('Services', () => {
         { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 86401 } } },
         /must be greater than 0 and less than 86400/,
       ],
-      [{ clusterIP: 'x' }, /spec\.clusterIPs\[0\]: Invalid value: \["x"\]: must be a valid IP address/],
+      [{ clusterIP: 'x' }, /spec\.clusterIPs\[0\]: Invalid value: "x": must be a valid IP address/],
       [{ clusterIP: 'None', type: 'NodePort' }, /may not be set to 'None' for NodePort services/],
       [
         { externalIPs: ['300.1.1.1'] },
@@ -236,7 +236,25 @@ describe('Services', () => {
       ],
       [{ ipFamilies: ['IPv6'] }, /spec\.ipFamilies\[0\]: Invalid value: "IPv6": not configured on this cluster/],
       [{ type: 'ExternalName', ports: [] }, /spec\.externalName: Required value/],
-      [{ selector: { 'bad key': 'x' } }, /spec\.selector: Invalid value: "bad key"/],
+      [{ selector: { 'bad key': 'x' } }, /spec\.selector: Invalid value: "bad key": name part must consist/],
+      [
+        { loadBalancerSourceRanges: ['10.0.0.0/8'] },
+        /LoadBalancerSourceRanges: Forbidden: may only be used when `type` is/,
+      ],
+      [
+        { type: 'LoadBalancer', loadBalancerSourceRanges: ['x'] },
+        /LoadBalancerSourceRanges\[0\]: Invalid value: "x": must be a valid CIDR value/,
+      ],
+      [{ loadBalancerClass: 'a.example/b' }, /loadBalancerClass: Forbidden: may only be used when `type` is/],
+      [
+        { trafficDistribution: 'Near' },
+        /trafficDistribution: Unsupported value: "Near": supported values: "PreferClose"/,
+      ],
+      [
+        { externalIPs: ['127.0.0.1'] },
+        /externalIPs\[0\]: Invalid value: "127\.0\.0\.1": may not be in the loopback range/,
+      ],
+      [{ ports: [{ port: 80, appProtocol: 'a b' }] }, /ports\[0\]\.appProtocol: Invalid value: "a b": name part must/],
     ]
     for (const [spec, message] of table) {
       const reply = await create('bad', spec)

@@ -31,6 +31,35 @@ describe('subresources that do something', () => {
     assert.equal((await server.call('GET', `${paths.pods}/unbound/binding`)).code, 405)
   })
 
+  test('a pod that makes no sense is refused, field by field, and one that is there keeps its spec', async () => {
+    const port = { containerPort: 80, name: 'http' }
+    const table: readonly (readonly [spec: Record<string, unknown>, message: RegExp])[] = [
+      [{ containers: [] }, /spec\.containers: Required value/],
+      [{ containers: [{ name: 'C_' }] }, /containers\[0\]\.name: Invalid value: "C_": a lowercase RFC 1123 label/],
+      [{ initContainers: [{ name: 'c' }] }, /initContainers\[0\]\.name: Duplicate value: "c"/],
+      [{ containers: [{ name: 'c', ports: [port, port] }] }, /ports\[1\]\.name: Duplicate value: "http"/],
+      [{ containers: [{ name: 'c', ports: [{}] }] }, /ports\[0\]\.containerPort: Required value/],
+      [{ containers: [{ name: 'c', ports: [{ containerPort: 70_000 }] }] }, /containerPort: Invalid value: 70000/],
+      [{ restartPolicy: 'Often' }, /restartPolicy: Unsupported value: "Often": supported values: "Always"/],
+      [{ dnsPolicy: 'Mine' }, /dnsPolicy: Unsupported value: "Mine"/],
+      [{ dnsPolicy: 'None' }, /spec\.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None/],
+      [{ dnsPolicy: 'None', dnsConfig: { searches: ['a'] } }, /nameservers: Required value: must provide at least one/],
+      [{ dnsConfig: { nameservers: ['x'] } }, /nameservers\[0\]: Invalid value: "x": must be a valid IP address/],
+    ]
+    for (const [spec, message] of table) {
+      const reply = await pod('senseless', spec)
+      assert.equal(reply.code, 422, reply.text)
+      assert.match(reply.body.message, message)
+    }
+    await pod('fixed')
+    const headers = { 'content-type': 'application/strategic-merge-patch+json' }
+    const patch = (spec: object) => server.call('PATCH', `${paths.pods}/fixed`, { body: { spec }, headers })
+    assert.equal((await patch({ containers: [{ name: 'c', image: 'other' }] })).code, 200)
+    const refused = await patch({ dnsPolicy: 'Default' })
+    assert.equal(refused.code, 422)
+    assert.match(refused.body.message, /spec: Forbidden: pod updates may not change fields other than/)
+  })
+
   test('an eviction deletes a pod with the grace it has or is given', async () => {
     await pod('evicted', { nodeName: 'n1', terminationGracePeriodSeconds: 20 })
     const evict = (name: string, more: Record<string, unknown> = {}, query = '') =>

@@ -149,6 +149,12 @@ describe('verbs over HTTPS', () => {
     await server.call('POST', paths.configMaps, { body: configMap('named') })
     const name = await server.call('PUT', `${paths.configMaps}/named`, { body: configMap('other') })
     assert.equal(name.body.message, 'the name of the object (other) does not match the name on the URL (named)')
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    for (const metadata of [{ name: 'other' }, { namespace: 'other' }]) {
+      const patched = await server.call('PATCH', `${paths.configMaps}/named`, { body: { metadata }, headers })
+      assert.equal(patched.code, 400)
+      assert.match(patched.body.message, /the name(space)? of the .*object.* does not match the name(space)? (on|sent)/)
+    }
     const version = await server.call('POST', paths.configMaps, { body: { ...configMap('v'), apiVersion: 'v2' } })
     assert.equal(version.body.message, 'the API version in the data (v2) does not match the expected API version (v1)')
   })

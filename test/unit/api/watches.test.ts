@@ -212,7 +212,7 @@ describe('watches', () => {
   test('a Table watch names its columns in the first event only', async () => {
     await newNamespace()
     await create('a')
-    const events = server.watch(`${collection}?watch=1`, {
+    const events = server.watch(`${collection}?watch=1&includeObject=Object`, {
       accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
       authorization: `Bearer ${testToken}`,
     })
@@ -224,6 +224,7 @@ describe('watches', () => {
     )
     assert.equal(second?.object.columnDefinitions, null)
     assert.equal(second?.object.rows[0].cells[0], 'b')
+    assert.equal(second?.object.rows[0].object.kind, 'ConfigMap')
     await events.return(undefined)
   })
 

@@ -72,6 +72,20 @@ describe('patches of custom resources', () => {
       ...fields,
     })
 
+  test('an item that is named twice is refused, as nobody can say which one is meant', async () => {
+    for (const [spec, where] of [
+      [
+        { ports: [{ port: 1 }, { port: 1, protocol: 'TCP' }] },
+        '.spec.ports: duplicate entries for key [port=1,protocol="TCP"]',
+      ],
+      [{ tags: ['a', 'a'] }, '.spec.tags: duplicate entries for key [="a"]'],
+    ] as const) {
+      const reply = await apply('twice', 'one', { spec })
+      assert.equal(reply.code, 400)
+      assert.equal(reply.body.message.split('Kind=Gate): ')[1], where)
+    }
+  })
+
   test('lists merge by their keys, which may come from defaults, and as sets; other lists have one owner', async () => {
     const first = await apply('merged', 'one', { spec: { ports: [{ port: 80, name: 'a' }], tags: ['x'], args: ['1'] } })
     assert.equal(first.code, 201, first.text)

@@ -75,6 +75,17 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.equal(code, dialect === 'kubernetes' ? 422 : 201)
     })
 
+    test('a body that does not say its kind or version is a 400', async () => {
+      const { kind, ...nameless } = spec('quiet', {}) as Record<string, unknown>
+      const { apiVersion, ...versionless } = spec('quiet', {}) as Record<string, unknown>
+      assert.match((await server.call('POST', widgets, { body: nameless })).body.message, /Object 'Kind' is missing/)
+      assert.match(
+        (await server.call('POST', widgets, { body: versionless })).body.message,
+        /API version in the data \(\) does/,
+      )
+      assert.deepEqual([kind, apiVersion], ['Widget', 'example.com/v1'])
+    })
+
     test('metadata of the wrong type is a 400', async () => {
       const { code } = await create({ ...spec('m', { size: 1 }), metadata: { name: 'm', labels: { a: 1 } } })
       assert.equal(code, 400)

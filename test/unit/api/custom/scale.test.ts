@@ -25,6 +25,13 @@ describe('scale', () => {
     assert.match(body.message, /the label selector field "\.status\.selector" must be a string/)
   })
 
+  test('a body of another kind is no Scale', async () => {
+    await server.call('POST', widgets, { body: spec('kindly', { replicas: 1 }) })
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'kindly' }, spec: { replicas: 3 } }
+    const reply = await server.call('PUT', `${widgets}/kindly/scale`, { body })
+    assert.deepEqual([reply.code, reply.body.reason], [400, 'BadRequest'])
+  })
+
   test('a Table shows what is desired and what there is', async () => {
     await server.call('POST', widgets, { body: spec('shown', { replicas: 3 }) })
     const { body } = await server.call('GET', `${widgets}/shown/scale`, { headers: table })
