@@ -1,4 +1,5 @@
 import type { CacheSettings } from '../../src/node/dns/cache/settings.ts'
+import type { ConsolidateRule } from '../../src/node/dns/corefile/settings.ts'
 import type { ForwardSettings, UpstreamTarget } from '../../src/node/dns/forward/settings.ts'
 import { BlockResolver, type Resolution } from '../../src/node/dns/resolver/block-resolver.ts'
 import type { ResolverSettings } from '../../src/node/dns/resolver/settings.ts'
@@ -12,6 +13,7 @@ export const forwardDefaults: Omit<ForwardSettings, 'targets'> = {
   forceTcp: false,
   preferUdp: false,
   expireMs: 10_000,
+  maxAgeMs: 0,
   readTimeoutMs: 2_000,
   maxFails: 2,
   healthCheck: { intervalMs: 20, recursion: true, domain: '.' },
@@ -36,6 +38,7 @@ export interface ResolverShape {
   readonly forward?: Partial<ForwardSettings>
   readonly cache?: Partial<CacheSettings> | false
   readonly loop?: boolean
+  readonly consolidate?: readonly ConsolidateRule[]
   /** Rcodes of the first `forward` that are for the next one. */
   readonly next?: readonly number[]
   /** The targets of further ones. */
@@ -56,6 +59,7 @@ export function resolverSettings(shape: ResolverShape): ResolverSettings {
     server: 'dns://:53',
     cache: cache === false ? undefined : { zones: [root], settings: { ...cacheDefaults, ...cache } },
     forwards: [rule(targets, next), ...others.map((to) => rule(to, []))],
+    errors: { stacktrace: false, consolidate: shape.consolidate ?? [] },
     loopZone: loop === true ? root : undefined,
   }
 }

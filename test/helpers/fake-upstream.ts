@@ -11,6 +11,8 @@ import { ipOf } from './addresses.ts'
 export interface Asked {
   readonly name: string
   readonly over: 'udp' | 'tcp'
+  /** The address it was asked from. */
+  readonly from: string
   readonly bytes: Buffer
 }
 
@@ -65,7 +67,8 @@ export class FakeUpstream {
   }
 
   async #answer(bytes: Buffer, from: RemoteInfo): Promise<void> {
-    for (const message of await this.script(this.#note(bytes, 'udp'))) this.#udp?.send(message, from.port, from.address)
+    for (const message of await this.script(this.#note(bytes, 'udp', from.address)))
+      this.#udp?.send(message, from.port, from.address)
   }
 
   #serve(connection: Connection): void {
@@ -76,14 +79,15 @@ export class FakeUpstream {
     connection.on('close', () => this.#open.delete(connection))
     connection.on('data', async (chunk: Buffer) => {
       for (const bytes of frames.push(chunk))
-        for (const message of await this.script(this.#note(bytes, 'tcp'))) connection.write(frameMessage(message))
+        for (const message of await this.script(this.#note(bytes, 'tcp', connection.remoteAddress)))
+          connection.write(frameMessage(message))
     })
   }
 
-  #note(bytes: Buffer, over: Asked['over']): Asked {
+  #note(bytes: Buffer, over: Asked['over'], from = ''): Asked {
     const query = new Query()
     query.parse(bytes, bytes.length)
-    const asked = { name: nameText(query.name), over, bytes: Buffer.from(bytes) }
+    const asked = { name: nameText(query.name), over, from, bytes: Buffer.from(bytes) }
     this.asked.push(asked)
     return asked
   }

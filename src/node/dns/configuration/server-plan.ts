@@ -157,6 +157,7 @@ function planResolver({ block, served }: PortBlock, around: Surroundings): Resol
     id: served.id,
     server: served.server,
     cache: block.cache,
+    errors: block.errors,
     forwards: block.forward.map((plugin) => planForward(plugin, around)),
     loopZone: block.loop ? served.zones[0] : undefined,
   }

@@ -92,7 +92,13 @@ export interface KubernetesSettings {
   readonly ignoreEmptyServices: boolean
   readonly namespaces: readonly string[]
   readonly fallthrough: Fallthrough
-  readonly startupTimeoutMs: number
+  /** Options that were checked and do nothing here. */
+  readonly ignored: readonly PlacedOption[]
+}
+
+export interface PlacedOption {
+  readonly name: string
+  readonly place: Place
 }
 
 /** Where `forward` sends to: an address, or the `nameserver` lines of a resolver file. */
@@ -114,14 +120,9 @@ export interface ForwardPlugin extends Omit<ForwardSettings, 'targets'> {
   readonly tls?: ForwardTls
   /** What kept connections may be at most; 0 is any number. */
   readonly maxIdleConnections: number
-  /** How long a connection is used at most; 0 is for ever. */
-  readonly maxAgeMs: number
-  /** Attempts for one query; 0 is until its time is over. */
-  readonly maxConnectAttempts?: number
   /** Answers with these rcodes, or without data, are for the next `forward` of the block. */
   readonly next: readonly number[]
   readonly nextOnNodata: boolean
-  readonly sourceAddress?: Ip
 }
 
 /** Paths of PEM files. */

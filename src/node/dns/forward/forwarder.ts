@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readUint16 } from '../wire/bytes.ts'
 import type { ForwardSettings } from './settings.ts'
 import { Upstream, type UpstreamEvents } from './upstream.ts'
@@ -6,6 +7,8 @@ import { UpstreamError } from './upstream-error.ts'
 import { UpstreamOrder } from './upstream-order.ts'
 
 const totalTimeoutMs = 5_000
+/** Before the third attempt at an upstream and each one after it: what refuses at once is not asked in a busy loop. */
+const furtherAttemptAfterMs = 50
 
 /** A message with what it takes to send it again. */
 export interface Forwarded {
@@ -36,8 +39,12 @@ export class Forwarder {
     const deadlineMs = performance.now() + totalTimeoutMs
     let failure: unknown
     let unwanted: Buffer | undefined
-    for (const upstream of this.#candidates()) {
-      if (performance.now() > deadlineMs) break
+    const candidates = this.#candidates()
+    const attempts = this.#attempts(candidates.length)
+    for (let made = 0; made < attempts && performance.now() < deadlineMs; made += 1) {
+      const upstream = candidates[made % candidates.length]
+      if (upstream === undefined) break
+      if (made >= 2 * candidates.length) await sleep(furtherAttemptAfterMs)
       try {
         const reply = await upstream.ask(forwarded.make, this.#overTcp(forwarded))
         if (!this.#settings.failover.includes(readUint16(reply, 2) & 0xf)) return reply
@@ -63,11 +70,17 @@ export class Forwarder {
     return this.upstreams.filter(({ disabledBecause }) => disabledBecause === undefined)
   }
 
-  /** A second round for those that answered before: a single lost datagram is no reason to give up. */
+  /** A second round for those that answered before: a single lost datagram is no reason to give up. None for those that are down. */
+  #attempts(candidates: number): number {
+    const { maxConnectAttempts = 2 * candidates } = this.#settings
+    if (this.allDown) return candidates
+    return maxConnectAttempts === 0 ? Number.POSITIVE_INFINITY : maxConnectAttempts
+  }
+
   #candidates(): readonly Upstream[] {
     const usable = this.#usable()
     const up = this.#order.next(usable)
-    if (up.length > 0) return [...up, ...up]
+    if (up.length > 0) return up
     const [first] = this.upstreams
     if (usable.length === 0) {
       const because = first?.disabledBecause ?? 'there is none'

@@ -22,6 +22,12 @@ export interface ForwardSettings {
   readonly preferUdp: boolean
   /** How long an idle connection is kept. */
   readonly expireMs: number
+  /** How long a connection or socket is used at most; 0 is for ever. */
+  readonly maxAgeMs: number
+  /** Where queries are sent from, for upstreams of its family. */
+  readonly sourceAddress?: Ip | undefined
+  /** Attempts for one query: 0 is until its time is over, undefined two for each upstream. */
+  readonly maxConnectAttempts?: number | undefined
   /** Of one attempt. */
   readonly readTimeoutMs: number
   /** Failures in a row after which an upstream counts as down; 0 is never. */
@@ -34,3 +40,6 @@ export interface ForwardSettings {
   /** With all upstreams down: SERVFAIL at once instead of trying one all the same. */
   readonly failfastAllUnhealthy: boolean
 }
+
+/** What of them the connections to one upstream need; the source only where it has the upstream's family. */
+export type ChannelSettings = Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'>

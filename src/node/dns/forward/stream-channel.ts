@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { FrameReader, frameMessage } from '../framing/frames.ts'
 import { PendingQueries } from './pending-queries.ts'
-import type { UpstreamTarget } from './settings.ts'
+import type { ChannelSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 const connectTimeoutMs = 3_000
@@ -14,19 +14,28 @@ class StreamChannel {
   readonly #socket: Socket
   readonly #frames = new FrameReader()
   readonly #ready: Promise<void>
+  readonly #maxAgeMs: number
+  readonly #bornMs = performance.now()
   isOpen = true
 
-  constructor(target: UpstreamTarget, expireMs: number) {
+  constructor(target: UpstreamTarget, { expireMs, maxAgeMs, sourceAddress }: ChannelSettings) {
     const { address, port, tls } = target
+    this.#maxAgeMs = maxAgeMs === 0 ? Number.POSITIVE_INFINITY : maxAgeMs
     this.#where = `${address} port ${port} over ${tls ? 'TLS' : 'TCP'}`
     this.pending = new PendingQueries(this.#where)
-    this.#socket = tls ? openTls(target) : connect({ host: address, port, noDelay: true })
+    const from = sourceAddress === undefined ? {} : { localAddress: sourceAddress }
+    this.#socket = tls ? openTls(target, from) : connect({ host: address, port, noDelay: true, ...from })
     this.#ready = this.#watchConnect(tls ? 'secureConnect' : 'connect')
     this.#socket.on('data', (chunk: Buffer) => this.#take(chunk))
     this.#socket.on('error', (error) => this.#end(error))
     this.#socket.on('close', () => this.#end())
     this.#socket.setTimeout(expireMs, () => this.pending.size === 0 && this.#socket.destroy())
     this.#socket.unref()
+  }
+
+  /** Takes new queries. One that is too old only waits for its answers. */
+  get takesMore(): boolean {
+    return this.isOpen && performance.now() - this.#bornMs < this.#maxAgeMs
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
@@ -61,12 +70,13 @@ class StreamChannel {
   }
 }
 
-function openTls({ address, port, tls = {} }: UpstreamTarget): Socket {
+function openTls({ address, port, tls = {} }: UpstreamTarget, from: { readonly localAddress?: string }): Socket {
   return connectTls({
     host: address,
     port,
     ALPNProtocols: ['dot'],
     minVersion: 'TLSv1.2',
+    ...from,
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.authority === undefined ? {} : { ca: tls.authority }),
     ...(tls.certificate === undefined ? {} : { cert: tls.certificate }),
@@ -77,23 +87,23 @@ function openTls({ address, port, tls = {} }: UpstreamTarget): Socket {
 /** Queries over one connection to an upstream, opened when there is something to ask. */
 export class StreamChannels {
   readonly #target: UpstreamTarget
-  readonly #expireMs: number
+  readonly #settings: ChannelSettings
   #channel: StreamChannel | undefined
 
-  constructor(target: UpstreamTarget, expireMs: number) {
+  constructor(target: UpstreamTarget, settings: ChannelSettings) {
     this.#target = target
-    this.#expireMs = expireMs
+    this.#settings = settings
   }
 
   /** Where a kept connection turns out to be closed, one more attempt is made on a new one. */
   async exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
     const kept = this.#channel
-    if (kept?.isOpen !== true) return this.#open().exchange(query, timeoutMs)
+    if (kept?.takesMore !== true) return this.#open().exchange(query, timeoutMs)
     try {
       return await kept.exchange(query, timeoutMs)
     } catch (error) {
       if (kept.isOpen || !(error instanceof UpstreamError) || error.code !== 'unreachable') throw error
-      const channel = this.#channel?.isOpen ? this.#channel : this.#open()
+      const channel = this.#channel?.takesMore ? this.#channel : this.#open()
       return channel.exchange(query, timeoutMs)
     }
   }
@@ -103,7 +113,7 @@ export class StreamChannels {
   }
 
   #open(): StreamChannel {
-    this.#channel = new StreamChannel(this.#target, this.#expireMs)
+    this.#channel = new StreamChannel(this.#target, this.#settings)
     return this.#channel
   }
 }

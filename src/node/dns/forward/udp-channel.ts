@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { type Ip, ipFamily } from '../../../model/ip.ts'
 import { PendingQueries } from './pending-queries.ts'
+import type { ChannelSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 const maxChannels = 8
@@ -16,16 +17,19 @@ class UdpChannel {
   readonly pending: PendingQueries
   readonly #bornMs = performance.now()
   readonly #where: string
+  readonly #maxAgeMs: number
   readonly #socket: Socket
   readonly #connected: Promise<void>
   #isBroken = false
 
-  constructor(address: Ip, port: number) {
+  constructor({ address, port }: UpstreamTarget, { maxAgeMs, sourceAddress }: ChannelSettings) {
     this.#where = `${address} port ${port}`
+    this.#maxAgeMs = maxAgeMs === 0 ? channelAgeMs : Math.min(maxAgeMs, channelAgeMs)
     this.pending = new PendingQueries(this.#where)
     this.#socket = createSocket({ type: ipFamily(address) === 'IPv6' ? 'udp6' : 'udp4' })
     this.#socket.on('message', (message) => this.pending.settle(message))
     this.#socket.on('error', (error) => this.#fail(error))
+    if (sourceAddress !== undefined) this.#socket.bind(0, sourceAddress)
     this.#connected = connect(this.#socket, port, address)
     this.#socket.unref()
   }
@@ -53,7 +57,7 @@ class UdpChannel {
   }
 
   get #isYoung(): boolean {
-    return !this.#isBroken && performance.now() - this.#bornMs < channelAgeMs
+    return !this.#isBroken && performance.now() - this.#bornMs < this.#maxAgeMs
   }
 
   #fail(cause: unknown): void {
@@ -69,16 +73,16 @@ function connect(socket: Socket, port: number, address: Ip): Promise<void> {
   )
 }
 
-/** Queries over UDP to one upstream, from a few source ports that change every ten seconds. */
+/** Queries over UDP to one upstream, from a few source ports that change every ten seconds, or sooner with a lower maxAgeMs. */
 export class UdpChannels {
-  readonly #address: Ip
-  readonly #port: number
+  readonly #target: UpstreamTarget
+  readonly #settings: ChannelSettings
   #channels: UdpChannel[] = []
   #next = 0
 
-  constructor(address: Ip, port: number) {
-    this.#address = address
-    this.#port = port
+  constructor(target: UpstreamTarget, settings: ChannelSettings) {
+    this.#target = target
+    this.#settings = settings
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
@@ -96,7 +100,7 @@ export class UdpChannels {
     this.#next += 1
     const channel = usable.length < maxChannels ? undefined : usable[this.#next % usable.length]
     if (channel) return channel
-    const made = new UdpChannel(this.#address, this.#port)
+    const made = new UdpChannel(this.#target, this.#settings)
     this.#channels.push(made)
     return made
   }

@@ -1,8 +1,9 @@
+import { ipFamily } from '../../../model/ip.ts'
 import { readUint16, writeUint16 } from '../wire/bytes.ts'
 import { flag, rcode, recordType } from '../wire/codes.ts'
 import { encodeName } from '../wire/name.ts'
 import { headerLength } from '../wire/query.ts'
-import type { ForwardSettings, UpstreamTarget } from './settings.ts'
+import type { ChannelSettings, ForwardSettings, UpstreamTarget } from './settings.ts'
 import { StreamChannels } from './stream-channel.ts'
 import { UdpChannels } from './udp-channel.ts'
 
@@ -34,8 +35,9 @@ export class Upstream {
     this.#target = target
     this.#settings = settings
     this.#events = events
-    this.#udp = new UdpChannels(target.address, target.port)
-    this.#stream = new StreamChannels(target, settings.expireMs)
+    const channels = channelSettings(target, settings)
+    this.#udp = new UdpChannels(target, channels)
+    this.#stream = new StreamChannels(target, channels)
   }
 
   get isDown(): boolean {
@@ -126,6 +128,14 @@ export class Upstream {
       () => false,
     )
   }
+}
+
+function channelSettings(
+  { address }: UpstreamTarget,
+  { expireMs, maxAgeMs, sourceAddress }: ForwardSettings,
+): ChannelSettings {
+  const isOfFamily = sourceAddress !== undefined && ipFamily(sourceAddress) === ipFamily(address)
+  return { expireMs, maxAgeMs, ...(isOfFamily && { sourceAddress }) }
 }
 
 function makeProbe({ domain, recursion }: ForwardSettings['healthCheck']): Buffer {

@@ -1,29 +1,25 @@
 // The entry of the thread that resolves: one cache and one set of upstreams a server block, for all serving threads.
-import { describeError } from '../../../model/errors.ts'
 import type { Series } from '../metrics/series.ts'
 import { serveMainThread, tellMainThread } from '../threads/main-link.ts'
 import type { ResolverAnswers, ResolverRequest } from '../threads/messages.ts'
 import { reviveBuffers } from '../threads/revive.ts'
-import { typeName } from '../wire/codes.ts'
-import { nameText } from '../wire/name.ts'
-import type { Query } from '../wire/query.ts'
 import { BlockResolver, type ResolverEvents } from './block-resolver.ts'
 import { ErrandDesk } from './errand-desk.ts'
+import { FailureLog } from './failure-log.ts'
 import { cacheSeries, ResolverCounts } from './resolver-counts.ts'
 import type { ResolverSettings } from './settings.ts'
 
 interface ActiveResolver {
   readonly settings: ResolverSettings
   readonly resolver: BlockResolver
+  readonly failures: FailureLog
 }
 
-const maxFailureLinesPerSecond = 10
 const counts = new ResolverCounts()
 const desks: ErrandDesk[] = []
 let active: ReadonlyMap<string, ActiveResolver> = new Map()
-let failureLines = { second: 0, count: 0 }
 
-const events: ResolverEvents = {
+const events: Omit<ResolverEvents, 'onFailure'> = {
   onReply: (upstream, seconds, rcode) => counts.countReply(upstream, seconds, rcode),
   onProbeFailure: (upstream) => counts.countProbeFailure(upstream),
   onChange: ({ name, isDown }) =>
@@ -34,7 +30,6 @@ const events: ResolverEvents = {
     }),
   onBroken: () => counts.countBroken(),
   onRejected: () => counts.countRejected(),
-  onFailure: tellFailure,
   onLoop: (upstream) => {
     counts.countLoop()
     const remedy = 'name in the Corefile, or in /etc/resolv.conf of this node, servers that do not ask this one'
@@ -43,15 +38,6 @@ const events: ResolverEvents = {
   },
   onLoopEnd: (upstream) =>
     tellMainThread({ level: 'info', message: 'this upstream does not lead back here any more', fields: { upstream } }),
-}
-
-/** As many lines as somebody can read; the others are counted in the metrics. */
-function tellFailure(query: Query, error: unknown): void {
-  const second = Math.floor(performance.now() / 1000)
-  failureLines = second === failureLines.second ? { second, count: failureLines.count + 1 } : { second, count: 1 }
-  if (failureLines.count > maxFailureLinesPerSecond) return
-  const fields = { name: nameText(query.name), type: typeName(query.type), error: describeError(error) }
-  tellMainThread({ level: 'warn', message: 'a question was answered with SERVFAIL', fields })
 }
 
 /** Unchanged blocks go on as they are; of changed ones the cache does. */
@@ -64,13 +50,19 @@ function configure(blocks: readonly ResolverSettings[]): undefined {
     next.set(settings.id, isSame ? known : startResolver(settings, known?.resolver))
   }
   active = next
-  for (const [id, { resolver }] of before) if (next.get(id)?.resolver !== resolver) resolver.retire()
+  for (const [id, { resolver, failures }] of before) {
+    if (next.get(id)?.resolver === resolver) continue
+    resolver.retire()
+    failures.close()
+  }
 }
 
 function startResolver(settings: ResolverSettings, before: BlockResolver | undefined): ActiveResolver {
-  const resolver = new BlockResolver(settings, events, before)
+  const failures = new FailureLog(settings.errors, tellMainThread)
+  const onFailure: ResolverEvents['onFailure'] = (query, error) => failures.failed(query, error)
+  const resolver = new BlockResolver(settings, { ...events, onFailure }, before)
   resolver.start()
-  return { settings, resolver }
+  return { settings, resolver, failures }
 }
 
 function sameSettings(a: ResolverSettings, b: ResolverSettings): boolean {
@@ -94,7 +86,10 @@ const handlers: Handlers = {
   series: () => [...series()],
   close: () => {
     for (const desk of desks.splice(0)) desk.close()
-    for (const { resolver } of active.values()) resolver.close()
+    for (const { resolver, failures } of active.values()) {
+      failures.close()
+      resolver.close()
+    }
   },
 }
 

@@ -1,4 +1,5 @@
 import type { CacheSettings } from '../cache/settings.ts'
+import type { ErrorsSettings } from '../corefile/settings.ts'
 import type { ForwardSettings } from '../forward/settings.ts'
 
 /** One `forward` of a server block. Names are in wire form. */
@@ -19,6 +20,8 @@ export interface ResolverSettings {
   readonly server: string
   readonly cache: { readonly zones: readonly Uint8Array[]; readonly settings: CacheSettings } | undefined
   readonly forwards: readonly ForwardRule[]
+  /** Failures are told as this says, or not at all. */
+  readonly errors: ErrorsSettings | undefined
   /** The zone of its `loop`: upstreams are asked for a name there that comes back if they lead here. */
   readonly loopZone: Uint8Array | undefined
 }

@@ -2,19 +2,18 @@ import { isReverse } from '../../zone/names.ts'
 import type { PodRecords } from '../../zone/settings.ts'
 import type { Directive } from '../blocks.ts'
 import { CorefileError } from '../errors.ts'
-import type { Fallthrough, KubernetesSettings, ServerKey } from '../settings.ts'
-import { readArg, readArgs, readChoice, readDuration, readInteger, readOptions } from '../values.ts'
+import type { Fallthrough, KubernetesSettings, PlacedOption, ServerKey } from '../settings.ts'
+import { placeOf, readArg, readArgs, readChoice, readDuration, readInteger, readOptions } from '../values.ts'
 import { readFallthrough, zonesOr } from '../zones.ts'
 
 const defaultTtl = 5
 const maxTtl = 3600
-const defaultStartupMs = 5000
 const podModes: readonly PodRecords[] = ['disabled', 'insecure', 'verified']
 const many = Number.POSITIVE_INFINITY
 
 /**
- * `kubernetes [ZONES…] { … }`. How to reach the API (`endpoint`, `tls`, `kubeconfig`, the limits on requests) is checked and then
- * left to the agent, which has its own connection.
+ * `kubernetes [ZONES…] { … }`. How to reach the API (`endpoint`, `tls`, `kubeconfig`, the limits on requests) and how long to wait for it
+ * is checked and then left to the agent, which has its own connection.
  */
 export function readKubernetes(directive: Directive, keys: readonly ServerKey[]): KubernetesSettings {
   const settings = {
@@ -26,7 +25,7 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
     ignoreEmptyServices: false,
     namespaces: [] as string[],
     fallthrough: undefined as Fallthrough,
-    startupTimeoutMs: defaultStartupMs,
+    ignored: [] as PlacedOption[],
   }
   readOptions(directive, {
     ttl: (option) => {
@@ -51,10 +50,7 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
     fallthrough: (option) => {
       settings.fallthrough = readFallthrough(option.args)
     },
-    startup_timeout: (option) => {
-      settings.startupTimeoutMs = readDuration(readArg(option))
-    },
-    ...connectionOptions,
+    ...ignoringReaders(settings.ignored),
   })
   if (settings.zones.every(isReverse)) {
     throw new CorefileError('bad-value', directive.name, 'kubernetes: expected a zone that is not for reverse names')
@@ -62,11 +58,24 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
   return settings
 }
 
-const connectionOptions: Readonly<Record<string, (option: Directive) => void>> = {
-  endpoint: (option) => void readArgs(option, 1, many),
-  tls: (option) => void readArgs(option, 3),
-  kubeconfig: (option) => void readArgs(option, 1, 2),
-  apiserver_qps: (option) => void readInteger(readArg(option)),
-  apiserver_burst: (option) => void readInteger(readArg(option)),
-  apiserver_max_inflight: (option) => void readInteger(readArg(option)),
+/** What CoreDNS does with them, the agent does for all of its parts at once. */
+const ignoredOptions: Readonly<Record<string, (option: Directive) => unknown>> = {
+  endpoint: (option) => readArgs(option, 1, many),
+  tls: (option) => readArgs(option, 3),
+  kubeconfig: (option) => readArgs(option, 1, 2),
+  apiserver_qps: (option) => readInteger(readArg(option)),
+  apiserver_burst: (option) => readInteger(readArg(option)),
+  apiserver_max_inflight: (option) => readInteger(readArg(option)),
+  startup_timeout: (option) => readDuration(readArg(option)),
+}
+
+function ignoringReaders(ignored: PlacedOption[]): Record<string, (option: Directive) => void> {
+  const entries = Object.entries(ignoredOptions).map(([name, check]) => {
+    const read = (option: Directive) => {
+      check(option)
+      ignored.push({ name, place: placeOf(option.name) })
+    }
+    return [name, read] as const
+  })
+  return Object.fromEntries(entries)
 }

@@ -64,6 +64,12 @@ test('TLS upstreams have their names and files', () => {
 })
 
 test('an option that does nothing here is told with its line', () => {
-  const corefile = read('. {\n  forward . 192.0.2.9 {\n    max_age 1m\n  }\n}\n')
-  assert.deepEqual(optionsWithoutEffect(corefile), ['Corefile:1 - forward: max_age'])
+  const options = ['endpoint https://192.0.2.9', 'kubeconfig /etc/kube', 'apiserver_qps 5', 'startup_timeout 1m']
+  const corefile = read(`. {\n  kubernetes cluster.local {\n${options.join('\n')}\n  }\n}\n`)
+  assert.deepEqual(
+    optionsWithoutEffect(corefile),
+    ['endpoint', 'kubeconfig', 'apiserver_qps', 'startup_timeout'].map(
+      (name, index) => `Corefile:${3 + index} - kubernetes: ${name} is the agent's business`,
+    ),
+  )
 })

@@ -217,6 +217,57 @@ describe('forwarding', () => {
     assert.equal((await asking.ask('after.example.com.', { client: '192.0.2.66' })).rcode, rcode.NOERROR)
   })
 
+  test('source_address is where queries come from, over UDP and TCP', async () => {
+    const { target, asked } = await upstream(says('192.0.2.18'))
+    const sourceAddress = ipOf('127.0.0.9')
+    await resolver({ targets: [target], forward: { sourceAddress } }).ask('www.example.com.')
+    await resolver({ targets: [target], forward: { sourceAddress, forceTcp: true } }).ask('www.example.com.')
+    assert.deepEqual(
+      asked.map(({ over, from }) => `${over} ${from}`),
+      ['udp 127.0.0.9', 'tcp 127.0.0.9'],
+    )
+  })
+
+  test('a connection older than max_age takes no more queries', async () => {
+    const server = await upstream(says('192.0.2.19'))
+    const kept = resolver({ targets: [server.target], forward: { forceTcp: true } })
+    const renewed = resolver({ targets: [server.target], forward: { forceTcp: true, maxAgeMs: 1 } })
+    for (const asking of [kept, renewed]) {
+      const before = server.connections
+      for (const name of ['a', 'b', 'c']) {
+        await asking.ask(`${name}.example.com.`)
+        await sleep(2)
+      }
+      assert.equal(server.connections - before, asking === kept ? 1 : 3)
+    }
+  })
+
+  test('max_connect_attempts says how often a query is tried, without it twice at each upstream', async () => {
+    for (const [maxConnectAttempts, tries] of [
+      [1, [1, 0]],
+      [3, [2, 1]],
+      [undefined, [2, 2]],
+    ] as const) {
+      const silent = [await upstream(() => []), await upstream(() => [])]
+      const targets = silent.map(({ target }) => target)
+      const asking = resolver({ targets, forward: { maxConnectAttempts, maxFails: 0, readTimeoutMs: 20 } })
+      assert.equal((await asking.ask('www.example.com.')).rcode, rcode.SERVFAIL)
+      await until('all have come', () => silent.every(({ asked }, at) => asked.length === tries[at]), patientMs)
+    }
+  })
+
+  test('max_connect_attempts 0 tries until an answer comes', async () => {
+    let silence = 5
+    const { target, asked } = await upstream(({ bytes }) => {
+      silence -= 1
+      return silence >= 0 ? [] : [answerBytes(bytes, { addresses: ['192.0.2.20'] })]
+    })
+    const forward = { maxConnectAttempts: 0, maxFails: 0, readTimeoutMs: 100 }
+    const seen = await resolver({ targets: [target], forward }).ask('www.example.com.')
+    assert.deepEqual(seen.records, ['A 192.0.2.20 60'])
+    assert.ok(asked.length >= 6)
+  })
+
   test('an upstream without a route is unreachable like one that does not listen', async () => {
     // The kernel refuses to connect to the broadcast address, as it does where a network has no route: nothing is sent.
     const asking = resolver({ targets: [{ address: ipOf('255.255.255.255'), port: 53 }] })
