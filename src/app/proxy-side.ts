@@ -161,7 +161,9 @@ async function createSituation(context: AppContext): Promise<NodeSituationKeeper
 }
 
 function wishesOf({ options }: AppContext): ProxyWishes {
-  return { clusterCidr: options.values.node.clusterCidr, ...options.values.proxy }
+  const { app, dns, node, proxy } = options.values
+  const answeredHere = app.components.includes('dns') ? dns.clusterDns : undefined
+  return { clusterCidr: node.clusterCidr, answeredHere, ...proxy }
 }
 
 /** The file is there where the kernel has IPv6, whatever addresses it holds. */

@@ -88,6 +88,8 @@ function whyNot(endpoint: Endpoint, frontend: Frontend, nodeName: string): strin
     return `not used: topology hints keep it for ${[...hints.nodes, ...hints.zones].join(', ')}`
   }
   if (endpoint.nodeName !== nodeName) return 'not used: traffic policy Local, and it is not on this node'
+  if (frontend.internalPolicy === 'Cluster' && frontend.clusterEndpoints.length > 0)
+    return 'not used: this node answers that address by itself, and while it does not only others can'
   return 'not used: no traffic policy asks for it'
 }
 

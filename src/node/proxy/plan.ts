@@ -2,7 +2,7 @@ import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import { type Cidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
-import { collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
+import { type Candidate, collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
 
 /** What the plan has to know about the node it is made for. */
 export interface PlanNode {
@@ -11,7 +11,11 @@ export interface PlanNode {
   readonly family: IpFamily
   /** The node's zone, for topology hints; none are followed without it. */
   readonly zone?: string
+  /** Addresses whose port 53 this node answers by itself while it can, past all rules. */
+  readonly answeredHere?: readonly Ip[]
 }
+
+const dnsPort = 53
 
 /**
  * The ways in to a Service on this node in one family, one a port; none for headless and ExternalName Services and those of another proxy.
@@ -58,7 +62,9 @@ function planPort(
   }
   const isOpen = isExternal(ways)
   const isLocal = { internal: shared.internalPolicy === 'Local', external: isOpen && shared.externalPolicy === 'Local' }
-  const candidates = collectEndpoints(port, slices, node.family, service.publishNotReadyAddresses)
+  const found = collectEndpoints(port, slices, node.family, service.publishNotReadyAddresses)
+  const isFallback = port.port === dnsPort && node.answeredHere?.includes(shared.clusterIp) === true
+  const candidates = isFallback ? preferElsewhere(found, node.nodeName) : found
   return {
     ...ways,
     ...selectEndpoints(candidates, node, {
@@ -67,6 +73,12 @@ function planPort(
       local: isLocal.internal || isLocal.external,
     }),
   }
+}
+
+/** What gets to the rules of such an address is there because this node does not answer: only others can help. */
+function preferElsewhere(candidates: readonly Candidate[], nodeName: string): readonly Candidate[] {
+  const others = candidates.filter(({ endpoint }) => endpoint.nodeName !== nodeName)
+  return others.some(({ endpoint }) => endpoint.ready) ? others : candidates
 }
 
 function ofFamily(addresses: readonly Ip[], family: IpFamily): readonly Ip[] {

@@ -17,6 +17,8 @@ export interface ProxyWishes {
   readonly noLocalEndpoints: 'drop' | 'reject'
   readonly affinityForm: AffinitySettings['form']
   readonly affinityHardTimeout: boolean
+  /** Addresses whose port 53 this node answers by itself while it can, past all rules. */
+  readonly answeredHere?: readonly Ip[] | undefined
 }
 
 /** What is known of this node; the Node object may be unknown yet. */
@@ -33,10 +35,12 @@ export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: N
   const { nodeName, node, isConntrackLiberal } = situation
   const local = localTraffic(family, wishes, node)
   const nodePortAddresses = chooseNodePortAddresses(family, wishes, situation)
+  const answeredHere = ofFamily(wishes.answeredHere ?? [], family)
   return {
     nodeName,
     family,
     ...(node?.zone !== undefined && { zone: node.zone }),
+    ...(answeredHere.length > 0 && { answeredHere }),
     ...(local !== undefined && { localTraffic: local }),
     masqueradeAll: wishes.masqueradeAll,
     masqueradeBit: wishes.masqueradeBit,

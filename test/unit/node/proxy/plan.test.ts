@@ -83,6 +83,32 @@ test('endpoints that are not ready are used where the Service publishes them', (
   assert.deepEqual(chosen([slice], { ...web, publishNotReadyAddresses: true }).cluster, ['10.244.0.1:8080'])
 })
 
+test('the DNS that this node answers by itself falls back to other nodes, where any of them is ready', () => {
+  const dns = makeService('kube-system/kube-dns', '10.96.0.10', {
+    ports: [makePort('dns', 'UDP', 53), makePort('metrics', 'TCP', 9153)],
+  })
+  const slice = (otherIsReady: boolean) =>
+    makeSlice(
+      'kube-system/kube-dns',
+      [
+        ['dns', 'UDP', 53],
+        ['metrics', 'TCP', 9153],
+      ],
+      [
+        makeEndpoint('192.0.2.1', { nodeName: node.nodeName }),
+        makeEndpoint('192.0.2.2', { nodeName: 'other', ready: otherIsReady }),
+      ],
+    )
+  const used = (at: PlanNode, otherIsReady = true) =>
+    planService(dns, [slice(otherIsReady)], at).map(({ clusterEndpoints }) =>
+      clusterEndpoints.map(({ address }) => address).join(),
+    )
+  const both = '192.0.2.1,192.0.2.2'
+  assert.deepEqual(used(node), [both, both])
+  assert.deepEqual(used({ ...node, answeredHere: dns.clusterIps }), ['192.0.2.2', both])
+  assert.deepEqual(used({ ...node, answeredHere: dns.clusterIps }, false), ['192.0.2.1', '192.0.2.1'])
+})
+
 describe('topology hints', () => {
   const place = { ...node, zone: 'zone-a' }
   const hinted = (host: number, zones: readonly string[], nodes: readonly string[] = [], details: object = {}) =>

@@ -141,9 +141,9 @@ describe('forwarding', () => {
     const targets = servers.map(({ target }) => target)
     const count = async (policy: 'random' | 'round_robin' | 'sequential') => {
       const asking = resolver({ targets, forward: { policy } })
-      const before = servers.map(({ asked }) => asked.length)
       for (let index = 0; index < 60; index += 1) await asking.ask(`${policy}${index}.example.com.`)
-      return servers.map(({ asked }, index) => asked.length - (before[index] ?? 0))
+      // An earlier test's resolver may still probe a port that was given again.
+      return servers.map(({ names }) => names.filter((name) => name.startsWith(policy)).length)
     }
     assert.deepEqual(await count('round_robin'), [20, 20, 20])
     assert.deepEqual(await count('sequential'), [60, 0, 0])
@@ -219,11 +219,12 @@ describe('forwarding', () => {
 
   test('source_address is where queries come from, over UDP and TCP', async () => {
     const { target, asked } = await upstream(says('192.0.2.18'))
+    const isQuery = ({ name }: { readonly name: string }) => name !== '.'
     const sourceAddress = ipOf('127.0.0.9')
     await resolver({ targets: [target], forward: { sourceAddress } }).ask('www.example.com.')
     await resolver({ targets: [target], forward: { sourceAddress, forceTcp: true } }).ask('www.example.com.')
     assert.deepEqual(
-      asked.map(({ over, from }) => `${over} ${from}`),
+      asked.filter(isQuery).map(({ over, from }) => `${over} ${from}`),
       ['udp 127.0.0.9', 'tcp 127.0.0.9'],
     )
   })
@@ -252,7 +253,8 @@ describe('forwarding', () => {
       const targets = silent.map(({ target }) => target)
       const asking = resolver({ targets, forward: { maxConnectAttempts, maxFails: 0, readTimeoutMs: 20 } })
       assert.equal((await asking.ask('www.example.com.')).rcode, rcode.SERVFAIL)
-      await until('all have come', () => silent.every(({ asked }, at) => asked.length === tries[at]), patientMs)
+      const seen = () => silent.map(({ names }) => names.filter((name) => name !== '.').length)
+      await until('all have come', () => seen().join() === tries.join(), patientMs)
     }
   })
 
