@@ -92,6 +92,7 @@ export async function composeProxy(
     monitor,
     situation: await createSituation(context),
   }
+  await tellAffinityLimit(context, log)
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
@@ -149,6 +150,15 @@ function composeHealth(
     log,
   })
   return [checks, healthz]
+}
+
+/** Fixed when the kernel's module xt_recent is loaded, which may not have happened yet. */
+async function tellAffinityLimit({ options }: AppContext, log: Logger): Promise<void> {
+  if (options.values.proxy.affinityForm !== 'recent') return
+  const clients = (await readSysctl('xt_recent/parameters/ip_list_tot', '/sys/module')) ?? 'unknown before first use'
+  log.info('session affinity: so many clients are remembered an endpoint; --affinity-form ipset holds 65,536', {
+    clients,
+  })
 }
 
 async function createSituation(context: AppContext): Promise<NodeSituationKeeper> {

@@ -31,7 +31,7 @@ export interface FlowEnds {
 
 const protocols = { UDP: 'udp', TCP: 'tcp' } as const
 
-/** The ways in to a Service in one family by UDP, and by TCP where that is asked for. */
+/** The ways in to a Service in one family by UDP, and by TCP where that is asked for. None to a Service of another proxy: its flows are not ours. */
 export function planFlowWays(
   service: Service,
   slices: readonly EndpointSlice[],
@@ -39,7 +39,7 @@ export function planFlowWays(
 ): readonly FlowWay[] {
   const all = [...service.clusterIps, ...service.externalIps, ...service.loadBalancerVips]
   const addresses = all.filter((address) => ipFamily(address) === family)
-  if (service.headless || addresses.length === 0) return []
+  if (service.headless || service.foreignProxy === true || addresses.length === 0) return []
   return service.ports.flatMap((port) => {
     if (port.protocol === 'SCTP' || (port.protocol === 'TCP' && !withTcp)) return []
     const answering = collectEndpoints(port, slices, family, service.publishNotReadyAddresses).filter(

@@ -2,11 +2,11 @@ import { test } from 'node:test'
 import { skipReason } from '../../helpers/netns.ts'
 import { churnUnderLoad } from '../../kernel/node/proxy/churn.ts'
 
-test(
-  'endpoints come and go under load for a minute, and no connection notices',
-  {
-    skip: skipReason('iptables-nft', 'conntrack'),
-    timeout: 180_000,
-  },
-  () => churnUnderLoad('nft', 60_000),
-)
+for (const flavour of ['nft', 'legacy'] as const) {
+  const skip = skipReason(`iptables-${flavour}`, 'conntrack')
+  test(
+    `endpoints come and go under load for a minute, and no connection notices (${flavour})`,
+    { skip, timeout: 180_000 },
+    () => churnUnderLoad(flavour, 60_000),
+  )
+}

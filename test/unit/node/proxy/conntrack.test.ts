@@ -127,6 +127,29 @@ test('where nobody served before, flows that passed untranslated are forgotten w
   assert.deepEqual(lab.removed, untranslated)
 })
 
+test('flows of a Service that another proxy serves are left alone', async () => {
+  const { serviceProxyName } = dialect.labels
+  const foreign = wireService(
+    'other',
+    '2',
+    { ports: [{ name: 'u', port: 80, protocol: 'UDP' }] },
+    { [serviceProxyName]: 'x' },
+  )
+  const lab = new Lab()
+  lab.state.upsert('services', readObject('services', foreign, dialect))
+  const ports = [{ name: 'u', port: 8080, protocol: 'UDP' }]
+  for (const [version, address] of [
+    ['3', one],
+    ['4', two],
+  ] as const) {
+    const slice = wireSlice('other-1', 'other', version, { ports, endpoints: [ready(address)] })
+    lab.state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
+    lab.cleaner.onApplied(['default/other'])
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(lab.lists, 0)
+})
+
 test('flows of TCP go after the grace period, if the endpoint does not serve again by then', async () => {
   const lab = new Lab(30)
   lab.set(ready(one), ready(two))
