@@ -22,17 +22,18 @@ export interface Figures {
   readonly restartMs: number
 }
 
-/** On a new node, from an empty kernel to a restart with all rules in place. */
-export async function measureProxy(target: ProxyTarget, cluster: BenchCluster): Promise<Figures> {
+/** On a new node, from an empty kernel to a restart with all rules in place. Throws at the latest when the signal aborts. */
+export async function measureProxy(target: ProxyTarget, cluster: BenchCluster, signal: AbortSignal): Promise<Figures> {
   const lab = new NodeLab()
   let program: RunningProgram | undefined
+  signal.addEventListener('abort', () => lab.stopPrograms(), { once: true })
   try {
     await lab.create()
     const startedMs = performance.now()
     program = await target.start(lab)
     await untilLastAnswers(lab, cluster)
     const firstSyncMs = performance.now() - startedMs
-    await target.untilReady(cluster)
+    await target.untilReady(cluster, signal)
     await sleep(2_000)
     const changesMs = await timeChanges(lab, cluster)
     const connectsUs = await timeConnects(lab, cluster)
@@ -40,7 +41,7 @@ export async function measureProxy(target: ProxyTarget, cluster: BenchCluster): 
     await kill(program)
     const restartedMs = performance.now()
     program = await target.start(lab)
-    await target.untilReady(cluster)
+    await target.untilReady(cluster, signal)
     return {
       firstSyncMs,
       changeP50Ms: percentile(changesMs, 0.5),

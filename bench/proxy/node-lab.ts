@@ -63,11 +63,14 @@ export class NodeLab {
     return this.#lines.next()
   }
 
+  /** Whoever waits for an answer is told that there will be none. */
+  stopPrograms(): void {
+    for (const program of [this.#answers, this.#probe]) program?.kill('SIGKILL')
+  }
+
   async remove(): Promise<void> {
-    for (const program of [this.#answers, this.#probe]) {
-      program?.kill('SIGKILL')
-      await program?.exited
-    }
+    this.stopPrograms()
+    await Promise.all([this.#answers?.exited, this.#probe?.exited])
     await deleteNetns(this.netns)
     await runProgram('ip', ['link', 'delete', 'plt-b0'], { timeoutMs: 10_000 }).catch(() => undefined)
   }

@@ -2,15 +2,18 @@
 // each proxy alone on a node of it. Prints its report as one line of JSON; how far it is on standard error.
 import { join } from 'node:path'
 import { runProgram } from '../../src/host/index.ts'
+import { describeError } from '../../src/model/errors.ts'
 import { type AdminAccess, findFreePort, PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import type { BenchReport } from '../report.ts'
 import { BenchCluster, type Size } from './cluster.ts'
-import { type Figures, measureProxy } from './measure.ts'
+import { measureProxy } from './measure.ts'
 import { serverAddress } from './node-lab.ts'
-import { reportRows } from './rows.ts'
+import { type Outcome, reportRows } from './rows.ts'
 import { isPeerBuilt, kubeProxyTarget, type ProxyTarget, platnetTarget } from './targets.ts'
 
 const grid = (process.env['BENCH_PROXY_GRID'] ?? '1000x4,5000x4,10000x2,30000x1').split(',').map(parseSize)
+/** What hangs must not keep the others from being measured. */
+const cellSeconds = Number(process.env['BENCH_PROXY_CELL_SECONDS'] ?? '600')
 const peers = (process.env['BENCH_PROXY_PEERS'] ?? 'iptables,nftables').split(',')
 
 function parseSize(text: string): Size {
@@ -30,29 +33,44 @@ function targets(kubeconfig: string): ProxyTarget[] {
   return [platnetTarget(kubeconfig), ...kubeProxies.map((mode) => kubeProxyTarget(kubeconfig, mode))]
 }
 
-async function measureSize(size: Size): Promise<Map<string, Figures>> {
+async function measureSize(size: Size): Promise<Map<string, Outcome>> {
   const folder = `/run/bench-server-${size.services}`
   const { server, access } = await startServer(folder)
   const cluster = new BenchCluster(access, size)
   try {
     await cluster.create()
-    const figures = new Map<string, Figures>()
-    for (const target of targets(join(folder, 'admin.kubeconfig'))) {
-      console.error(`${size.services} x ${size.endpoints}: ${target.name}`)
-      figures.set(target.name, await measureProxy(target, cluster))
-    }
-    return figures
+    const outcomes = new Map<string, Outcome>()
+    for (const target of targets(join(folder, 'admin.kubeconfig')))
+      outcomes.set(target.name, await measureCell(target, cluster))
+    return outcomes
   } finally {
     cluster.close()
     await server.stop('SIGTERM')
   }
 }
 
+async function measureCell(target: ProxyTarget, cluster: BenchCluster): Promise<Outcome> {
+  const { services, endpoints } = cluster.size
+  const startedMs = performance.now()
+  const outcome = await measureProxy(target, cluster, AbortSignal.timeout(cellSeconds * 1000)).then(
+    (figures): Outcome => ({ figures }),
+    (error: unknown): Outcome => ({ failure: describeError(error) }),
+  )
+  const tookSeconds = Math.round((performance.now() - startedMs) / 1000)
+  console.error(`${services} x ${endpoints}: ${target.name} took ${tookSeconds} s: ${JSON.stringify(outcome)}`)
+  return outcome
+}
+
 async function measure(): Promise<BenchReport> {
   if (!isPeerBuilt()) console.error('no peer: sh bench/proxy/build-peer.sh builds kube-proxy (needs Go, takes minutes)')
   await runProgram('ip', ['addr', 'add', serverAddress, 'dev', 'lo'], { timeoutMs: 10_000 })
   const rows = []
-  for (const size of grid) rows.push(...reportRows(size, await measureSize(size)))
+  for (const size of grid) {
+    const outcomes = await measureSize(size).catch(
+      (error: unknown) => new Map<string, Outcome>([['the cluster', { failure: describeError(error) }]]),
+    )
+    rows.push(...reportRows(size, outcomes))
+  }
   return { name: 'proxy', rows }
 }
 

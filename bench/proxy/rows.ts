@@ -14,13 +14,23 @@ const metrics: readonly (readonly [key: keyof Figures, metric: string, unit: str
   ['restartMs', 'restart with rules in place, to ready', 'ms'],
 ]
 
-/** A row for each figure and peer; without a peer ours stand alone. */
-export function reportRows(size: Size, figures: ReadonlyMap<string, Figures>): BenchRow[] {
-  const [ours, ...peers] = figures
-  if (!ours) return []
-  return metrics.flatMap(([key, metric, unit]) => {
-    const title = `${size.services} x ${size.endpoints}: ${metric}`
-    if (peers.length === 0) return [measureAlone(title, unit, ours[1][key])]
-    return peers.map(([peerName, peer]) => compare(title, unit, ours[1][key], peerName, peer[key]))
+/** What one proxy showed, or why it showed nothing. */
+export type Outcome = { readonly figures: Figures } | { readonly failure: string }
+
+/** A row for each figure and peer; without a peer ours stand alone. What failed has a row that says why. */
+export function reportRows(size: Size, outcomes: ReadonlyMap<string, Outcome>): BenchRow[] {
+  const title = (text: string) => `${size.services} x ${size.endpoints}: ${text}`
+  const failures = [...outcomes].flatMap(([name, outcome]) =>
+    'failure' in outcome ? [measureAlone(title(`${name} failed: ${outcome.failure}`), '', Number.NaN)] : [],
+  )
+  const measured = [...outcomes].flatMap(([name, outcome]) =>
+    'figures' in outcome ? [{ name, figures: outcome.figures }] : [],
+  )
+  const [ours, ...peers] = measured
+  if (ours === undefined || ours.name !== [...outcomes.keys()][0]) return failures
+  const rows = metrics.flatMap(([key, metric, unit]) => {
+    if (peers.length === 0) return [measureAlone(title(metric), unit, ours.figures[key])]
+    return peers.map(({ name, figures }) => compare(title(metric), unit, ours.figures[key], name, figures[key]))
   })
+  return [...failures, ...rows]
 }

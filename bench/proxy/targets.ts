@@ -19,7 +19,7 @@ export interface ProxyTarget {
   readonly name: string
   start(lab: NodeLab): Promise<RunningProgram>
   /** Ends when it says of itself that all of the cluster is in the kernel. */
-  untilReady(cluster: BenchCluster): Promise<void>
+  untilReady(cluster: BenchCluster, signal: AbortSignal): Promise<void>
 }
 
 export function platnetTarget(kubeconfig: string): ProxyTarget {
@@ -34,11 +34,12 @@ export function platnetTarget(kubeconfig: string): ProxyTarget {
   return {
     name: 'platnet',
     start: (lab) => lab.start(program, ['agent', ...flags, ...files, '--log-level=warn']),
-    untilReady: async (cluster) => {
+    untilReady: async (cluster, signal) => {
       for (const resource of ['services', 'endpointslices'] as const) {
         const resourceVersion = await cluster.resourceVersion(resource)
-        const query = new URLSearchParams({ resource, resourceVersion, timeoutMs: '600000' })
-        while ((await get({ socketPath: controlSocket, path: `/applied?${query}` })).status !== 200) await sleep(10)
+        const query = new URLSearchParams({ resource, resourceVersion, timeoutMs: '1000' })
+        while ((await get({ socketPath: controlSocket, path: `/applied?${query}` })).status !== 200)
+          await sleep(10, undefined, { signal })
       }
     },
   }
@@ -52,10 +53,10 @@ export function kubeProxyTarget(kubeconfig: string, mode: 'iptables' | 'nftables
       writeFileSync(config, kubeProxyConfig(kubeconfig, mode))
       return lab.start(peerProgram, ['--config', config, '--hostname-override', 'kube-proxy', '--v=0'], 'ignore')
     },
-    untilReady: async () => {
+    untilReady: async (_cluster, signal) => {
       const metrics = { host: nodeAddress, port: 10249, path: '/metrics' }
       const synced = /^kubeproxy_sync_proxy_rules_last_timestamp_seconds(?:\{.*\})? [1-9]/m
-      while (!synced.test((await get(metrics)).text)) await sleep(20)
+      while (!synced.test((await get(metrics)).text)) await sleep(20, undefined, { signal })
     },
   }
 }
