@@ -6,7 +6,7 @@ import type { Dialect } from '../model/dialect.ts'
 import { unspecifiedIpv4 } from '../model/ip.ts'
 import { CniGate, createGateMetrics } from '../node/cni/index.ts'
 import { createControlSocket } from '../node/control/index.ts'
-import { NodeRegistration } from '../node/registration/index.ts'
+import { type NodeNetwork, NodeRegistration } from '../node/registration/index.ts'
 import { AppliedRevisions, createStateSources, LiveNodeState } from '../node/state/index.ts'
 import { ensureToken } from '../pki/index.ts'
 import { createAgentEndpoints, httpsListener } from '../serve/index.ts'
@@ -37,13 +37,17 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
   const dns = composeDns(context, state, applied)
   const connection = new ClusterConnection({
     client,
-    createSources: (dialect) => [
-      ...createStateSources({ client, dialect, state, log: sourceLog }),
-      ...composeRegistration(context, client, dialect),
-      ...(proxy?.createSources(dialect) ?? []),
-      ...composeDnsSources(context, dns, { client, dialect }),
-      ...composePods({ context, client, dialect, state, applied, helper }),
-    ],
+    createSources: (dialect) => {
+      const registration = composeRegistration(context, client, dialect)
+      const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
+      return [
+        ...createStateSources({ client, dialect, state, log: sourceLog }),
+        ...(registration ? [registration] : []),
+        ...(proxy?.createSources(dialect) ?? []),
+        ...composeDnsSources(context, dns, { client, dialect }),
+        ...composePods({ context, client, dialect, state, applied, helper, onNetwork }),
+      ]
+    },
     log,
   })
   const startsPrograms = proxy !== undefined || values.app.components.includes('pods')
@@ -71,12 +75,12 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
   return [await composeEndpoints(context, access, working), control, ...working]
 }
 
-function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): readonly Component[] {
+function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {
   const { app, node } = context.options.values
-  if (!app.components.includes('registration')) return []
+  if (!app.components.includes('registration')) return undefined
   const facts = findNodeFacts(findNodeName(node.nodeName), node.nodeIp)
   const log = context.logging.logger('platform_kubelet').child('registration')
-  return [new NodeRegistration({ client, dialect, facts, log })]
+  return new NodeRegistration({ client, dialect, facts, log })
 }
 
 async function findAccess(node: AppContext['options']['values']['node']): Promise<ClusterAccess> {

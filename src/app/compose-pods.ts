@@ -5,7 +5,7 @@ import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
-import { CniRuntime, installShippedNetwork } from '../node/cni/index.ts'
+import { CniRuntime, createNetworkMetrics, installShippedNetwork, NetworkWatch } from '../node/cni/index.ts'
 import {
   CniNetwork,
   chooseRuntime,
@@ -16,6 +16,7 @@ import {
   ProcessRuntime,
   StateTraffic,
 } from '../node/pods/index.ts'
+import type { NodeNetwork } from '../node/registration/index.ts'
 import { RoutesPlane } from '../node/routes/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
@@ -34,13 +35,15 @@ interface PodsParts {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly helper: SpawnHelper
+  /** Hears whether pods can get a network, first when that is known and then with each change. */
+  readonly onNetwork: (network: NodeNetwork) => void
 }
 
 /** What runs this node's pods and leads to those of the others, if it is to. */
 export function composePods(parts: PodsParts): readonly Component[] {
   if (!parts.context.options.values.app.components.includes('pods')) return []
   const hasRoutes = parts.context.options.values.pods.podNetwork !== 'container-bridge'
-  return [...(hasRoutes ? [composeRoutes(parts)] : []), composePlane(parts)]
+  return [...(hasRoutes ? [composeRoutes(parts)] : []), ...composePlane(parts)]
 }
 
 function composeRoutes({ context, client }: PodsParts): Component {
@@ -78,7 +81,9 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
   }
 }
 
-function composePlane({ context, client, dialect, state, applied, helper }: PodsParts): Component {
+/** The pods, and what tells whether there is a network for them. */
+function composePlane(parts: PodsParts): readonly Component[] {
+  const { context, client, dialect, state, applied, helper, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
@@ -93,9 +98,18 @@ function composePlane({ context, client, dialect, state, applied, helper }: Pods
     runProgram: helper.runProgram,
     log: log.child('cni'),
   })
+  let usesCni = false
+  const networks = new NetworkWatch({
+    configDir: cni.cniConfDir,
+    runtime: cniRuntime,
+    isWanted: () => usesCni,
+    onChange: onNetwork,
+    metrics: createNetworkMetrics(context.metrics),
+    log: log.child('cni'),
+  })
   const hostIps = [first, ...others] as const
   const network = new CniNetwork(cniRuntime, log)
-  return new PodsPlane({
+  const plane = new PodsPlane({
     client,
     dialect,
     nodeName,
@@ -105,8 +119,17 @@ function composePlane({ context, client, dialect, state, applied, helper }: Pods
       chooseRuntime({
         kind: pods.podNetwork,
         engineSocket: pods.engineSocket,
-        namespaces: () =>
-          new ProcessRuntime({ folders, network, cgroups: detectCgroups(), hostIps, run: helper.runProgram, log }),
+        namespaces: () => {
+          usesCni = true
+          return new ProcessRuntime({
+            folders,
+            network,
+            cgroups: detectCgroups(),
+            hostIps,
+            run: helper.runProgram,
+            log,
+          })
+        },
         engine: (engine) => new EngineRuntime({ engine, folders, hostIps }),
         log,
       }),
@@ -115,6 +138,7 @@ function composePlane({ context, client, dialect, state, applied, helper }: Pods
     metrics: context.metrics,
     log,
   })
+  return [plane, networks]
 }
 
 /** Where this node's pods are written down. */

@@ -14,6 +14,7 @@ export class Periodic {
   readonly #job: (scope: { signal: AbortSignal }) => Promise<void>
   readonly #options: PeriodicOptions
   readonly #stopping = new AbortController()
+  #hurry = new AbortController()
   #loop: Promise<void> | undefined
 
   /** The job's signal aborts as soon as `stop` is called. */
@@ -26,6 +27,11 @@ export class Periodic {
     this.#loop ??= this.#runUntilStopped()
   }
 
+  /** The next run begins at once, or when the one that is under way has ended. */
+  runSoon(): void {
+    this.#hurry.abort()
+  }
+
   /** Waits for the running job; rejects with the signal's reason when that takes too long. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#stopping.abort()
@@ -36,8 +42,10 @@ export class Periodic {
     const { intervalMs, firstAfterMs = intervalMs, onError } = this.#options
     const { signal } = this.#stopping
     for (let delayMs = firstAfterMs; !signal.aborted; delayMs = intervalMs) {
-      await setTimeout(delayMs, undefined, { signal }).catch(() => {})
+      const waiting = AbortSignal.any([signal, this.#hurry.signal])
+      await setTimeout(delayMs, undefined, { signal: waiting }).catch(() => {})
       if (signal.aborted) return
+      this.#hurry = new AbortController()
       try {
         await this.#job({ signal })
       } catch (error) {

@@ -1,6 +1,24 @@
 import type { Metrics } from '../../observe/index.ts'
 import type { GateMetrics } from './gate.ts'
 
+export interface NetworkMetrics {
+  setReady(isReady: boolean): void
+  setSkipped(files: number): void
+}
+
+/** What the watch of `net.d` tells. */
+export function createNetworkMetrics(metrics: Metrics): NetworkMetrics {
+  const ready = metrics.gauge({
+    name: 'platnet_cni_network_ready',
+    help: 'Whether pods of this node can get a network by CNI: 1 or 0.',
+  })
+  const skipped = metrics.gauge({
+    name: 'platnet_cni_skipped_files',
+    help: 'Files in the CNI configuration folder that cannot be used.',
+  })
+  return { setReady: (isReady) => ready.set(isReady ? 1 : 0), setSkipped: (files) => skipped.set(files) }
+}
+
 /** What the gate tells of itself. */
 export function createGateMetrics(metrics: Metrics): GateMetrics {
   const wait = metrics.histogram<'outcome'>({

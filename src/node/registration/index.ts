@@ -1,2 +1,2 @@
-export type { NodeFacts } from './plan.ts'
+export type { NodeFacts, NodeNetwork } from './plan.ts'
 export { NodeRegistration } from './registration.ts'

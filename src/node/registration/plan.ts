@@ -14,6 +14,12 @@ export interface NodeFacts {
   readonly memoryBytes: number
 }
 
+/** Whether pods of this node can get a network. */
+export interface NodeNetwork {
+  readonly isReady: boolean
+  readonly message: string
+}
+
 /** As many pods as a /24 has room for, with some to spare. */
 const maxPods = 110
 
@@ -57,6 +63,21 @@ export function nodeStatus(facts: NodeFacts, time: { readonly now: string; reado
         lastTransitionTime: time.readySince,
       },
     ],
+  }
+}
+
+/** The condition by which the scheduler keeps pods away while there is no network for them (well-known taint network-unavailable). */
+export function networkCondition(
+  { isReady, message }: NodeNetwork,
+  time: { readonly now: string; readonly since: string },
+) {
+  return {
+    type: 'NetworkUnavailable',
+    status: isReady ? 'False' : 'True',
+    reason: isReady ? 'NetworkReady' : 'NetworkPluginNotReady',
+    message,
+    lastHeartbeatTime: time.now,
+    lastTransitionTime: time.since,
   }
 }
 

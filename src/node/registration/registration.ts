@@ -6,7 +6,15 @@ import type { ApiObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
-import { leaseSpec, type NodeFacts, nodeLabels, nodeObject, nodeStatus } from './plan.ts'
+import {
+  leaseSpec,
+  type NodeFacts,
+  type NodeNetwork,
+  networkCondition,
+  nodeLabels,
+  nodeObject,
+  nodeStatus,
+} from './plan.ts'
 
 const renewalIntervalMs = 10_000
 /** Readiness that did not change is said again this often; the lease says the rest. */
@@ -35,6 +43,8 @@ export class NodeRegistration implements Component {
   readonly name = 'registration'
   readonly #options: RegistrationOptions
   readonly #renewal: Periodic
+  #network: NodeNetwork | undefined
+  #toldNetwork: NodeNetwork | undefined
   #statusWrittenMs = Number.NEGATIVE_INFINITY
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
@@ -53,6 +63,12 @@ export class NodeRegistration implements Component {
 
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     await this.#renewal.stop(scope)
+  }
+
+  /** Told to the cluster at once; until the first call the condition of networks is somebody else's. */
+  setNetwork(network: NodeNetwork): void {
+    this.#network = network
+    this.#renewal.runSoon()
   }
 
   health(): Health {
@@ -83,14 +99,18 @@ export class NodeRegistration implements Component {
   async #tellStatus(conditions: readonly Condition[], signal: AbortSignal): Promise<void> {
     const ready = conditions.find(({ type }) => type === 'Ready')
     const isReady = ready?.status === 'True'
-    if (isReady && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
+    const network = this.#network
+    const isTold = network === this.#toldNetwork
+    if (isReady && isTold && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
     const now = `${new Date().toISOString().slice(0, 19)}Z`
     const readySince = isReady ? (ready?.lastTransitionTime ?? now) : now
     const own = nodeStatus(this.#options.facts, { now, readySince })
-    const others = conditions.filter(({ type }) => type !== 'Ready')
-    const patch = { status: { ...own, conditions: [...others, ...own.conditions] } }
+    const mine = [...own.conditions, ...(network ? [networkCondition(network, sinceOf(network, conditions, now))] : [])]
+    const others = conditions.filter(({ type }) => mine.every((one) => one.type !== type))
+    const patch = { status: { ...own, conditions: [...others, ...mine] } }
     await this.#options.client.patch({ ...this.#node, subresource: 'status' }, { kind: 'merge', patch }, { signal })
     this.#statusWrittenMs = performance.now()
+    this.#toldNetwork = network
   }
 
   async #renewLease(signal: AbortSignal): Promise<void> {
@@ -118,6 +138,13 @@ export class NodeRegistration implements Component {
 }
 
 type Condition = NonNullable<NonNullable<z.output<typeof nodeSchema>['status']>['conditions']>[number]
+
+/** Since when the condition of the network is as it is now. */
+function sinceOf({ isReady }: NodeNetwork, conditions: readonly Condition[], now: string) {
+  const before = conditions.find(({ type }) => type === 'NetworkUnavailable')
+  const isSame = before?.status === (isReady ? 'False' : 'True')
+  return { now, since: isSame ? (before?.lastTransitionTime ?? now) : now }
+}
 
 const nodes = { group: '', version: 'v1', resource: 'nodes' }
 const leaseNamespace = 'kube-node-lease'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Periodic } from '../../../src/loop/periodic.ts'
+import { until } from '../../helpers/until.ts'
 
 const within = (ms: number) => ({ signal: AbortSignal.timeout(ms) })
 
@@ -57,4 +58,27 @@ test('Stop ends a long wait, and aborts the running job without calling that an 
   busy.start()
   await begun.promise
   await busy.stop(within(5000))
+})
+
+test('a run that is asked for soon begins at once, and after the one under way', async () => {
+  let runs = 0
+  let release = Promise.withResolvers<void>()
+  const periodic = new Periodic(
+    async () => {
+      runs += 1
+      await release.promise
+    },
+    { intervalMs: 3_600_000, firstAfterMs: 3_600_000, onError: () => {} },
+  )
+  periodic.start()
+  periodic.runSoon()
+  await until('the first run', () => runs === 1)
+  periodic.runSoon()
+  const first = release
+  release = Promise.withResolvers()
+  first.resolve()
+  await until('the second run', () => runs === 2)
+  release.resolve()
+  await periodic.stop({ signal: AbortSignal.timeout(5000) })
+  assert.equal(runs, 2)
 })

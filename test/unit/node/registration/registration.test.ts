@@ -43,5 +43,15 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   await untilAsync('the node is ready again', async () => (await ready()) === 'True')
   assert.equal((await node()).metadata.labels.rack, '7')
   assert.ok((await node()).status.conditions.some(({ type }: { type: string }) => type === 'DiskPressure'))
+
+  const network = async () =>
+    (await node()).status.conditions.find(({ type }: { type: string }) => type === 'NetworkUnavailable')
+  assert.equal(await network(), undefined, 'it is not ours before we know')
+  second.setNetwork({ isReady: false, message: 'no usable network' })
+  await untilAsync('pods are kept away', async () => (await network())?.status === 'True')
+  assert.equal((await network()).message, 'no usable network')
+  second.setNetwork({ isReady: true, message: 'the network platnet' })
+  await untilAsync('pods may come', async () => (await network())?.status === 'False')
+  assert.ok((await node()).status.conditions.some(({ type }: { type: string }) => type === 'DiskPressure'))
   await second.stop({ signal: AbortSignal.timeout(1_000) })
 })

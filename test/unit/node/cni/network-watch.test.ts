@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { NetworkWatch } from '../../../../src/node/cni/index.ts'
+import type { NetworkReadiness } from '../../../../src/node/cni/network-watch.ts'
+import { FakeCni } from '../../../helpers/fake-cni.ts'
+import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
+import { until } from '../../../helpers/until.ts'
+
+async function startWatch(t: TestContext, cni: FakeCni, isWanted = true) {
+  const seen: NetworkReadiness[] = []
+  const gauges = { ready: -1, skipped: -1 }
+  const { log, lines } = createRecordingLogger()
+  const watch = new NetworkWatch({
+    configDir: cni.configDir,
+    runtime: cni.runtime(),
+    isWanted: () => isWanted,
+    onChange: (readiness) => seen.push(readiness),
+    metrics: { setReady: (is) => (gauges.ready = is ? 1 : 0), setSkipped: (count) => (gauges.skipped = count) },
+    log,
+  })
+  await watch.start()
+  t.after(() => watch.stop({ signal: AbortSignal.timeout(5000) }))
+  const sees = (what: string, isReady: boolean, pattern: RegExp) =>
+    until(what, () => seen.at(-1)?.isReady === isReady && pattern.test(seen.at(-1)?.message ?? ''), 30_000)
+  return { watch, seen, gauges, lines, sees }
+}
+
+const list = (name: string) => JSON.stringify({ cniVersion: '1.0.0', name, plugins: [{ type: 'only' }] })
+
+test('a list that is dropped in, taken away, and a folder that is replaced are each told', async (t) => {
+  const cni = new FakeCni(t)
+  cni.plugin('only')
+  const { watch, gauges, sees } = await startWatch(t, cni)
+  await sees('no network', false, /no usable network/)
+  assert.deepEqual([watch.health().level, gauges.ready], ['degraded', 0])
+
+  writeFileSync(join(cni.configDir, '20-b.conflist'), list('second'))
+  await sees('the list', true, /the network second, from .*20-b/)
+  assert.deepEqual([watch.health().level, gauges.ready], ['ok', 1])
+  writeFileSync(join(cni.configDir, '10-a.conflist'), list('first'))
+  await sees('the list that comes before it', true, /the network first/)
+  rmSync(join(cni.configDir, '10-a.conflist'))
+  await sees('the other one again', true, /the network second/)
+
+  rmSync(cni.configDir, { recursive: true })
+  await sees('the folder is gone', false, /no usable network/)
+  const other = join(cni.folder, 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, '10-new.conflist'), list('new'))
+  renameSync(other, cni.configDir)
+  await sees('another folder in its place', true, /the network new/)
+  writeFileSync(join(cni.configDir, '05-newest.conflist'), list('newest'))
+  await sees('a change in the new folder', true, /the network newest/)
+})
+
+test('a plugin that cannot serve is told, and that it can again; a skipped file is named once', async (t) => {
+  const cni = new FakeCni(t)
+  const plugin = cni.plugin('only', ['1.0.0', '1.1.0'])
+  writeFileSync(join(cni.configDir, '05-broken.conflist'), '{')
+  writeFileSync(
+    join(cni.configDir, '10-a.conflist'),
+    JSON.stringify({ cniVersion: '1.1.0', name: 'first', plugins: [{ type: 'only' }] }),
+  )
+  plugin.answer('STATUS', { out: { code: 50, msg: 'not yet' }, exit: 1 })
+  const { gauges, lines, sees } = await startWatch(t, cni)
+  await sees('it cannot serve', false, /not yet/)
+  rmSync(`${plugin.path}.d/STATUS.exit`)
+  rmSync(`${plugin.path}.d/STATUS.out`)
+  writeFileSync(join(cni.configDir, 'touch'), '')
+  await sees('it can', true, /the network first/)
+  assert.equal(gauges.skipped, 1)
+  assert.equal(lines.filter((line) => line === 'warn a network file is skipped').length, 1)
+})
+
+test('where pods get no network by CNI nothing is watched or told', async (t) => {
+  const { watch, seen } = await startWatch(t, new FakeCni(t), false)
+  assert.equal(watch.health().level, 'ok')
+  assert.deepEqual(seen, [])
+})
