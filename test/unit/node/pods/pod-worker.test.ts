@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, type TestContext, test } from 'node:test'
+import { Slots } from '../../../../src/loop/slots.ts'
+import { createDialect } from '../../../../src/model/dialect.ts'
+import { createPodsMetrics } from '../../../../src/node/pods/metrics.ts'
+import type { ContainerState } from '../../../../src/node/pods/plan.ts'
+import { PodFolders } from '../../../../src/node/pods/pod-folders.ts'
+import { type PodSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
+import { PodWorker } from '../../../../src/node/pods/pod-worker.ts'
+import type { PodRuntime } from '../../../../src/node/pods/runtime.ts'
+import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
+import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
+import { until } from '../../../helpers/until.ts'
+
+const dialect = createDialect('platform')
+const deadlineMs = 30_000
+
+function makePod(): PodSpec {
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u-1' }
+  const spec = { restartPolicy: 'Never', containers: [{ name: 'main', command: ['serve'] }] }
+  const parsed = parsePod({ metadata, spec }, dialect)
+  if (parsed.kind !== 'pod') throw new Error(JSON.stringify(parsed))
+  return parsed.pod
+}
+
+/** A worker whose node is made up: one container that ends when it is killed. Everything done to the node is noted. */
+function makeWorker(context: TestContext) {
+  const folders = new PodFolders(makeTemporaryFolder(context))
+  const events: string[] = []
+  const phases: unknown[] = []
+  const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
+  const written = () => folders.readAll().pods[0]
+  const runtime: PodRuntime = {
+    engineSocket: undefined,
+    makeSandbox: async () => {
+      events.push(`make the network, written down as ${written()?.sandbox}`)
+      if (node.faults-- > 0) throw new Error('no address is free')
+      return [ipOf('10.244.0.7')]
+    },
+    removeSandbox: async () => void events.push(`remove the network, written down as ${written()?.sandbox}`),
+    start: async (_pod, _sandbox, { attempt }) => {
+      events.push(`start run ${attempt}, written down as ${written()?.containers['main']?.attempt}`)
+      node.state = { kind: 'running', startedAtMs: Date.now() }
+      return []
+    },
+    state: () => node.state,
+    signal: async (_sandbox, _run, signal) => {
+      events.push(signal)
+      if (signal !== 'SIGKILL') return
+      node.state = { kind: 'exited', exitCode: 137, startedAtMs: Date.now(), finishedAtMs: Date.now() }
+    },
+    exec: async () => ({ exitCode: 0, output: '' }),
+    collect: async () => {},
+  }
+  const worker = new PodWorker(
+    {
+      runtime,
+      folders,
+      api: {
+        writeStatus: async (_pod, status) => void phases.push(status['phase'] ?? phases.at(-1)),
+        remove: async () => void events.push('remove the object'),
+      },
+      traffic: {
+        isOut: () => {
+          node.asked += 1
+          return node.isOut
+        },
+      },
+      dialect,
+      nodeName: 'node-1',
+      hostIps: [ipOf('192.0.2.1')],
+      files: async () => ({ resolver: '', hosts: '' }),
+      slots: new Slots(1),
+      metrics: createPodsMetrics(createMetrics(), () => []),
+      log: silentLogger,
+      onForgotten: () => {
+        node.isForgotten = true
+      },
+    },
+    undefined,
+  )
+  context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
+  return { worker, folders, events, phases, node }
+}
+
+describe('one pod', () => {
+  test('ends in the order that loses nothing, each step after the one before', async (context) => {
+    const { worker, folders, events, phases, node } = makeWorker(context)
+    const pod = makePod()
+    worker.setPod(pod)
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    assert.deepEqual(events.splice(0), ['make the network, written down as making', 'start run 0, written down as 0'])
+    // Later than now, so that a slow machine does not reach the end of the wait for the rules.
+    worker.setPod({ ...pod, deletion: { atMs: Date.now() + deadlineMs, graceSeconds: 1 } })
+    await until('it was asked often whether the rules still lead to it', () => node.asked > 3, deadlineMs)
+    assert.deepEqual(events, [])
+    node.isOut = true
+    const outMs = performance.now()
+    await until('nothing is left', () => node.isForgotten, deadlineMs)
+    assert.deepEqual(events, [
+      'SIGTERM',
+      'SIGKILL',
+      'remove the network, written down as removing',
+      'remove the object',
+    ])
+    assert.ok(performance.now() - outMs >= 990, 'it did not get its grace')
+    assert.equal(existsSync(folders.folder('u-1')), false)
+  })
+
+  test('goes without waiting for anybody when its object is gone', async (context) => {
+    const { worker, events, phases, node } = makeWorker(context)
+    worker.setPod(makePod())
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    events.splice(0)
+    worker.setPod(undefined)
+    await until('nothing is left', () => node.isForgotten, deadlineMs)
+    assert.deepEqual(events, ['SIGTERM', 'SIGKILL', 'remove the network, written down as removing'])
+    assert.equal(node.asked, 0)
+  })
+
+  test('whose network could not be made gets it with another attempt, and says so meanwhile', async (context) => {
+    const { worker, events, phases, node } = makeWorker(context)
+    node.faults = 1
+    worker.setPod(makePod())
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    assert.equal(events.filter((event) => event.startsWith('make')).length, 2)
+    assert.equal(worker.trouble, undefined)
+    assert.equal(phases[0], 'Pending')
+  })
+
+  test('that a later agent takes up from what is written down is not started a second time', async (context) => {
+    const { worker, folders, events, phases } = makeWorker(context)
+    worker.setPod(makePod())
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    await worker.stop({ signal: AbortSignal.timeout(deadlineMs) })
+    const [record] = folders.readAll().pods
+    assert.deepEqual([record?.sandbox, record?.ips], ['ready', ['10.244.0.7']])
+    assert.equal(events.length, 2)
+  })
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { ApiClient } from '../../../../src/client/index.ts'
+import { createDialect } from '../../../../src/model/dialect.ts'
+import { PodFolders } from '../../../../src/node/pods/pod-folders.ts'
+import { PodsPlane } from '../../../../src/node/pods/pods-plane.ts'
+import { createMetrics } from '../../../../src/observe/index.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
+import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
+import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
+
+test('a node that tells a version of kubelet is left alone: nothing is tried, read, removed or asked for', async (context) => {
+  const folders = new PodFolders(makeTemporaryFolder(context))
+  mkdirSync(join(folders.root, 'unreadable'))
+  const { log, lines } = createRecordingLogger()
+  const asked: string[] = []
+  const client = {
+    get: async ({ name }: { name: string }) => {
+      asked.push(name)
+      return { metadata: { name }, status: { nodeInfo: { kubeletVersion: 'v1.33.1' } } }
+    },
+  } as unknown as ApiClient
+  const plane = new PodsPlane({
+    client,
+    dialect: createDialect('kubernetes'),
+    nodeName: 'node-1',
+    hostIps: [ipOf('192.0.2.1')],
+    folders,
+    chooseRuntime: () => Promise.reject(new Error('nothing is to be tried')),
+    traffic: { isOut: () => true },
+    clusterDns: { nameservers: [ipOf('10.96.0.10')], domain: 'cluster.local' },
+    metrics: createMetrics(),
+    log,
+  })
+  const scope = { signal: AbortSignal.timeout(30_000) }
+  await plane.start(scope)
+  assert.deepEqual(asked, ['node-1'])
+  assert.deepEqual([plane.health().level, plane.health().message], ['ok', 'a kubelet runs the pods of this node'])
+  assert.match(lines.join('\n'), /this node has a kubelet/)
+  assert.deepEqual(folders.readAll().unreadable, ['unreadable'])
+  await plane.stop(scope)
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ObjectKey } from '../../../../src/model/api-object.ts'
+import type { Endpoint } from '../../../../src/model/endpoint-slice.ts'
+import { StateTraffic } from '../../../../src/node/pods/traffic.ts'
+import type { NodeState } from '../../../../src/node/state/node-state.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
+
+const pod = { namespace: 'shop', name: 'web', hostNetwork: false, ips: [ipOf('10.244.0.7')] }
+const service = 'shop/web' as ObjectKey
+
+/** A state of one Service with these endpoints, and two planes. */
+function makeNode(endpoints: readonly Partial<Endpoint>[]) {
+  const node = { revision: 5, synced: true, endpoints, planes: { proxy: 5, dns: 5 } }
+  const state = {
+    get revision() {
+      return node.revision
+    },
+    get synced() {
+      return node.synced
+    },
+    serviceKeys: () => [service],
+    slicesOf: () => [{ endpoints: node.endpoints }],
+  } as unknown as NodeState
+  const traffic = new StateTraffic(state, {
+    isApplied: (revision) => Object.values(node.planes).every((each) => each >= revision),
+  })
+  return { node, isOut: () => traffic.isOut(pod) }
+}
+
+test('a pod is out of the rules once every plane has applied a state that has it nowhere as ready', () => {
+  const ready = { address: ipOf('10.244.0.7'), ready: true }
+  const { node, isOut } = makeNode([ready])
+  assert.equal(isOut(), false)
+  node.endpoints = [{ ...ready, ready: false }]
+  node.revision = 6
+  assert.equal(isOut(), false, 'no plane has that state')
+  node.planes = { proxy: 6, dns: 5 }
+  assert.equal(isOut(), false, 'one plane has not')
+  // The state goes on; what counts is the revision in which the pod was out for the first time.
+  node.revision = 9
+  node.planes = { proxy: 6, dns: 6 }
+  assert.equal(isOut(), true)
+})
+
+test('an endpoint is found by the name of its pod too, and one that comes back begins anew', () => {
+  const { node, isOut } = makeNode([])
+  node.planes = { proxy: 4, dns: 5 }
+  assert.equal(isOut(), false)
+  node.endpoints = [{ address: ipOf('198.51.100.1'), ready: true, target: 'Pod shop/web' }]
+  node.revision = 6
+  node.planes = { proxy: 6, dns: 6 }
+  assert.equal(isOut(), false)
+  node.endpoints = []
+  node.revision = 7
+  assert.equal(isOut(), false)
+  node.planes = { proxy: 7, dns: 7 }
+  assert.equal(isOut(), true)
+})
+
+test('nobody is out as long as the API has not been listed', () => {
+  const { node, isOut } = makeNode([])
+  node.synced = false
+  assert.equal(isOut(), false)
+})
