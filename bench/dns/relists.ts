@@ -1,4 +1,5 @@
 // What clients see while the API server goes away, comes back without the history it had, and everything is listed anew.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
 import { type BenchRow, compare, measureAlone, percentile } from '../report.ts'
 import { dataDir, forceRelist, nameOf, type RunningApi, serviceObject, services } from './cluster.ts'
@@ -8,6 +9,9 @@ import { isFound, type PingsSeen, startPings, untilAnswered } from './pings.ts'
 
 /** One is over in about a second, too short for a percentile; that of a peer takes longer, as it waits before it comes back. */
 const [ourRounds, peerRounds] = [3, 1]
+
+/** An informer whose watch ended sooner waits before it lists, and questions in that time would say nothing. */
+const lastingWatchMs = 1_500
 
 interface Measured {
   /** Of the server that lists. */
@@ -72,6 +76,7 @@ class Relists {
   async #measureOnce(target: LoadTarget): Promise<Measured> {
     const name = nameOf(this.#next)
     if (this.#next > 0) await untilAnswered(target, nameOf(this.#next - 1), isFound)
+    await sleep(lastingWatchMs)
     const own = await startPings(target, nameOf(0), 1)
     const idle = await startPings(this.#idle, nameOf(0), 1)
     this.#api = await forceRelist(this.#api)

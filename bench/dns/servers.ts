@@ -44,12 +44,8 @@ export function startPlatnet(): Promise<LoadTarget> {
     `--kubeconfig=${dataDir}/admin.kubeconfig`,
     `--corefile=${corefile}`,
   ]
-  const main = path.join(root, 'src/main.ts')
-  return startServer(
-    process.execPath,
-    [main, 'agent', ...flags, '--node-name=node-1', '--log-level=warn'],
-    ports.platnet,
-  )
+  const platnet = path.join(root, 'scripts/platnet')
+  return startServer(platnet, ['agent', ...flags, '--node-name=node-1', '--log-level=warn'], ports.platnet)
 }
 
 export function startCoredns(access: ClusterAccess): Promise<LoadTarget> {

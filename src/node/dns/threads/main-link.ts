@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { parentPort } from 'node:worker_threads'
 import { describeError } from '../../../model/errors.ts'
 import type { ThreadNote } from './messages.ts'
@@ -9,6 +10,8 @@ interface Envelope<Request> {
 
 /** A thread's end of its line to the main one: each request is answered, with what `answer` gives or why it failed. */
 export function serveMainThread<Request>(answer: (request: Request) => unknown): void {
+  // Kept also when the process is killed: the next thread loads compiled code and no compiler of its own, 15 MiB less.
+  flushCompileCache()
   parentPort?.on('message', async ({ id, request }: Envelope<Request>) => {
     try {
       parentPort?.postMessage({ id, answer: await answer(request) })
