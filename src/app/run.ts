@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
 import { applySysctls, createNotifier, type Notifier, nodeSysctls } from '../host/index.ts'
@@ -40,6 +41,8 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
   const onStarted = async () => {
     await whenReady(components)
     log.info('the first sync is applied')
+    // Kept also when the agent is killed: the next one needs no compiler of types.
+    flushCompileCache()
     const message: AgentMessage = { kind: 'ready' }
     process.send?.(message)
     await notifier.ready('rules are in the kernel')

@@ -53,10 +53,23 @@ export const network: Field<Cidr> = {
 }
 
 /** The elements of a list of single values that make sense, each once; the others are reported. */
-export function readValues<Value>(reader: FieldReader, field: Field<Value>, json: unknown, path: string): Value[] {
+export function readValues<Value>(
+  reader: FieldReader,
+  field: Field<Value>,
+  json: unknown,
+  path: string,
+): readonly Value[] {
   const elements = reader.optional(list, json, path) ?? []
   const values = elements.map((element, index) => reader.required(field, element, `${path}[${index}]`))
-  return [...new Set(values.filter((value) => value !== undefined))]
+  return compact([...new Set(values.filter((value) => value !== undefined))])
+}
+
+/** The empty list of every object, of which most have several. */
+export const none: readonly never[] = []
+
+/** A list that grew has room for more; one that is kept for long should not. */
+function compact<Value>(values: readonly Value[]): readonly Value[] {
+  return values.length === 0 ? none : values.slice()
 }
 
 function isRecord(json: unknown): json is JsonRecord {
@@ -98,7 +111,7 @@ export function parseObject<Value>(
   const object = reader.required(record, json, 'the object')
   const identity = object === undefined ? undefined : readIdentity(reader, object)
   const value = object === undefined || identity === undefined ? undefined : read(reader, object, identity)
-  return { value, problems: reader.problems }
+  return { value, problems: compact(reader.problems) }
 }
 
 /** Parses each element of a list; the elements that give nothing are left out (and have been reported). */
@@ -107,7 +120,7 @@ export function readEach<Value>(
   json: unknown,
   path: string,
   readOne: (element: JsonRecord, path: string) => Value | undefined,
-): Value[] {
+): readonly Value[] {
   const values: Value[] = []
   const elements = reader.optional(list, json, path) ?? []
   elements.forEach((json, index) => {
@@ -116,7 +129,7 @@ export function readEach<Value>(
     const value = element === undefined ? undefined : readOne(element, elementPath)
     if (value !== undefined) values.push(value)
   })
-  return values
+  return compact(values)
 }
 
 /** Absent is TCP; what is no protocol is not taken for one. */

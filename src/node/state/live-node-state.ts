@@ -223,7 +223,7 @@ export class LiveNodeState implements NodeState {
     const before = this.#views.get(key)
     const service = this.#tables.get('services', key)?.service
     const slices = this.#tables.slicesOf(key)
-    if (before?.service?.content === service?.content && sameSlices(before?.slices ?? [], slices)) return false
+    if (before?.service?.hash === service?.hash && sameSlices(before?.slices ?? [], slices)) return false
     for (const hash of hashesOf(before)) this.#hash = removeHash(this.#hash, hash)
     if (service === undefined && slices.length === 0) {
       this.#views.delete(key)

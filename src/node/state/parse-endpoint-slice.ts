@@ -114,10 +114,10 @@ function readHints(reader: FieldReader, json: unknown, path: string): Pick<Endpo
   return zones.length + nodes.length === 0 ? {} : { hints: { zones, nodes } }
 }
 
-function readNames(reader: FieldReader, field: Field<string>, json: unknown, path: string): string[] {
+function readNames(reader: FieldReader, field: Field<string>, json: unknown, path: string): readonly string[] {
   return fields
     .readEach(reader, json, path, (element, at) => reader.required(field, element['name'], `${at}.name`))
-    .sort()
+    .toSorted()
 }
 
 function readAddress(reader: FieldReader, json: unknown, path: string, family: IpFamily): Ip | undefined {

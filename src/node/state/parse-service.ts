@@ -130,7 +130,7 @@ function readAffinity(reader: FieldReader, spec: fields.JsonRecord): Service['af
   return { timeoutSeconds: seconds ?? defaultAffinitySeconds }
 }
 
-function readPorts(reader: FieldReader, spec: fields.JsonRecord, type: ServiceType): ServicePort[] {
+function readPorts(reader: FieldReader, spec: fields.JsonRecord, type: ServiceType): readonly ServicePort[] {
   const taken = new Set<string>()
   return fields.readEach(reader, spec['ports'], 'spec.ports', (element, path) => {
     const port = readPort(reader, element, path, type)

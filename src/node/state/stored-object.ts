@@ -4,16 +4,16 @@ import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { Service } from '../../model/service.ts'
 import { hashItem } from '../../model/xor-hash.ts'
 import { contentOf } from './content.ts'
+import { none } from './fields.ts'
 import type { WatchedResource } from './node-state.ts'
 import { parseEndpointSlice } from './parse-endpoint-slice.ts'
 import { parseEndpoints } from './parse-endpoints.ts'
 import { parseService } from './parse-service.ts'
 import type { Problem } from './problem.ts'
 
-/** A value with what tells it from others: equal content is equal value. */
+/** A value with what tells it from others: equal hashes are equal values. The text they are of is not kept, it is as large as the value. */
 export interface Hashed<Value> {
   readonly value: Value
-  readonly content: string
   readonly hash: bigint
 }
 
@@ -68,11 +68,11 @@ function readContent(resource: WatchedResource, object: UnparsedObject, dialect:
   switch (resource) {
     case 'services': {
       const { value, problems } = parseService(object, dialect)
-      return { service: value && hashed(value, `services/${value.key}`), slices: [], problems }
+      return { service: value && hashed(value, `services/${value.key}`), slices: none, problems }
     }
     case 'endpointslices': {
       const { value, problems } = parseEndpointSlice(object, dialect)
-      return { service: undefined, slices: value === undefined ? [] : [hashed(value, value.source)], problems }
+      return { service: undefined, slices: value === undefined ? none : [hashed(value, value.source)], problems }
     }
     case 'endpoints': {
       const { value, problems } = parseEndpoints(object, dialect)
@@ -82,6 +82,5 @@ function readContent(resource: WatchedResource, object: UnparsedObject, dialect:
 }
 
 function hashed<Value extends Service | EndpointSlice>(value: Value, source: string): Hashed<Value> {
-  const content = contentOf(value)
-  return { value, content, hash: hashItem(source, content) }
+  return { value, hash: hashItem(source, contentOf(value)) }
 }

@@ -76,9 +76,9 @@ function touchServices({ service, slices }: StoredObject, touched: Touched): voi
 }
 
 function sameContent(a: StoredObject, b: StoredObject): boolean {
-  return a.service?.content === b.service?.content && sameSlices(a.slices, b.slices)
+  return a.service?.hash === b.service?.hash && sameSlices(a.slices, b.slices)
 }
 
 export function sameSlices(a: readonly Hashed<EndpointSlice>[], b: readonly Hashed<EndpointSlice>[]): boolean {
-  return a.length === b.length && a.every((slice, index) => slice.content === b[index]?.content)
+  return a.length === b.length && a.every((slice, index) => slice.hash === b[index]?.hash)
 }

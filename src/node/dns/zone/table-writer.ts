@@ -14,9 +14,9 @@ import {
   type ZoneHead,
 } from './layout.ts'
 
-/** Memory that was never written to costs nothing, so a table may begin large. */
-const firstSlots = 1 << 15
-const firstHeapBytes = 1 << 22
+/** Memory that was never written to costs nothing, so a table begins with room for 10,000 Services: one that moves stays until all threads let go of it. */
+const firstSlots = 1 << 18
+const firstHeapBytes = 1 << 24
 const maxAnswers = 255
 
 /**
