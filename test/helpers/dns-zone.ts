@@ -7,6 +7,7 @@ import { encodeName, nameText } from '../../src/node/dns/wire/name.ts'
 import type { DnsRecord } from '../../src/node/dns/wire/record.ts'
 import { AnswerTable, needsTarget, notOurs } from '../../src/node/dns/zone/answer-table.ts'
 import { ClusterZone } from '../../src/node/dns/zone/cluster-zone.ts'
+import type { SharedTable } from '../../src/node/dns/zone/layout.ts'
 import type { ZoneSettings } from '../../src/node/dns/zone/settings.ts'
 import { makeQuery, parsedQuery, type QueryDetails } from './dns-messages.ts'
 import { ip, makeEndpoint, makePort, makeService, makeSlice } from './services.ts'
@@ -28,6 +29,9 @@ export function zoneSettings(details: Partial<ZoneSettings> = {}): ZoneSettings 
   }
 }
 
+/** So little that a test soon sees a table move. */
+const smallRoom = { slots: 1 << 15, heapBytes: 1 << 22 }
+
 /** A zone with a reader that always has its newest table. */
 export class TestZone {
   readonly zone: ClusterZone
@@ -37,10 +41,11 @@ export class TestZone {
 
   constructor(settings: Partial<ZoneSettings> = {}, rotate = false) {
     const options = { rotate, seed: 7 }
-    this.zone = new ClusterZone(zoneSettings(settings), (table) => {
+    const onMoved = (table: SharedTable) => {
       this.moves += 1
       this.#table = new AnswerTable(table, options)
-    })
+    }
+    this.zone = new ClusterZone(zoneSettings(settings), onMoved, smallRoom)
     this.zone.setSerial(1_700_000_000)
     this.#table = new AnswerTable(this.zone.table, options)
   }

@@ -9,7 +9,7 @@ import { planAddresses, planFixedNames } from './fixed-names.ts'
 import type { SharedTable } from './layout.ts'
 import { below, isLabel, isReverse, podLabel, reverseName } from './names.ts'
 import { negativeTtl, type ZoneSettings } from './settings.ts'
-import { TableWriter } from './table-writer.ts'
+import { type TableRoom, TableWriter } from './table-writer.ts'
 
 /** A Pod as `pods verified` asks for it: only one that runs. */
 export interface PodView {
@@ -36,7 +36,7 @@ export class ClusterZone {
   readonly #podNames = new Map<string, number>()
 
   /** `onMoved` gives a new table that readers should go over to; the old one stays as it is. */
-  constructor(settings: ZoneSettings, onMoved: (table: SharedTable) => void) {
+  constructor(settings: ZoneSettings, onMoved: (table: SharedTable) => void, room?: TableRoom) {
     this.#settings = settings
     this.#zones = settings.zones.toSorted((a, b) => b.length - a.length)
     this.#forward = settings.zones.filter((zone) => !isReverse(zone))
@@ -46,7 +46,7 @@ export class ClusterZone {
       ttl: settings.ttl,
       negativeTtl: Math.min(negativeTtl, settings.ttl),
     }))
-    this.#writer = new TableWriter(heads, onMoved)
+    this.#writer = new TableWriter(heads, onMoved, room)
     for (const zone of this.#zones) for (const planned of planFixedNames(zone, settings)) this.#put(zone, planned)
   }
 

@@ -14,9 +14,15 @@ import {
   type ZoneHead,
 } from './layout.ts'
 
+/** The least that a table has. */
+export interface TableRoom {
+  /** A power of two. */
+  readonly slots: number
+  readonly heapBytes: number
+}
+
 /** Memory that was never written to costs nothing, so a table begins with room for 10,000 Services: one that moves stays until all threads let go of it. */
-const firstSlots = 1 << 18
-const firstHeapBytes = 1 << 24
+const firstRoom: TableRoom = { slots: 1 << 18, heapBytes: 1 << 24 }
 const maxAnswers = 255
 
 /**
@@ -26,6 +32,7 @@ const maxAnswers = 255
 export class TableWriter {
   readonly #zones: readonly ZoneHead[]
   readonly #onMoved: (table: SharedTable) => void
+  readonly #room: TableRoom
   #memory: SharedArrayBuffer
   #words: Int32Array
   #bytes: Buffer
@@ -34,13 +41,14 @@ export class TableWriter {
   #usedSlots = 0
   #names = 0
 
-  constructor(zones: readonly ZoneHead[], onMoved: (table: SharedTable) => void) {
+  constructor(zones: readonly ZoneHead[], onMoved: (table: SharedTable) => void, room = firstRoom) {
+    this.#room = room
     this.#zones = zones
     this.#onMoved = onMoved
-    this.#memory = new SharedArrayBuffer(headerBytes + firstSlots * 4 + firstHeapBytes)
+    this.#memory = new SharedArrayBuffer(headerBytes + room.slots * 4 + room.heapBytes)
     this.#words = new Int32Array(this.#memory)
     this.#bytes = Buffer.from(this.#memory)
-    this.#begin(firstSlots)
+    this.#begin(room.slots)
   }
 
   get table(): SharedTable {
@@ -149,8 +157,8 @@ export class TableWriter {
   #move(needed: number): void {
     const old = { words: this.#words, bytes: this.#bytes, slots: this.#slots, names: this.#names }
     const living = this.#heapEnd - headerBytes - old.slots * 4 - this.#deadBytes
-    const slots = slotsFor(old.names + 1)
-    const heap = align(Math.max(firstHeapBytes, (living + needed) * 2))
+    const slots = slotsFor(old.names + 1, this.#room.slots)
+    const heap = align(Math.max(this.#room.heapBytes, (living + needed) * 2))
     this.#memory = new SharedArrayBuffer(headerBytes + slots * 4 + heap)
     this.#words = new Int32Array(this.#memory)
     this.#bytes = Buffer.from(this.#memory)
@@ -168,8 +176,8 @@ export class TableWriter {
 }
 
 /** A third full at most after a move, so that probes stay short. */
-function slotsFor(names: number): number {
-  let slots = firstSlots
+function slotsFor(names: number, least: number): number {
+  let slots = least
   while (slots < names * 3) slots *= 2
   return slots
 }
