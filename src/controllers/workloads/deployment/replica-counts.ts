@@ -25,6 +25,11 @@ export function availableReplicas(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { status }) => sum + status.availableReplicas, 0)
 }
 
+/** A set that was told to run fewer may not have written so yet: what it still reports beyond that is about to go. */
+function stayingAvailable(sets: readonly ReplicaSet[]): number {
+  return sets.reduce((sum, { spec, status }) => sum + Math.min(spec.replicas, status.availableReplicas), 0)
+}
+
 /** How many the newest ReplicaSet should have now: as many as surge leaves room for, never more than wanted. */
 export function newestReplicas(deployment: Deployment, newest: number, all: number): number {
   const { replicas, strategy } = deployment.spec
@@ -53,7 +58,7 @@ export function oldReplicas(
     return taken
   }
   for (const set of old) room -= take(set, Math.min(room, set.spec.replicas - set.status.availableReplicas))
-  let spare = availableReplicas(all) - minAvailable
+  let spare = stayingAvailable(all) - minAvailable
   for (const set of old) spare -= take(set, spare)
   return counts
 }
