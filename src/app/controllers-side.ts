@@ -92,6 +92,7 @@ export class ControllersSide implements Component {
           clusterCidrs: node.clusterCidr,
           eventTtlMs: controllers.eventTtl,
           nodeGraceMs: controllers.nodeMonitorGracePeriod,
+          leaseMs: controllers.leaderElectLeaseDuration,
           ...identity,
           metrics,
           log,

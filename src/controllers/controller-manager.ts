@@ -19,6 +19,7 @@ import { createNodeLifecycleController } from './nodes/lifecycle-controller.ts'
 import { createPodCidrController } from './nodes/pod-cidr-controller.ts'
 import { createDialectTypes } from './objects/types.ts'
 import { Caches } from './runtime/caches.ts'
+import { timingOfLease } from './runtime/leader-election.ts'
 import { ApiLeaseLock } from './runtime/lease-lock.ts'
 import { ControllerManager } from './runtime/manager.ts'
 import type { ControllerMetrics } from './runtime/metrics.ts'
@@ -66,6 +67,8 @@ export interface ManagerParts {
   readonly dialect: Dialect
   /** Differs for each process; absent: this process acts without asking. */
   readonly identity?: string
+  /** How long a leader that says nothing more is waited for; absent: 15 s. */
+  readonly leaseMs?: number
   readonly metrics: ControllerMetrics
   readonly log: Logger
 }
@@ -99,7 +102,7 @@ export function createSchedulerManager(parts: ManagerParts): ControllerManager {
 
 function composeManager(
   name: string,
-  { client, dialect, identity, metrics, log }: ManagerParts,
+  { client, dialect, identity, leaseMs = 15_000, metrics, log }: ManagerParts,
   creators: readonly ((context: ControllerContext) => Component)[],
 ): ControllerManager {
   const caches = new Caches({ client, log: log.child('caches') })
@@ -118,7 +121,7 @@ function composeManager(
     name,
     caches,
     controllers: creators.map((create) => create(context)),
-    ...(identity !== undefined && { election: { lock, identity } }),
+    ...(identity !== undefined && { election: { lock, identity, timing: timingOfLease(leaseMs) } }),
     metrics,
     log,
   })

@@ -44,6 +44,15 @@ export const controllerOptions = declareOptions({
     commands,
     description: 'How long an Event is kept after it was last told',
   },
+  leaderElectLeaseDuration: {
+    schema: duration.refine((ms) => ms >= 1_000, 'must be at least 1s'),
+    flag: '--leader-elect-lease-duration <duration>',
+    default: '15s',
+    reload: 'restart',
+    commands,
+    description:
+      'How long after the last sign of life of the one that acts another takes over; it renews its Lease every 2/15 of that and stops after 2/3 without',
+  },
   leaderElect: {
     schema: flagValue,
     flag: '--leader-elect [boolean]',

@@ -33,7 +33,12 @@ describe('two controller managers on one API server, one of which is killed at w
     admin = new AdminConnection(access, 4)
     for (let index = 0; index < 2; index++) {
       const port = await findFreePort()
-      const flags = ['--components=controllers', '--dialect=kubernetes', `--controller-manager-port=${port}`]
+      const flags = [
+        '--components=controllers',
+        '--dialect=kubernetes',
+        `--controller-manager-port=${port}`,
+        '--leader-elect-lease-duration=6s',
+      ]
       managers.push({ process: new PlatnetServer(dataDir, apiPort, {}, flags), port })
     }
     await Promise.all(managers.map(({ process }) => process.start()))

@@ -11,7 +11,12 @@ export interface ElectionTiming {
   readonly retryMs: number
 }
 
-const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
+const defaultTiming = timingOfLease(15_000)
+
+/** In the proportions that Kubernetes has: 15 s, 10 s and 2 s. */
+export function timingOfLease(leaseMs: number): ElectionTiming {
+  return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, retryMs: (leaseMs * 2) / 15 }
+}
 
 export interface ElectionOptions {
   readonly lock: LeaseLock

@@ -47,6 +47,7 @@ test('Without any source the options are their defaults.', () => {
       schedulerPort: 8081,
       nodeMonitorGracePeriod: 40_000,
       eventTtl: 3_600_000,
+      leaderElectLeaseDuration: 15_000,
       leaderElect: true,
     },
     node: {
