@@ -59,16 +59,20 @@ function splitPath(pathname: string): readonly string[] {
   }
 }
 
+/** Below `watch/` stands what is watched: the old form of `?watch=true`, of one object by its name too. */
 function routeResource(registry: Registry, method: string, url: URL, path: readonly string[], depth: number): Route {
   const [group = '', version = ''] = depth === 2 ? ['', path[1]] : [path[1], path[2]]
-  const rest = path.slice(depth)
+  const isWatchPath = path[depth] === 'watch'
+  const rest = path.slice(isWatchPath ? depth + 1 : depth)
   const isNamespaced = rest[0] === 'namespaces' && rest.length > 2 && !isSubresourceOfNamespace(rest)
   const [plural = '', name, subresource, ...more] = isNamespaced ? rest.slice(2) : rest
   const resource = registry.find(group, version, plural)
   const isSegmentBad = [rest[1], name].some((segment) => segment?.includes('/') === true)
   if (resource === undefined || more.length > 0 || isSegmentBad) throw unknownPath()
   const target = targetOf(resource, isNamespaced ? rest[1] : undefined, name, subresource)
-  return { kind: 'resource', target, verb: verbOf(method, url, target) }
+  const verb = verbOf(method, target, isWatchPath || asksToWatch(url))
+  if (isWatchPath && verb !== 'watch') throw methodNotAllowed(verb, resource)
+  return { kind: 'resource', target, verb }
 }
 
 /** `namespaces/x/status` is a part of the namespace, not a resource in it. */
@@ -102,7 +106,11 @@ function hasVerb({ subresource }: Target, verb: Verb): boolean {
   return subresource === undefined || subresourceVerbsOf(subresource).includes(verb)
 }
 
-function verbOf(method: string, url: URL, target: Target): Verb {
+function asksToWatch(url: URL): boolean {
+  return ['true', '1'].includes(url.searchParams.get('watch') ?? '')
+}
+
+function verbOf(method: string, target: Target, isWatch: boolean): Verb {
   const verbs = verbsFor(target)
   const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined
   const isAnswered = target.resource.review === undefined || verb === 'create'
@@ -111,6 +119,5 @@ function verbOf(method: string, url: URL, target: Target): Verb {
   if (!isAllowed || (isEverywhere && verb !== 'list')) {
     throw methodNotAllowed(verb ?? method.toLowerCase(), target.resource)
   }
-  const isWatch = ['true', '1'].includes(url.searchParams.get('watch') ?? '')
   return isWatch && (verb === 'list' || (verb === 'get' && target.subresource === undefined)) ? 'watch' : verb
 }

@@ -78,6 +78,19 @@ describe('watches', () => {
     await events.return(undefined)
   })
 
+  test('a path below watch/ is a watch of what follows, and of nothing else', async () => {
+    await newNamespace()
+    const below = collection.replace('/api/v1/', '/api/v1/watch/')
+    const [all, one] = [server.watch(below), server.watch(`${below}/two`)]
+    await create('one')
+    await create('two')
+    assert.deepEqual(brief(await take(all, 2)), ['ADDED one', 'ADDED two'])
+    assert.deepEqual(brief(await take(one, 1)), ['ADDED two'])
+    const refused = await server.call('POST', below, { body: configMap('three', {}) })
+    assert.equal(refused.code, 405)
+    for (const events of [all, one]) await events.return(undefined)
+  })
+
   test('a field selector and the watch of one name see that object only', async () => {
     await newNamespace()
     const events = server.watch(`${collection}/one?watch=true`)
