@@ -1,11 +1,10 @@
 // The API server that feeds the DNS servers, and what is in it.
-import { createApiServer } from '../../src/api/index.ts'
 import { openMemoryStore } from '../../src/api/store/index.ts'
-import { ensureServerTls, ensureServiceAccountSigner } from '../../src/app/cluster-files.ts'
 import type { ClusterAccess } from '../../src/client/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
-import { createMetrics, silentLogger } from '../../src/observe/index.ts'
+import { silentLogger } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from '../../test/helpers/addresses.ts'
+import { startLabApi } from '../../test/helpers/lab-api.ts'
 import { RawClient } from '../api/raw-client.ts'
 
 const dialect = createDialect('kubernetes')
@@ -20,27 +19,7 @@ export const identity = {
 export const services = { resource: { group: '', version: 'v1', resource: 'services' }, namespace: 'default' }
 const store = openMemoryStore({ log: silentLogger })
 
-export async function startApi() {
-  const api = createApiServer({
-    store,
-    dialect,
-    serviceCidr: identity.serviceCidr,
-    nodePortRange: { first: 30000, last: 32767 },
-    tls: await ensureServerTls(identity),
-    bindAddress: identity.bindAddress,
-    advertiseAddress: undefined,
-    port: apiPort,
-    staticTokens: [],
-    serviceAccounts: await ensureServiceAccountSigner(dataDir, 'https://issuer.example'),
-    sweepsNamespaces: true,
-    authorizationMode: 'RBAC',
-    components: () => [],
-    metrics: createMetrics(),
-    log: silentLogger,
-  })
-  await api.start()
-  return api
-}
+export const startApi = () => startLabApi({ identity, dialect, store, port: apiPort })
 
 export const nameOf = (index: number) => `web-${index}.default.svc.cluster.local`
 export const addressOf = (index: number) =>

@@ -3,11 +3,10 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApiServer } from '../../src/api/index.ts'
 import { openMemoryStore } from '../../src/api/store/index.ts'
 import { composeAgent } from '../../src/app/agent-side.ts'
 import { askStatus } from '../../src/app/ask-agent.ts'
-import { ensureServerTls, ensureServiceAccountSigner, writeKubeconfigs } from '../../src/app/cluster-files.ts'
+import { writeKubeconfigs } from '../../src/app/cluster-files.ts'
 import { createContext } from '../../src/app/context.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { optionGroups } from '../../src/app/option-groups.ts'
@@ -19,9 +18,10 @@ import { Lab, nodeAddress } from '../../src/demo/lab.ts'
 import { createWebService } from '../../src/demo/web-service.ts'
 import { applySysctls, nodeSysctls, runInNetns, runProgram } from '../../src/host/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
-import { createMetrics, silentLogger } from '../../src/observe/index.ts'
+import { silentLogger } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from '../helpers/addresses.ts'
 import { httpGet } from '../helpers/http-get.ts'
+import { startLabApi } from '../helpers/lab-api.ts'
 import { asReady } from '../helpers/lab-rollout.ts'
 import { untilAsync } from '../helpers/until.ts'
 import { questionBytes } from '../helpers/upstream-messages.ts'
@@ -36,27 +36,7 @@ const patientMs = 30_000
 const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidr: cidrOf('10.96.0.0/12'), nodeName: 'node-1' }
 const log: string[] = []
 
-async function startApi() {
-  const api = createApiServer({
-    store: openMemoryStore({ log: silentLogger }),
-    dialect,
-    serviceCidr: identity.serviceCidr,
-    nodePortRange: { first: 30000, last: 32767 },
-    tls: await ensureServerTls(identity),
-    bindAddress: identity.bindAddress,
-    advertiseAddress: undefined,
-    port,
-    staticTokens: [],
-    serviceAccounts: await ensureServiceAccountSigner(dataDir, 'https://issuer.example'),
-    sweepsNamespaces: true,
-    authorizationMode: 'RBAC',
-    components: () => [],
-    metrics: createMetrics(),
-    log: silentLogger,
-  })
-  await api.start()
-  return api
-}
+const startApi = () => startLabApi({ identity, dialect, store: openMemoryStore({ log: silentLogger }), port })
 
 async function startAgent(): Promise<Lifecycle> {
   const flags = {

@@ -1,9 +1,8 @@
 // Run by served-node.test.ts in namespaces of its own: an API server and an agent in one process, real pods and packets.
 // Prints what was seen as one line of JSON; the test judges it.
-import { createApiServer } from '../../src/api/index.ts'
 import { openMemoryStore } from '../../src/api/store/index.ts'
 import { composeAgent } from '../../src/app/agent-side.ts'
-import { ensureServerTls, ensureServiceAccountSigner, writeKubeconfigs } from '../../src/app/cluster-files.ts'
+import { writeKubeconfigs } from '../../src/app/cluster-files.ts'
 import { createContext } from '../../src/app/context.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { optionGroups } from '../../src/app/option-groups.ts'
@@ -15,8 +14,9 @@ import { RuleMonitor, readRules } from '../../src/demo/rule-monitor.ts'
 import { createWebService } from '../../src/demo/web-service.ts'
 import { applySysctls, nodeSysctls, runInNetns } from '../../src/host/index.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
-import { createMetrics, silentLogger } from '../../src/observe/index.ts'
+import { silentLogger } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from '../helpers/addresses.ts'
+import { startLabApi } from '../helpers/lab-api.ts'
 import { asReady } from '../helpers/lab-rollout.ts'
 import { until } from '../helpers/until.ts'
 
@@ -31,27 +31,7 @@ const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidr: cidrOf('1
 const scope = { signal: new AbortController().signal }
 const store = openMemoryStore({ log: silentLogger })
 
-async function startApi() {
-  const api = createApiServer({
-    store,
-    dialect,
-    serviceCidr: identity.serviceCidr,
-    nodePortRange: { first: 30000, last: 32767 },
-    tls: await ensureServerTls(identity),
-    bindAddress: identity.bindAddress,
-    advertiseAddress: undefined,
-    port,
-    staticTokens: [],
-    serviceAccounts: await ensureServiceAccountSigner(dataDir, 'https://issuer.example'),
-    sweepsNamespaces: true,
-    authorizationMode: 'RBAC',
-    components: () => [],
-    metrics: createMetrics(),
-    log: silentLogger,
-  })
-  await api.start()
-  return api
-}
+const startApi = () => startLabApi({ identity, dialect, store, port })
 
 const logLines: string[] = []
 
