@@ -1,62 +1,26 @@
 // Run by two-nodes.test.ts in namespaces of its own: a server and two agents, each in its own network namespace, on one network.
 // Argument: the value of --pod-network. Prints what was seen as one line of JSON.
-import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
-import {
-  addAddress,
-  addRoute,
-  attachToBridge,
-  createBridge,
-  createNetns,
-  createVethPair,
-  type RunningProgram,
-  runInNetns,
-  runProgram,
-  startInNetns,
-  startProgram,
-} from '../../src/host/index.ts'
+import { type RunningProgram, runInNetns, runProgram, startProgram } from '../../src/host/index.ts'
 import type { ApiObject } from '../../src/model/api-object.ts'
-import { ipOf } from '../helpers/addresses.ts'
+import { connectNode, createLan, launcher, startAgent } from '../helpers/lan-node.ts'
 import { type AnyObject, deadlineMs, isReady } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const mode = process.argv[2] ?? 'host-gw'
-const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
 const pods = { resource: { group: '', version: 'v1', resource: 'pods' }, namespace: 'default' }
 const timeoutMs = 10_000
 
-async function connectNode(number: number): Promise<void> {
-  const netns = `plt-node-${number}`
-  await createNetns(netns)
-  await createVethPair({ name: `plt-lan-${number}` }, { name: 'eth0', netns })
-  await attachToBridge({ name: `plt-lan-${number}` }, 'plt-lan')
-  await addAddress({ name: 'eth0', netns }, { ip: ipOf(`192.0.2.${10 + number}`), prefixLength: 24 })
-  // Somewhere outside the cluster, for what pods send there.
-  await addRoute({ destination: 'default', via: ipOf('192.0.2.1'), netns })
-}
-
-async function startAgent(number: number): Promise<RunningProgram> {
+function startPodAgent(number: number): Promise<RunningProgram> {
   const folder = `/run/node-${number}`
-  mkdirSync(folder)
-  const flags = {
-    'data-dir': folder,
-    kubeconfig: '/run/server/admin.kubeconfig',
-    server: 'https://192.0.2.1:6443',
-    'node-name': `node-${number}`,
-    'node-ip': `192.0.2.${10 + number}`,
-    'control-socket': `${folder}/agent.sock`,
+  return startAgent(number, {
     'cni-conf-dir': `${folder}/net.d`,
     'cni-cache-dir': `${folder}/cni`,
     'pod-network': mode,
-    'log-level': 'warn',
-  }
-  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
-  return startInNetns(`plt-node-${number}`, launcher, ['agent', ...args], { stdout: 2, stderr: 2 })
+  })
 }
 
-await createBridge({ name: 'plt-lan' })
-await addAddress({ name: 'plt-lan' }, { ip: ipOf('192.0.2.1'), prefixLength: 24 })
+await createLan()
 await connectNode(1)
 await connectNode(2)
 await startProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], { stdout: 2, stderr: 2 })
@@ -76,8 +40,8 @@ await untilAsync(
 )
 const api = client
 if (api === undefined) throw new Error('there is no server')
-await startAgent(1)
-const second = await startAgent(2)
+await startPodAgent(1)
+const second = await startPodAgent(2)
 
 async function startPod(name: string, node: number, script: string): Promise<AnyObject> {
   const containers = [{ name: 'main', command: [process.execPath, '-e', script] }]

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiClient, ApiError } from '../../src/client/index.ts'
+import { type ApiClient, ApiError } from '../../src/client/index.ts'
 import type { TestServer } from './api-server.ts'
 import { accessOfServer } from './controllers.ts'
+import { DisturbedClient } from './disturbed-client.ts'
 
 /** Numbers from 0 to 1 that follow from the seed alone (mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -18,7 +19,7 @@ export function randomFrom(seed: number): () => number {
  * A client that meets trouble: writes are refused as conflicts or errors, answers are lost after the write was done, lists and watches break off, until
  * `calm` is called.
  */
-export class TroubledClient extends ApiClient {
+export class TroubledClient extends DisturbedClient {
   readonly #random: () => number
   readonly #cuts = new Set<AbortController>()
   #isCalm = false
@@ -39,22 +40,6 @@ export class TroubledClient extends ApiClient {
     for (const cut of this.#cuts) cut.abort()
   }
 
-  override create(...args: Parameters<ApiClient['create']>) {
-    return this.#disturb(() => super.create(...args))
-  }
-
-  override update(...args: Parameters<ApiClient['update']>) {
-    return this.#disturb(() => super.update(...args))
-  }
-
-  override patch(...args: Parameters<ApiClient['patch']>) {
-    return this.#disturb(() => super.patch(...args))
-  }
-
-  override delete(...args: Parameters<ApiClient['delete']>) {
-    return this.#disturb(() => super.delete(...args))
-  }
-
   override async stream<T>(...[asked, limits, consume]: Parameters<typeof ApiClient.prototype.stream<T>>) {
     const cut = new AbortController()
     this.#cuts.add(cut)
@@ -70,7 +55,7 @@ export class TroubledClient extends ApiClient {
     }
   }
 
-  async #disturb<T>(write: () => Promise<T>): Promise<T> {
+  protected override async disturb<T>(write: () => Promise<T>): Promise<T> {
     if (this.#isCalm) return write()
     const fate = this.#random()
     if (fate < 0.1) {
