@@ -93,8 +93,17 @@ function verdictByNodePort(frontend: Frontend, settings: ProxyRuleSettings): rea
   return [refuse(frontend, [toPort(frontend, frontend.nodePort)], found)]
 }
 
-function refuse({ servicePort }: Frontend, matches: readonly Match[], { target, reason }: Refusal): Rule {
-  return rule(matches, target, `${servicePort} ${reason}`)
+function refuse(frontend: Frontend, matches: readonly Match[], { verdict, reason }: Refusal): Rule {
+  return rule(matches, targetOf(frontend, verdict), `${frontend.servicePort} ${reason}`)
+}
+
+/**
+ * A connection is refused by a reset: an ICMP message gets lost where it comes back while the client's socket is still locked by its connect(), as on
+ * one machine it does, and the client tries again after a second. Resets are also never rate-limited.
+ */
+function targetOf({ protocol }: Frontend, verdict: Refusal['verdict']): Target {
+  if (verdict === 'drop') return { kind: 'drop' }
+  return protocol === 'TCP' ? { kind: 'reject', withReset: true } : { kind: 'reject' }
 }
 
 /** The health port is the Service's, and stands once whatever ports it has. */
@@ -105,7 +114,7 @@ function acceptHealthChecks([frontend]: readonly Frontend[]): readonly Rule[] {
 }
 
 interface Refusal {
-  readonly target: Target
+  readonly verdict: 'drop' | 'reject'
   readonly reason: string
 }
 
@@ -115,13 +124,13 @@ function refusal(
   isServed: boolean,
   { noLocalEndpoints = 'drop' }: ProxyRuleSettings,
 ): Refusal | undefined {
-  if (!frontend.hasEndpoints) return { target: { kind: 'reject' }, reason: 'has no endpoints' }
-  return isServed ? undefined : { target: { kind: noLocalEndpoints }, reason: 'has no local endpoints' }
+  if (!frontend.hasEndpoints) return { verdict: 'reject', reason: 'has no endpoints' }
+  return isServed ? undefined : { verdict: noLocalEndpoints, reason: 'has no local endpoints' }
 }
 
 /** Whoever the nat table let in no longer goes to the load balancer's address when filter sees the packet. */
 function notLetIn({ sourceRanges }: Frontend): Refusal | undefined {
-  return sourceRanges && { target: { kind: 'drop' }, reason: 'is not open to this source' }
+  return sourceRanges && { verdict: 'drop', reason: 'is not open to this source' }
 }
 
 function isInternalServed({ internalPolicy, clusterEndpoints, localEndpoints }: Frontend): boolean {

@@ -154,6 +154,7 @@ const clauses: readonly Clause[] = [
   [/^-j ACCEPT$/, () => ({ target: { kind: 'accept' } })],
   [/^-j DROP$/, () => ({ target: { kind: 'drop' } })],
   [/^-j RETURN$/, () => ({ target: { kind: 'return' } })],
+  [/^-j REJECT --reject-with tcp-reset$/, () => ({ target: { kind: 'reject', withReset: true } })],
   [/^-j REJECT --reject-with icmp6?-port-unreachable$/, () => ({ target: { kind: 'reject' } })],
   [/^-j DNAT --to-destination \[?([\da-f.:]+?)\]?:(\d+)$/, ([, address, port]) => dnatPart(address, port)],
   [/^-j MASQUERADE( --random-fully)?$/, ([, fully]) => ({ target: { kind: 'masquerade', randomFully: !!fully } })],

@@ -118,6 +118,7 @@ function targetWords(target: Target, family: IpFamily): string[] {
     case 'return':
       return ['-j', target.kind.toUpperCase()]
     case 'reject':
+      if (target.withReset) return ['-j REJECT --reject-with tcp-reset']
       return [`-j REJECT --reject-with ${family === 'IPv4' ? 'icmp' : 'icmp6'}-port-unreachable`]
     case 'dnat':
       return ['-j DNAT --to-destination', renderAddressPort(target.address, target.port)]

@@ -37,7 +37,8 @@ export type Target =
   | { readonly kind: 'accept' }
   | { readonly kind: 'drop' }
   | { readonly kind: 'return' }
-  | { readonly kind: 'reject' }
+  /** By an ICMP message (port unreachable), or by a reset where the rule is for TCP alone. */
+  | { readonly kind: 'reject'; readonly withReset?: true }
   | { readonly kind: 'dnat'; readonly address: Ip; readonly port: number }
   | { readonly kind: 'masquerade'; readonly randomFully: boolean }
   | { readonly kind: 'mark-or'; readonly mask: number }

@@ -31,7 +31,13 @@ const anyMatches: fc.Arbitrary<readonly Match[]> = fc.tuple(anyProtocol, anyPort
 )
 
 const anyTarget: fc.Arbitrary<Target> = fc.oneof(
-  fc.constantFrom<Target>({ kind: 'accept' }, { kind: 'drop' }, { kind: 'return' }, { kind: 'reject' }),
+  fc.constantFrom<Target>(
+    { kind: 'accept' },
+    { kind: 'drop' },
+    { kind: 'return' },
+    { kind: 'reject' },
+    { kind: 'reject', withReset: true },
+  ),
   fc.constantFrom(...chainNames).map((chain): Target => ({ kind: 'jump', chain })),
   fc.constantFrom(...chainNames).map((chain): Target => ({ kind: 'goto', chain })),
   fc.tuple(anyAddress, anyPort).map(([address, port]): Target => ({ kind: 'dnat', address, port })),

@@ -98,7 +98,7 @@ test('what is not a rule at all harms nothing', () => {
 for (const spec of [
   '-j DNAT --to-destination 10.0.0.1:80 --random',
   '-j DNAT --to-destination 10.0.0.300:80',
-  '-j REJECT --reject-with tcp-reset',
+  '-j REJECT --reject-with icmp-host-unreachable',
   '-j MARK --set-xmark 0x1/0xff',
   '-m comment --comment a -m comment --comment b',
   '-m conntrack --ctstate SNAT',
