@@ -6,9 +6,9 @@ import { describeError } from '../../src/model/errors.ts'
 import { type AdminAccess, findFreePort, PlatnetServer } from '../../test/helpers/platnet-server.ts'
 import type { BenchReport } from '../report.ts'
 import { BenchCluster, type Size } from './cluster.ts'
-import { measureProxy } from './measure.ts'
+import { measureProxy, type Outcome } from './measure.ts'
 import { serverAddress } from './node-lab.ts'
-import { type Outcome, reportRows } from './rows.ts'
+import { reportRows } from './rows.ts'
 import { isPeerBuilt, kubeProxyTarget, type ProxyTarget, platnetTarget } from './targets.ts'
 
 const grid = (process.env['BENCH_PROXY_GRID'] ?? '1000x4,5000x4,10000x2,30000x1').split(',').map(parseSize)
@@ -52,10 +52,7 @@ async function measureSize(size: Size): Promise<Map<string, Outcome>> {
 async function measureCell(target: ProxyTarget, cluster: BenchCluster): Promise<Outcome> {
   const { services, endpoints } = cluster.size
   const startedMs = performance.now()
-  const outcome = await measureProxy(target, cluster, AbortSignal.timeout(cellSeconds * 1000)).then(
-    (figures): Outcome => ({ figures }),
-    (error: unknown): Outcome => ({ failure: describeError(error) }),
-  )
+  const outcome = await measureProxy(target, cluster, AbortSignal.timeout(cellSeconds * 1000))
   const tookSeconds = Math.round((performance.now() - startedMs) / 1000)
   console.error(`${services} x ${endpoints}: ${target.name} took ${tookSeconds} s: ${JSON.stringify(outcome)}`)
   return outcome
@@ -67,7 +64,7 @@ async function measure(): Promise<BenchReport> {
   const rows = []
   for (const size of grid) {
     const outcomes = await measureSize(size).catch(
-      (error: unknown) => new Map<string, Outcome>([['the cluster', { failure: describeError(error) }]]),
+      (error: unknown) => new Map<string, Outcome>([['the cluster', { figures: {}, failure: describeError(error) }]]),
     )
     rows.push(...reportRows(size, outcomes))
   }
