@@ -9,7 +9,7 @@ import { BenchCluster, type Size } from './cluster.ts'
 import { measureProxy, type Outcome } from './measure.ts'
 import { serverAddress } from './node-lab.ts'
 import { reportRows } from './rows.ts'
-import { isPeerBuilt, kubeProxyTarget, type ProxyTarget, platnetTarget } from './targets.ts'
+import { isPeerBuilt, kubeProxyForms, kubeProxyTarget, type ProxyTarget, platnetTarget } from './targets.ts'
 
 const grid = (process.env['BENCH_PROXY_GRID'] ?? '1000x4,5000x4,10000x2,30000x1').split(',').map(parseSize)
 /** What hangs must not keep the others from being measured. */
@@ -29,8 +29,8 @@ async function startServer(folder: string): Promise<{ server: PlatnetServer; acc
 }
 
 function targets(kubeconfig: string): ProxyTarget[] {
-  const kubeProxies = (['iptables', 'nftables'] as const).filter((mode) => peers.includes(mode) && isPeerBuilt())
-  return [platnetTarget(kubeconfig), ...kubeProxies.map((mode) => kubeProxyTarget(kubeconfig, mode))]
+  const kubeProxies = kubeProxyForms.filter((form) => peers.includes(form) && isPeerBuilt())
+  return [platnetTarget(kubeconfig), ...kubeProxies.map((form) => kubeProxyTarget(kubeconfig, form))]
 }
 
 async function measureSize(size: Size): Promise<Map<string, Outcome>> {

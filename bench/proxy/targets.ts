@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -45,13 +45,19 @@ export function platnetTarget(kubeconfig: string): ProxyTarget {
   }
 }
 
-export function kubeProxyTarget(kubeconfig: string, mode: 'iptables' | 'nftables'): ProxyTarget {
+/** kube-proxy's modes, and the first one with its large writes cut in slices by restore-in-slices.pl. */
+export const kubeProxyForms = ['iptables', 'nftables', 'iptables-in-slices'] as const
+
+export function kubeProxyTarget(kubeconfig: string, form: (typeof kubeProxyForms)[number]): ProxyTarget {
+  const mode = form === 'nftables' ? 'nftables' : 'iptables'
   const config = `/run/kube-proxy-${mode}.yaml`
+  const flags = ['--config', config, '--hostname-override', 'kube-proxy', '--v=0']
   return {
-    name: `kube-proxy ${mode}`,
+    name: form === 'iptables-in-slices' ? 'kube-proxy iptables, written in slices by the bench' : `kube-proxy ${form}`,
     start: (lab) => {
       writeFileSync(config, kubeProxyConfig(kubeconfig, mode))
-      return lab.start(peerProgram, ['--config', config, '--hostname-override', 'kube-proxy', '--v=0'], 'ignore')
+      if (form !== 'iptables-in-slices') return lab.start(peerProgram, flags, 'ignore')
+      return lab.start('env', [`PATH=${slicingFolder()}:${process.env['PATH']}`, peerProgram, ...flags], 'ignore')
     },
     untilReady: async (_cluster, signal) => {
       const metrics = { host: nodeAddress, port: 10249, path: '/metrics' }
@@ -59,6 +65,15 @@ export function kubeProxyTarget(kubeconfig: string, mode: 'iptables' | 'nftables
       while (!synced.test((await get(metrics)).text)) await sleep(20, undefined, { signal })
     },
   }
+}
+
+/** A folder whose iptables-restore writes in slices. */
+function slicingFolder(): string {
+  const folder = '/run/plt-slicing'
+  const program = `${folder}/iptables-restore`
+  mkdirSync(folder, { recursive: true })
+  if (!existsSync(program)) symlinkSync(path.join(import.meta.dirname, 'restore-in-slices.pl'), program)
+  return folder
 }
 
 /** JSON is what our API core speaks; the limits of conntrack cannot be written in a namespace; it need not wait a second between syncs. */
