@@ -15,6 +15,14 @@ export const bucketLimits = { split: 256, join: 128 } as const
  */
 export const deepBucketLimits = { split: 16_384, join: 8_192 } as const
 
+/** Where shared chains take another form. */
+export interface DispatchLimits {
+  readonly buckets: BucketForm['limits']
+  readonly deepBuckets: BucketForm['limits']
+}
+
+export const dispatchLimits: DispatchLimits = { buckets: bucketLimits, deepBuckets: deepBucketLimits }
+
 /** How the rules of a shared chain are spread over buckets, and how a packet finds its bucket. */
 export interface BucketLayout {
   /** The first chain of the bucketed form; it returns what no rule took. */
@@ -198,10 +206,10 @@ interface Step {
 const steps: readonly Step[] = [4, 0, 8].map((shift) => ({ shift, values: 16 }))
 
 /** The forms of a chain whose rules each have one destination. */
-export function bucketsByDestination(root: string): readonly BucketForm[] {
+export function bucketsByDestination(root: string, limits = dispatchLimits): readonly BucketForm[] {
   return [
-    { limits: bucketLimits, layout: destinationLayout(root, steps.slice(0, 2)) },
-    { limits: deepBucketLimits, layout: destinationLayout(root, steps) },
+    { limits: limits.buckets, layout: destinationLayout(root, steps.slice(0, 2)) },
+    { limits: limits.deepBuckets, layout: destinationLayout(root, steps) },
   ]
 }
 
@@ -264,8 +272,8 @@ function lastBitsOf(rule: Rule): number {
 const portsPerBucket = 64
 
 /** By protocol and port, in ranges; only ranges in use have a bucket. */
-export function bucketsByPort(root: string): readonly BucketForm[] {
-  return [{ limits: bucketLimits, layout: portLayout(root) }]
+export function bucketsByPort(root: string, limits = dispatchLimits): readonly BucketForm[] {
+  return [{ limits: limits.buckets, layout: portLayout(root) }]
 }
 
 function portLayout(root: string): BucketLayout {

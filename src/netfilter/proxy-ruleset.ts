@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../model/api-object.ts'
-import { bucketsByDestination, bucketsByPort, DispatchChain } from './dispatch.ts'
+import { bucketsByDestination, bucketsByPort, DispatchChain, type DispatchLimits, dispatchLimits } from './dispatch.ts'
 import type { DispatchRules, ServiceRules } from './lower-service.ts'
 import { chains } from './names.ts'
 import { equalChains } from './parse.ts'
@@ -30,9 +30,9 @@ export class ProxyRuleset {
   #settings: ProxyRuleSettings
   #isStaticStale = true
 
-  constructor(settings: ProxyRuleSettings) {
+  constructor(settings: ProxyRuleSettings, limits: DispatchLimits = dispatchLimits) {
     this.#settings = settings
-    this.#dispatch = createDispatch(settings)
+    this.#dispatch = createDispatch(settings, limits)
   }
 
   /** Everything up to the last `update`; a live view, to be copied by whoever needs to keep it. */
@@ -93,9 +93,12 @@ export class ProxyRuleset {
   }
 }
 
-function createDispatch(settings: ProxyRuleSettings): Record<keyof DispatchRules, DispatchChain> {
-  const services = { chain: chains.services, forms: bucketsByDestination('PLAT-DST') }
-  const nodePorts = { chain: chains.nodePorts, forms: bucketsByPort('PLAT-PORT') }
+function createDispatch(
+  settings: ProxyRuleSettings,
+  limits: DispatchLimits,
+): Record<keyof DispatchRules, DispatchChain> {
+  const services = { chain: chains.services, forms: bucketsByDestination('PLAT-DST', limits) }
+  const nodePorts = { chain: chains.nodePorts, forms: bucketsByPort('PLAT-PORT', limits) }
   return {
     natServices: new DispatchChain({ table: 'nat', ...services, tail: nodePortTail(settings) }),
     natNodePorts: new DispatchChain({ table: 'nat', ...nodePorts }),
@@ -103,7 +106,7 @@ function createDispatch(settings: ProxyRuleSettings): Record<keyof DispatchRules
     filterExternal: new DispatchChain({
       table: 'filter',
       chain: chains.external,
-      forms: bucketsByDestination('PLAT-XDST'),
+      forms: bucketsByDestination('PLAT-XDST', limits),
     }),
     filterNodePorts: new DispatchChain({ table: 'filter', ...nodePorts }),
   }

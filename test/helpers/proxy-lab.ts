@@ -1,4 +1,5 @@
 import { ipFamily } from '../../src/model/ip.ts'
+import type { DispatchLimits } from '../../src/netfilter/dispatch.ts'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
 import { lowerService } from '../../src/netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
@@ -10,8 +11,12 @@ import type { ServiceState } from './arbitrary-services.ts'
 import { ip } from './services.ts'
 
 /** The rules of some Services on `node-a`. */
-export function buildRuleset(states: readonly ServiceState[], settings: ProxyRuleSettings): ProxyRuleset {
-  const ruleset = new ProxyRuleset(settings)
+export function buildRuleset(
+  states: readonly ServiceState[],
+  settings: ProxyRuleSettings,
+  limits?: DispatchLimits,
+): ProxyRuleset {
+  const ruleset = new ProxyRuleset(settings, limits)
   const node = { nodeName: 'node-a', family: settings.family, zone: 'zone-a' }
   const rules = states.map(
     ({ service, slices }) => [service.key, lowerService(planService(service, slices, node), settings)] as const,

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Service } from '../../../src/model/service.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
@@ -11,6 +10,7 @@ import { planSets } from '../../../src/netfilter/sets.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planService } from '../../../src/node/proxy/plan.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
+import { readGolden } from '../../helpers/golden.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
@@ -245,8 +245,8 @@ for (const { name, services, settings = ipv4 } of cases) {
     )
     const sets = rules.length > 0 ? planSets(new Map(rules.flatMap(([, { sets }]) => [...sets])), new Map()).before : ''
     const text = renderRestore(ruleset.update(new Map(rules)), settings.family)
-    assert.equal(text, readGolden(`${name}.iptables`, text))
-    if (sets !== '') assert.equal(sets, readGolden(`${name}.ipset`, sets))
+    assert.equal(text, readGolden(folder, `${name}.iptables`, text))
+    if (sets !== '') assert.equal(sets, readGolden(folder, `${name}.ipset`, sets))
     assert.deepEqual(planSets(ruleset.sets(), new Map()).before, sets)
     assert.deepEqual(findInconsistencies(ruleset.ruleset(), proxyHooks()), [])
     const saved = parseSave(text)
@@ -256,14 +256,4 @@ for (const { name, services, settings = ipv4 } of cases) {
       assert.equal(renderRestore(readBack, settings.family), renderRestore(again, settings.family))
     }
   })
-}
-
-/** UPDATE_GOLDEN=1 writes what is there now; the difference is then read and committed by a person. */
-function readGolden(file: string, current: string): string {
-  const path = new URL(file, folder)
-  if (process.env['UPDATE_GOLDEN'] === '1') {
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(path, current)
-  }
-  return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }

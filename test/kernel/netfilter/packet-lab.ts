@@ -6,6 +6,7 @@ import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { renderRestore, renderRule } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import { type AddressSets, planSets } from '../../../src/netfilter/sets.ts'
+import { sliceChange } from '../../../src/node/rules/slices.ts'
 import type { NetnsLab, TestNetns } from '../../helpers/netns.ts'
 import type { Probe } from './probe.program.ts'
 
@@ -52,6 +53,9 @@ export const manyClients = (n: number): string => `100.64.${n >> 8}.${n & 255}`
 /** Of each of the two places where endpoints are. */
 export const endpointsPerNode = 3
 export const endpointPort = 8080
+
+/** iptables-nft takes minutes for tens of thousands of chains in one transaction. */
+const chainsPerSlice = 500
 
 /** Every address of the node's links, for the tracer. */
 export const nodeAddresses = [
@@ -179,7 +183,9 @@ export class PacketLab {
 
   /** Puts the rules and sets of one family in the place of all there are, hooks included, and forgets every connection. */
   async install(family: IpFamily, ruleset: Ruleset, sets: AddressSets = new Map()): Promise<void> {
-    const changes = (['filter', 'nat'] as const).map((table) => ({ table, set: ruleset[table], remove: [] }))
+    const changes = (['filter', 'nat'] as const).map((table) =>
+      sliceChange({ table, set: ruleset[table], remove: [] }, () => undefined, chainsPerSlice),
+    )
     const tables = (['nat', 'filter'] as const).map((table) => {
       const hooks = proxyHooks().filter((hook) => hook.table === table)
       return [`*${table}`, ...hooks.map(({ builtin, rule }) => renderRule(builtin, rule, family)), 'COMMIT', ''].join(
@@ -190,7 +196,9 @@ export class PacketLab {
       await this.#iptables(each, '-restore', '*filter\nCOMMIT\n*nat\nCOMMIT\n')
     await this.node.run('ipset', ['destroy'], { timeoutMs: 30_000 })
     await this.node.run('ipset', ['restore'], { timeoutMs: 30_000, input: planSets(sets, new Map()).before })
-    await this.#iptables(family, '-restore', renderRestore(changes, family) + tables.join(''), '--noflush')
+    for (const slice of changes.flatMap(({ before }) => before)) await this.commit(family, slice)
+    const rest = changes.map(({ main }) => main)
+    await this.#iptables(family, '-restore', renderRestore(rest, family) + tables.join(''), '--noflush')
     await this.forgetConnections()
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
 import { diffRulesets } from '../../../src/netfilter/diff.ts'
+import { type DispatchLimits, dispatchLimits } from '../../../src/netfilter/dispatch.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
@@ -48,20 +49,25 @@ function everyWay(n: number, family: Family): ServiceState {
   return { service, slices: [makeSlice(service.key, [['main', 'TCP', 8080]], endpoints)] }
 }
 
+/** Two steps to a bucket, and three as above 16,384 rules. */
+const bucketForms: readonly DispatchLimits[] = [
+  dispatchLimits,
+  { ...dispatchLimits, deepBuckets: { split: 290, join: 280 } },
+]
+
 onEachFlavour(
-  'with 300 Services in buckets every way in leads to its endpoint, in both families',
+  'with 300 Services in buckets every way in leads to its endpoint, in both forms and families',
   async (netns, flavour) => {
     const families = ['IPv4', 'IPv6'] as const
     const onLoopback = families.map((family) => `${places[family].vip(boundVip)}/${family === 'IPv4' ? 32 : 128}`)
     const lab = await PacketLab.build(netns, flavour, { nodePorts: [30_999], onLoopback })
-    for (const family of families) {
+    for (const [family, limits] of families.flatMap((each) => bucketForms.map((form) => [each, form] as const))) {
       const place = places[family]
       const numbers = Array.from({ length: 300 }, (_, index) => index + 1)
-      const ruleset = buildRuleset(
-        numbers.map((n) => everyWay(n, family)),
-        settingsOf(family),
-      ).ruleset()
+      const states = numbers.map((n) => everyWay(n, family))
+      const ruleset = buildRuleset(states, settingsOf(family), limits).ruleset()
       assert.ok(ruleset.nat.has('PLAT-DST-00') && ruleset.nat.has('PLAT-PORT'), 'both shared chains are in buckets')
+      assert.equal(ruleset.nat.has('PLAT-DST-000'), limits !== dispatchLimits)
       await lab.install(family, ruleset)
       const to = (n: number) => `local ${endpointOf(n, family)}:8080`
       const cases: readonly (readonly [
