@@ -6,11 +6,14 @@ import type { NodeSituation } from '../node/proxy/index.ts'
 
 export interface SituationParts {
   readonly nodeName: string
-  readonly isConntrackLiberal: boolean
+  /** Asked again and again: an operator may change it at any time. */
+  readonly isConntrackLiberal: () => Promise<boolean>
   readonly localAddresses: () => ReadonlySet<Ip>
+  /** For tests; 10 s. */
+  readonly refreshMs?: number
 }
 
-/** Links get and lose addresses without telling. */
+/** Links get and lose addresses, and settings of the kernel change, without telling. */
 const refreshMs = 10_000
 
 /** What the proxy has to know of this node, put together from its Node object and its links; who follows is told of each change. */
@@ -21,13 +24,18 @@ export class NodeSituationKeeper implements Component {
   #follow: (situation: NodeSituation) => void = () => {}
   #node: NodeFacts | undefined
   #isNodeKnown = false
+  #isConntrackLiberal = false
 
   constructor(parts: SituationParts) {
     this.#parts = parts
-    this.#refresh = new Periodic(async () => this.#publish(), { intervalMs: refreshMs, onError: () => {} })
+    this.#refresh = new Periodic(() => this.#lookAgain(), {
+      intervalMs: parts.refreshMs ?? refreshMs,
+      onError: () => {},
+    })
   }
 
   async start(): Promise<void> {
+    await this.#lookAgain()
     this.#refresh.start()
   }
 
@@ -51,13 +59,23 @@ export class NodeSituationKeeper implements Component {
   }
 
   get now(): NodeSituation {
-    const { nodeName, isConntrackLiberal, localAddresses } = this.#parts
-    return { nodeName, isConntrackLiberal, node: this.#node, localAddresses: localAddresses() }
+    const { nodeName, localAddresses } = this.#parts
+    return {
+      nodeName,
+      isConntrackLiberal: this.#isConntrackLiberal,
+      node: this.#node,
+      localAddresses: localAddresses(),
+    }
   }
 
   /** Whether load balancers may send traffic here: not to a node that goes, or that the API no longer knows. */
   get isEligible(): boolean {
     return !this.#isNodeKnown || (this.#node !== undefined && !this.#node.isLeaving)
+  }
+
+  async #lookAgain(): Promise<void> {
+    this.#isConntrackLiberal = await this.#parts.isConntrackLiberal()
+    this.#publish()
   }
 
   #publish(): void {

@@ -13,7 +13,7 @@ import {
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
-import type { IpFamily } from '../model/ip.ts'
+import { type Ip, type IpFamily, unspecifiedIpv4, unspecifiedIpv6 } from '../model/ip.ts'
 import type { NodeFacts } from '../model/node.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import {
@@ -30,6 +30,7 @@ import {
   type ProxyMetrics,
   ProxyPlane,
   type ProxyWishes,
+  planHealthAddresses,
   planSettings,
 } from '../node/proxy/index.ts'
 import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../node/rules/index.ts'
@@ -90,7 +91,7 @@ export async function composeProxy(
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
-    situation: await createSituation(context),
+    situation: createSituation(context),
   }
   await tellAffinityLimit(context, log)
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
@@ -139,10 +140,17 @@ function composeHealth(
   const freshness = () => planes.map((plane) => plane.freshness())
   const isProxyHealthy = () => isFresh(freshness(), Date.now())
   const onRefused = (service: string, why: string) => tell(service, 'FailedToStartServiceHealthcheck', why)
-  const checks = new HealthChecks({ state, nodeName: findNodeName(node.nodeName), isProxyHealthy, onRefused, log })
+  const checks = new HealthChecks({
+    state,
+    nodeName: findNodeName(node.nodeName),
+    isProxyHealthy,
+    addresses: () => planHealthAddresses(wishesOf(context), situation.now) ?? [anyFamily(unspecifiedIpv4)],
+    onRefused,
+    log,
+  })
   if (proxy.proxyHealthzPort === 0) return [checks]
   const healthz = new ProxyHealthz({
-    address: proxy.proxyHealthzAddress,
+    address: anyFamily(proxy.proxyHealthzAddress),
     port: proxy.proxyHealthzPort,
     freshness,
     isNodeEligible: () => situation.isEligible,
@@ -150,6 +158,11 @@ function composeHealth(
     log,
   })
   return [checks, healthz]
+}
+
+/** Whoever listens everywhere is to be reached by either family, as with kube-proxy. */
+function anyFamily(address: Ip): Ip {
+  return address === unspecifiedIpv4 && hasIpv6() ? unspecifiedIpv6 : address
 }
 
 /** Fixed when the kernel's module xt_recent is loaded, which may not have happened yet. */
@@ -161,11 +174,10 @@ async function tellAffinityLimit({ options }: AppContext, log: Logger): Promise<
   })
 }
 
-async function createSituation(context: AppContext): Promise<NodeSituationKeeper> {
-  const isConntrackLiberal = (await readSysctl('net/netfilter/nf_conntrack_tcp_be_liberal')) === 1
+function createSituation(context: AppContext): NodeSituationKeeper {
   return new NodeSituationKeeper({
     nodeName: findNodeName(context.options.values.node.nodeName),
-    isConntrackLiberal,
+    isConntrackLiberal: async () => (await readSysctl('net/netfilter/nf_conntrack_tcp_be_liberal')) === 1,
     localAddresses,
   })
 }

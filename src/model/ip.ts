@@ -13,6 +13,9 @@ export type Cidr = string & { readonly [canonical]: 'cidr' }
 /** Listening there is listening on every IPv4 address of the machine. */
 export const unspecifiedIpv4 = '0.0.0.0' as Ip
 
+/** The same of every address of either family, where the kernel has IPv6. */
+export const unspecifiedIpv6 = '::' as Ip
+
 export const loopbackIpv4 = '127.0.0.1' as Ip
 
 /** Accepts what Kubernetes accepts: dotted quads without leading zeros, RFC 4291 text without a zone. */

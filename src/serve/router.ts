@@ -18,7 +18,7 @@ export interface TextAnswer {
 export type GetHandler = (request: RoutedRequest) => TextAnswer | Promise<TextAnswer>
 
 /**
- * GET and HEAD by exact path; a route that ends in `/*` takes the paths below it, and one of `posts` takes POST. Everything else
+ * GET and HEAD by exact path; a route that ends in `/*` takes the paths below it (`/*` alone every path), and one of `posts` takes POST. Everything else
  * is answered in text (404, 405), and a handler that throws with 500 and a call of `onError`.
  */
 export function createRouter(
@@ -63,7 +63,9 @@ function findRoute(
   if (exact !== undefined) return { handler: exact }
   const slash = path.lastIndexOf('/')
   const handler = table.get(`${path.slice(0, slash)}/*`)
-  return handler === undefined ? undefined : { handler, below: path.slice(slash + 1) }
+  if (handler !== undefined) return { handler, below: path.slice(slash + 1) }
+  const anyPath = table.get('/*')
+  return anyPath && { handler: anyPath, below: path.slice(1) }
 }
 
 function send(

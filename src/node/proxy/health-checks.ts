@@ -2,7 +2,8 @@ import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
-import { unspecifiedIpv4 } from '../../model/ip.ts'
+import { type Ip, ipFamily } from '../../model/ip.ts'
+import { renderAddressPort } from '../../netfilter/render.ts'
 import type { Logger } from '../../observe/index.ts'
 import { createRouter, httpListener, type Listener, type TextAnswer } from '../../serve/index.ts'
 import type { LiveNodeState } from '../state/index.ts'
@@ -11,6 +12,8 @@ export interface HealthChecksParts {
   readonly state: Pick<LiveNodeState, 'service' | 'slicesOf' | 'subscribe'>
   readonly nodeName: string
   readonly isProxyHealthy: () => boolean
+  /** Where to listen; asked again every 10 s. */
+  readonly addresses: () => readonly Ip[]
   /** A port could not be opened; told once a Service. */
   readonly onRefused?: (service: ObjectKey, reason: string) => void
   readonly log: Logger
@@ -22,7 +25,7 @@ interface Check {
 }
 
 interface Server {
-  readonly service: ObjectKey
+  readonly check: Check
   readonly listener: Listener
   isOpen: boolean
 }
@@ -31,13 +34,14 @@ const retryMs = 10_000
 
 /**
  * An HTTP server for each Service with a `healthCheckNodePort`: load balancers ask it whether this node has ready endpoints.
- * Answers as kube-proxy does: 200 or 503, the count in the body and in `X-Load-Balancing-Endpoint-Weight`.
+ * Answers as kube-proxy does, by whatever path: 200 or 503, the count in the body and in `X-Load-Balancing-Endpoint-Weight`.
  */
 export class HealthChecks implements Component {
   readonly name = 'health-checks'
   readonly #parts: HealthChecksParts
   readonly #checks = new Map<ObjectKey, Check>()
-  readonly #servers = new Map<number, Server>()
+  /** By `address:port`. */
+  readonly #servers = new Map<string, Server>()
   readonly #retry: Periodic
   #changing: Promise<void> = Promise.resolve()
   #unsubscribe = () => {}
@@ -76,11 +80,13 @@ export class HealthChecks implements Component {
     return before?.port !== port
   }
 
-  /** Ready ones on this node, each address once; what terminates does not count. */
+  /** Ready ones on this node; what terminates does not count. An endpoint with an address of each family is one. */
   #countEndpoints(key: ObjectKey): number {
     const endpoints = this.#parts.state.slicesOf(key).flatMap((slice) => slice.endpoints)
     const own = endpoints.filter(({ nodeName, ready }) => ready && nodeName === this.#parts.nodeName)
-    return new Set(own.map(({ address }) => address)).size
+    const addresses = [...new Set(own.map(({ address }) => address))]
+    const ofIpv4 = addresses.filter((address) => ipFamily(address) === 'IPv4').length
+    return Math.max(ofIpv4, addresses.length - ofIpv4)
   }
 
   #adjust(): Promise<void> {
@@ -89,37 +95,44 @@ export class HealthChecks implements Component {
   }
 
   async #adjustNow(): Promise<void> {
-    const wanted = new Map(Array.from(this.#checks.values(), (check) => [check.port, check]))
-    for (const [port, server] of this.#servers) {
-      if (wanted.get(port)?.service === server.service) continue
-      this.#servers.delete(port)
+    const addresses = this.#parts.addresses()
+    const checks = [...this.#checks.values()]
+    const wanted = new Map(
+      checks.flatMap((check) =>
+        addresses.map((address) => [renderAddressPort(address, check.port), { check, address }] as const),
+      ),
+    )
+    for (const [place, server] of this.#servers) {
+      if (wanted.get(place)?.check.service === server.check.service) continue
+      this.#servers.delete(place)
       await server.listener.stop({ signal: AbortSignal.timeout(1000) })
     }
-    for (const check of wanted.values()) await this.#open(check)
+    for (const [place, { check, address }] of wanted) await this.#open(place, check, address)
     this.#tellHealth()
   }
 
-  async #open({ service, port }: Check): Promise<void> {
-    const known = this.#servers.get(port)
+  async #open(place: string, check: Check, address: Ip): Promise<void> {
+    const known = this.#servers.get(place)
     if (known?.isOpen === true) return
-    const server = known ?? { service, listener: this.#createListener(service, port), isOpen: false }
-    this.#servers.set(port, server)
+    const server = known ?? { check, listener: this.#createListener(check, address), isOpen: false }
+    this.#servers.set(place, server)
     try {
       await server.listener.start()
       server.isOpen = true
     } catch (error) {
       if (known !== undefined) return
+      const { service, port } = check
       this.#parts.log.error('a health check port could not be opened, will try again', { service, port, error })
       this.#parts.onRefused?.(service, describeError(error))
     }
   }
 
-  #createListener(service: ObjectKey, port: number): Listener {
+  #createListener({ service, port }: Check, address: Ip): Listener {
     const { log } = this.#parts
     const handler = createRouter({ '/*': () => this.#answer(service) }, (error) =>
       log.error('a check failed', { error }),
     )
-    return httpListener({ name: `health-check-${port}`, address: unspecifiedIpv4, port, handler, log })
+    return httpListener({ name: `health-check-${port}`, address, port, handler, log })
   }
 
   #answer(key: ObjectKey): TextAnswer {
@@ -135,7 +148,7 @@ export class HealthChecks implements Component {
   }
 
   #tellHealth(): void {
-    const closed = [...this.#servers].filter(([, { isOpen }]) => !isOpen).map(([port]) => port)
+    const closed = [...this.#servers].filter(([, { isOpen }]) => !isOpen).map(([place]) => place)
     const level = closed.length === 0 ? 'ok' : 'degraded'
     const message = closed.length === 0 ? '' : `health check ports that could not be opened: ${closed.join(', ')}`
     if (message !== this.#health.message) this.#health = { level, message, sinceMs: Date.now() }

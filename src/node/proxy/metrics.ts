@@ -70,6 +70,8 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
   })
   return (family) => {
     const ofFamily = { ip_family: family }
+    // A counter that is there from the start tells its first event as an increase.
+    for (const counter of [failures, partialFailures, changes.service, changes.endpoint]) counter.add(0, ofFamily)
     return {
       observeSync: (kind, durationMs, report) => sync(ofFamily, kind, durationMs, report),
       countFailure: (kind) => {

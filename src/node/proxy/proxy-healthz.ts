@@ -85,12 +85,15 @@ export class ProxyHealthz implements Component {
     }
   }
 
-  /** `lastUpdated` of a healthy proxy is now: nothing has happened since that it does not know of. */
+  /**
+   * `healthy` is the proxy's own health, whatever becomes of the node; the status tells of both. `lastUpdated` of a healthy proxy is now:
+   * nothing has happened since that it does not know of.
+   */
   #answer(nodeEligible: boolean | undefined): TextAnswer {
     const { freshness, now = Date.now } = this.#parts
     const nowMs = now()
     const families = freshness()
-    const healthy = isFresh(families, nowMs) && nodeEligible !== false
+    const healthy = isFresh(families, nowMs)
     const lastSyncMs = Math.max(0, ...families.map(({ lastSyncMs: atMs = 0 }) => atMs))
     const body = {
       lastUpdated: new Date(healthy ? nowMs : lastSyncMs).toISOString(),
@@ -99,7 +102,11 @@ export class ProxyHealthz implements Component {
       healthy,
       status: Object.fromEntries(families.map((family) => [family.family, describeFamily(family, nowMs)])),
     }
-    return { status: healthy ? 200 : 503, contentType: 'application/json', body: JSON.stringify(body) }
+    return {
+      status: healthy && nodeEligible !== false ? 200 : 503,
+      contentType: 'application/json',
+      body: JSON.stringify(body),
+    }
   }
 }
 

@@ -53,6 +53,16 @@ export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: N
   }
 }
 
+/** Where the health of Services is told: on the addresses on which node ports are open; undefined for all addresses of this node. */
+export function planHealthAddresses(wishes: ProxyWishes, situation: NodeSituation): readonly Ip[] | undefined {
+  const [ofIpv4, ofIpv6] = (['IPv4', 'IPv6'] as const).map((family) =>
+    chooseNodePortAddresses(family, wishes, situation),
+  )
+  if (ofIpv4 === undefined && ofIpv6 === undefined) return undefined
+  const own = [...situation.localAddresses].filter((address) => !address.startsWith('fe80:'))
+  return [...(ofIpv4 ?? ofFamily(own, 'IPv4')), ...(ofIpv6 ?? ofFamily(own, 'IPv6'))]
+}
+
 /** Undefined as long as it cannot be known: nothing is masqueraded on suspicion. */
 function localTraffic(family: IpFamily, wishes: ProxyWishes, node: NodeFacts | undefined): LocalTraffic | undefined {
   const bySource = (cidrs: readonly Cidr[]): LocalTraffic | undefined => {

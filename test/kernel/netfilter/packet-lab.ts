@@ -192,14 +192,19 @@ export class PacketLab {
         '\n',
       )
     })
-    for (const each of ['IPv4', 'IPv6'] as const)
-      await this.#iptables(each, '-restore', '*filter\nCOMMIT\n*nat\nCOMMIT\n')
-    await this.node.run('ipset', ['destroy'], { timeoutMs: 30_000 })
+    await this.clear()
     await this.node.run('ipset', ['restore'], { timeoutMs: 30_000, input: planSets(sets, new Map()).before })
     for (const slice of changes.flatMap(({ before }) => before)) await this.commit(family, slice)
     const rest = changes.map(({ main }) => main)
     await this.#iptables(family, '-restore', renderRestore(rest, family) + tables.join(''), '--noflush')
     await this.forgetConnections()
+  }
+
+  /** Removes every rule, chain and set of both families. */
+  async clear(): Promise<void> {
+    for (const each of ['IPv4', 'IPv6'] as const)
+      await this.#iptables(each, '-restore', '*filter\nCOMMIT\n*nat\nCOMMIT\n')
+    await this.node.run('ipset', ['destroy'], { timeoutMs: 30_000 })
   }
 
   /** One commit, on top of what stands. */

@@ -27,6 +27,7 @@ test("a Service's health port tells how many endpoints are ready on this node, a
     state,
     nodeName: 'n1',
     isProxyHealthy: () => isProxyHealthy,
+    addresses: () => [ip('127.0.0.1')],
     log: silentLogger,
   })
   t.after(() => checks.stop(scope))
@@ -54,6 +55,8 @@ test("a Service's health port tells how many endpoints are ready on this node, a
       ),
     30_000,
   )
+  const sixth = wireSlice('web-2', 'web', '2', { addressType: 'IPv6', endpoints: [endpoint('fd00:244::1', 'n1')] })
+  state.upsert('endpointslices', readObject('endpointslices', sixth, dialect))
   const healthy = await ask()
   assert.equal(healthy.status, 200)
   assert.deepEqual(await healthy.json(), {
@@ -61,12 +64,14 @@ test("a Service's health port tells how many endpoints are ready on this node, a
     localEndpoints: 1,
     serviceProxyHealthy: true,
   })
+  assert.equal((await fetch(`http://127.0.0.1:${port}/any/path`)).status, 200)
   const headers = ['content-type', 'x-content-type-options', 'x-load-balancing-endpoint-weight']
   assert.deepEqual(
     headers.map((name) => healthy.headers.get(name)),
     ['application/json', 'nosniff', '1'],
   )
   state.upsert('endpointslices', slice('3', [endpoint('10.244.0.1', 'n1', terminating), endpoint('10.244.0.2', 'n2')]))
+  state.remove('endpointslices', 'default/web-2', '3')
   const going = await ask()
   assert.deepEqual([going.status, going.headers.get('x-load-balancing-endpoint-weight')], [503, '0'])
   state.upsert('endpointslices', slice('4', [endpoint('10.244.0.1', 'n1')]))
@@ -126,7 +131,8 @@ test('the proxy is healthy unless a change waits for a minute; /healthz also tel
     ],
   )
   isNodeEligible = false
-  assert.equal((await ask('healthz')).status, 503)
+  const leaving = await ask('healthz')
+  assert.deepEqual([leaving.status, leaving.body.nodeEligible, leaving.body.healthy], [503, false, true])
   assert.equal((await ask('livez')).status, 200)
   families[1] = { family: 'IPv6', pendingSinceMs: nowMs - 61_000, lastSyncMs: nowMs - 300_000 }
   const stale = await ask('livez')

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeFacts } from '../../../../src/model/node.ts'
-import { type NodeSituation, type ProxyWishes, planSettings } from '../../../../src/node/proxy/settings.ts'
+import {
+  type NodeSituation,
+  type ProxyWishes,
+  planHealthAddresses,
+  planSettings,
+} from '../../../../src/node/proxy/settings.ts'
 import { cidr, ip } from '../../../helpers/services.ts'
 
 const wishes: ProxyWishes = {
@@ -62,4 +67,15 @@ test('node ports are open on the addresses of the networks given, on those of th
   assert.deepEqual(addresses([cidr('198.51.100.0/24'), cidr('127.0.0.0/8')]), ['198.51.100.7'])
   assert.deepEqual(addresses(['primary']), ['192.0.2.7'])
   assert.equal(addresses([cidr('2001:db8::/32')]), undefined, 'nothing is said of this family')
+})
+
+test('health is told on the addresses that node ports are open on, and to either family', () => {
+  const addresses = (nodePortAddresses: ProxyWishes['nodePortAddresses']) =>
+    planHealthAddresses(
+      { ...wishes, nodePortAddresses },
+      { ...situation, localAddresses: new Set([...situation.localAddresses, ip('fe80::1')]) },
+    )
+  assert.equal(addresses(undefined), undefined)
+  assert.deepEqual(addresses(['primary']), ['192.0.2.7', '2001:db8::7'])
+  assert.deepEqual(addresses([cidr('198.51.100.0/24')]), ['198.51.100.7', '2001:db8::7'])
 })
