@@ -180,5 +180,4 @@ async function compare() {
   return { theirs, ours }
 }
 
-process.stdout.write(`${JSON.stringify(await compare())}\n`)
-process.exit(0)
+process.stdout.write(`${JSON.stringify(await compare())}\n`, () => process.exit(0))
