@@ -130,7 +130,8 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject, resourceVersion: string): void {
     this.#seenVersion = resourceVersion
     if (type !== 'DELETED') this.#take(object)
-    else if (!this.#holdsNewer(object)) this.#remove(keyOf(object))
+    // A write that takes the last finalizer is answered with the version of the deletion itself.
+    else if (this.#compareHeld(object) <= 0) this.#remove(keyOf(object))
   }
 
   onProgress(resourceVersion: string): void {
@@ -138,7 +139,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   }
 
   #take(item: WireObject): void {
-    if (this.#holdsNewer(item)) return
+    if (this.#compareHeld(item) >= 0) return
     const parsed = this.#options.type.schema.safeParse(item)
     if (parsed.success) {
       this.#upsert(parsed.data)
@@ -150,10 +151,10 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     this.#remove(keyOf(item))
   }
 
-  /** Also true for the very version that is held. */
-  #holdsNewer(item: WireObject): boolean {
-    const held = this.#objects.get(keyOf(item))?.metadata.resourceVersion
-    return held !== undefined && compareResourceVersions(held, item.metadata.resourceVersion) >= 0
+  /** Positive when a newer version is held, negative when an older one or none is. */
+  #compareHeld(item: WireObject): number {
+    const held = this.#objects.get(keyOf(item))?.metadata.resourceVersion ?? '0'
+    return compareResourceVersions(held, item.metadata.resourceVersion)
   }
 
   #upsert(next: T): void {

@@ -125,4 +125,19 @@ describe('the garbage collector, while every third write of it fails', () => {
       async () => (await server.call('GET', '/apis/apps/v1/replicasets')).body.items.length === 0,
     )
   })
+
+  test('in the foreground a Deployment goes after its ReplicaSets, those after their pods', async () => {
+    const collection = '/apis/apps/v1/namespaces/default/deployments'
+    const labels = { app: 'shop' }
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'shop', image: 'shop' }] } }
+    await server.call('POST', collection, {
+      body: { metadata: { name: 'shop' }, spec: { replicas: 4, selector: { matchLabels: labels }, template } },
+    })
+    const find = () => server.call('GET', `${collection}/shop`)
+    await untilAsync('all pods run', async () => (await find()).body.status?.availableReplicas === 4, 30_000)
+    await server.call('DELETE', `${collection}/shop?propagationPolicy=Foreground`)
+    await untilAsync('the Deployment is gone', async () => (await find()).code === 404, 30_000)
+    for (const rest of ['/apis/apps/v1/replicasets', '/api/v1/namespaces/default/pods'])
+      assert.deepEqual((await server.call('GET', rest)).body.items, [])
+  })
 })

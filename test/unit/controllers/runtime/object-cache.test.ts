@@ -93,6 +93,14 @@ describe('an object cache', () => {
     assert.equal(cache.get('default/a'), undefined)
   })
 
+  test('a write of ours that takes the last finalizer of a deleted object does not keep it: its answer has the version of the deletion', async () => {
+    const { cache } = createCache()
+    await cache.onReplace([item('a', '1')], '5')
+    cache.note(item('a', '9'))
+    cache.onEvent('DELETED', item('a', '9'), '9')
+    assert.deepEqual(keys(cache.list()), [])
+  })
+
   test('a deletion of the former object of a name does not touch the one we just made', async () => {
     const { cache } = createCache()
     await cache.onReplace([item('a', '1')], '5')
