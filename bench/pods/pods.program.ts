@@ -2,10 +2,16 @@
 // project ships, gate included, with an agent's memory around it. Prints its report as one line of JSON.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createNetns, deleteNetns, runProgram, SpawnHelper } from '../../src/host/index.ts'
+import { createNetns, deleteNetns, NetnsMaker, runProgram, SpawnHelper } from '../../src/host/index.ts'
 import { Slots } from '../../src/loop/slots.ts'
 import { parseCidr } from '../../src/model/ip.ts'
-import { CniGate, CniRuntime, type CniSandbox, installShippedNetwork } from '../../src/node/cni/index.ts'
+import {
+  answerGateHere,
+  CniGate,
+  CniRuntime,
+  type CniSandbox,
+  installShippedNetwork,
+} from '../../src/node/cni/index.ts'
 import { createControlSocket } from '../../src/node/control/index.ts'
 import { sandboxesAtOnce } from '../../src/node/pods/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
@@ -27,18 +33,35 @@ const binDirs = ['/usr/lib/cni', resolve(import.meta.dirname, '../../cni')]
 const controlSocket = join(root, 'agent.sock')
 const helper = new SpawnHelper()
 const { run } = helper
-const runtime = new CniRuntime({ configDir, binDirs, cacheDir: join(root, 'cni'), run, log: silentLogger })
+const ownNamespaces = new NetnsMaker(helper.runProgram)
+const settings = { configDir, binDirs, cacheDir: join(root, 'cni'), log: silentLogger }
+/** Every plugin of the list is a program, as with cnitool and the bare calls: what the runtime itself costs. */
+const runtime = new CniRuntime({ ...settings, run })
 
-/** A way to give a namespace its network and to take it away. */
+interface Namespaces {
+  create(name: string): Promise<void>
+  delete(name: string): Promise<void>
+}
+
+const byIp: Namespaces = {
+  create: (name) => createNetns(name, helper.runProgram),
+  delete: (name) => deleteNetns(name, helper.runProgram),
+}
+
+/** A way to make a namespace, to give it its network and to take both away. */
 interface Driver {
+  readonly namespaces: Namespaces
   add(sandbox: CniSandbox): Promise<unknown>
   del(sandbox: CniSandbox): Promise<unknown>
 }
 
-const ours: Driver = { add: (sandbox) => runtime.add(sandbox), del: (sandbox) => runtime.del(sandbox) }
+function driverOf(cni: CniRuntime, namespaces: Namespaces): Driver {
+  return { namespaces, add: (sandbox) => cni.add(sandbox), del: (sandbox) => cni.del(sandbox) }
+}
 
 /** The same plugins with the same input, and nothing around them. */
 class BarePlugins implements Driver {
+  readonly namespaces = byIp
   readonly #results = new Map<string, object>()
 
   async add(sandbox: CniSandbox): Promise<void> {
@@ -91,7 +114,7 @@ function cnitoolDriver(file: string): Driver {
   const env = { NETCONFPATH: configDir, CNI_PATH: binDirs.join(':'), CNI_ARGS: 'IgnoreUnknown=1' }
   const call = (command: string) => (sandbox: CniSandbox) =>
     runProgram(file, [command, 'platnet', sandbox.netnsPath], { env, timeoutMs: 60_000 })
-  return { add: call('add'), del: call('del') }
+  return { namespaces: byIp, add: call('add'), del: call('del') }
 }
 
 let count = 0
@@ -124,7 +147,7 @@ const newTimes = (): Times => ({ sandbox: [], add: [], teardown: [], processor: 
 async function setUp(driver: Driver, sandbox: CniSandbox, times: Times): Promise<void> {
   const startedMs = performance.now()
   await slots.run(async () => {
-    await createNetns(sandbox.containerId, helper.runProgram)
+    await driver.namespaces.create(sandbox.containerId)
     const netnsMs = performance.now()
     await driver.add(sandbox)
     times.add.push(performance.now() - netnsMs)
@@ -135,7 +158,7 @@ async function setUp(driver: Driver, sandbox: CniSandbox, times: Times): Promise
 async function tearDown(driver: Driver, sandbox: CniSandbox, times: Times): Promise<void> {
   const startedMs = performance.now()
   await driver.del(sandbox)
-  await deleteNetns(sandbox.containerId, helper.runProgram)
+  await driver.namespaces.delete(sandbox.containerId)
   times.teardown.push(performance.now() - startedMs)
 }
 
@@ -186,7 +209,7 @@ async function measureBursts(drivers: readonly Driver[]): Promise<readonly Times
 }
 
 /** An agent whose one plane applies at once. */
-async function startAgent(): Promise<() => Promise<void>> {
+async function startAgent(): Promise<{ gate: CniGate; stop: () => Promise<void> }> {
   const state = new LiveNodeState(silentLogger)
   const applied = new AppliedRevisions(state)
   applied.register('instant')
@@ -195,7 +218,7 @@ async function startAgent(): Promise<() => Promise<void>> {
   const control = createControlSocket({ path: controlSocket, applied, status: () => ({}), gate, log: silentLogger })
   await control.start()
   for (const resource of ['services', 'endpointslices', 'endpoints'] as const) state.replace(resource, [], '1')
-  return () => control.stop({ signal: AbortSignal.timeout(5000) })
+  return { gate, stop: () => control.stop({ signal: AbortSignal.timeout(5000) }) }
 }
 
 function describe(what: string, part: keyof Times, mine: Times | undefined, peer: Times | undefined): BenchRow[] {
@@ -223,13 +246,23 @@ async function measure(cnitool: string | undefined): Promise<BenchReport> {
     controlSocket,
     ipamDir,
   })
-  const stopAgent = await startAgent()
+  const agent = await startAgent()
+  const program = join(resolve(import.meta.dirname, '../../cni'), 'platnet-gate')
+  const gateHere = answerGateHere({ gate: agent.gate, program, socket: controlSocket, run })
+  const ours = driverOf(new CniRuntime({ ...settings, run: gateHere }), ownNamespaces)
   const peers = cnitool ? [cnitoolDriver(cnitool)] : []
-  const [alone, bare, peerAlone] = await measureAloneEach([ours, new BarePlugins(), ...peers])
+  const everyPluginStarted = driverOf(runtime, byIp)
+  const [alone, runner, bare, peerAlone] = await measureAloneEach([
+    ours,
+    everyPluginStarted,
+    new BarePlugins(),
+    ...peers,
+  ])
   const [burst, peerBurst] = await measureBursts([ours, ...peers])
-  await stopAgent()
+  await agent.stop()
+  await ownNamespaces.stop()
   await helper.stop()
-  const overhead = 100 * (percentile(alone?.add ?? [], 0.5) / percentile(bare?.add ?? [], 0.5) - 1)
+  const overhead = 100 * (percentile(runner?.add ?? [], 0.5) / percentile(bare?.add ?? [], 0.5) - 1)
   return {
     name: `pods (beside ${ballast.length} MB of an agent's memory)`,
     rows: [
@@ -237,7 +270,8 @@ async function measure(cnitool: string | undefined): Promise<BenchReport> {
       ...describe('sandbox, eight at once', 'sandbox', burst, peerBurst),
       ...describe('teardown (DEL, namespace)', 'teardown', alone, peerAlone),
       compareMeans('processor time a sandbox and its teardown', alone, bare, 'bare calls'),
-      measureAlone('ADD beside the bare plugin calls, p50', '% more', overhead),
+      compareMeans('the same, every plugin started, namespaces by ip', runner, bare, 'bare calls'),
+      measureAlone('ADD with every plugin started, beside the bare calls, p50', '% more', overhead),
     ],
   }
 }

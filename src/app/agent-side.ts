@@ -30,6 +30,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
   const state = new LiveNodeState(log.child('state'))
   const applied = new AppliedRevisions(state)
   const helper = new SpawnHelper()
+  const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const proxy = values.app.components.includes('proxy')
     ? await composeProxy(context, client, state, applied, helper)
     : undefined
@@ -45,7 +46,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
         ...(registration ? [registration] : []),
         ...(proxy?.createSources(dialect) ?? []),
         ...composeDnsSources(context, dns, { client, dialect }),
-        ...composePods({ context, client, dialect, state, applied, helper, onNetwork }),
+        ...composePods({ context, client, dialect, state, applied, gate, helper, onNetwork }),
       ]
     },
     log,
@@ -69,7 +70,7 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
         proxy: proxy?.families.map(({ plane }) => plane) ?? [],
       }),
     questions: { ...proxyQuestions(proxy?.families ?? []), ...dnsQuestions(dns) },
-    gate: new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') }),
+    gate,
     log: log.child('control'),
   })
   return [await composeEndpoints(context, access, working), control, ...working]

@@ -1,11 +1,18 @@
 import { join, resolve } from 'node:path'
 import type { ApiClient } from '../client/index.ts'
-import type { SpawnHelper } from '../host/index.ts'
+import { NetnsMaker, type SpawnHelper } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
-import { CniRuntime, createNetworkMetrics, installShippedNetwork, NetworkWatch } from '../node/cni/index.ts'
+import {
+  answerGateHere,
+  type CniGate,
+  CniRuntime,
+  createNetworkMetrics,
+  installShippedNetwork,
+  NetworkWatch,
+} from '../node/cni/index.ts'
 import {
   CniNetwork,
   chooseRuntime,
@@ -34,6 +41,7 @@ interface PodsParts {
   readonly dialect: Dialect
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
+  readonly gate: CniGate
   readonly helper: SpawnHelper
   /** Hears whether pods can get a network, first when that is known and then with each change. */
   readonly onNetwork: (network: NodeNetwork) => void
@@ -83,7 +91,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 
 /** The pods, and what tells whether there is a network for them. */
 function composePlane(parts: PodsParts): readonly Component[] {
-  const { context, client, dialect, state, applied, helper, onNetwork } = parts
+  const { context, client, dialect, state, applied, gate, helper, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
@@ -94,7 +102,12 @@ function composePlane(parts: PodsParts): readonly Component[] {
     // The gate is ours, of this version, whatever an older one left elsewhere.
     binDirs: [shippedCniDir, ...cni.cniBinDir],
     cacheDir: cni.cniCacheDir,
-    run: helper.run,
+    run: answerGateHere({
+      gate,
+      program: join(shippedCniDir, 'platnet-gate'),
+      socket: resolve(node.controlSocket),
+      run: helper.run,
+    }),
     runProgram: helper.runProgram,
     log: log.child('cni'),
   })
@@ -109,6 +122,7 @@ function composePlane(parts: PodsParts): readonly Component[] {
   })
   const hostIps = [first, ...others] as const
   const network = new CniNetwork(cniRuntime, log)
+  const namespaces = new NetnsMaker(helper.runProgram)
   const plane = new PodsPlane({
     client,
     dialect,
@@ -126,7 +140,7 @@ function composePlane(parts: PodsParts): readonly Component[] {
             network,
             cgroups: detectCgroups(),
             hostIps,
-            run: helper.runProgram,
+            namespaces,
             log,
           })
         },
@@ -138,7 +152,7 @@ function composePlane(parts: PodsParts): readonly Component[] {
     metrics: context.metrics,
     log,
   })
-  return [plane, networks]
+  return [namespaces, plane, networks]
 }
 
 /** Where this node's pods are written down. */

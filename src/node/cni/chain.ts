@@ -92,7 +92,7 @@ async function callOne(context: ChainContext, command: Command, one: OneCall): P
     ...(previous && { prevResult: previous }),
     ...extra,
   }
-  const path = await context.binaries.find(plugin.type)
+  const path = context.binaries.find(plugin.type)
   const variables = attachment === undefined ? {} : variablesOf(attachment)
   const call = {
     command,

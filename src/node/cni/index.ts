@@ -1,3 +1,4 @@
+export { answerGateHere } from './answer-gate-here.ts'
 export { CniError } from './errors.ts'
 export { examineNetworks } from './examine.ts'
 export { CniGate } from './gate.ts'

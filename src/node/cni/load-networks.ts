@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '../../model/errors.ts'
 import { CniError } from './errors.ts'
@@ -20,11 +20,14 @@ export interface SkippedFile {
 
 const extensions = ['.conf', '.conflist', '.json']
 
-/** Reads a folder such as /etc/cni/net.d; one that is missing is empty. A file that cannot be used harms only itself. */
+/**
+ * Reads a folder such as /etc/cni/net.d; one that is missing is empty. A file that cannot be used harms only itself. These are a few small
+ * files, read for every operation: directly, as turns through the thread pool would cost more than all else here.
+ */
 export async function loadNetworks(configDir: string, binaries: PluginBinaries): Promise<LoadedNetworks> {
   const networks: Network[] = []
   const skipped: SkippedFile[] = []
-  for (const file of await listFiles(configDir, extensions)) {
+  for (const file of listFiles(configDir, extensions)) {
     try {
       networks.push(await loadNetwork(configDir, file, binaries))
     } catch (error) {
@@ -48,15 +51,15 @@ export async function negotiate(config: NetworkConfig, binaries: PluginBinaries)
 }
 
 async function loadNetwork(configDir: string, file: string, binaries: PluginBinaries): Promise<Network> {
-  const list = parseNetworkFile(file, await readFile(file, 'utf8'))
-  const more = list.takesFolder ? await listFiles(join(configDir, list.config.name), ['.conf']) : []
-  const plugins = await Promise.all(more.map(async (path) => parsePluginFile(path, await readFile(path, 'utf8'))))
+  const list = parseNetworkFile(file, readFileSync(file, 'utf8'))
+  const more = list.takesFolder ? listFiles(join(configDir, list.config.name), ['.conf']) : []
+  const plugins = more.map((path) => parsePluginFile(path, readFileSync(path, 'utf8')))
   return negotiate(withPlugins(list, plugins), binaries)
 }
 
-async function listFiles(folder: string, endings: readonly string[]): Promise<string[]> {
+function listFiles(folder: string, endings: readonly string[]): string[] {
   try {
-    const entries = await readdir(folder, { withFileTypes: true })
+    const entries = readdirSync(folder, { withFileTypes: true })
     const files = entries.filter(
       (entry) => !entry.isDirectory() && endings.some((ending) => entry.name.endsWith(ending)),
     )

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../model/api-object.ts'
@@ -56,21 +57,20 @@ export class ResultCache {
     this.#owner = owner
   }
 
+  /**
+   * What an ADD begins is there for a process that comes after this one; only what it made is synced, so that a machine that loses its power
+   * keeps no empty file. Without the first one such a machine has lost nothing: its links and namespaces are gone as well, and an address
+   * that no file accounts for is released.
+   */
   async write(attachment: Attachment): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    const file = this.#fileOf(attachment)
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const temporary = join(this.#folder, `.${randomBytes(8).toString('hex')}.tmp`)
     try {
-      const handle = await open(temporary, 'wx', 0o600)
-      try {
-        await handle.writeFile(JSON.stringify(toFile(attachment, this.#owner)))
-        await handle.datasync()
-      } finally {
-        await handle.close()
-      }
-      await rename(temporary, file)
+      writeFileSync(temporary, JSON.stringify(toFile(attachment, this.#owner)), { flag: 'wx', mode: 0o600 })
+      if (attachment.result !== undefined) await syncFile(temporary)
+      renameSync(temporary, this.#fileOf(attachment))
     } catch (error) {
-      await rm(temporary, { force: true })
+      rmSync(temporary, { force: true })
       throw error
     }
   }
@@ -112,6 +112,16 @@ export class ResultCache {
 
   #fileOf({ network, containerId, ifName }: Pick<Attachment, 'network' | 'containerId' | 'ifName'>): string {
     return join(this.#folder, `${network}-${containerId}-${ifName}`)
+  }
+}
+
+/** A disk takes its time: others go on meanwhile. */
+async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r')
+  try {
+    await handle.datasync()
+  } finally {
+    await handle.close()
   }
 }
 

@@ -3,10 +3,9 @@ import { existsSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
-  createNetns,
-  deleteNetns,
   ExecError,
   listNetns,
+  type NetnsMaker,
   runProgram,
   signalGroup,
   signalProcess,
@@ -30,8 +29,7 @@ export interface ProcessRuntimeParts {
   readonly cgroups: CgroupLayout
   /** What pods with the host's network have as theirs. */
   readonly hostIps: readonly Ip[]
-  /** Starts the programs that make and delete namespaces. */
-  readonly run: typeof runProgram
+  readonly namespaces: Pick<NetnsMaker, 'create' | 'delete'>
   readonly log: Logger
 }
 
@@ -56,7 +54,7 @@ export class ProcessRuntime implements PodRuntime {
     if (sandbox.hostNetwork) return this.#parts.hostIps
     // Whatever an interrupted attempt left would be in the way of the next one.
     if (await this.#isBegun(sandbox)) await this.removeSandbox(sandbox)
-    await createNetns(this.#netnsName(sandbox), this.#parts.run)
+    await this.#parts.namespaces.create(this.#netnsName(sandbox))
     return this.#parts.network.attach(this.#networkSandbox(sandbox))
   }
 
@@ -65,7 +63,7 @@ export class ProcessRuntime implements PodRuntime {
     this.#removeCgroups(sandbox)
     if (sandbox.hostNetwork) return
     await this.#parts.network.detach(this.#networkSandbox(sandbox))
-    await deleteNetns(this.#netnsName(sandbox), this.#parts.run)
+    await this.#parts.namespaces.delete(this.#netnsName(sandbox))
   }
 
   /** Plugins are not asked to undo what nobody began: that would cost a new pod as much as its network does. */
@@ -137,7 +135,7 @@ export class ProcessRuntime implements PodRuntime {
     for (const name of await listNetns()) {
       if (!name.startsWith(this.#netnsPrefix) || names.has(name)) continue
       this.#parts.log.info('a namespace without a pod is removed', { netns: name })
-      await deleteNetns(name)
+      await this.#parts.namespaces.delete(name)
     }
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { runProgram } from '../../../src/host/exec.ts'
 import {
   addAddress,
   addRoute,
@@ -13,6 +14,7 @@ import {
   setLinkUp,
 } from '../../../src/host/links.ts'
 import { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from '../../../src/host/netns.ts'
+import { NetnsMaker } from '../../../src/host/netns-maker.ts'
 import { ipOf } from '../../helpers/addresses.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
@@ -75,6 +77,53 @@ describe('links in namespaces', () => {
     assert.ok((await listNetns()).includes(name))
     await deleteNetns(name)
     await deleteNetns(name)
+    assert.ok(!(await listNetns()).includes(name))
+  })
+
+  it('makes and deletes namespaces as ip does, by a program that stays', async () => {
+    const started: string[] = []
+    const maker = new NetnsMaker((file, args, options) => {
+      started.push(`${file} ${args.join(' ')}`)
+      return runProgram(file, args, options)
+    })
+    const names = ['a', 'b', 'c'].map((letter) => `plt-made-${letter}-${process.pid}`)
+    try {
+      await Promise.all(names.map((name) => maker.create(name)))
+      const known = await listNetns()
+      assert.ok(names.every((name) => known.includes(name)))
+      const links = await runInNetns(names[1] ?? '', 'ip', ['-brief', 'link'], { timeoutMs })
+      assert.match(links.stdout, /^lo .*<LOOPBACK,UP,LOWER_UP> *\n$/)
+      assert.deepEqual(started, [], 'nothing was left to ip')
+      await assert.rejects(maker.create(names[0] ?? ''), { code: 'failed', message: /File exists/ })
+      await Promise.all(names.map((name) => maker.delete(name)))
+      await maker.delete(names[0] ?? '')
+      assert.deepEqual(
+        (await listNetns()).filter((name) => names.includes(name)),
+        [],
+      )
+      assert.deepEqual(started, ['ip -batch -'], 'the one that failed')
+    } finally {
+      await maker.stop()
+      await Promise.all(names.map((name) => deleteNetns(name)))
+    }
+  })
+
+  it('leaves namespaces to ip where the program that stays is not for this processor, or is gone', async () => {
+    const name = `plt-left-${process.pid}`
+    const started: string[] = []
+    const run: typeof runProgram = (file, args, options) => {
+      started.push(`${file} ${args.join(' ')}`)
+      return runProgram(file, args, options)
+    }
+    const elsewhere = new NetnsMaker(run, 'riscv64')
+    await elsewhere.create(name)
+    await elsewhere.delete(name)
+    assert.deepEqual(started, ['ip -batch -', `ip netns delete ${name}`])
+    const maker = new NetnsMaker(run)
+    await maker.create(name)
+    await maker.stop()
+    await maker.delete(name)
+    await maker.stop()
     assert.ok(!(await listNetns()).includes(name))
   })
 })

@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Writable } from 'node:stream'
+import type { Component, Health } from '../loop/component.ts'
+import { type RunningProgram, type runProgram, startProgram } from './exec.ts'
+import { checkNetnsName, createNetns, deleteNetns } from './netns.ts'
+
+const program = join(import.meta.dirname, 'netns-maker.pl')
+
+/** unshare, mount and umount2 by process.arch (asm/unistd.h). Elsewhere `ip` does it all. */
+const systemCalls: Readonly<Record<string, readonly string[]>> = {
+  x64: ['272', '165', '166'],
+  arm64: ['97', '40', '39'],
+}
+
+const answerTimeoutMs = 10_000
+
+interface Maker extends Pick<RunningProgram, 'exited' | 'kill'> {
+  readonly stdin: Writable
+  /** Who asked, in order. */
+  readonly waiting: ((answer: string) => void)[]
+}
+
+/**
+ * Makes and removes namespaces by a small program that stays: 1.5 ms each, where `ip`, started twice, takes 5.5. What it cannot do, for
+ * whatever reason, is left to `ip`, which tells what is wrong. Ends with `stop`, or with this process.
+ */
+export class NetnsMaker implements Component {
+  readonly name = 'netns-maker'
+  readonly #run: typeof runProgram
+  readonly #numbers: readonly string[] | undefined
+  #maker: Promise<Maker | undefined> | undefined
+  readonly #sinceMs = Date.now()
+
+  /** `run` starts `ip` where that is needed. */
+  constructor(run: typeof runProgram, architecture: string = process.arch) {
+    this.#run = run
+    this.#numbers = systemCalls[architecture]
+  }
+
+  /** As `createNetns`. */
+  async create(name: string): Promise<void> {
+    checkNetnsName(name)
+    if ((await this.#ask(`add ${name}`)) !== 'done') await createNetns(name, this.#run)
+  }
+
+  /** As `deleteNetns`. */
+  async delete(name: string): Promise<void> {
+    checkNetnsName(name)
+    if (!existsSync(`/run/netns/${name}`)) return
+    if ((await this.#ask(`delete ${name}`)) !== 'done') await deleteNetns(name, this.#run)
+  }
+
+  /** Nothing: it starts with the first namespace. */
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    const maker = await this.#maker
+    maker?.kill('SIGKILL')
+    await maker?.exited
+  }
+
+  /** Always well: without it `ip` is started. */
+  health(): Health {
+    return { level: 'ok', message: 'makes network namespaces', sinceMs: this.#sinceMs }
+  }
+
+  /** Undefined where there is nobody to answer. Answers come in the order of the questions. */
+  async #ask(question: string): Promise<string | undefined> {
+    this.#maker ??= this.#startOnce()
+    const maker = await this.#maker
+    if (maker === undefined) return undefined
+    const { promise, resolve } = Promise.withResolvers<string>()
+    maker.waiting.push(resolve)
+    maker.stdin.write(`${question}\n`)
+    const timer = setTimeout(() => maker.kill('SIGKILL'), answerTimeoutMs)
+    try {
+      return await Promise.race([promise, maker.exited.then(() => undefined)])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #startOnce(): Promise<Maker | undefined> {
+    if (this.#numbers === undefined) return undefined
+    try {
+      const { stdin, stdout, exited, kill } = await startProgram('perl', ['-w', program, ...this.#numbers], {
+        stdin: 'pipe',
+        stdout: 'pipe',
+      })
+      if (stdin === null || stdout === null) return undefined
+      const waiting: Maker['waiting'] = []
+      stdin.on('error', () => {})
+      createInterface({ input: stdout }).on('line', (line) => waiting.shift()?.(line))
+      void exited.then(() => {
+        this.#maker = undefined
+      })
+      return { stdin, exited, kill, waiting }
+    } catch {
+      return undefined
+    }
+  }
+}
