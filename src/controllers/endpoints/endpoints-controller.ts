@@ -4,7 +4,7 @@ import { Controller, watchKeys } from '../runtime/controller.ts'
 import { replacedMetadata } from '../runtime/metadata.ts'
 import { keyOf, splitKey } from '../runtime/resource-type.ts'
 import { planEndpoints } from './plan-endpoints.ts'
-import { hasSelector, ServicePods } from './service-pods.ts'
+import { hasSelector, restAfterPass, ServicePods } from './service-pods.ts'
 import { isSameForEndpoints } from './slice-controller.ts'
 
 /** Keeps the Endpoints object of every Service with a selector, for clients that know no slices. Its keys are Services. */
@@ -32,10 +32,11 @@ export function createEndpointsController({ caches, dialect, metrics, log }: Con
     name: 'endpoints',
     watches: [
       watchKeys(services, (service) => [keyOf(service)]),
-      watchKeys(pods, (pod) => servicePods.servicesOf(pod), isSameForEndpoints),
-      watchKeys(endpoints, (object) => [keyOf(object)]),
+      watchKeys(pods, (pod) => servicePods.servicesOf(pod), { isSame: isSameForEndpoints }),
+      watchKeys(endpoints, (object) => [keyOf(object)], { skipsOwn: true }),
     ],
     reconcile,
+    rest: restAfterPass,
     metrics,
     log: log.child('endpoints'),
   })

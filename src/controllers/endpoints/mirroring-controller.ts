@@ -50,7 +50,7 @@ export function createMirroringController(context: ControllerContext): Controlle
     watches: [
       watchKeys(endpoints, (object) => [keyOf(object)]),
       watchKeys(services, (service) => [keyOf(service)]),
-      watchKeys(slices, mirrorKey),
+      watchKeys(slices, mirrorKey, { skipsOwn: true }),
     ],
     reconcile,
     metrics,

@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Dialect } from '../../model/dialect.ts'
+import type { Ip } from '../../model/ip.ts'
 import type { EndpointSubset, Endpoints } from '../objects/endpoints.ts'
-import type { Pod } from '../objects/pod.ts'
+import { isReady, type Pod } from '../objects/pod.ts'
 import type { Service } from '../objects/service.ts'
 import {
   hostnameFor,
-  isReady,
   isTerminating,
   lastTriggerTime,
   mayServe,
   podIp,
-  resolvePorts,
+  portResolver,
   serviceFamilies,
   targetRefOf,
 } from './pod-endpoints.ts'
-import { portsKey, type WantedPort } from './wanted-slices.ts'
+import { areSame, isSameTarget, portsKey, type WantedPort } from './wanted-slices.ts'
 
 /** One object holds no more; what follows is cut off and an annotation says so. */
 const maxAddresses = 1000
@@ -25,6 +25,8 @@ interface Candidate {
   readonly address: Address
   readonly ready: boolean
   readonly ports: readonly WantedPort[]
+  /** By which candidates stand in a fixed order. */
+  readonly key: string
 }
 
 export interface EndpointsContent {
@@ -45,7 +47,7 @@ export function planEndpoints(
   existing: Endpoints | undefined,
   dialect: Dialect,
 ): EndpointsPlan {
-  const candidates = pods.filter(mayServe).flatMap((pod) => candidateOf(service, pod))
+  const candidates = candidatesOf(service, pods)
   const isTruncated = candidates.length > maxAddresses
   const kept = candidates.toSorted(compareCandidates).slice(0, maxAddresses)
   const subsets = groupByPorts(kept)
@@ -55,7 +57,7 @@ export function planEndpoints(
   }
   const isCurrent =
     existing !== undefined &&
-    isDeepStrictEqual(existing.subsets.map(normalize), subsets.map(normalize)) &&
+    areSame(existing.subsets, subsets, isSameSubset) &&
     isDeepStrictEqual(existing.metadata.labels ?? {}, labels) &&
     (existing.metadata.annotations?.[dialect.annotations.overCapacity] !== undefined) === isTruncated
   if (isCurrent) return { kind: 'none' }
@@ -79,27 +81,34 @@ function annotationsOf(
   }
 }
 
-function candidateOf(service: Service, pod: Pod): readonly Candidate[] {
+function candidatesOf(service: Service, pods: readonly Pod[]): readonly Candidate[] {
   const { publishNotReadyAddresses } = service.spec
   const [family = 'IPv4'] = serviceFamilies(service)
-  const ip = podIp(pod, family)
-  const ports = resolvePorts(service, pod)
-  const servesNothing = ports.length === 0 && service.spec.ports.length > 0
-  if (ip === undefined || servesNothing || (isTerminating(pod) && !publishNotReadyAddresses)) return []
+  const portsOf = portResolver(service)
+  return pods.filter(mayServe).flatMap((pod): readonly Candidate[] => {
+    const ip = podIp(pod, family)
+    const ports = portsOf(pod)
+    const servesNothing = ports.length === 0 && service.spec.ports.length > 0
+    if (ip === undefined || servesNothing || (isTerminating(pod) && !publishNotReadyAddresses)) return []
+    const ready = publishNotReadyAddresses || isReady(pod)
+    return [{ address: addressOf(pod, ip, service), ready, ports, key: `${ip} ${pod.metadata.uid}` }]
+  })
+}
+
+function addressOf(pod: Pod, ip: Ip, service: Service): Address {
   const hostname = hostnameFor(pod, service)
   const { nodeName } = pod.spec
-  const address = {
+  return {
     ip,
     ...(hostname !== undefined && { hostname }),
     ...(nodeName !== undefined && { nodeName }),
     targetRef: targetRefOf(pod),
   }
-  return [{ address, ready: publishNotReadyAddresses || isReady(pod), ports }]
 }
 
 function compareCandidates(a: Candidate, b: Candidate): number {
   if (a.ready !== b.ready) return a.ready ? -1 : 1
-  return compareTexts(`${a.address.ip} ${a.address.targetRef?.uid}`, `${b.address.ip} ${b.address.targetRef?.uid}`)
+  return compareTexts(a.key, b.key)
 }
 
 function groupByPorts(candidates: readonly Candidate[]): readonly EndpointSubset[] {
@@ -113,11 +122,21 @@ function groupByPorts(candidates: readonly Candidate[]): readonly EndpointSubset
     }))
 }
 
-/** Fields in a fixed order, absent ones alike. */
-function normalize({ addresses, notReadyAddresses, ports }: EndpointSubset) {
-  const addressText = ({ ip, hostname, nodeName, targetRef }: Address) =>
-    [ip, hostname, nodeName, targetRef?.kind, targetRef?.namespace, targetRef?.name, targetRef?.uid].join('|')
-  return [addresses.map(addressText), notReadyAddresses.map(addressText), portsKey(ports)]
+function isSameSubset(one: EndpointSubset, other: EndpointSubset): boolean {
+  return (
+    areSame(one.addresses, other.addresses, isSameAddress) &&
+    areSame(one.notReadyAddresses, other.notReadyAddresses, isSameAddress) &&
+    portsKey(one.ports) === portsKey(other.ports)
+  )
+}
+
+function isSameAddress(one: Address, other: Address): boolean {
+  return (
+    one.ip === other.ip &&
+    one.hostname === other.hostname &&
+    one.nodeName === other.nodeName &&
+    isSameTarget(one.targetRef, other.targetRef)
+  )
 }
 
 function compareTexts(a: string, b: string): number {

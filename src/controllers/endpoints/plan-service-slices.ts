@@ -5,7 +5,7 @@ import type { Node } from '../objects/node.ts'
 import type { Pod } from '../objects/pod.ts'
 import type { Service } from '../objects/service.ts'
 import { planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
-import { lastTriggerTime, mayServe, resolvePorts, serviceFamilies, toEndpoint } from './pod-endpoints.ts'
+import { lastTriggerTime, mayServe, portResolver, serviceFamilies, toEndpoint } from './pod-endpoints.ts'
 import { type EndpointGroup, groupEndpoints } from './wanted-slices.ts'
 
 /** Spec 2.7. */
@@ -24,10 +24,11 @@ export interface ServiceSlicesInput {
 /** The writes that bring a Service's slices to its pods. A pod on a node that is not known waits for it, unless even unready pods are published. */
 export function planServiceSlices({ service, pods, nodeOf, slices, dialect }: ServiceSlicesInput): SlicePlan {
   const families = serviceFamilies(service)
+  const portsOf = portResolver(service)
   const groups = pods.filter(mayServe).flatMap((pod): EndpointGroup[] => {
     const node = pod.spec.nodeName ? nodeOf(pod.spec.nodeName) : undefined
     if (pod.spec.nodeName && !node && !service.spec.publishNotReadyAddresses) return []
-    const ports = resolvePorts(service, pod)
+    const ports = portsOf(pod)
     return families.flatMap((family) => {
       const endpoint = toEndpoint(pod, { service, family, node, zoneLabel: dialect.labels.zone })
       return endpoint ? [{ family, ports, endpoints: [endpoint] }] : []

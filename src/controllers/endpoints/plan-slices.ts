@@ -1,7 +1,16 @@
 import type { IpFamily } from '../../model/ip.ts'
 import type { EndpointSlice } from '../objects/endpoints.ts'
 import type { OwnerReference } from '../runtime/metadata.ts'
-import { type EndpointGroup, portsKey, type WantedEndpoint, type WantedPort } from './wanted-slices.ts'
+import {
+  areSame,
+  type EndpointGroup,
+  type EndpointHints,
+  isSameTarget,
+  portsKey,
+  sortEndpoints,
+  type WantedEndpoint,
+  type WantedPort,
+} from './wanted-slices.ts'
 
 /** What every slice of one owner carries. */
 export interface SliceTemplate {
@@ -107,7 +116,7 @@ function packGroup(
   const content = ({ endpoints }: Draft): SliceContent => ({ family: group.family, ports: group.ports, endpoints })
   const [full, empty] = partition(drafts, ({ endpoints }) => endpoints.length > 0)
   const [changed, same] = partition(full, (draft) => needsWrite(draft.slice, content(draft), input.template))
-  const rest = [...missing.values()]
+  const rest = sortEndpoints(missing.values())
   for (const draft of byFullest(changed))
     draft.endpoints.push(...rest.splice(0, input.maxEndpoints - draft.endpoints.length))
   while (rest.length >= input.maxEndpoints) {
@@ -156,24 +165,31 @@ function needsWrite(slice: EndpointSlice, content: SliceContent, template: Slice
   return (
     portsKey(slice.ports) !== portsKey(content.ports) ||
     slice.ports.some(({ name }) => typeof name !== 'string') ||
-    slice.endpoints.length !== content.endpoints.length ||
-    slice.endpoints.some((endpoint, index) => endpointText(endpoint) !== endpointText(content.endpoints[index])) ||
+    !areSame<ComparedEndpoint>(slice.endpoints, content.endpoints, isSameEndpoint) ||
     !isSameMetadata(slice, template)
   )
 }
 
-/** Fields in a fixed order, absent and null alike. */
-function endpointText(endpoint: WantedEndpoint | EndpointSlice['endpoints'][number] | undefined): string {
-  if (endpoint === undefined) return ''
-  const { addresses, conditions, hostname, nodeName, zone, targetRef, hints } = endpoint
-  const names = (list: readonly { readonly name: string }[] | undefined) => (list ?? []).map(({ name }) => name)
-  return JSON.stringify([
-    addresses,
-    [conditions.ready, conditions.serving, conditions.terminating],
-    [hostname, nodeName, zone],
-    [targetRef?.kind, targetRef?.namespace, targetRef?.name, targetRef?.uid],
-    [names(hints?.forZones), names(hints?.forNodes)],
-  ])
+type ComparedEndpoint = WantedEndpoint | EndpointSlice['endpoints'][number]
+
+/** Field by field, as a pass compares all endpoints of a Service. */
+function isSameEndpoint(one: ComparedEndpoint, other: ComparedEndpoint): boolean {
+  return (
+    one.conditions.ready === other.conditions.ready &&
+    one.conditions.serving === other.conditions.serving &&
+    one.conditions.terminating === other.conditions.terminating &&
+    one.hostname === other.hostname &&
+    one.nodeName === other.nodeName &&
+    one.zone === other.zone &&
+    isSameTarget(one.targetRef, other.targetRef) &&
+    areSame(one.addresses, other.addresses, (address, wanted) => address === wanted) &&
+    hintsText(one.hints) === hintsText(other.hints)
+  )
+}
+
+function hintsText(hints: EndpointHints | null | undefined): string {
+  const names = (list: EndpointHints['forZones'] = []) => list.map(({ name }) => name).join()
+  return hints ? `${names(hints.forZones)}/${names(hints.forNodes)}` : '/'
 }
 
 function isSameMetadata({ metadata }: EndpointSlice, template: SliceTemplate): boolean {

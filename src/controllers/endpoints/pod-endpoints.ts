@@ -1,32 +1,21 @@
-import { type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
+import { type Ip, type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
 import type { Node } from '../objects/node.ts'
-import type { Pod } from '../objects/pod.ts'
+import { isFinished, isReady, type Pod, readyCondition } from '../objects/pod.ts'
 import type { Service } from '../objects/service.ts'
 import type { EndpointHints, WantedEndpoint, WantedPort } from './wanted-slices.ts'
 
 /** Whether the pod may serve at all: it has an address and has not ended. */
-export function mayServe({ status }: Pod): boolean {
-  return podIps(status).length > 0 && status.phase !== 'Succeeded' && status.phase !== 'Failed'
+export function mayServe(pod: Pod): boolean {
+  return pod.status.ips.length > 0 && !isFinished(pod)
 }
 
 export function isTerminating({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
-export function isReady({ status }: Pod): boolean {
-  return status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True')
-}
-
-/** The pod's first address of that family, in its canonical text. */
-export function podIp({ status }: Pod, family: IpFamily): string | undefined {
-  return podIps(status)
-    .map(parseIp)
-    .find((ip) => ip !== undefined && ipFamily(ip) === family)
-}
-
-function podIps({ podIP, podIPs }: Pod['status']): readonly string[] {
-  const ips = podIPs.map(({ ip }) => ip)
-  return ips.length > 0 || !podIP ? ips : [podIP]
+/** The pod's first address of that family. */
+export function podIp({ status }: Pod, family: IpFamily): Ip | undefined {
+  return status.ips.find((ip) => ipFamily(ip) === family)
 }
 
 /** The families a Service's endpoints are wanted in; what the server did not fill in is told by the cluster address. */
@@ -36,22 +25,36 @@ export function serviceFamilies({ spec }: Service): readonly IpFamily[] {
   return [ip === undefined ? 'IPv4' : ipFamily(ip)]
 }
 
-/** The Service's ports as this pod serves them; a port whose name no container of the pod knows is left out. */
-export function resolvePorts({ spec }: Service, pod: Pod): readonly WantedPort[] {
-  return spec.ports.flatMap((servicePort) => {
-    const { name, protocol, appProtocol } = servicePort
-    const port = resolvePort(servicePort, pod)
-    return port === undefined ? [] : [{ name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) }]
-  })
+type ServicePort = Service['spec']['ports'][number]
+
+/**
+ * The Service's ports as each pod serves them; a port whose name no container of the pod knows is left out. Where no port goes by name all pods have the very same list.
+ */
+export function portResolver({ spec }: Service): (pod: Pod) => readonly WantedPort[] {
+  const numbers = spec.ports.map(portNumber)
+  if (!numbers.includes(undefined)) {
+    const shared = spec.ports.map((port, index) => wantedPort(port, numbers[index] ?? port.port))
+    return () => shared
+  }
+  return (pod) =>
+    spec.ports.flatMap((port, index) => {
+      const resolved = numbers[index] ?? namedPort(port, pod)
+      return resolved === undefined ? [] : [wantedPort(port, resolved)]
+    })
 }
 
-function resolvePort(
-  { targetPort, port, protocol }: Service['spec']['ports'][number],
-  { spec }: Pod,
-): number | undefined {
+function wantedPort({ name, protocol, appProtocol }: ServicePort, port: number): WantedPort {
+  return { name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) }
+}
+
+/** Undefined where each pod says for itself what the name stands for. */
+function portNumber({ targetPort, port }: ServicePort): number | undefined {
   if (targetPort === undefined || targetPort === 0 || targetPort === '') return port
   if (typeof targetPort === 'number') return targetPort
-  if (/^\d+$/.test(targetPort)) return Number(targetPort)
+  return /^\d+$/.test(targetPort) ? Number(targetPort) : undefined
+}
+
+function namedPort({ targetPort, protocol }: ServicePort, { spec }: Pod): number | undefined {
   const sidecars = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
   return [...spec.containers, ...sidecars]
     .flatMap(({ ports }) => ports)
@@ -110,8 +113,10 @@ function hintsFor(
 
 /** When the newest change that these endpoints show happened: a pod became ready or not, or the Service came. */
 export function lastTriggerTime(service: Service, pods: readonly Pod[]): string | undefined {
-  const times = pods.flatMap(({ status }) =>
-    status.conditions.flatMap(({ type, lastTransitionTime }) => (type === 'Ready' && lastTransitionTime) || []),
-  )
-  return [service.metadata.creationTimestamp ?? '', ...times].toSorted().at(-1) || undefined
+  let newest = service.metadata.creationTimestamp
+  for (const pod of pods) {
+    const time = readyCondition(pod)?.lastTransitionTime ?? ''
+    if (time > newest) newest = time
+  }
+  return newest || undefined
 }

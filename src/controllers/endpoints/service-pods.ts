@@ -4,6 +4,13 @@ import type { Service } from '../objects/service.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { labelTerm, labelTerms, type ObjectIndex } from '../runtime/object-index.ts'
 import { keyOf } from '../runtime/resource-type.ts'
+import type { Rest } from '../runtime/work-queue.ts'
+
+/**
+ * A pass looks at all pods of a Service. The first change of a quiet one is written at once; where many pods change in a row, passes take a fifth of the time
+ * and each writes what came meanwhile.
+ */
+export const restAfterPass: Rest = { factor: 4, maxMs: 1_000 }
 
 /** Who selects whom, both ways, without looking at everything there is. */
 export class ServicePods {
@@ -47,9 +54,9 @@ function selectorTerms(service: Service): readonly string[] {
 }
 
 function selects({ metadata, spec }: Service, pod: Pod): boolean {
-  const { labels = {}, namespace } = pod.metadata
-  return (
-    namespace === metadata.namespace &&
-    Object.entries(spec.selector ?? {}).every(([key, value]) => labels[key] === value)
-  )
+  const { labels, namespace } = pod.metadata
+  const selector = spec.selector ?? {}
+  if (namespace !== metadata.namespace) return false
+  for (const key in selector) if (labels[key] !== selector[key]) return false
+  return true
 }

@@ -7,7 +7,7 @@ import { nodeType, podType, serviceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { keyOf } from '../runtime/resource-type.ts'
 import { planServiceSlices, serviceSliceTemplate } from './plan-service-slices.ts'
-import { hasSelector, ServicePods } from './service-pods.ts'
+import { hasSelector, restAfterPass, ServicePods } from './service-pods.ts'
 import { writeSlices } from './write-slices.ts'
 
 /** Keeps the EndpointSlices of every Service with a selector. Its keys are Services. */
@@ -39,15 +39,12 @@ export function createEndpointSliceController(context: ControllerContext): Contr
     name: 'endpointslice',
     watches: [
       watchKeys(services, (service) => [keyOf(service)]),
-      watchKeys(pods, (pod) => servicePods.servicesOf(pod), isSameForEndpoints),
-      watchKeys(
-        nodes,
-        (node) => servicePods.servicesOn(node),
-        (old, next) => zoneOf(old) === zoneOf(next),
-      ),
-      watchKeys(slices, (slice) => serviceKeyOf(slice, context)),
+      watchKeys(pods, (pod) => servicePods.servicesOf(pod), { isSame: isSameForEndpoints }),
+      watchKeys(nodes, (node) => servicePods.servicesOn(node), { isSame: (old, next) => zoneOf(old) === zoneOf(next) }),
+      watchKeys(slices, (slice) => serviceKeyOf(slice, context), { skipsOwn: true }),
     ],
     reconcile,
+    rest: restAfterPass,
     metrics: context.metrics,
     log: context.log.child('endpointslice'),
   })

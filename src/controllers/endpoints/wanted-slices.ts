@@ -23,6 +23,20 @@ export interface TargetRef {
   readonly uid?: string | undefined
 }
 
+/** In the same order. */
+export function areSame<T>(items: readonly T[], others: readonly T[], isSame: (item: T, other: T) => boolean): boolean {
+  return items.length === others.length && items.every((item, index) => isSame(item, others[index] as T))
+}
+
+export function isSameTarget(target: TargetRef | undefined, other: TargetRef | undefined): boolean {
+  return (
+    target?.uid === other?.uid &&
+    target?.name === other?.name &&
+    target?.namespace === other?.namespace &&
+    target?.kind === other?.kind
+  )
+}
+
 /** The name is always there: clients crash on one that is not (spec 2.7). */
 export interface WantedPort {
   readonly name: string
@@ -53,25 +67,29 @@ export function portsKey(
   return texts.sort().join(',')
 }
 
-/** Puts what has the same family and ports together; groups and their endpoints come in a fixed order. */
+/** Puts what has the same family and ports together; groups come in a fixed order. */
 export function groupEndpoints(groups: readonly EndpointGroup[]): readonly EndpointGroup[] {
+  const portsKeys = new Map<readonly WantedPort[], string>()
   const merged = new Map<string, { family: IpFamily; ports: readonly WantedPort[]; endpoints: WantedEndpoint[] }>()
   for (const { family, ports, endpoints } of groups) {
-    const key = `${family} ${portsKey(ports)}`
+    // Most groups share one list of ports.
+    const portsText = portsKeys.get(ports) ?? portsKey(ports)
+    portsKeys.set(ports, portsText)
+    const key = `${family} ${portsText}`
     const group = merged.get(key) ?? { family, ports, endpoints: [] }
     for (const endpoint of endpoints) group.endpoints.push(endpoint)
     merged.set(key, group)
   }
-  return [...merged.entries()]
-    .sort(([a], [b]) => compareTexts(a, b))
-    .map(([, group]) => ({ ...group, endpoints: sortEndpoints(group.endpoints) }))
+  return [...merged.entries()].sort(([a], [b]) => compareTexts(a, b)).map(([, group]) => group)
 }
 
-function sortEndpoints(endpoints: readonly WantedEndpoint[]): readonly WantedEndpoint[] {
-  return endpoints
-    .map((endpoint) => ({ endpoint, key: `${endpoint.addresses.join()} ${endpoint.targetRef?.uid ?? ''}` }))
-    .sort((a, b) => compareTexts(a.key, b.key))
-    .map(({ endpoint }) => endpoint)
+/** In the same order, in whichever they come. */
+export function sortEndpoints(endpoints: Iterable<WantedEndpoint>): WantedEndpoint[] {
+  const keyed = Array.from(endpoints, (endpoint) => ({
+    endpoint,
+    key: `${endpoint.addresses.join()} ${endpoint.targetRef?.uid ?? ''}`,
+  }))
+  return keyed.sort((a, b) => compareTexts(a.key, b.key)).map(({ endpoint }) => endpoint)
 }
 
 function compareTexts(a: string, b: string): number {

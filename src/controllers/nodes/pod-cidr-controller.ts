@@ -51,13 +51,7 @@ export function createPodCidrController(kit: ControllerKit, clusterCidrs: readon
 
   return new Controller({
     name: 'nodeipam',
-    watches: [
-      watchKeys(
-        nodes,
-        () => [everything],
-        (old, next) => isWaiting(old) === isWaiting(next),
-      ),
-    ],
+    watches: [watchKeys(nodes, () => [everything], { isSame: (old, next) => isWaiting(old) === isWaiting(next) })],
     reconcile,
     workers: 1,
     metrics,

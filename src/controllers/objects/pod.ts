@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Ip, parseIp } from '../../model/ip.ts'
 import { metadataSchema, optional, otherwise } from '../runtime/metadata.ts'
 import { conditionSchema, listOf, protocol } from './parts.ts'
 
@@ -19,7 +20,7 @@ const containerSchema = z.object({
 })
 
 const noSpec = { containers: [], initContainers: [], schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 }
-const noStatus = { phase: 'Pending', podIPs: [], conditions: [], containerStatuses: [] }
+const noStatus = { phase: 'Pending', ips: [], conditions: [], containerStatuses: [] }
 
 /** What asks much of a node is kept as it came, and read when the pod is placed. */
 const specSchema = z.object({
@@ -40,14 +41,16 @@ const specSchema = z.object({
   schedulingGates: z.unknown().optional(),
 })
 
-const statusSchema = z.object({
-  phase: otherwise(z.string(), 'Pending'),
-  podIP: z.string().optional(),
-  podIPs: listOf(z.object({ ip: z.string() })),
-  conditions: listOf(conditionSchema),
-  containerStatuses: listOf(z.object({ restartCount: otherwise(z.number(), 0) })),
-  nominatedNodeName: z.string().optional(),
-})
+const statusSchema = z
+  .object({
+    phase: otherwise(z.string(), 'Pending'),
+    podIP: z.string().optional(),
+    podIPs: listOf(z.object({ ip: z.string() })),
+    conditions: listOf(conditionSchema),
+    containerStatuses: listOf(z.object({ restartCount: otherwise(z.number(), 0) })),
+    nominatedNodeName: z.string().optional(),
+  })
+  .transform(({ podIP, podIPs, ...status }) => ({ ...status, ips: parseIps(podIPs, podIP) }))
 
 /** A pod as all controllers see it: one cache for endpoints, workloads, nodes and the scheduler. */
 export const podSchema = z.object({
@@ -57,6 +60,12 @@ export const podSchema = z.object({
 })
 
 export type Pod = z.output<typeof podSchema>
+
+/** A pod's addresses in their canonical text, read once and not at each look; what is none is left out. */
+function parseIps(podIPs: readonly { readonly ip: string }[], podIP: string | undefined): readonly Ip[] {
+  const texts = podIPs.length === 0 && podIP ? [podIP] : podIPs.map(({ ip }) => ip)
+  return texts.flatMap((text) => parseIp(text) ?? [])
+}
 
 export function isReady(pod: Pod): boolean {
   return readyCondition(pod)?.status === 'True'
@@ -87,6 +96,6 @@ export function isFinished({ status }: Pod): boolean {
   return status.phase === 'Succeeded' || status.phase === 'Failed'
 }
 
-function readyCondition(pod: Pod) {
+export function readyCondition(pod: Pod) {
   return pod.status.conditions.find(({ type }) => type === 'Ready')
 }

@@ -4,26 +4,30 @@ import type { Logger } from '../../observe/index.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import type { ObjectCache } from './object-cache.ts'
 import type { CachedObject } from './resource-type.ts'
-import { type QueueTiming, type Work, WorkQueue, type WorkResult } from './work-queue.ts'
+import { type QueueTiming, type Rest, type Work, WorkQueue, type WorkResult } from './work-queue.ts'
 
 /** Turns the changes of one resource into keys to reconcile. */
 export interface Watch {
   subscribe(add: (key: string, delayMs?: number) => void): () => void
 }
 
-/**
- * `keysOf` is asked about the object before and after each change, whichever there is; a change between two versions of which `isSame` holds
- * is passed over.
- */
+export interface WatchOptions<T> {
+  /** A change between two versions of which this holds is passed over. */
+  readonly isSame?: (old: T, next: T) => boolean
+  /** For what no other controller of this process writes: the pass that wrote needs no second one to look at its own work. */
+  readonly skipsOwn?: boolean
+}
+
+/** `keysOf` is asked about the object before and after each change, whichever there is. */
 export function watchKeys<T extends CachedObject>(
   cache: ObjectCache<T>,
   keysOf: (object: T) => Iterable<string>,
-  isSame: (old: T, next: T) => boolean = () => false,
+  { isSame = () => false, skipsOwn = false }: WatchOptions<T> = {},
 ): Watch {
   return {
     subscribe: (add) =>
-      cache.onChange(({ old, next }) => {
-        if (old && next && isSame(old, next)) return
+      cache.onChange(({ old, next, isOwn }) => {
+        if ((isOwn && skipsOwn) || (old && next && isSame(old, next))) return
         const keys = new Set([...(old ? keysOf(old) : []), ...(next ? keysOf(next) : [])])
         for (const key of keys) add(key)
       }),
@@ -37,6 +41,8 @@ export interface ControllerOptions {
   /** Brings what belongs to the key to where it should be, from whatever state; called again after errors. */
   readonly reconcile: Work
   readonly workers?: number
+  /** For keys whose work grows with what belongs to them. */
+  readonly rest?: Rest
   readonly timing?: Partial<QueueTiming>
   readonly metrics: ControllerMetrics
   readonly log: Logger
@@ -60,13 +66,14 @@ export class Controller implements Component {
   }
 
   async start(): Promise<void> {
-    const { metrics, timing, watches, workers } = this.#options
+    const { metrics, rest, timing, watches, workers } = this.#options
     const queue = new WorkQueue({
       workers: workers ?? defaultWorkers,
       work: (key, scope) => this.#reconcile(key, scope),
       onFailure: (key, error, retryInMs) => this.#reportFailure(key, error, retryInMs),
       createMetrics: (state) => metrics.queue(this.name, state),
       ...(timing !== undefined && { timing }),
+      ...(rest !== undefined && { rest }),
     })
     this.#queue = queue
     const add = (key: string, delayMs?: number) => (delayMs ? queue.addAfter(key, delayMs) : queue.add(key))

@@ -16,6 +16,8 @@ import { type CachedObject, keyOf, type ResourceType } from './resource-type.ts'
 export interface Change<T> {
   readonly old: T | undefined
   readonly next: T | undefined
+  /** The answer to a write of this process, ahead of the watch. */
+  readonly isOwn: boolean
 }
 
 export type ChangeHandler<T> = (change: Change<T>) => void
@@ -98,14 +100,14 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   /** Tells of everything there is as created, then of each change; the function it returns ends that. */
   onChange(handler: ChangeHandler<T>): () => void {
     this.#handlers.add(handler)
-    for (const next of [...this.#objects.values()]) handler({ old: undefined, next })
+    for (const next of [...this.#objects.values()]) handler({ old: undefined, next, isOwn: false })
     return () => this.#handlers.delete(handler)
   }
 
   /** Takes the server's answer to a write of ours, unless a watch was faster. */
   note(written: unknown): T {
     const object = this.#options.type.schema.parse(written)
-    if (compareResourceVersions(object.metadata.resourceVersion, this.#seenVersion) > 0) this.#upsert(object)
+    if (compareResourceVersions(object.metadata.resourceVersion, this.#seenVersion) > 0) this.#upsert(object, true)
     return object
   }
 
@@ -142,7 +144,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     if (this.#compareHeld(item) >= 0) return
     const parsed = this.#options.type.schema.safeParse(item)
     if (parsed.success) {
-      this.#upsert(parsed.data)
+      this.#upsert(parsed.data, false)
       return
     }
     const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'unknown' }
@@ -157,19 +159,19 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     return compareResourceVersions(held, item.metadata.resourceVersion)
   }
 
-  #upsert(next: T): void {
+  #upsert(next: T, isOwn: boolean): void {
     const key = keyOf(next)
     const old = this.#objects.get(key)
     if (old && compareResourceVersions(old.metadata.resourceVersion, next.metadata.resourceVersion) >= 0) return
     this.#objects.set(key, next)
-    this.#tell({ old, next })
+    this.#tell({ old, next, isOwn })
   }
 
   #remove(key: string): void {
     const old = this.#objects.get(key)
     if (old === undefined) return
     this.#objects.delete(key)
-    this.#tell({ old, next: undefined })
+    this.#tell({ old, next: undefined, isOwn: false })
   }
 
   #tell(change: Change<T>): void {

@@ -18,8 +18,19 @@ export interface QueueTiming {
 
 const defaultTiming: QueueTiming = { backoffBaseMs: 20, backoffMaxMs: 60_000, retriesPerSecond: 50, retryBurst: 500 }
 
+/** After its work a key rests so many times as long as that took, at most `maxMs`; what is added meanwhile is worked on together. */
+export interface Rest {
+  readonly factor: number
+  readonly maxMs: number
+}
+
+/** Below this a rest gathers nothing. */
+const shortestRestMs = 10
+
 export interface WorkQueueOptions {
   readonly workers: number
+  /** Absent: a key that was added meanwhile is worked on again at once. */
+  readonly rest?: Rest
   readonly work: Work
   /** Told of each failure before the key's retry is set. */
   readonly onFailure: (key: string, error: unknown, retryInMs: number) => void
@@ -28,7 +39,8 @@ export interface WorkQueueOptions {
 }
 
 /**
- * Keys that wait to be worked on, each at most once; a key is never worked on twice at a time, and one that is added meanwhile comes again.
+ * Keys that wait to be worked on, each at most once; a key is never worked on twice at a time, and one that is added meanwhile comes again, after
+ * its rest where there is one.
  * A failed key is retried after its own growing delay. Lives once: after `stop` nothing is taken any more.
  */
 export class WorkQueue implements QueueState {
@@ -43,6 +55,9 @@ export class WorkQueue implements QueueState {
   /** By key since when. */
   readonly #working = new Map<string, number>()
   readonly #runs = new Set<Promise<void>>()
+  /** By key the end of its rest. */
+  readonly #resting = new Map<string, NodeJS.Timeout>()
+  /** While it was worked on or rested. */
   readonly #addedMeanwhile = new Set<string>()
   readonly #timers = new Map<string, { readonly dueMs: number; readonly timer: NodeJS.Timeout }>()
   readonly #backoffs = new Map<string, Backoff>()
@@ -60,7 +75,7 @@ export class WorkQueue implements QueueState {
   add(key: string): void {
     if (this.#stopping.signal.aborted) return
     this.#metrics.countAdd()
-    if (this.#working.has(key)) this.#addedMeanwhile.add(key)
+    if (this.#working.has(key) || this.#resting.has(key)) this.#addedMeanwhile.add(key)
     else this.#wait(key)
   }
 
@@ -95,13 +110,14 @@ export class WorkQueue implements QueueState {
 
   /** Nothing waits, is worked on or under a delay. */
   get isIdle(): boolean {
-    return this.#waiting.size + this.#working.size + this.#timers.size === 0
+    return this.#waiting.size + this.#working.size + this.#timers.size + this.#addedMeanwhile.size === 0
   }
 
   /** Drops what waits and lets what runs finish; when the signal aborts the work's own signal does. */
   async stop({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#stopping.abort()
     for (const key of [...this.#timers.keys()]) this.#endDelay(key)
+    for (const timer of this.#resting.values()) clearTimeout(timer)
     this.#waiting.clear()
     const abortWork = () => this.#running.abort(signal.reason)
     if (signal.aborted) abortWork()
@@ -154,10 +170,27 @@ export class WorkQueue implements QueueState {
     } catch (error) {
       this.#retry(key, error)
     }
-    this.#metrics.observeWork(performance.now() - startedMs)
+    const tookMs = performance.now() - startedMs
+    this.#metrics.observeWork(tookMs)
     this.#working.delete(key)
-    if (this.#addedMeanwhile.delete(key)) this.#wait(key)
+    this.#rest(key, tookMs)
     this.#pumpSoon()
+  }
+
+  #rest(key: string, tookMs: number): void {
+    const { factor, maxMs } = this.#options.rest ?? { factor: 0, maxMs: 0 }
+    const restMs = Math.min(factor * tookMs, maxMs)
+    if (restMs < shortestRestMs || this.#stopping.signal.aborted) this.#endRest(key)
+    else
+      this.#resting.set(
+        key,
+        setTimeout(() => this.#endRest(key), restMs),
+      )
+  }
+
+  #endRest(key: string): void {
+    this.#resting.delete(key)
+    if (this.#addedMeanwhile.delete(key)) this.#wait(key)
   }
 
   #retry(key: string, error: unknown): void {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { QueueMetrics } from '../../../../src/controllers/runtime/metrics.ts'
 import { TokenBucket } from '../../../../src/controllers/runtime/token-bucket.ts'
-import { type QueueTiming, type Work, WorkQueue } from '../../../../src/controllers/runtime/work-queue.ts'
+import { type QueueTiming, type Rest, type Work, WorkQueue } from '../../../../src/controllers/runtime/work-queue.ts'
 import { until } from '../../../helpers/until.ts'
 
 const forever = { signal: new AbortController().signal }
@@ -15,14 +15,18 @@ const noMetrics: QueueMetrics = {
   observeWork: () => {},
 }
 
-function createQueue(work: Work, options: { workers?: number; timing?: Partial<QueueTiming> } = {}) {
+function createQueue(
+  work: Work,
+  { workers = 2, rest, timing }: { workers?: number; rest?: Rest; timing?: Partial<QueueTiming> } = {},
+) {
   const failures: string[] = []
   const queue = new WorkQueue({
-    workers: options.workers ?? 2,
+    workers,
+    ...(rest && { rest }),
     work,
     onFailure: (key) => failures.push(key),
     createMetrics: () => noMetrics,
-    timing: { backoffBaseMs: 5, backoffMaxMs: 20, ...options.timing },
+    timing: { backoffBaseMs: 5, backoffMaxMs: 20, ...timing },
   })
   return { queue, failures }
 }
@@ -120,6 +124,42 @@ describe('a work queue', () => {
     queue.addAfter('a', 60_000)
     await until('the queue is idle', () => queue.isIdle)
     assert.equal(runs, 1)
+  })
+
+  test('lets a key rest after long work; other keys do not wait for that', async () => {
+    const runs: string[] = []
+    const work: Work = async (key) => {
+      runs.push(key)
+      if (key === 'large') await sleep(20)
+      return undefined
+    }
+    const { queue } = createQueue(work, { workers: 1, rest: { factor: 1_000_000, maxMs: 60_000 } })
+    queue.add('large')
+    await until('the queue is idle, as nothing came in that rest', () => queue.isIdle)
+    queue.add('large')
+    queue.add('small')
+    await until('the other key is worked on', () => runs.includes('small'))
+    assert.deepEqual(runs, ['large', 'small'])
+    assert.equal(queue.isIdle, false)
+    await queue.stop(forever)
+  })
+
+  test('what is added during work and the rest after it is one more run', async () => {
+    let runs = 0
+    const { queue } = createQueue(
+      async () => {
+        runs += 1
+        await sleep(20)
+        return undefined
+      },
+      { rest: { factor: 1_000_000, maxMs: 50 } },
+    )
+    queue.add('a')
+    await until('it is worked on', () => runs === 1)
+    queue.add('a')
+    queue.add('a')
+    await until('the queue is idle', () => queue.isIdle)
+    assert.equal(runs, 2)
   })
 
   test('stop lets running work finish and takes nothing more', async () => {
