@@ -1,0 +1,33 @@
+import { controllerNames } from '../../../src/controllers/controller-manager.ts'
+import { createControllerManager } from '../../../src/controllers/index.ts'
+import { createDialect } from '../../../src/model/dialect.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
+import { startTestServer } from '../../helpers/api-server.ts'
+import { clientOfServer, freshControllerMetrics } from '../../helpers/controllers.ts'
+import { describeManyPods } from '../../helpers/many-pods.ts'
+
+/** `test/long` has the same with 5,000. */
+describeManyPods({
+  pods: 150,
+  changes: 3,
+  start: async () => {
+    const server = await startTestServer({ sweepsNamespaces: false })
+    const client = clientOfServer(server)
+    const manager = createControllerManager({
+      client,
+      dialect: createDialect('kubernetes'),
+      controllers: controllerNames,
+      clusterCidrs: [],
+      nodeGraceMs: 3_600_000,
+      eventTtlMs: 3_600_000,
+      metrics: freshControllerMetrics(),
+      log: silentLogger,
+    })
+    await manager.start({ signal: AbortSignal.timeout(60_000) })
+    const stop = async () => {
+      await manager.stop({ signal: AbortSignal.timeout(10_000) })
+      await server.stop()
+    }
+    return { client, stop }
+  },
+})
