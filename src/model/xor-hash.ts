@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * An order-independent hash of a set of items (spec 2.12 rule 2): the XOR of every item's 64-bit hash, and their number.
@@ -14,8 +14,8 @@ export const emptyXorHash: XorHash = { value: 0n, count: 0 }
 
 /** 64 bits of SHA-256 over the key's length, the key and the content. */
 export function hashItem(key: string, content: string): bigint {
-  const digest = createHash('sha256').update(`${key.length}:${key}${content}`).digest()
-  return digest.readBigUInt64BE(0)
+  const digest = hash('sha256', `${key.length}:${key}${content}`, 'hex')
+  return BigInt(`0x${digest.slice(0, 16)}`)
 }
 
 /** Adding and removing are the same XOR; only the count differs. */

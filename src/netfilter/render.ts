@@ -10,7 +10,12 @@ type Prelude = Extract<Match, { kind: 'source' | 'destination' }>
  * emptied and deleted. A table may stand more than once; each entry is a commit of its own, in the order given.
  */
 export function renderRestore(changes: readonly TableChange[], family: IpFamily = 'IPv4'): string {
-  return changes.map((change) => renderTableChange(change, family)).join('')
+  return [...renderRestoreInParts(changes, family)].join('')
+}
+
+/** The same chain by chain, for whoever has other things to do in between. */
+export function* renderRestoreInParts(changes: readonly TableChange[], family: IpFamily): Generator<string, void> {
+  for (const change of changes) yield* renderTableChange(change, family)
 }
 
 /** `-A CHAIN …`, letter for letter as `iptables-save` 1.8.9 prints it (statistic's probability apart). */
@@ -33,13 +38,13 @@ export function renderRuleSpec(rule: Rule, family: IpFamily = 'IPv4'): string {
   return words.join(' ')
 }
 
-function renderTableChange(change: TableChange, family: IpFamily): string {
-  const names = [...change.set.keys()].sort()
-  const lines = [`*${change.table}`]
-  for (const name of [...names, ...change.remove].sort()) lines.push(`:${checkName(name)} - [0:0]`)
-  for (const name of names) for (const rule of change.set.get(name) ?? []) lines.push(renderRule(name, rule, family))
-  for (const name of [...change.remove].sort()) lines.push(`-X ${name}`)
-  return `${lines.join('\n')}\nCOMMIT\n`
+function* renderTableChange({ table, set, remove }: TableChange, family: IpFamily): Generator<string, void> {
+  const names = [...set.keys()].sort()
+  const declared = [...names, ...remove].sort().map((name) => `:${checkName(name)} - [0:0]\n`)
+  yield `*${table}\n${declared.join('')}`
+  for (const name of names) yield (set.get(name) ?? []).map((rule) => `${renderRule(name, rule, family)}\n`).join('')
+  const removals = [...remove].sort().map((name) => `-X ${name}\n`)
+  yield `${removals.join('')}COMMIT\n`
 }
 
 /** The kernel knows no match on "every address", and does not print one. */

@@ -1,11 +1,26 @@
 import type { SavedChain } from '../../netfilter/parse.ts'
 import type { Chain, TableChange } from '../../netfilter/ruleset.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
+import type { Flavour } from './iptables.ts'
+
+/** How large changes are cut. A chain takes one line, and one for each of its rules. */
+export interface SliceSize {
+  readonly linesPerCommit: number
+  readonly commitsPerRestore: number
+}
 
 /**
- * Cuts a large change into restores of at most `chainsPerSlice` chains (measured.md: iptables-nft needs 10 s for 5,000
- * Services in one transaction and 1.2 s in slices). First the chains that the kernel does not have, which nothing can refer
- * to yet, each after those it jumps to; then, in one restore of its own, everything that packets meet; chains that are no
+ * iptables-nft takes more than linear time for what stands in one transaction (measured.md: 10 s for 5,000 Services at once,
+ * 1.2 s in slices), and starting it costs as much as a thousand lines. iptables-legacy copies the table with every commit.
+ */
+export const sliceSizes: Readonly<Record<Flavour, SliceSize>> = {
+  nft: { linesPerCommit: 2_000, commitsPerRestore: 16 },
+  legacy: { linesPerCommit: 16_000, commitsPerRestore: 1 },
+}
+
+/**
+ * A large change in several commits. First the chains that the kernel does not have, which nothing can refer
+ * to yet, each after those it jumps to; then, in one commit, everything that packets meet; chains that are no
  * longer wanted last, each before those it jumps to.
  */
 export interface SlicedChange {
@@ -17,15 +32,16 @@ export interface SlicedChange {
 export function sliceChange(
   change: TableChange,
   heldBefore: (chain: string) => SavedChain | undefined,
-  chainsPerSlice: number,
+  linesPerCommit: number,
 ): SlicedChange {
   const { table } = change
+  const held = heldOf(change.remove, heldBefore)
   const isNew = ([name]: readonly [string, Chain]) => name !== stateChain && heldBefore(name) === undefined
   const fresh = new Map([...change.set].filter(isNew))
-  const early = fresh.size > chainsPerSlice ? orderByTargets(fresh) : []
-  const late = change.remove.length > chainsPerSlice ? orderByTargets(heldOf(change.remove, heldBefore)).reverse() : []
+  const early = countLines(fresh) > linesPerCommit ? orderByTargets(fresh) : []
+  const late = countLines(held) > linesPerCommit ? orderByTargets(held).reverse() : []
   const isEarly = new Set(early)
-  const before = cut(early, chainsPerSlice).map((names) => ({
+  const before = cut(early, fresh, linesPerCommit).map((names) => ({
     table,
     set: new Map([...unstamped(change), ...pick(change.set, names)]),
     remove: [],
@@ -35,7 +51,7 @@ export function sliceChange(
     set: new Map([...change.set].filter(([name]) => !isEarly.has(name))),
     remove: late.length > 0 ? [] : change.remove,
   }
-  const after = cut(late, chainsPerSlice).map((remove) => ({ table, set: new Map(), remove }))
+  const after = cut(late, held, linesPerCommit).map((remove) => ({ table, set: new Map(), remove }))
   return { before, main, after }
 }
 
@@ -74,8 +90,35 @@ function pick(chains: ReadonlyMap<string, Chain>, names: readonly string[]): rea
   return names.map((name) => [name, chains.get(name) ?? []])
 }
 
-function cut(names: readonly string[], size: number): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(names.length / size) }, (_, index) =>
-    names.slice(index * size, (index + 1) * size),
-  )
+function countLines(chains: ReadonlyMap<string, SavedChain>): number {
+  return chains.values().reduce((lines, chain) => lines + 1 + chain.length, 0)
+}
+
+/** Pieces of at most so many lines; a chain that is longer is a piece by itself. */
+function cut(
+  names: readonly string[],
+  chains: ReadonlyMap<string, SavedChain>,
+  maxLines: number,
+): readonly (readonly string[])[] {
+  const pieces: string[][] = []
+  let lines = Number.POSITIVE_INFINITY
+  for (const name of names) {
+    const more = 1 + (chains.get(name)?.length ?? 0)
+    if (lines + more > maxLines) pieces.push([])
+    lines = pieces.at(-1)?.length === 0 ? more : lines + more
+    pieces.at(-1)?.push(name)
+  }
+  return pieces
+}
+
+/** The commits of each restore, in order. */
+export function planRestores(
+  changes: readonly SlicedChange[],
+  commitsPerRestore: number,
+): Readonly<Record<'before' | 'after', readonly (readonly TableChange[])[]>> {
+  const group = (commits: readonly TableChange[]) =>
+    Array.from({ length: Math.ceil(commits.length / commitsPerRestore) }, (_, index) =>
+      commits.slice(index * commitsPerRestore, (index + 1) * commitsPerRestore),
+    )
+  return { before: group(changes.flatMap(({ before }) => before)), after: group(changes.flatMap(({ after }) => after)) }
 }

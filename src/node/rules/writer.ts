@@ -3,7 +3,6 @@ import { describeError } from '../../model/errors.ts'
 import { emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
 import { orderCommits } from '../../netfilter/commit-order.ts'
 import type { SavedHook, SavedTables } from '../../netfilter/parse.ts'
-import { renderRestore } from '../../netfilter/render.ts'
 import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
 import type { Stamp } from '../../netfilter/state-chain.ts'
@@ -17,7 +16,8 @@ import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
 import { ChangeReader, readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
-import { sliceChange } from './slices.ts'
+import { renderInTurns } from './restore-text.ts'
+import { planRestores, type SliceSize, sliceChange, sliceSizes } from './slices.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
 
 /** Told of everything the writer does, for metrics and events. */
@@ -36,8 +36,8 @@ export interface RulesWriterOptions {
   readonly verifyIntervalMs?: number
   /** Where somebody tells of changes by others, comparing is only a safety net: half an hour at least. */
   readonly isWatched?: () => boolean
-  /** Changes of more new or removed chains than this are cut into several restores; 500 if not given. */
-  readonly chainsPerSlice?: number
+  /** How large changes are cut; what suits the flavour if not given. */
+  readonly slices?: SliceSize
 }
 
 /** Between a restart that trusted PLAT-STATE and the comparison that makes sure. */
@@ -311,21 +311,30 @@ export class RulesWriter implements Component {
   }
 
   /** Writes everything unwritten. Each restore that succeeds is taken off, also when a later one fails. */
-  async #flush(): Promise<WriteReport> {
-    const { chainsPerSlice = 500 } = this.#options
+  #flush(): Promise<WriteReport> {
+    const { slices = sliceSizes[this.#options.iptables.choice.flavour] } = this.#options
     const changes = this.#eachTable()
       .map((table) => table.change(this.#objects, table.name === 'nat'))
       .filter((change) => change !== undefined)
     const sliced = changes.map((change) =>
-      sliceChange(change, (chain) => this.#tables[change.table].heldBefore(chain), chainsPerSlice),
+      sliceChange(change, (chain) => this.#tables[change.table].heldBefore(chain), slices.linesPerCommit),
     )
-    let report = unchanged
-    for (const { before } of sliced)
-      for (const change of before) report = addReports(report, await this.#restore([change]))
     const main = sliced.map((slices) => slices.main).filter((change) => change.set.size > 0 || change.remove.length > 0)
-    if (main.length > 0) report = addReports(report, await this.#restore(this.#inCommitOrder(main)))
-    for (const { after } of sliced)
-      for (const change of after) report = addReports(report, await this.#restore([change]))
+    const { before, after } = planRestores(sliced, slices.commitsPerRestore)
+    return this.#restoreEach([...before, ...(main.length > 0 ? [this.#inCommitOrder(main)] : []), ...after])
+  }
+
+  /** One after the other; while one is carried out the text of the next is made. */
+  async #restoreEach(restores: readonly (readonly TableChange[])[]): Promise<WriteReport> {
+    let report = unchanged
+    const { family } = this.#options.iptables.choice
+    let next = renderInTurns(restores[0] ?? [], family)
+    for (const [index, changes] of restores.entries()) {
+      const text = await next
+      next = renderInTurns(restores[index + 1] ?? [], family)
+      next.catch(() => {})
+      report = addReports(report, await this.#restore(changes, text))
+    }
     return report
   }
 
@@ -335,9 +344,8 @@ export class RulesWriter implements Component {
     return orderCommits({ nat: new Map(), filter: new Map(held) }, changes)
   }
 
-  async #restore(changes: readonly TableChange[]): Promise<WriteReport> {
+  async #restore(changes: readonly TableChange[], text: string): Promise<WriteReport> {
     const { iptables } = this.#options
-    const text = renderRestore(changes, iptables.choice.family)
     if (this.#options.log.enabled('trace')) this.#options.log.trace('restore', { text })
     const startedMs = performance.now()
     this.#changes.forget()

@@ -3,7 +3,6 @@ import type { Dialect } from '../../model/dialect.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { Service } from '../../model/service.ts'
 import { hashItem } from '../../model/xor-hash.ts'
-import { contentOf } from './content.ts'
 import { none } from './fields.ts'
 import type { WatchedResource } from './node-state.ts'
 import { parseEndpointSlice } from './parse-endpoint-slice.ts'
@@ -81,6 +80,7 @@ function readContent(resource: WatchedResource, object: UnparsedObject, dialect:
   }
 }
 
+/** A value is always made by the same code, so that its fields stand in one order: equal values are equal texts. */
 function hashed<Value extends Service | EndpointSlice>(value: Value, source: string): Hashed<Value> {
-  return { value, hash: hashItem(source, contentOf(value)) }
+  return { value, hash: hashItem(source, JSON.stringify(value)) }
 }

@@ -11,6 +11,7 @@ import {
   RulesWriter,
   type Run,
 } from '../../../../src/node/rules/index.ts'
+import type { SliceSize } from '../../../../src/node/rules/slices.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'
 
@@ -87,7 +88,7 @@ export function hashOf(word: string): XorHash {
 export interface WriterSetup {
   readonly run?: Run
   readonly observer?: RulesObserver
-  readonly chainsPerSlice?: number
+  readonly slices?: SliceSize
   readonly verifyIntervalMs?: number
 }
 

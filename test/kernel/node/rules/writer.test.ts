@@ -108,12 +108,13 @@ describe('the first sync', () => {
   )
 
   onEachFlavour('of 1,000 Services goes in slices', async (netns, flavour) => {
-    const writer = await makeWriter(netns, flavour, { chainsPerSlice: 500 })
+    const slices = { linesPerCommit: 1500, commitsPerRestore: 3 }
+    const writer = await makeWriter(netns, flavour, { slices })
     const report = await writer.sync(rulesetOf(1000), hashOf('a'))
-    assert.equal(report.restores, 7 + 1 + 1)
+    assert.equal(report.restores, 3 + 1 + 1, 'seven commits of new chains, what packets meet, and the hooks')
     const restarted = await makeWriter(netns, flavour)
     assert.equal((await restarted.sync(rulesetOf(1000), hashOf('a'))).kind, 'unchanged')
-    const shrunk = await makeWriter(netns, flavour, { chainsPerSlice: 500 })
+    const shrunk = await makeWriter(netns, flavour, { slices })
     assert.equal((await shrunk.sync(rulesetOf(10), hashOf('b'))).chainsRemoved, 2970)
     assert.deepEqual((await shrunk.verify()).drift, [])
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SavedChain } from '../../../../src/netfilter/parse.ts'
 import type { Chain, TableChange } from '../../../../src/netfilter/ruleset.ts'
-import { sliceChange } from '../../../../src/node/rules/slices.ts'
+import { planRestores, sliceChange } from '../../../../src/node/rules/slices.ts'
 
 function jumps(...targets: readonly string[]): Chain {
   return targets.map((chain) => ({ matches: [], target: { kind: 'jump', chain } }))
@@ -28,7 +28,7 @@ test('new chains go ahead, each after those it jumps to; what packets meet alrea
     ['PLAT-STATE', jumps()],
   ])
   const held = (name: string) => (name === 'PLAT-SERVICES' ? [] : undefined)
-  const { before, main, after } = sliceChange({ table: 'nat', set, remove: [] }, held, 2)
+  const { before, main, after } = sliceChange({ table: 'nat', set, remove: [] }, held, 4)
   assert.deepEqual(before.map(namesOf), [
     ['PLAT-STATE', 'PLAT-SEP1', 'PLAT-SEP2'],
     ['PLAT-STATE', 'PLAT-SVC'],
@@ -48,4 +48,23 @@ test('chains that are no longer wanted go afterwards, each before those it jumps
   const { before, main, after } = sliceChange(change, (name) => held.get(name), 1)
   assert.deepEqual([before, namesOf(main)], [[], []])
   assert.deepEqual(after.map(namesOf), [['-PLAT-EXT'], ['-PLAT-SVC'], ['-PLAT-SEP']])
+})
+
+test('a long chain counts as many as it has rules', () => {
+  const set = new Map([
+    ['PLAT-A', jumps('PLAT-MARK', 'PLAT-MARK', 'PLAT-MARK', 'PLAT-MARK')],
+    ['PLAT-B', jumps('PLAT-MARK')],
+    ['PLAT-C', jumps('PLAT-MARK')],
+  ])
+  const { before } = sliceChange({ table: 'nat', set, remove: [] }, nothing, 4)
+  assert.deepEqual(before.map(namesOf), [['PLAT-A'], ['PLAT-B', 'PLAT-C']])
+})
+
+test('a restore carries several commits, in their order', () => {
+  const commits = ['PLAT-A', 'PLAT-B', 'PLAT-C'].map(
+    (name): TableChange => ({ table: 'nat', set: new Map([[name, []]]), remove: [] }),
+  )
+  const main: TableChange = { table: 'nat', set: new Map(), remove: [] }
+  const { before, after } = planRestores([{ before: commits, main, after: commits.slice(0, 1) }], 2)
+  assert.deepEqual([before, after], [[commits.slice(0, 2), commits.slice(2)], [commits.slice(0, 1)]])
 })
