@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { suggestName } from '../config/index.ts'
 import { localAddresses } from '../host/index.ts'
 import { describeError } from '../model/errors.ts'
 import { type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
@@ -71,7 +72,7 @@ async function answerPlan(families: readonly AskedFamily[]): Promise<ControlAnsw
 
 async function answerFlow(families: readonly AskedFamily[], query: URLSearchParams): Promise<ControlAnswer> {
   const parsed = flowQuery.safeParse(Object.fromEntries(query))
-  if (!parsed.success) return refuse(z.prettifyError(parsed.error))
+  if (!parsed.success) return refuse(describeIssues(parsed.error))
   const { source, destination, inInterface, ...rest } = parsed.data
   const family = ipFamily(destination)
   if (ipFamily(source) !== family) return refuse('source and destination must be of one IP family')
@@ -93,13 +94,13 @@ async function answerFlow(families: readonly AskedFamily[], query: URLSearchPara
 
 async function answerService(families: readonly AskedFamily[], query: URLSearchParams): Promise<ControlAnswer> {
   const parsed = serviceQuery.safeParse(Object.fromEntries(query))
-  if (!parsed.success) return refuse(z.prettifyError(parsed.error))
+  if (!parsed.success) return refuse(describeIssues(parsed.error))
   const { service } = parsed.data
   const explained = families.flatMap(({ plane, writer }) => {
     const explanation = plane.explainService(service)
     return explanation === undefined ? [] : [{ explanation, writer }]
   })
-  if (explained.length === 0) return { status: 404, body: { error: `this node knows no Service ${service}` } }
+  if (explained.length === 0) return { status: 404, body: { error: describeUnknown(service, families) } }
   const answers = explained.map(async ({ explanation, writer }) => {
     const counted = explanation.chains.slice(0, maxCountedChains)
     const counters = counted.map(async (chain) => ({ chain, ...(await writer.countersOf('nat', chain)) }))
@@ -107,6 +108,19 @@ async function answerService(families: readonly AskedFamily[], query: URLSearchP
   })
   const body: ServiceAnswer = { families: await Promise.all(answers) }
   return { status: 200, body }
+}
+
+/** `source: expected an IP address` */
+function describeIssues({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
+}
+
+/** Services of another namespace and such as have a similar name may be meant. */
+function describeUnknown(service: string, families: readonly AskedFamily[]): string {
+  const known = [...new Set(families.flatMap(({ plane }) => [...plane.serviceKeys()]))]
+  const name = service.slice(service.indexOf('/'))
+  const meant = known.find((key) => key.endsWith(name)) ?? suggestName(service, known)
+  return `this node knows no Service ${service}${meant === undefined ? '' : `; did you mean ${meant}?`}`
 }
 
 function refuse(error: string): ControlAnswer {

@@ -9,7 +9,9 @@ import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } 
 export const addExplainCommand: AddCommand = (program, context) => {
   const command = program
     .command('explain')
-    .description('says what becomes of a connection, or what a Service leads to, and why')
+    .description(
+      'says what becomes of a connection by the rules as they should be ("platnet plan": as they are), or what a Service leads to, and why',
+    )
     .argument('<source>', 'the client\'s address; or the word "service"')
     .argument('<target>', 'ADDRESS:PORT, with /udp or /sctp where it is not TCP; or NAMESPACE/NAME of the Service')
     .option('-o, --output <format>', 'text or json', 'text')
@@ -65,11 +67,12 @@ function renderService({ families }: ServiceAnswer): string {
   return `${families.flatMap(renderFamily).join('\n')}\n`
 }
 
-function renderFamily({ family, ports, counters, changedAtMs }: Family): string[] {
-  if (ports.length === 0) return [`${family}: no way in`]
+function renderFamily({ family, ports, counters, changedAtMs, notes }: Family): string[] {
+  if (ports.length === 0) return [`${family}: no way in: ${notes.join('; ') || 'it is not planned yet'}`]
   const changed = changedAtMs === undefined ? 'never' : new Date(changedAtMs).toISOString()
   return [
     `${family}: last change ${changed}`,
+    ...notes.map((note) => `  ${note}`),
     ...ports.flatMap(renderPort),
     ...counters.map(
       ({ chain, packets, bytes }) => `  ${chain}: ${packets} packets, ${bytes} bytes (first of each connection)`,
@@ -77,13 +80,10 @@ function renderFamily({ family, ports, counters, changedAtMs }: Family): string[
   ]
 }
 
-function renderPort({ servicePort, protocol, ways, endpoints }: Family['ports'][number]): string[] {
+function renderPort({ servicePort, protocol, ways, endpoints, refusals }: Family['ports'][number]): string[] {
   return [
     `  ${servicePort}/${protocol}: ${ways.join(', ')}`,
-    ...(endpoints.length === 0 ? ['    no endpoints: connections are refused'] : []),
-    ...endpoints.map(({ name, node, target, isUsed, reason }) => {
-      const where = [target, node && `on ${node}`].filter(Boolean).join(' ')
-      return `    ${isUsed ? '+' : '-'} ${name}${where === '' ? '' : ` (${where})`}: ${reason}`
-    }),
+    ...refusals.map((refusal) => `    ! ${refusal}`),
+    ...endpoints.map(({ name, where, isUsed, reason }) => `    ${isUsed ? '+' : '-'} ${name}${where}: ${reason}`),
   ]
 }

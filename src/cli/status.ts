@@ -34,7 +34,7 @@ function renderStatus({ nodeName, components, applied, proxy, problems }: AgentS
 
 function renderProxy({ family, services, objectsHash, lastSync, setAside }: AgentStatus['proxy'][number]): string[] {
   const sync = lastSync
-    ? `last sync ${new Date(lastSync.atMs).toISOString()} (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
+    ? `last sync ${new Date(lastSync.atMs).toISOString()}, ${Math.round((Date.now() - lastSync.atMs) / 1000)} s ago (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
     : 'not synced yet'
   return [
     `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,

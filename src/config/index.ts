@@ -22,3 +22,4 @@ export {
   seconds,
   wordList,
 } from './schemas.ts'
+export { suggestName } from './suggest.ts'

@@ -43,6 +43,10 @@ export function hostCidr(address: Ip): Cidr {
   return `${address}/${addressBits(ipFamily(address))}` as Cidr
 }
 
+export function isLoopback(address: Ip): boolean {
+  return address.startsWith('127.') || address === '::1'
+}
+
 export function loopbackCidr(family: IpFamily): Cidr {
   return (family === 'IPv4' ? '127.0.0.0/8' : '::1/128') as Cidr
 }

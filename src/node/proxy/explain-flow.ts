@@ -1,8 +1,11 @@
-import type { Ip } from '../../model/ip.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { renderAddressPort, renderRule } from '../../netfilter/render.ts'
 import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
 import type { TracedPacket, TracedRule, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
+import { describeWay, guessMeaning } from './explain-address.ts'
+import type { ServiceExplanation } from './explain-service.ts'
+import type { ProxySettings } from './service-plans.ts'
 
 /** What becomes of the first packet of a connection, and why, for people. */
 export interface FlowExplanation {
@@ -10,6 +13,8 @@ export interface FlowExplanation {
   readonly services: readonly string[]
   /** The likeliest first. */
   readonly outcomes: readonly OutcomeExplanation[]
+  /** Why it is refused or dropped, or what may have been meant, as far as the Services tell. */
+  readonly reasons: readonly string[]
   /** All of it in sentences. */
   readonly lines: readonly string[]
 }
@@ -24,30 +29,57 @@ export interface OutcomeExplanation {
   readonly rules: readonly string[]
 }
 
-export function explainFlow(packet: TracedPacket, frontends: Iterable<Frontend>, world: TraceWorld): FlowExplanation {
-  const services = Array.from(frontends).flatMap((frontend) => describeWay(packet, frontend, world) ?? [])
+/** The Services of this node, and what is to be said of each. */
+export interface ExplainedServices {
+  readonly frontends: readonly Frontend[]
+  readonly settings: Pick<ProxySettings, 'nodePortAddresses'>
+  explain(service: ObjectKey): ServiceExplanation | undefined
+}
+
+const maxNamedEndpoints = 5
+
+export function explainFlow(packet: TracedPacket, services: ExplainedServices, world: TraceWorld): FlowExplanation {
+  const node = { ...services.settings, isLocalAddress: (ip: typeof packet.source) => world.isLocalAddress(ip) }
+  const met = services.frontends.flatMap((frontend) => {
+    const way = describeWay(packet, frontend, node)
+    return way === undefined ? [] : [{ frontend, way }]
+  })
   const traced = [...tracePacket(packet, world)].sort((a, b) => b.probability - a.probability)
-  const target = renderAddressPort(packet.destination, packet.port)
-  const head =
-    services.length === 0
-      ? [`${target}/${packet.protocol} belongs to no Service on this node.`]
-      : services.map((service) => `${target}/${packet.protocol} is ${service}.`)
+  const target = `${renderAddressPort(packet.destination, packet.port)}/${packet.protocol}`
+  const isRefused = traced.some(({ verdict }) => verdict !== 'accept')
+  const reasons =
+    met.length === 0
+      ? guessMeaning(packet, services.frontends, node)
+      : met.flatMap(({ frontend }) => explainService(frontend, services, isRefused))
   return {
-    services,
+    services: met.map(({ way }) => way),
     outcomes: traced.map((outcome) => describeOutcome(outcome, packet)),
-    lines: [...head, ...traced.flatMap((outcome) => outcomeLines(outcome, packet))],
+    reasons,
+    lines: [
+      ...(met.length === 0 ? [`${target} belongs to no Service on this node.`] : []),
+      ...met.map(({ way }) => `${target} is ${way}.`),
+      ...traced.flatMap((outcome) => outcomeLines(outcome, packet)),
+      ...reasons,
+    ],
   }
 }
 
-function describeWay(packet: TracedPacket, frontend: Frontend, world: TraceWorld): string | undefined {
-  const { servicePort, protocol, port, clusterIp, externalIps, loadBalancerVips, nodePort } = frontend
-  if (protocol !== packet.protocol) return undefined
-  const isAt = (address: Ip) => address === packet.destination && port === packet.port
-  if (isAt(clusterIp)) return `the cluster IP of ${servicePort}`
-  if (externalIps.some(isAt)) return `an external IP of ${servicePort}`
-  if (loadBalancerVips.some(isAt)) return `a load balancer's address of ${servicePort}`
-  const isNodePort = nodePort === packet.port && world.isLocalAddress(packet.destination)
-  return isNodePort ? `the node port of ${servicePort}` : undefined
+/** What is wrong with the Service as a whole, and where its packet is refused, what could have let it in. */
+function explainService(frontend: Frontend, services: ExplainedServices, isRefused: boolean): readonly string[] {
+  const { servicePort, protocol } = frontend
+  const service = servicePort.split(':')[0] ?? servicePort
+  const explained = services.explain(service)
+  const notes = explained?.notes.map((note) => `${service}: ${note}.`) ?? []
+  if (!isRefused) return notes
+  const port = explained?.ports.find((each) => each.servicePort === servicePort && each.protocol === protocol)
+  const endpoints = port?.endpoints ?? []
+  const more = endpoints.length - maxNamedEndpoints
+  return [
+    ...notes,
+    ...(port?.refusals ?? []).map((refusal) => `${servicePort}: ${refusal}.`),
+    ...endpoints.slice(0, maxNamedEndpoints).map(({ name, where, reason }) => `  ${name}${where}: ${reason}`),
+    ...(more > 0 ? [`  and ${more} more: platnet explain service ${service}`] : []),
+  ]
 }
 
 function describeOutcome(outcome: TraceOutcome, { destination }: TracedPacket): OutcomeExplanation {

@@ -3,25 +3,31 @@ import type { IpFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
 import { renderAddressPort } from '../../netfilter/render.ts'
+import { describeSetAside, explainRefusals, type RefusalSettings, whyNoWayIn } from './explain-absence.ts'
 import { collectEndpoints } from './plan-endpoints.ts'
 import type { ServicePlan } from './service-plans.ts'
+import type { SetAsideService } from './set-aside.ts'
 
 /** What one family makes of a Service, for people. */
 export interface ServiceExplanation {
   readonly family: IpFamily
   /** Milliseconds since 1970; when what it leads to was last another. */
   readonly changedAtMs: number | undefined
+  /** What is to be said of it as a whole: why it has no way in, or that the kernel refuses it. */
+  readonly notes: readonly string[]
   readonly ports: readonly PortExplanation[]
   /** In nat, its own. */
   readonly chains: readonly string[]
 }
 
-interface PortExplanation {
+export interface PortExplanation {
   readonly servicePort: string
   readonly protocol: string
   /** `cluster IP 10.96.0.10:80` */
   readonly ways: readonly string[]
   readonly endpoints: readonly EndpointExplanation[]
+  /** What is refused or dropped, and why. */
+  readonly refusals: readonly string[]
 }
 
 interface EndpointExplanation {
@@ -29,24 +35,34 @@ interface EndpointExplanation {
   readonly name: string
   readonly node: string | undefined
   readonly target: string | undefined
+  /** ` (Pod default/web-1 on node-2)`, or nothing. */
+  readonly where: string
   readonly isUsed: boolean
   /** In or out, and why, in words. */
   readonly reason: string
+}
+
+interface ExplainSettings extends RefusalSettings {
+  /** Present where the kernel refuses its rules. */
+  readonly setAside: SetAsideService | undefined
 }
 
 export function explainService(
   service: Service,
   slices: readonly EndpointSlice[],
   plan: ServicePlan | undefined,
-  { family, nodeName }: { readonly family: IpFamily; readonly nodeName: string },
+  settings: ExplainSettings,
 ): ServiceExplanation {
+  const { family, setAside } = settings
   const ports = service.ports.flatMap((port) => {
     const servicePort = port.name === '' ? service.key : `${service.key}:${port.name}`
     const isThis = (each: Frontend) => each.servicePort === servicePort && each.protocol === port.protocol
     const frontend = plan?.frontends.find(isThis)
-    return frontend === undefined ? [] : explainPort(service, port, slices, frontend, { family, nodeName })
+    return frontend === undefined ? [] : explainPort(service, port, slices, frontend, settings)
   })
-  return { family, changedAtMs: plan?.changedAtMs, ports, chains: [...(plan?.rules.chains.keys() ?? [])] }
+  const noWayIn = whyNoWayIn(service, family)
+  const notes = [...(noWayIn === undefined ? [] : [noWayIn]), ...(setAside ? [describeSetAside(setAside)] : [])]
+  return { family, changedAtMs: plan?.changedAtMs, notes, ports, chains: [...(plan?.rules.chains.keys() ?? [])] }
 }
 
 function explainPort(
@@ -54,8 +70,9 @@ function explainPort(
   port: ServicePort,
   slices: readonly EndpointSlice[],
   frontend: Frontend,
-  { family, nodeName }: { readonly family: IpFamily; readonly nodeName: string },
+  settings: RefusalSettings,
 ): PortExplanation {
+  const { family, nodeName } = settings
   const candidates = collectEndpoints(port, slices, family, service.publishNotReadyAddresses)
   const cluster = new Set(frontend.clusterEndpoints.map(nameOf))
   const local = new Set(frontend.localEndpoints.map(nameOf))
@@ -63,6 +80,7 @@ function explainPort(
     servicePort: frontend.servicePort,
     protocol: frontend.protocol,
     ways: waysOf(frontend),
+    refusals: explainRefusals(port, frontend, slices, settings),
     endpoints: candidates.map(({ name, endpoint }) => {
       const uses = [
         ...(cluster.has(name) ? ['for the whole cluster'] : []),
@@ -71,7 +89,9 @@ function explainPort(
       const isUsed = uses.length > 0
       const state = endpoint.ready ? 'ready' : 'no other is ready, and it terminates but still serves'
       const reason = isUsed ? `used ${uses.join(' and ')}: ${state}` : whyNot(endpoint, frontend, nodeName)
-      return { name, node: endpoint.nodeName, target: endpoint.target, isUsed, reason }
+      const { nodeName: node, target } = endpoint
+      const where = [target, node && `on ${node}`].filter(Boolean).join(' ')
+      return { name, node, target, where: where === '' ? '' : ` (${where})`, isUsed, reason }
     }),
   }
 }

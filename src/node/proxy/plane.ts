@@ -142,14 +142,27 @@ export class ProxyPlane implements Component {
 
   /** What the rules as they should be now make of the first packet of a connection. */
   explainFlow(packet: TracedPacket, world: Pick<TraceWorld, 'isLocalAddress' | 'hooks'>): FlowExplanation {
-    return explainFlow(packet, this.#plans.frontends(), { ...world, ruleset: this.#ruleset.ruleset() })
+    const services = {
+      frontends: [...this.#plans.frontends()],
+      settings: this.#settings,
+      explain: (service: ObjectKey) => this.explainService(service),
+    }
+    return explainFlow(packet, services, { ...world, ruleset: this.#ruleset.ruleset() })
+  }
+
+  /** Of all Services that this node knows, whether or not they have a way in. */
+  serviceKeys(): Iterable<ObjectKey> {
+    return this.#parts.state.serviceKeys()
   }
 
   /** Undefined where there is no such Service. */
   explainService(key: ObjectKey): ServiceExplanation | undefined {
     const { state } = this.#parts
     const service = state.service(key)
-    return service && explainService(service, state.slicesOf(key), this.#plans.get(key), this.#settings)
+    const setAside = this.#setAside.list().find((each) => each.service === key)
+    return (
+      service && explainService(service, state.slicesOf(key), this.#plans.get(key), { ...this.#settings, setAside })
+    )
   }
 
   /** Rules that are wanted; counted when asked. */

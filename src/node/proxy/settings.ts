@@ -1,4 +1,4 @@
-import { type Cidr, cidrContains, hostCidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
+import { type Cidr, cidrContains, hostCidr, type Ip, type IpFamily, ipFamily, isLoopback } from '../../model/ip.ts'
 import type { NodeFacts } from '../../model/node.ts'
 import type { AffinitySettings, LocalTraffic } from '../../netfilter/settings.ts'
 import type { DetectLocalMode } from './options.ts'
@@ -102,10 +102,6 @@ function chooseNodePortAddresses(
 /** The first of its addresses in each family: an internal one where it has any. */
 function primaryIps(family: IpFamily, node: NodeFacts | undefined): readonly Ip[] {
   return (node?.addresses ?? []).filter((address) => ipFamily(address) === family).slice(0, 1)
-}
-
-function isLoopback(address: Ip): boolean {
-  return address.startsWith('127.') || address === '::1'
 }
 
 function ofFamily(addresses: readonly Ip[], family: IpFamily): readonly Ip[] {

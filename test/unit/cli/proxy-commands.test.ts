@@ -5,9 +5,10 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { proxyQuestions } from '../../../src/app/proxy-questions.ts'
 import { runCli } from '../../../src/cli/run-cli.ts'
+import type { TableChange } from '../../../src/netfilter/ruleset.ts'
 import { createControlSocket } from '../../../src/node/control/index.ts'
 import { createProxyMetrics, ProxyPlane } from '../../../src/node/proxy/index.ts'
-import type { ChainDifference, WriteReport } from '../../../src/node/rules/index.ts'
+import { type ChainDifference, RulesError, type WriteReport } from '../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../../src/node/state/index.ts'
 import { readObject } from '../../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
@@ -26,11 +27,19 @@ const report: WriteReport = {
 }
 const scope = { signal: AbortSignal.timeout(30_000) }
 
-/** Takes every write; what it says of the kernel is the test's. */
+/** Rules with this address are refused. */
+let refused: string | undefined
+
+/** Takes every other write; what it says of the kernel is the test's. */
 const writer = {
   differences: [] as ChainDifference[],
   sync: async () => report,
-  write: async () => report,
+  write: async (changes: readonly TableChange[]) => {
+    const isRefused =
+      refused !== undefined && changes.some(({ set }) => JSON.stringify([...set]).includes(`"${refused}"`))
+    if (isRefused) throw new RulesError('restore-failed', 'no such target')
+    return report
+  },
   preview: async () => writer.differences,
   countersOf: async (_table: string, chain: string) => ({ packets: chain.startsWith('PLAT-SEP') ? 7 : 0, bytes: 420 }),
 }
@@ -58,6 +67,19 @@ function listObjects(): void {
     wireService('web', '1'),
     wireService('empty', '2', { clusterIP: '10.96.0.11' }),
     wireService('here', '3', local),
+    wireService('renamed', '4', { clusterIP: '10.96.0.13' }),
+    wireService('unready', '5', { clusterIP: '10.96.0.14' }),
+    wireService('balanced', '6', {
+      clusterIP: '10.96.0.15',
+      type: 'LoadBalancer',
+      externalTrafficPolicy: 'Local',
+      loadBalancerSourceRanges: ['203.0.113.0/25'],
+      ports: [{ name: 'http', port: 80, nodePort: 30080 }],
+    }),
+    wireService('names', '7', { clusterIP: 'None' }),
+    wireService('alias', '8', { type: 'ExternalName', externalName: 'www.example.org', clusterIP: undefined }),
+    wireService('others', '9', { clusterIP: '10.96.0.16' }, { [dialect.labels.serviceProxyName]: 'mesh' }),
+    wireService('six', '10', { clusterIP: 'fd00:96::1' }),
   ]
   const terminating = { ready: false, serving: true, terminating: true }
   const endpoints = [
@@ -69,6 +91,9 @@ function listObjects(): void {
   const slices = [
     wireSlice('web-1', 'web', '4', { endpoints }),
     wireSlice('here-1', 'here', '5', { endpoints: endpoints.slice(1) }),
+    wireSlice('renamed-1', 'renamed', '6', { endpoints, ports: [{ name: 'web', port: 8080, protocol: 'TCP' }] }),
+    wireSlice('unready-1', 'unready', '7', { endpoints: endpoints.slice(2, 3) }),
+    wireSlice('balanced-1', 'balanced', '8', { endpoints: endpoints.slice(1, 2) }),
   ]
   state.replace(
     'services',
@@ -141,6 +166,7 @@ describe('the commands that ask the running proxy', () => {
     assert.match(dropped.stdout, /It is dropped without an answer: default\/here:http has no local endpoints\./)
     const other = await platnet('explain', '10.244.0.77', '10.96.0.10:81/udp')
     assert.match(other.stdout, /belongs to no Service on this node\.\nIt goes on untouched\./)
+    assert.match(other.stdout, /At 10\.96\.0\.10 there are only 80\/TCP \(default\/web:http\)\./)
     const json = await platnet('explain', '10.244.0.77', '10.96.0.11:80', '-o', 'json')
     assert.equal(JSON.parse(json.stdout).outcomes[0].verdict, 'reject')
   })
@@ -159,6 +185,55 @@ describe('the commands that ask the running proxy', () => {
     )
   })
 
+  test('what is refused is said with what would let it in', async () => {
+    const cases: readonly (readonly [target: string, words: RegExp])[] = [
+      ['10.96.0.11:80', /default\/empty:http: connections are refused: no EndpointSlice belongs to it/],
+      ['10.96.0.12:80', /what goes to its cluster IP is dropped: traffic policy Local, and no endpoint is on n1\./],
+      ['10.96.0.12:80', /10\.244\.1\.2:8080 \(on n2\): not used: traffic policy Local, and it is not on this node/],
+      ['10.96.0.13:80', /its EndpointSlices have no port "http"\/TCP, only "web"\/TCP/],
+      ['10.96.0.14:80', /none of its endpoints is ready, and none that terminates still serves/],
+      ['10.96.0.14:80', /10\.244\.1\.3:8080 \(on n2\): not used: it is not ready/],
+      [
+        '10.96.0.14:30080',
+        /is the node port of default\/balanced:http, but 10\.96\.0\.14 is no address of this node\./,
+      ],
+      ['127.0.0.1:30080', /is the node port of default\/balanced:http, but node ports are not open on loopback\./],
+      ['10.244.1.2:8080', /It is an endpoint of default\/web:http, asked directly\./],
+    ]
+    for (const [target, words] of cases) assert.match((await platnet('explain', '203.0.113.9', target)).stdout, words)
+    const balanced = await platnet('explain', 'service', 'default/balanced')
+    assert.match(
+      balanced.stdout,
+      /! what comes from outside is dropped: traffic policy Local, and no endpoint is on n1/,
+    )
+    assert.match(balanced.stdout, /! its load balancer lets in 203\.0\.113\.0\/25 only/)
+  })
+
+  test('a Service without a way in is said to have none, and why', async () => {
+    const cases = {
+      names: /no way in: it is headless: its name leads straight to the endpoints/,
+      alias: /no way in: it is of type ExternalName: its name leads to www\.example\.org/,
+      others: /no way in: its label service-proxy-name gives it to another proxy/,
+      six: /no way in: it has no cluster IP of IPv4/,
+    }
+    for (const [name, words] of Object.entries(cases))
+      assert.match((await platnet('explain', 'service', `default/${name}`)).stdout, words)
+  })
+
+  test('a Service that the kernel refuses is said to be set aside', async () => {
+    refused = '10.244.0.66'
+    const slice = wireSlice('web-2', 'web', '20', { endpoints: [{ addresses: [refused], nodeName: 'n2' }] })
+    state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
+    await until('it is set aside', () => plane.status().setAside.length === 1, 30_000)
+    const words =
+      /it is set aside since \S+ and keeps the rules it had, as the kernel refuses its new ones .*: no such target/
+    assert.match((await platnet('explain', 'service', 'default/web')).stdout, words)
+    assert.match((await platnet('explain', '203.0.113.9', '10.96.0.10:80')).stdout, words)
+    refused = undefined
+    state.remove('endpointslices', 'default/web-2', '21')
+    await until('it is written', () => plane.status().setAside.length === 0, 30_000)
+  })
+
   test('what cannot be asked is said so', async () => {
     const nonsense = await platnet('explain', '10.244.0.77', 'web')
     assert.equal(nonsense.code, 2)
@@ -167,6 +242,10 @@ describe('the commands that ask the running proxy', () => {
     assert.match(mixed.stderr, /must be of one IP family/)
     const unknown = await platnet('explain', 'service', 'default/none')
     assert.match(unknown.stderr, /knows no Service default\/none/)
+    const misspelt = await platnet('explain', 'service', 'default/wbe')
+    assert.match(misspelt.stderr, /knows no Service default\/wbe; did you mean default\/web\?/)
+    const noAddress = await platnet('explain', 'nobody', '10.96.0.10:80')
+    assert.match(noAddress.stderr, /source: expected an IP address/)
     assert.notEqual(unknown.code, 0)
   })
 

@@ -1,0 +1,70 @@
+import type { EndpointSlice } from '../../model/endpoint-slice.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import type { Service, ServicePort } from '../../model/service.ts'
+import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
+import type { ProxySettings } from './service-plans.ts'
+import type { SetAsideService } from './set-aside.ts'
+
+/** Who explains, and what becomes of what finds nobody here. */
+export type RefusalSettings = Pick<ProxySettings, 'family' | 'nodeName' | 'noLocalEndpoints'>
+
+/** Why this family has no way in to a Service, for people; undefined where it has. */
+export function whyNoWayIn(service: Service, family: IpFamily): string | undefined {
+  if (service.type === 'ExternalName')
+    return `it is of type ExternalName: its name leads to ${service.externalName ?? 'nothing'}, and no address is translated`
+  if (service.headless) return 'it is headless: its name leads straight to the endpoints, and no address is translated'
+  if (service.foreignProxy === true) return 'its label service-proxy-name gives it to another proxy'
+  if (service.ports.length === 0) return 'it has no port'
+  if (!service.clusterIps.some((address) => address.includes(':') === (family === 'IPv6')))
+    return `it has no cluster IP of ${family}`
+  return undefined
+}
+
+/** What the rules refuse of a port, and why, one sentence each. */
+export function explainRefusals(
+  port: ServicePort,
+  frontend: Frontend,
+  slices: readonly EndpointSlice[],
+  { family, nodeName, noLocalEndpoints = 'drop' }: RefusalSettings,
+): readonly string[] {
+  const { sourceRanges, externalPolicy, internalPolicy, localEndpoints, hasEndpoints } = frontend
+  if (!hasEndpoints) return [`connections are refused: ${whyNoEndpoints(port, slices, family)}`]
+  const isWithoutLocal = localEndpoints.length === 0
+  const nobodyHere = `${noLocalEndpoints === 'drop' ? 'dropped' : 'refused'}: traffic policy Local, and no endpoint is on ${nodeName}`
+  return [
+    ...(internalPolicy === 'Local' && isWithoutLocal ? [`what goes to its cluster IP is ${nobodyHere}`] : []),
+    ...(externalPolicy === 'Local' && isWithoutLocal && isExternal(frontend)
+      ? [`what comes from outside is ${nobodyHere} (pods and this node itself reach all endpoints)`]
+      : []),
+    ...(sourceRanges === undefined
+      ? []
+      : [
+          `its load balancer lets in ${sourceRanges.join(', ') || 'nobody'} only (loadBalancerSourceRanges); others are dropped`,
+        ]),
+  ]
+}
+
+/** Why nobody answers for a port. */
+function whyNoEndpoints(port: ServicePort, slices: readonly EndpointSlice[], family: IpFamily): string {
+  if (slices.length === 0) return 'no EndpointSlice belongs to it; its selector may match no pod'
+  const served = slices.filter((slice) => slice.namesOnly !== true)
+  if (served.length === 0) return 'its EndpointSlices are labelled for another proxy, or as those of a headless Service'
+  const ofFamily = served.filter((slice) => slice.family === family)
+  if (ofFamily.length === 0) return `none of its EndpointSlices has addresses of ${family}`
+  if (ofFamily.every(({ endpoints }) => endpoints.length === 0))
+    return 'its EndpointSlices are empty; its selector may match no pod'
+  const has = ofFamily.flatMap(({ ports }) => ports.map((each) => describePort(each.name, each.protocol)))
+  const wanted = describePort(port.name, port.protocol)
+  if (has.includes(wanted)) return 'none of its endpoints is ready, and none that terminates still serves'
+  return `its EndpointSlices have no port ${wanted}, only ${[...new Set(has)].join(', ') || 'none'}; no pod may have a port of the name that targetPort says`
+}
+
+/** What becomes of a Service whose rules the kernel refused. */
+export function describeSetAside({ reason, sinceMs, attempts, retryAtMs }: SetAsideService): string {
+  const [since, next] = [sinceMs, retryAtMs].map((atMs) => new Date(atMs).toISOString())
+  return `it is set aside since ${since} and keeps the rules it had, as the kernel refuses its new ones (${attempts} attempts, next ${next}): ${reason}`
+}
+
+function describePort(name: string, protocol: string): string {
+  return `${name === '' ? 'without a name' : `"${name}"`}/${protocol}`
+}
