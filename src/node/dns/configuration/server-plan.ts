@@ -107,7 +107,7 @@ function splitByPort(block: ServerBlock, table: number, around: Surroundings): r
   const byPort = Map.groupBy(block.keys, ({ port }) => port)
   return Array.from(byPort, ([port, keys]) => {
     const zones = keys.map(({ zone }) => zone)
-    const bound = block.bind?.addresses.join(',') ?? ''
+    const bound = block.bind.flatMap(({ addresses }) => addresses).join(',')
     const served: ServedBlock = {
       id: `${zones.map((zone) => nameText(zone)).join(',')}:${port} ${bound}`,
       zones,
@@ -142,14 +142,16 @@ function planPlaces(portBlocks: readonly PortBlock[], around: Surroundings): rea
 
 function addressesOf({ bind }: ServerBlock, around: Surroundings): Pick<ListenPlace, 'address' | 'access'>[] {
   const { clusterDns, nodeAddress, linkAddresses } = around
-  if (bind === undefined) {
+  if (bind.length === 0) {
     const own = clusterDns.map((address) => ({ address, access: 'everybody' as const }))
     return nodeAddress === undefined ? own : [...own, { address: nodeAddress, access: 'cluster' }]
   }
   const expand = (name: string) => linkAddresses.get(name) ?? [name as Ip]
-  const except = new Set(bind.except.flatMap(expand))
-  const bound = bind.addresses.flatMap(expand).filter((address) => !except.has(address))
-  return bound.map((address) => ({ address, access: 'everybody' }))
+  const bound = bind.flatMap(({ addresses, except }) => {
+    const left = new Set(except.flatMap(expand))
+    return addresses.flatMap(expand).filter((address) => !left.has(address))
+  })
+  return [...new Set(bound)].map((address) => ({ address, access: 'everybody' }))
 }
 
 function planResolver({ block, served }: PortBlock, around: Surroundings): ResolverSettings {

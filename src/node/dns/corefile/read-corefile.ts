@@ -44,6 +44,7 @@ function readServerBlock({ keys, directives }: RawBlock): ServerBlock {
     log: [],
     forward: [],
     loop: false,
+    bind: [],
     rewrite: [],
     template: [],
   }
@@ -63,7 +64,7 @@ function readServerBlock({ keys, directives }: RawBlock): ServerBlock {
   return block
 }
 
-const repeatable = new Set(['log', 'forward', 'rewrite', 'template'])
+const repeatable = new Set(['bind', 'log', 'forward', 'rewrite', 'template'])
 
 const readers: Readonly<Record<string, BlockReader>> = {
   errors: (block, directive) => {
@@ -103,7 +104,7 @@ const readers: Readonly<Record<string, BlockReader>> = {
     block.hosts = readHosts(directive, block.keys)
   },
   bind: (block, directive) => {
-    block.bind = readBind(directive)
+    block.bind = [...block.bind, readBind(directive)]
   },
   rewrite: (block, directive) => {
     block.rewrite = [...block.rewrite, readRewrite(directive)]
@@ -118,7 +119,7 @@ function refuseDoubles(blocks: readonly ServerBlock[]): void {
   const taken = new Map<string, ServerBlock>()
   for (const block of blocks) {
     for (const key of block.keys) {
-      for (const address of block.bind?.addresses ?? ['']) {
+      for (const address of boundAddresses(block)) {
         const name = `dns://${nameText(key.zone)}:${key.port}`
         const other = taken.get(`${name} ${address}`)
         if (other !== undefined) throw alreadyDefined(name, block, other)
@@ -126,6 +127,10 @@ function refuseDoubles(blocks: readonly ServerBlock[]): void {
       }
     }
   }
+}
+
+function boundAddresses({ bind }: ServerBlock): readonly string[] {
+  return bind.length === 0 ? [''] : bind.flatMap(({ addresses }) => addresses)
 }
 
 function alreadyDefined(name: string, block: ServerBlock, other: ServerBlock): CorefileError {

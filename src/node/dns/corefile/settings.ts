@@ -26,7 +26,8 @@ export interface ServerBlock {
   readonly reload?: ReloadSettings
   readonly loadbalance?: LoadbalanceSettings
   readonly hosts?: HostsSettings
-  readonly bind?: BindSettings
+  /** Each line with its own exceptions; none is wherever the cluster's DNS is. */
+  readonly bind: readonly BindSettings[]
   /** In the order they are written, which is the one they are tried in. */
   readonly rewrite: readonly RewriteRule[]
   readonly template: readonly TemplateSettings[]

@@ -1,6 +1,7 @@
 import type { RewriteRule } from '../corefile/settings.ts'
 import { writeUint16 } from '../wire/bytes.ts'
 import { flag } from '../wire/codes.ts'
+import { findExtendedError } from '../wire/extended-error.ts'
 import type { DnsMessage } from '../wire/message.ts'
 import { foldName, nameText, type WireName } from '../wire/name.ts'
 import { headerLength, type Query } from '../wire/query.ts'
@@ -78,6 +79,7 @@ function restore(message: DnsMessage, changes: readonly RecordChange[]): Reply {
     answer: turn(message.answer),
     authority: turn(message.authority),
     additional: turn(message.additional),
+    extendedError: findExtendedError(message.edns?.options),
   }
 }
 

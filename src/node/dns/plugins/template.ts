@@ -2,6 +2,7 @@ import { RE2JS } from 're2js'
 import type { TemplateSettings } from '../corefile/settings.ts'
 import { className, flag, rcode, recordClass, recordType, typeName } from '../wire/codes.ts'
 import { DnsFormatError } from '../wire/errors.ts'
+import { extendedErrorOption } from '../wire/extended-error.ts'
 import { foldName, isUnder, nameText } from '../wire/name.ts'
 import type { Query } from '../wire/query.ts'
 import type { DnsRecord } from '../wire/record.ts'
@@ -19,6 +20,7 @@ interface ActiveTemplate {
   readonly answer: readonly CompiledTemplate[]
   readonly additional: readonly CompiledTemplate[]
   readonly authority: readonly CompiledTemplate[]
+  readonly extendedError: Buffer | undefined
 }
 
 /** The `template` plugins of a server block: answers made from the question by patterns. */
@@ -50,6 +52,8 @@ function activate(settings: TemplateSettings): ActiveTemplate {
     answer: compile(settings.answer),
     additional: compile(settings.additional),
     authority: compile(settings.authority),
+    extendedError:
+      settings.extendedError && extendedErrorOption(settings.extendedError.code, settings.extendedError.reason),
   }
 }
 
@@ -61,32 +65,36 @@ function concerns({ class: wantedClass, type, zones }: TemplateSettings, query: 
   return zones.some((zone) => isUnder(query.name, zone))
 }
 
-function findMatch(
-  { settings, patterns }: ActiveTemplate,
-  name: string,
-  query: Query,
-  remote: string,
-): TemplateData | undefined {
+function findMatch(template: ActiveTemplate, name: string, query: Query, remote: string): TemplateData | undefined {
+  const { settings, patterns } = template
   for (const pattern of patterns) {
     const matcher = pattern.matcher(name)
     if (!matcher.find()) continue
     const match = Array.from({ length: matcher.groupCount() + 1 }, (_, group) => matcher.group(group) ?? '')
     const named = Object.entries(pattern.namedGroups()).map(([key, group]) => [key, match[Number(group)] ?? ''])
-    const groups = { ...Object.fromEntries(match.entries()), ...Object.fromEntries(named) }
-    const zone = settings.zones
-      .filter((candidate) => isUnder(query.name, candidate))
-      .reduce((longest, candidate) => (candidate.length > longest.length ? candidate : longest))
     return {
-      name,
-      zone: nameText(zone),
-      class: className(query.class),
-      type: typeName(query.type),
+      ...describeQuestion(settings, query, name),
+      pattern: pattern.pattern(),
       match,
-      groups,
+      groups: { ...Object.fromEntries(match.entries()), ...Object.fromEntries(named) },
       remote,
     }
   }
   return undefined
+}
+
+/** Of a question for any class or type, those that the template is for are told. */
+function describeQuestion({ zones, class: ownClass, type: ownType }: TemplateSettings, query: Query, name: string) {
+  const zone = zones
+    .filter((candidate) => isUnder(query.name, candidate))
+    .reduce((longest, candidate) => (candidate.length > longest.length ? candidate : longest))
+  return {
+    name,
+    zone: nameText(zone),
+    class: className(query.class === recordClass.ANY ? ownClass : query.class),
+    type: typeName(query.type === recordType.ANY ? ownType : query.type),
+    question: { name: nameText(query.name), type: query.type, class: query.class, id: query.id },
+  }
 }
 
 /** A record that its template does not make whole is a fault of the configuration: SERVFAIL. */
@@ -101,6 +109,7 @@ function makeReply(template: ActiveTemplate, data: TemplateData): Reply {
       answer: fill(template.answer),
       authority: fill(template.authority),
       additional: fill(template.additional),
+      extendedError: template.extendedError,
     }
   } catch (error) {
     if (!(error instanceof DnsFormatError)) throw error

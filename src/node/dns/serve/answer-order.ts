@@ -1,6 +1,7 @@
 import type { Cidr } from '../../../model/ip.ts'
 import { orderReply, readWeights, turnAddresses, type Weights } from '../plugins/loadbalance.ts'
 import { flag } from '../wire/codes.ts'
+import { findExtendedError } from '../wire/extended-error.ts'
 import { planMessage, readMessage } from '../wire/message.ts'
 import type { Query } from '../wire/query.ts'
 import { writeReply } from '../wire/response.ts'
@@ -30,8 +31,9 @@ export class AnswerOrder {
   /** The answer in order; a message of its own, or the same one changed. */
   arrange(query: Query, message: Buffer, plugin: string, limit: number): Buffer {
     if (!this.concernsOwn) return plugin === 'kubernetes' ? message : turn(message)
-    const { rcode, flags, answer, authority, additional } = readMessage(message, message.length)
-    const reply = { rcode, flags: flags & keptFlags, answer, authority, additional }
+    const { rcode, flags, answer, authority, additional, edns } = readMessage(message, message.length)
+    const extendedError = findExtendedError(edns?.options)
+    const reply = { rcode, flags: flags & keptFlags, answer, authority, additional, extendedError }
     const weights = this.#weights === undefined ? {} : { weights: this.#weights }
     const ordered = orderReply(reply, { prefer: this.#prefer, ...weights }, Math.random)
     const out = Buffer.allocUnsafe(limit)

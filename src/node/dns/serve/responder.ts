@@ -3,10 +3,11 @@ import type { Series } from '../metrics/series.ts'
 import { tellMainThread } from '../threads/main-link.ts'
 import type { Explanation } from '../threads/messages.ts'
 import { readUint16 } from '../wire/bytes.ts'
-import { rcode, recordClass } from '../wire/codes.ts'
+import { rcode, recordClass, recordType } from '../wire/codes.ts'
 import { readMessage } from '../wire/message.ts'
 import { isUnder } from '../wire/name.ts'
 import { Query, type QueryVerdict } from '../wire/query.ts'
+import type { DnsRecord } from '../wire/record.ts'
 import { type Reply, writeError, writeReply } from '../wire/response.ts'
 import { AnswerTable, needsTarget, notOurs } from '../zone/answer-table.ts'
 import { askForTarget, joinAlias } from '../zone/external-name.ts'
@@ -14,7 +15,7 @@ import type { SharedTable } from '../zone/layout.ts'
 import { AnswerOrder } from './answer-order.ts'
 import { type Chain, createChain } from './chain.ts'
 import type { ErrandLine } from './errand-line.ts'
-import { renderLogLines } from './query-log.ts'
+import { type AnsweredQuestion, renderLogLine } from './query-log.ts'
 import type { OpenPlace, ServedBlock, ServingSettings } from './settings.ts'
 import { SourceFilter } from './source-filter.ts'
 
@@ -107,6 +108,7 @@ export class Responder {
     const length = this.#answerFromMemory(block, query, out, limitOf(query, asker))
     if (length === later) return later
     this.#count(block, query, asker, { plugin: 'kubernetes', flags: readUint16(out, 2), length, startedMs })
+    if (block.settings.log.length > 0) logAnswer(block, { query, asker, message: out.subarray(0, length), startedMs })
     return length
   }
 
@@ -121,6 +123,7 @@ export class Responder {
     const flags = message === undefined ? 0 : readUint16(message, 2)
     const answered = { plugin, flags, length: message?.length ?? 0, startedMs }
     this.#count(block, query, asker, answered)
+    if (block.settings.log.length > 0) logAnswer(block, { query, asker, message, startedMs })
     return message
   }
 
@@ -194,7 +197,10 @@ export class Responder {
 
   async #handle(block: ActiveBlock, query: Query, asker: Asker, { limit, links }: Bounds): Promise<Outcome> {
     const known = block.chain?.answer(query, asker.address)
-    if (known) return { plugin: known.plugin, ageMs: 0, message: render(query, known.reply, limit) }
+    if (known) {
+      const reply = await this.#addTargets(known.reply, query, asker, links)
+      return { plugin: known.plugin, ageMs: 0, message: render(query, reply, limit) }
+    }
     const out = Buffer.allocUnsafe(Math.max(limit, errorBytes))
     const length = block.table?.answer(query, out, limit) ?? notOurs
     if (length > 0) return { plugin: 'kubernetes', ageMs: 0, message: out.subarray(0, length) }
@@ -213,14 +219,33 @@ export class Responder {
   async #followAlias(block: ActiveBlock, query: Query, asker: Asker, { limit, links }: Bounds): Promise<Outcome> {
     const alias = block.table?.alias(query)
     if (alias === undefined) return failure(query, 'kubernetes')
-    const target = new Query()
-    const bytes = askForTarget(query, alias.data)
-    const isSound = links < maxAliasLinks && target.parse(bytes, bytes.length) === 'ok'
-    const next = isSound ? this.#route(target, asker.place) : undefined
-    const found = next && (await this.#handleRewritten(next, target, asker, { limit: maxTcpBytes, links: links + 1 }))
-    const message = found?.message
+    const message = await this.#askTarget(alias.data, query, asker, links)
     const reply = joinAlias(alias, message && { bytes: message, length: message.length })
     return { plugin: 'kubernetes', ageMs: 0, message: render(query, reply, limit) }
+  }
+
+  /** A template may make an alias: the addresses of its target follow it. */
+  async #addTargets(reply: Reply, query: Query, asker: Asker, links: number): Promise<Reply> {
+    const wantsAddresses = query.type === recordType.A || query.type === recordType.AAAA
+    if (!wantsAddresses || !reply.answer.some(({ type }) => type === recordType.CNAME)) return reply
+    const answer: DnsRecord[] = []
+    for (const record of reply.answer) {
+      answer.push(record)
+      if (record.type !== recordType.CNAME) continue
+      const target = await this.#askTarget(record.data, query, asker, links)
+      if (target) answer.push(...readMessage(target, target.length).answer)
+    }
+    return { ...reply, answer }
+  }
+
+  /** The client's question about another name, as if the client had asked it; undefined where nobody can be asked. */
+  async #askTarget(name: Buffer, query: Query, asker: Asker, links: number): Promise<Buffer | undefined> {
+    const target = new Query()
+    const bytes = askForTarget(query, name)
+    if (links >= maxAliasLinks || target.parse(bytes, bytes.length) !== 'ok') return undefined
+    const block = this.#route(target, asker.place)
+    const bounds = { limit: maxTcpBytes, links: links + 1 }
+    return block && (await this.#handleRewritten(block, target, asker, bounds)).message
   }
 
   #refuse(query: Query, { transport, address }: Asker, out: Buffer, code: number): number {
@@ -231,7 +256,7 @@ export class Responder {
   }
 
   #count(
-    { counts, settings }: ActiveBlock,
+    { counts }: ActiveBlock,
     query: Query,
     asker: Asker,
     answered: { readonly plugin: string; readonly flags: number; readonly length: number; readonly startedMs: number },
@@ -240,10 +265,15 @@ export class Responder {
     counts.countRequest(transport, address.includes(':'), query.type, query.length, query.dnssecOk)
     const seconds = (performance.now() - answered.startedMs) / 1000
     counts.countResponse(transport, answered.plugin, answered.flags & 0xf, answered.length, seconds)
-    if (settings.log.length === 0) return
-    for (const line of renderLogLines(settings.log, { query, asker, seconds, ...answered }))
-      tellMainThread({ level: 'info', message: line, fields: {} })
   }
+}
+
+function logAnswer(
+  { settings }: ActiveBlock,
+  { startedMs, ...answered }: Omit<AnsweredQuestion, 'seconds'> & { readonly startedMs: number },
+): void {
+  const line = renderLogLine(settings.log, { ...answered, seconds: (performance.now() - startedMs) / 1000 })
+  if (line !== undefined) tellMainThread({ level: 'info', message: line, fields: {} })
 }
 
 function limitOf({ udpSize }: Query, { transport }: Asker): number {

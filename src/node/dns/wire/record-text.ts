@@ -24,9 +24,9 @@ export function parseRecordText(text: string, defaultTtl: number): DnsRecord {
   return { name: encodeName(name), type, class: classOf ?? recordClass.IN, ttl, data: parseData(type, rest, text) }
 }
 
-/** Words are parted by blanks; quotes hold some together, and are kept to tell `""` from nothing. */
+/** Words are parted by blanks and by parentheses, which only hold lines together; quotes hold some together, and are kept to tell `""` from nothing. */
 function splitWords(text: string): string[] {
-  return text.match(/"(?:[^"\\]|\\.)*"|[^\s"]+/g) ?? []
+  return text.match(/"(?:[^"\\]|\\.)*"|(?:[^\s"()\\]|\\.)+/g) ?? []
 }
 
 function parseData(type: number, words: readonly string[], text: string): Buffer {

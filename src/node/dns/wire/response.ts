@@ -1,7 +1,7 @@
 import { writeUint16, writeUint32 } from './bytes.ts'
 import { flag } from './codes.ts'
 import { foldByte } from './name.ts'
-import { headerLength, optLength, type Query, writeOpt } from './query.ts'
+import { bareOptLength, headerLength, optLength, type Query, writeOpt } from './query.ts'
 import { type DataPart, readDataParts } from './rdata.ts'
 import type { DnsRecord } from './record.ts'
 
@@ -13,6 +13,8 @@ export interface Reply {
   readonly answer: readonly DnsRecord[]
   readonly authority: readonly DnsRecord[]
   readonly additional: readonly DnsRecord[]
+  /** An EDNS option that says more than the rcode; for a query with EDNS. */
+  readonly extendedError?: Buffer | undefined
 }
 
 /** What a query's RD and CD say is said again in its answer. */
@@ -49,7 +51,8 @@ export function writeError(query: Query, out: Buffer, rcode: number, flags = 0):
 export function writeReply(query: Query, reply: Reply, out: Buffer, limit: number): number {
   const writer = new RecordWriter(out, startReply(query, out, reply.flags, reply.rcode))
   writer.learnName(headerLength)
-  const room = Math.min(limit, out.length) - optLength(query)
+  const extra = query.hasEdns ? (reply.extendedError ?? noOption) : noOption
+  const room = Math.min(limit, out.length) - optLength(query) - extra.length
   const counts = [0, 0, 0]
   const cut = [reply.answer, reply.authority, reply.additional].some((records, section) =>
     records.some((record) => {
@@ -62,7 +65,17 @@ export function writeReply(query: Query, reply: Reply, out: Buffer, limit: numbe
   for (const [section, count] of counts.entries()) writeUint16(out, 6 + 2 * section, count)
   if (!query.hasEdns) return writer.end
   writeUint16(out, 10, (counts[2] ?? 0) + 1)
-  return writeOpt(query, out, writer.end, reply.rcode >>> 4)
+  const end = writeOpt(query, out, writer.end, reply.rcode >>> 4)
+  return extra.length === 0 ? end : appendOption(out, { optAt: writer.end, end, option: extra })
+}
+
+const noOption = Buffer.alloc(0)
+
+/** Behind the options of an OPT record that ends the message. */
+function appendOption(out: Buffer, at: { optAt: number; end: number; option: Buffer }): number {
+  const { optAt, end, option } = at
+  writeUint16(out, optAt + bareOptLength - 2, end - optAt - bareOptLength + option.length)
+  return end + option.copy(out, end)
 }
 
 /** Appends records to a message and compresses names by those that stand there already. */

@@ -1,7 +1,6 @@
 import { type Ip, parseIp } from '../../../../model/ip.ts'
 import { rcodeCode } from '../../wire/codes.ts'
 import type { Directive } from '../blocks.ts'
-import { CorefileError } from '../errors.ts'
 import type { Token } from '../lexer.ts'
 import type { ForwardPlugin, ForwardTarget } from '../settings.ts'
 import { badValue, placeOf, readArg, readArgs, readChoice, readDuration, readInteger, readOptions } from '../values.ts'
@@ -71,10 +70,7 @@ function readForwardOptions(directive: Directive): ForwardOptions {
     nextOnNodata: false,
   }
   readOptions(directive, { ...transportOptions(settings), ...choiceOptions(settings) })
-  if (settings.forceTcp && settings.preferUdp) {
-    throw new CorefileError('conflict', directive.name, 'forward: force_tcp and prefer_udp exclude each other')
-  }
-  return settings
+  return settings.forceTcp ? { ...settings, preferUdp: false } : settings
 }
 
 function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (option: Directive) => void> {

@@ -58,17 +58,17 @@ export function readLoop(directive: Directive): true {
   return true
 }
 
-/** `reload [INTERVAL] [JITTER]` */
+/** `reload [INTERVAL] [JITTER]`; more jitter than half the interval is half of it. */
 export function readReload(directive: Directive): ReloadSettings {
   const [interval, jitter] = readArgs(directive, 0, 2)
   refuseOptions(directive)
   const intervalMs =
     interval === undefined ? defaultReload.intervalMs : readDuration(interval, { min: leastIntervalMs })
-  const jitterMs = jitter === undefined ? Math.min(defaultReload.jitterMs, intervalMs / 2) : readDuration(jitter)
-  if (jitter !== undefined && jitterMs !== 0 && (jitterMs < leastJitterMs || jitterMs > intervalMs / 2)) {
-    throw badValue(jitter, 'a jitter of 0, or from 1s to half the interval')
+  const wantedMs = jitter === undefined ? defaultReload.jitterMs : readDuration(jitter)
+  if (jitter !== undefined && wantedMs !== 0 && wantedMs < leastJitterMs) {
+    throw badValue(jitter, 'a jitter of 0, or of 1s at least')
   }
-  return { intervalMs, jitterMs }
+  return { intervalMs, jitterMs: Math.min(wantedMs, intervalMs / 2) }
 }
 
 /** `bind ADDRESS|LINK … { except ADDRESS|LINK … }` */

@@ -49,7 +49,7 @@ export function readTemplate(directive: Directive, keys: readonly ServerKey[]): 
 function texts(option: Directive): readonly string[] {
   return readArgs(option, 1, many).map((token) => {
     if (compileTemplate(token.text) !== undefined) return token.text
-    throw badValue(token, 'only .Name .Zone .Class .Type .Remote .Group.NAME and index .Match N in {{ }}')
+    throw badValue(token, 'fields, index, parseInt, print or len in {{ }}')
   })
 }
 

@@ -286,6 +286,11 @@ describe('the plugins of a Corefile', () => {
     })
   })
 
+  test('force_tcp goes before prefer_udp', () => {
+    const [rule] = read('forward', 'forward . 1.1.1.1 {\n prefer_udp\n force_tcp\n}')
+    assert.deepEqual([rule?.forceTcp, rule?.preferUdp], [true, false])
+  })
+
   test('cache in both spellings of kubeadm, and with every option', () => {
     const plain = read('cache', 'cache 30')
     assert.equal(plain?.settings.success.maxTtlSeconds, 30)
@@ -327,16 +332,17 @@ describe('the plugins of a Corefile', () => {
   test('reload, loadbalance, bind', () => {
     assert.deepEqual(read('reload', 'reload 10s 2s'), { intervalMs: 10_000, jitterMs: 2000 })
     assert.deepEqual(read('reload', 'reload 4s'), { intervalMs: 4000, jitterMs: 2000 })
+    assert.deepEqual(read('reload', 'reload 10s 6s'), { intervalMs: 10_000, jitterMs: 5000 })
     assert.deepEqual(read('loadbalance', 'loadbalance weighted file {\n reload 5s\n prefer 10.0.0.0/8 ::1\n}'), {
       policy: 'weighted',
       file: 'file',
       reloadMs: 5000,
       prefer: ['10.0.0.0/8', '::1/128'],
     })
-    assert.deepEqual(read('bind', 'bind 127.0.0.1 eth0 {\n except ::1\n}'), {
-      addresses: ['127.0.0.1', 'eth0'],
-      except: ['::1'],
-    })
+    assert.deepEqual(read('bind', 'bind 127.0.0.1 eth0 {\n except ::1\n}\nbind ::1'), [
+      { addresses: ['127.0.0.1', 'eth0'], except: ['::1'] },
+      { addresses: ['::1'], except: [] },
+    ])
   })
 
   test('hosts', () => {
@@ -435,7 +441,6 @@ describe('the plugins of a Corefile', () => {
     ['forward . 1.1.1.1:0', 'bad-value', 'Corefile:2 - '],
     [`forward . ${'1.1.1.1 '.repeat(16)}`, 'bad-value', 'Corefile:2 - '],
     ['forward . 1.1.1.1 {\n policy fastest\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward . 1.1.1.1 {\n force_tcp\n prefer_udp\n}', 'conflict', 'Corefile:2 - '],
     ['forward . 1.1.1.1 {\n health_check 1s domain\n}', 'bad-value', 'Corefile:3 - '],
     ['forward . 1.1.1.1 {\n next BOGUS\n}', 'bad-value', 'Corefile:3 - '],
     ['cache 0', 'bad-value', 'Corefile:2 - '],
@@ -444,7 +449,7 @@ describe('the plugins of a Corefile', () => {
     ['cache {\n servfail 6m\n}', 'bad-value', 'Corefile:3 - '],
     ['loop now', 'bad-value', 'Corefile:2 - '],
     ['reload 1s', 'bad-value', 'Corefile:2 - '],
-    ['reload 10s 6s', 'bad-value', 'Corefile:2 - '],
+    ['reload 10s 500ms', 'bad-value', 'Corefile:2 - '],
     ['loadbalance weighted', 'bad-value', 'Corefile:2 - '],
     ['loadbalance {\n reload 5s\n}', 'unknown-option', 'Corefile:3 - '],
     ['bind', 'bad-value', 'Corefile:2 - '],

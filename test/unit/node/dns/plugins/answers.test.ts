@@ -102,12 +102,61 @@ describe('template', () => {
 
   test('what a template cannot say is refused where it is written', () => {
     assert.throws(() => template('template IN A {\n answer "{{ range .X }}"\n}'), /Corefile:3 - /)
-    assert.equal(compileTemplate('{{ .Meta "x" }}'), undefined)
+    for (const text of [
+      '{{ .Meta "x" }}',
+      '{{ index .Match }}',
+      '{{ parseInt "1" 2 }}',
+      '{{ (.Name }}',
+      '{{ .Name .Zone }}',
+      '{{ "a }}',
+    ])
+      assert.equal(compileTemplate(text), undefined, text)
     assert.equal(compileTemplate('{{ .Name'), undefined)
   })
 
   test('dashes take the blanks beside them', () => {
-    const data = { name: 'n.', zone: '', class: 'IN', type: 'A', match: [], groups: {}, remote: '' }
     assert.equal(compileTemplate('a {{- .Name -}} b {{ .Type }}!')?.(data), 'an.b A!')
+  })
+
+  const data = {
+    ...{ name: 'n.', zone: 'z.', class: 'IN', type: 'A', remote: '::1', pattern: '^(.)(.)$' },
+    ...{ match: ['0aFf', '0a'], groups: { '0': '0aFf', '1': '0a', hex: 'Ff' } },
+    question: { name: 'N.', type: 1, class: 1, id: 7 },
+  }
+  for (const [text, expected] of [
+    ['{{ parseInt .Group.hex 16 8 }}', '255'],
+    ['{{ parseInt (index .Match 1) 16 8 }}.{{ index .Match 0 }}', '10.0aFf'],
+    ['{{ index .Group "hex" | print "x" }}', 'xFf'],
+    ['{{/* nothing */}}{{ len .Match }} {{ len .Name }}', '2 2'],
+    [
+      '{{ .Question.Name }} {{ .Question.Qtype }} {{ .Message.Id }} {{ .Regex }} {{ print `"` "}}" }}',
+      'N. 1 7 ^(.)(.)$ "}}',
+    ],
+  ] as const) {
+    test(`an action: ${text}`, () => assert.equal(compileTemplate(text)?.(data), expected))
+  }
+
+  for (const text of [
+    '{{ .Group.none }}',
+    '{{ index .Match 9 }}',
+    '{{ parseInt .Group.hex 10 8 }}',
+    '{{ parseInt .Group.hex 16 7 }}',
+  ]) {
+    test(`fails on what the question does not have: ${text}`, () => {
+      assert.throws(() => compileTemplate(text)?.(data), { code: 'text' })
+    })
+  }
+
+  test('an extended error goes with the answer to a query with EDNS', () => {
+    const made = template('template ANY ANY . {\n rcode NXDOMAIN\n ederror 21 "not here"\n}').answer(
+      ask('a.test', A),
+      '',
+    )
+    assert.equal(made?.extendedError?.toString('latin1'), '\x00\x0f\x00\x0a\x00\x15not here')
+  })
+
+  test('the numbers of an SOA may stand in parentheses', () => {
+    const soa = template('template IN A {\n authority "z. 60 IN SOA ns.z. admin.z. (1 2 3 4 5)"\n}')
+    assert.equal(replyLine(soa.answer(ask('a.z', A), '')), 'NOERROR aa |  | z. 60 SOA ns.z. minimum 5')
   })
 })

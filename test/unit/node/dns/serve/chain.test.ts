@@ -3,10 +3,12 @@ import { after, before, test } from 'node:test'
 import { planServer } from '../../../../../src/node/dns/configuration/server-plan.ts'
 import { readCorefile } from '../../../../../src/node/dns/corefile/read-corefile.ts'
 import { DnsThreads } from '../../../../../src/node/dns/threads/dns-threads.ts'
+import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { ClusterZone } from '../../../../../src/node/dns/zone/cluster-zone.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
 import { askUdp } from '../../../../helpers/dns-server.ts'
+import { recordText } from '../../../../helpers/dns-zone.ts'
 import { findFreePort } from '../../../../helpers/platnet-server.ts'
 import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
 import { makeService } from '../../../../helpers/services.ts'
@@ -23,14 +25,24 @@ before(async () => {
   template IN A tpl.example {
     answer "{{ .Name }} 60 IN A 192.0.2.99"
   }
+  template IN A alias.example {
+    answer "{{ .Name }} 60 IN CNAME file.example.net"
+    answer "{{ .Name }} 60 IN CNAME any.alias.example"
+    ederror 3 "made up"
+  }
   hosts /etc/hosts-of-the-test example.net {
     192.0.2.50 inline.example.net
     fallthrough
   }
   kubernetes cluster.local
-  log . "{type} {name} {rcode} {>rflags}" {
+  log default.svc.cluster.local "{type} {name} {rcode} {>rflags} {/other/label} {local} {proto}" {
     class denial
   }
+  log cluster.local "{name}" {
+    class error
+  }
+  log . "second {name}"
+
 }
 `
   const corefile = readCorefile({ path: 'Corefile', text }, { files: () => [], environment: () => undefined })
@@ -54,8 +66,11 @@ after(async () => {
   await threads.stop()
   assert.deepEqual(
     lines.filter((line) => line.includes('cluster.local')),
-    ['info A no.default.svc.cluster.local. NXDOMAIN qr,aa,rd'],
-    'log tells of the denial alone',
+    [
+      'info A no.default.svc.cluster.local. NXDOMAIN qr,aa,rd - 127.0.0.1 udp',
+      'info AAAA web.default.svc.cluster.local. NOERROR qr,aa,rd - 127.0.0.1 udp',
+    ],
+    'log tells of the denials alone, by the first rule for the name',
   )
 })
 
@@ -79,3 +94,22 @@ for (const [name, rcode, ...addresses] of [
     )
   })
 }
+
+test('a name without records of a type is a denial for the log', async () => {
+  const answer = await askUdp(makeQuery('WEB.default.svc.cluster.local', recordType.AAAA), port, 30_000)
+  assert.ok(answer)
+  assert.equal(readMessage(answer, answer.length).answer.length, 0)
+})
+
+test('the addresses of the target follow an alias that a template makes, and its extended error comes along', async () => {
+  const answer = await askUdp(makeQuery('a.alias.example', recordType.A, { edns: {} }), port, 30_000)
+  assert.ok(answer)
+  const { answer: records, edns } = readMessage(answer, answer.length)
+  assert.deepEqual(records.slice(0, 3).map(recordText), [
+    'a.alias.example. 60 CNAME file.example.net.',
+    'file.example.net. 3600 A 192.0.2.51',
+    'a.alias.example. 60 CNAME any.alias.example.',
+  ])
+  assert.ok(records.length < 40, 'an alias of itself ends')
+  assert.equal(edns?.options.toString('latin1', 6), 'made up')
+})
