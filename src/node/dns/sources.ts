@@ -6,7 +6,7 @@ import { type Cidr, hostCidr, type Ip, parseCidr, parseIp } from '../../model/ip
 import type { Logger } from '../../observe/index.ts'
 import { KubeDnsObjects } from './kube-dns/kube-dns-objects.ts'
 import type { DnsPlane } from './plane.ts'
-import { PodSource } from './pod-source.ts'
+import { createPodSource, createServiceLabelSource, labelsOf } from './wanted-sources.ts'
 
 export interface DnsSourceParts {
   readonly client: ApiClient
@@ -40,7 +40,8 @@ export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
       handler: configMapHandler(plane),
       log,
     }),
-    new PodSource(parts),
+    createPodSource(parts),
+    createServiceLabelSource(parts),
     ...createKubeDnsObjects(parts),
   ]
 }
@@ -55,8 +56,8 @@ function createKubeDnsObjects(parts: DnsSourceParts): readonly Component[] {
 
 function namespaceHandler({ feed }: DnsSourceParts['plane']): InformerHandler {
   return {
-    onReplace: (items) => feed.replaceNamespaces(new Set(items.map(({ metadata }) => metadata.name))),
-    onEvent: (type, { metadata }) => feed.setNamespace(metadata.name, type !== 'DELETED'),
+    onReplace: (items) => feed.replaceNamespaces(new Map(items.map((item) => [item.metadata.name, labelsOf(item)]))),
+    onEvent: (type, item) => feed.setNamespace(item.metadata.name, type === 'DELETED' ? undefined : labelsOf(item)),
     onProgress: () => {},
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '../../loop/backoff.ts'
 import { SingleFlight } from '../../loop/single-flight.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
@@ -9,6 +10,10 @@ import { sameZone } from './configuration/server-plan.ts'
 import { ClusterZone, type PodView } from './zone/cluster-zone.ts'
 import type { SharedTable } from './zone/layout.ts'
 import type { ZoneSettings } from './zone/settings.ts'
+import { type Labels, ZoneChoice } from './zone-choice.ts'
+
+/** How long a reload waits for the labels that a zone chooses by. */
+const labelsWaitMs = 5000
 
 export interface ZoneFeedParts {
   readonly state: LiveNodeState
@@ -29,9 +34,13 @@ interface FedZone {
 export class ZoneFeed {
   readonly #parts: ZoneFeedParts
   readonly #dirty = new Set<ObjectKey>()
-  readonly #namespaces = new Set<string>()
+  readonly #choice = new ZoneChoice()
   readonly #pods = new Map<ObjectKey, PodView>()
   #onPodsWanted: (wanted: boolean) => void = () => {}
+  #onServiceLabelsWanted: (wanted: boolean) => void = () => {}
+  /** Undefined while no zone asks for them. */
+  #serviceLabels: PromiseWithResolvers<'listed'> | undefined
+  #areServiceLabelsListed = false
   readonly #changedAtMs = new Map<ObjectKey, number>()
   readonly #sync: SingleFlight
   #zones: readonly FedZone[] = []
@@ -88,6 +97,9 @@ export class ZoneFeed {
     const next = wanted.map(
       (settings) => before.find((fed) => sameZone(fed.settings, settings)) ?? this.#create(settings),
     )
+    this.#askForServiceLabels(wanted.some(({ labels }) => labels !== undefined))
+    if (this.#synced && this.#serviceLabels)
+      await Promise.race([this.#serviceLabels.promise, sleep(labelsWaitMs, undefined, { ref: false })])
     for (const fed of next) if (!before.includes(fed)) await this.#fill(fed)
     this.#zones = next
     this.#sync.request()
@@ -101,11 +113,39 @@ export class ZoneFeed {
     listener(this.#verifiesPods)
   }
 
+  /** The same for the labels of Services, by which a zone may choose. */
+  watchServiceLabelsWanted(listener: (wanted: boolean) => void): void {
+    this.#onServiceLabelsWanted = listener
+    listener(this.#serviceLabels !== undefined)
+  }
+
+  #askForServiceLabels(wanted: boolean): void {
+    if (wanted === (this.#serviceLabels !== undefined)) return
+    this.#serviceLabels = wanted ? Promise.withResolvers() : undefined
+    this.#areServiceLabelsListed = false
+    if (!wanted) for (const key of this.#choice.services()) this.#choice.setService(key, undefined)
+    this.#onServiceLabelsWanted(wanted)
+  }
+
+  setServiceLabels(key: ObjectKey, labels: Labels | undefined): void {
+    if (!this.#choice.setService(key, labels)) return
+    this.#dirty.add(key)
+    this.#sync.request()
+  }
+
+  replaceServiceLabels(services: ReadonlyMap<ObjectKey, Labels>): void {
+    for (const key of this.#choice.services()) if (!services.has(key)) this.setServiceLabels(key, undefined)
+    for (const [key, labels] of services) this.setServiceLabels(key, labels)
+    this.#areServiceLabelsListed = true
+    this.#serviceLabels?.resolve('listed')
+    this.#sync.request()
+  }
+
   /** A Pod that runs, undefined for one that does not. */
   setPod(key: ObjectKey, pod: PodView | undefined): void {
     if (pod === undefined) this.#pods.delete(key)
     else this.#pods.set(key, pod)
-    for (const { zone, settings } of this.#zones) if (settings.pods === 'verified') zone.setPod(key, pod)
+    for (const fed of this.#zones) this.#showPod(fed, key, pod)
   }
 
   replacePods(pods: ReadonlyMap<ObjectKey, PodView>): void {
@@ -113,20 +153,35 @@ export class ZoneFeed {
     for (const [key, pod] of pods) this.setPod(key, pod)
   }
 
+  #showPod({ zone, settings }: FedZone, key: ObjectKey, pod: PodView | undefined): void {
+    if (settings.pods !== 'verified') return
+    zone.setPod(key, pod && this.#choice.showsPod(settings, pod) ? pod : undefined)
+  }
+
   get #verifiesPods(): boolean {
     return this.#zones.some(({ settings }) => settings.pods === 'verified')
   }
 
-  setNamespace(name: string, exists: boolean): void {
-    if (exists) this.#namespaces.add(name)
-    else this.#namespaces.delete(name)
-    for (const { zone } of this.#zones) zone.setNamespace(name, exists)
+  /** A namespace with its labels, undefined for one that is not there any more. */
+  setNamespace(name: string, labels: Labels | undefined): void {
+    this.#choice.setNamespace(name, labels)
+    for (const fed of this.#zones) {
+      const { zone, settings } = fed
+      zone.setNamespace(name, this.#choice.showsNamespace(settings, name))
+      if (settings.namespaceLabels !== undefined) this.#showObjectsOf(fed, name)
+    }
   }
 
-  replaceNamespaces(names: ReadonlySet<string>): void {
-    for (const name of [...this.#namespaces]) if (!names.has(name)) this.setNamespace(name, false)
-    for (const name of names) this.setNamespace(name, true)
+  replaceNamespaces(namespaces: ReadonlyMap<string, Labels>): void {
+    for (const name of this.#choice.namespaces()) if (!namespaces.has(name)) this.setNamespace(name, undefined)
+    for (const [name, labels] of namespaces) this.setNamespace(name, labels)
     this.#namespacesListed = true
+    this.#sync.request()
+  }
+
+  #showObjectsOf(fed: FedZone, namespace: string): void {
+    for (const key of this.#parts.state.serviceKeys()) if (key.startsWith(`${namespace}/`)) this.#dirty.add(key)
+    for (const [key, pod] of this.#pods) if (pod.namespace === namespace) this.#showPod(fed, key, pod)
     this.#sync.request()
   }
 
@@ -139,17 +194,28 @@ export class ZoneFeed {
     return { settings, zone }
   }
 
-  async #fill({ zone, settings }: FedZone): Promise<void> {
-    const { state } = this.#parts
+  async #fill(fed: FedZone): Promise<void> {
+    const { zone, settings } = fed
     const slice = new TimeSlice()
-    for (const name of this.#namespaces) zone.setNamespace(name, true)
-    if (settings.pods === 'verified') for (const [key, pod] of this.#pods) zone.setPod(key, pod)
+    for (const name of this.#choice.namespaces()) zone.setNamespace(name, this.#choice.showsNamespace(settings, name))
+    for (const [key, pod] of this.#pods) this.#showPod(fed, key, pod)
     if (!this.#synced) return
-    for (const key of [...state.serviceKeys()]) {
-      setService(zone, state, key)
+    for (const key of [...this.#parts.state.serviceKeys()]) {
+      this.#showService(fed, key)
       if (slice.spent) await slice.pause()
     }
-    zone.markSynced()
+    this.#markSynced(fed)
+  }
+
+  #showService({ zone, settings }: FedZone, key: ObjectKey): void {
+    const { state } = this.#parts
+    const service = this.#choice.showsService(settings, key) ? state.service(key) : undefined
+    zone.setService(key, service && { service, slices: state.slicesOf(key) })
+  }
+
+  /** Until the labels that a zone chooses by are known, what is missing there may exist. */
+  #markSynced({ zone, settings }: FedZone): void {
+    if (settings.labels === undefined || this.#areServiceLabelsListed) zone.markSynced()
   }
 
   async #syncOnce(): Promise<void> {
@@ -159,7 +225,7 @@ export class ZoneFeed {
     const slice = new TimeSlice()
     for (const key of this.#dirty) {
       this.#dirty.delete(key)
-      for (const { zone } of this.#zones) setService(zone, state, key)
+      for (const fed of this.#zones) this.#showService(fed, key)
       if (slice.spent) await slice.pause()
     }
     for (const { zone } of this.#zones) zone.setSerial(Math.floor(Date.now() / 1000))
@@ -168,14 +234,9 @@ export class ZoneFeed {
   }
 
   #finishFirst(): void {
-    for (const { zone } of this.#zones) zone.markSynced()
+    for (const fed of this.#zones) this.#markSynced(fed)
     if (this.#synced) return
     this.#synced = true
     this.#parts.onSynced()
   }
-}
-
-function setService(zone: ClusterZone, state: LiveNodeState, key: ObjectKey): void {
-  const service = state.service(key)
-  zone.setService(key, service && { service, slices: state.slicesOf(key) })
 }

@@ -80,6 +80,7 @@ export function planServer({ blocks }: Corefile, around: Surroundings): ServerPl
 
 function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]): ZoneSettings {
   const { zones, ttl, pods, endpointPodNames, ignoreEmptyServices, useEndpoints, namespaces, fallthrough } = settings
+  const { labels, namespaceLabels } = settings
   const fallthroughZones = fallthrough === 'all' ? zones : (fallthrough ?? [])
   const only = namespaces.length > 0 ? { namespaces: new Set(namespaces) } : {}
   return {
@@ -92,6 +93,8 @@ function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]):
     fallthroughZones,
     nameServers,
     ...only,
+    ...(labels !== undefined && { labels }),
+    ...(namespaceLabels !== undefined && { namespaceLabels }),
   }
 }
 

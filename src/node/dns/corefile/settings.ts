@@ -1,4 +1,5 @@
 import type { Cidr, Ip } from '../../../model/ip.ts'
+import type { LabelSelector } from '../../../model/selector.ts'
 import type { CacheSettings } from '../cache/settings.ts'
 import type { ForwardSettings } from '../forward/settings.ts'
 import type { WireName } from '../wire/name.ts'
@@ -92,6 +93,8 @@ export interface KubernetesSettings {
   readonly useEndpoints: boolean
   readonly ignoreEmptyServices: boolean
   readonly namespaces: readonly string[]
+  readonly labels?: LabelSelector
+  readonly namespaceLabels?: LabelSelector
   readonly fallthrough: Fallthrough
   /** Options that were checked and do nothing here. */
   readonly ignored: readonly PlacedOption[]

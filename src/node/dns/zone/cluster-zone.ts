@@ -15,6 +15,7 @@ import { type TableRoom, TableWriter } from './table-writer.ts'
 export interface PodView {
   readonly namespace: string
   readonly addresses: readonly Ip[]
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Ip } from '../../../model/ip.ts'
+import type { LabelSelector } from '../../../model/selector.ts'
 import type { WireName } from '../wire/name.ts'
 
 /** How the names of Pods are answered (CoreDNS' `pods`). */
@@ -18,6 +19,9 @@ export interface ZoneSettings {
   readonly useEndpoints: boolean
   /** Only these are served; every one where undefined. */
   readonly namespaces?: ReadonlySet<string>
+  /** Only Services (and Pods) with such labels are served, and only namespaces; every one where undefined. */
+  readonly labels?: LabelSelector
+  readonly namespaceLabels?: LabelSelector
   /** Zones whose missing names are for the next plugin to answer. */
   readonly fallthroughZones: readonly WireName[]
   /** Where `ns.dns.ZONE`, the name server of each zone, has its address. */

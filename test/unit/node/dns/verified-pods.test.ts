@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readPod } from '../../../../src/node/dns/pod-source.ts'
+import { readPod } from '../../../../src/node/dns/wanted-sources.ts'
 import { recordType } from '../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../src/node/dns/wire/message.ts'
 import { AnswerTable } from '../../../../src/node/dns/zone/answer-table.ts'
@@ -21,6 +21,7 @@ describe('Pods for pods verified', () => {
     assert.deepEqual(readPod(pod({ phase: 'Running', podIP: '10.244.0.1', podIPs })), {
       namespace: 'data',
       addresses: ['10.244.0.1', 'fd00::1'],
+      labels: {},
     })
     assert.deepEqual(readPod(pod({ phase: 'Pending', podIP: '10.244.0.1' }))?.addresses, ['10.244.0.1'])
   })

@@ -1,3 +1,4 @@
+import { type LabelSelector, parseLabelSelector } from '../../../../model/selector.ts'
 import { isReverse } from '../../zone/names.ts'
 import type { PodRecords } from '../../zone/settings.ts'
 import type { Directive } from '../blocks.ts'
@@ -27,7 +28,21 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
     fallthrough: undefined as Fallthrough,
     ignored: [] as PlacedOption[],
   }
+  const choice: { labels?: LabelSelector; namespaceLabels?: LabelSelector } = {}
   readOptions(directive, {
+    labels: (option) => {
+      choice.labels = readSelector(option)
+    },
+    namespace_labels: (option) => {
+      choice.namespaceLabels = readSelector(option)
+    },
+    multicluster: ({ name }) => {
+      throw new CorefileError(
+        'unknown-option',
+        name,
+        'kubernetes: multicluster: ServiceImports of other clusters are not served',
+      )
+    },
     ttl: (option) => {
       settings.ttl = readInteger(readArg(option), { max: maxTtl })
     },
@@ -55,7 +70,26 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
   if (settings.zones.every(isReverse)) {
     throw new CorefileError('bad-value', directive.name, 'kubernetes: expected a zone that is not for reverse names')
   }
-  return settings
+  if (settings.namespaces.length > 0 && choice.namespaceLabels !== undefined) {
+    throw new CorefileError(
+      'conflict',
+      directive.name,
+      'kubernetes: namespaces and namespace_labels exclude each other',
+    )
+  }
+  return { ...settings, ...choice }
+}
+
+/** A selector as `kubectl -l` has it; its blanks part it into words. */
+function readSelector(option: Directive): LabelSelector {
+  const text = readArgs(option, 1, many)
+    .map((token) => token.text)
+    .join(' ')
+  try {
+    return parseLabelSelector(text)
+  } catch (cause) {
+    throw new CorefileError('bad-value', option.name, `${text}: expected a label selector`, { cause })
+  }
 }
 
 /** What CoreDNS does with them, the agent does for all of its parts at once. */

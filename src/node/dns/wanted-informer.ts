@@ -1,0 +1,46 @@
+import { Informer, type InformerOptions } from '../../client/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+
+export interface WantedInformerOptions extends InformerOptions {
+  readonly name: string
+  /** Has its listener told at once, and with every change, whether the collection is asked for. */
+  readonly watchWanted: (listener: (wanted: boolean) => void) => void
+}
+
+/** Follows a collection while a zone needs it, and asks the API for nothing otherwise. */
+export class WantedInformer implements Component {
+  readonly name: string
+  readonly #options: WantedInformerOptions
+  #informer: Informer | undefined
+
+  constructor(options: WantedInformerOptions) {
+    this.name = options.name
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#options.watchWanted((wanted) => this.#follow(wanted))
+  }
+
+  async stop(): Promise<void> {
+    this.#options.watchWanted(() => {})
+    await this.#informer?.stop()
+  }
+
+  health(): Health {
+    return this.#informer?.health() ?? { level: 'ok', message: 'no zone asks for them', sinceMs: 0 }
+  }
+
+  /** Nothing waits for the list. */
+  #follow(wanted: boolean): void {
+    if (wanted === (this.#informer !== undefined)) return
+    const before = this.#informer
+    this.#informer = undefined
+    void before?.stop()
+    if (!wanted) return
+    this.#informer = new Informer(this.#options)
+    this.#informer
+      .start({ signal: AbortSignal.timeout(0x7fff_ffff) })
+      .catch((error) => this.#options.log.warn('what a zone asks for could not be listed', { name: this.name, error }))
+  }
+}
