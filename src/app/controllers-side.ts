@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { ApiClient, loadKubeconfig } from '../client/index.ts'
 import {
   type ControllerManagerParts,
@@ -7,6 +5,7 @@ import {
   createControllerManager,
   createSchedulerManager,
 } from '../controllers/index.ts'
+import { isGone, nameProcess } from '../host/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
@@ -80,7 +79,7 @@ export class ControllersSide implements Component {
     const { app, controllers, node } = this.#context.options.values
     const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig]))
     const metrics = this.#metrics
-    const identity = controllers.leaderElect ? { identity: `${hostname()}_${randomUUID()}` } : {}
+    const identity = controllers.leaderElect ? { identity: nameProcess(), isGone } : {}
     const log = this.#log
     return new ClusterConnection({
       client,

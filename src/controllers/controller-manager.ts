@@ -67,6 +67,8 @@ export interface ManagerParts {
   readonly dialect: Dialect
   /** Differs for each process; absent: this process acts without asking. */
   readonly identity?: string
+  /** Whether the process of such an identity is certainly no more; its lease is then taken without waiting for it to run out. */
+  readonly isGone?: (identity: string) => boolean
   /** How long a leader that says nothing more is waited for; absent: 15 s. */
   readonly leaseMs?: number
   readonly metrics: ControllerMetrics
@@ -102,7 +104,7 @@ export function createSchedulerManager(parts: ManagerParts): ControllerManager {
 
 function composeManager(
   name: string,
-  { client, dialect, identity, leaseMs = 15_000, metrics, log }: ManagerParts,
+  { client, dialect, identity, isGone, leaseMs = 15_000, metrics, log }: ManagerParts,
   creators: readonly ((context: ControllerContext) => Component)[],
 ): ControllerManager {
   const caches = new Caches({ client, log: log.child('caches') })
@@ -121,7 +123,9 @@ function composeManager(
     name,
     caches,
     controllers: creators.map((create) => create(context)),
-    ...(identity !== undefined && { election: { lock, identity, timing: timingOfLease(leaseMs) } }),
+    ...(identity !== undefined && {
+      election: { lock, identity, ...(isGone && { isGone }), timing: timingOfLease(leaseMs) },
+    }),
     metrics,
     log,
   })

@@ -30,6 +30,7 @@ export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from '.
 export { NetnsMaker } from './netns-maker.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'
+export { isGone, nameProcess } from './process-name.ts'
 export { findProcess, isAlive, type ProcessIdentity, signalGroup, signalProcess, startDetached } from './processes.ts'
 export { type CapturedRun, type CaptureOptions, isTextBusy, runCaptured } from './run-captured.ts'
 export { SpawnHelper } from './spawn-helper.ts'

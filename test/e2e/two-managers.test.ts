@@ -19,35 +19,38 @@ interface Manager {
   readonly port: number
 }
 
+async function createManager(dataDir: string, apiPort: number, lease: string): Promise<Manager> {
+  const port = await findFreePort()
+  const flags = [
+    '--components=controllers',
+    '--dialect=kubernetes',
+    `--controller-manager-port=${port}`,
+    `--leader-elect-lease-duration=${lease}`,
+  ]
+  return { process: new PlatnetServer(dataDir, apiPort, {}, flags), port }
+}
+
 describe('two controller managers on one API server, one of which is killed at work', () => {
   let api: PlatnetServer
   let access: AdminAccess
   let admin: AdminConnection
   const managers: Manager[] = []
+  const dataDir = mkdtempSync(join(tmpdir(), 'plt-test-'))
+  let apiPort: number
 
   before(async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'plt-test-'))
-    const apiPort = await findFreePort()
+    apiPort = await findFreePort()
     api = new PlatnetServer(dataDir, apiPort, {}, ['--components=api', '--dialect=kubernetes'])
     access = await api.start()
     admin = new AdminConnection(access, 4)
-    for (let index = 0; index < 2; index++) {
-      const port = await findFreePort()
-      const flags = [
-        '--components=controllers',
-        '--dialect=kubernetes',
-        `--controller-manager-port=${port}`,
-        '--leader-elect-lease-duration=6s',
-      ]
-      managers.push({ process: new PlatnetServer(dataDir, apiPort, {}, flags), port })
-    }
+    for (let index = 0; index < 2; index++) managers.push(await createManager(dataDir, apiPort, '6s'))
     await Promise.all(managers.map(({ process }) => process.start()))
   })
   after(async () => {
     for (const { process } of managers) await process.stop('SIGKILL')
     admin?.close()
     await api.stop('SIGKILL')
-    rmSync(api.dataDir, { recursive: true, force: true })
+    rmSync(dataDir, { recursive: true, force: true })
   })
 
   const leads = async ({ port }: Manager): Promise<boolean> => {
@@ -101,5 +104,16 @@ describe('two controller managers on one API server, one of which is killed at w
     assert.equal(sets.length, 1)
     watch.destroy()
     await Promise.race([watching, once(watch, 'close')]).catch(() => {})
+  })
+
+  test('one that was killed does not wait for its own lease when it starts again', async () => {
+    for (const { process } of managers) await process.stop('SIGTERM')
+    const manager = await createManager(dataDir, apiPort, '1h')
+    managers.push(manager)
+    for (let life = 0; life < 2; life++) {
+      await manager.process.start()
+      await untilAsync('it leads', () => leads(manager), 60_000)
+      await manager.process.stop('SIGKILL')
+    }
   })
 })

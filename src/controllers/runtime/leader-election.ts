@@ -9,19 +9,24 @@ export interface ElectionTiming {
   /** A leader that could not renew for this long stops being one. */
   readonly renewDeadlineMs: number
   readonly retryMs: number
+  /** After a leader was found to be gone: what it asked for last may still be on its way. */
+  readonly settleMs: number
 }
 
 const defaultTiming = timingOfLease(15_000)
 
 /** In the proportions that Kubernetes has: 15 s, 10 s and 2 s. */
 export function timingOfLease(leaseMs: number): ElectionTiming {
-  return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, retryMs: (leaseMs * 2) / 15 }
+  const settleMs = Math.min(1_000, leaseMs / 15)
+  return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, retryMs: (leaseMs * 2) / 15, settleMs }
 }
 
 export interface ElectionOptions {
   readonly lock: LeaseLock
   /** Differs for each process. */
   readonly identity: string
+  /** Whether the process of that identity is certainly no more, so that its lease need not run out; absent: nobody knows. */
+  readonly isGone?: (identity: string) => boolean
   readonly onStarted: () => void
   /** At once, whatever else is under way. */
   readonly onStopped: () => void
@@ -41,6 +46,8 @@ export class LeaderElection implements Component {
   #loop: Promise<void> = Promise.resolve()
   #observed: HeldLease | undefined
   #observedMs = 0
+  /** Since when we know that the holder is gone. */
+  #goneSinceMs: number | undefined
   #giveUp: NodeJS.Timeout | undefined
   #isLeader = false
 
@@ -76,7 +83,9 @@ export class LeaderElection implements Component {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       await this.#attempt()
-      await sleep(this.#timing.retryMs, undefined, { signal }).catch(() => {})
+      const { retryMs, settleMs } = this.#timing
+      const pauseMs = this.#goneSinceMs === undefined ? retryMs : Math.min(retryMs, settleMs)
+      await sleep(pauseMs, undefined, { signal }).catch(() => {})
     }
   }
 
@@ -101,14 +110,23 @@ export class LeaderElection implements Component {
     }
     this.#observe(held)
     const isOurs = held.spec.holderIdentity === identity
-    const isFree = held.spec.holderIdentity === '' || performance.now() - this.#observedMs >= this.#timing.leaseMs
-    if (!isOurs && !isFree) return false
+    if (!isOurs && !this.#isFree(held.spec.holderIdentity)) return false
     this.#observe(await lock.replace(held, this.#claim(held.spec), signal))
     return true
   }
 
+  #isFree(holder: string): boolean {
+    if (holder === '') return true
+    const nowMs = performance.now()
+    const isGone = this.#options.isGone?.(holder) ?? false
+    this.#goneSinceMs = isGone ? (this.#goneSinceMs ?? nowMs) : undefined
+    const hasSettled = this.#goneSinceMs !== undefined && nowMs - this.#goneSinceMs >= this.#timing.settleMs
+    return hasSettled || nowMs - this.#observedMs >= this.#timing.leaseMs
+  }
+
   #observe(held: HeldLease): void {
     if (held.resourceVersion === this.#observed?.resourceVersion) return
+    this.#goneSinceMs = undefined
     this.#observed = held
     this.#observedMs = performance.now()
   }

@@ -11,7 +11,7 @@ export interface ManagerOptions {
   /** Their caches come from `caches`; each can be started again after it was stopped. */
   readonly controllers: readonly Component[]
   /** Absent: this process acts without asking. */
-  readonly election?: Pick<ElectionOptions, 'lock' | 'identity' | 'timing'>
+  readonly election?: Pick<ElectionOptions, 'lock' | 'identity' | 'isGone' | 'timing'>
   readonly metrics: ControllerMetrics
   readonly log: Logger
 }

@@ -85,8 +85,11 @@ const firstBackoffMs = 10_000
 const maxBackoffMs = 300_000
 /** A run that long was no failure to start. */
 const healthyRunMs = 600_000
-/** A pod whose endpoint nobody takes out of the rules ends all the same. */
-const outOfRulesDeadlineMs = 10_000
+/**
+ * A pod whose endpoint nobody takes out of the rules ends all the same. Long enough for controllers of another machine to take over from ones that died: they wait for a Lease of 15 s, look
+ * every 2 s, and then write.
+ */
+const outOfRulesDeadlineMs = 20_000
 const rulesPollMs = 20
 const processPollMs = 1000
 /** What a pod gets that was taken from the API without a grace. */

@@ -138,7 +138,7 @@ function takeStep(world: SimulatedPod, killed: boolean): void {
     assert.notEqual(world.states[step.container]?.kind, 'running', 'a container starts twice')
   }
   if (step.do === 'stop' && pod?.deletion !== undefined) {
-    const isLate = nowMs >= pod.deletion.atMs + 10_000 || pod.deletion.graceSeconds === 0
+    const isLate = nowMs >= pod.deletion.atMs + 20_000 || pod.deletion.graceSeconds === 0
     assert.ok(world.isOutOfRules || isLate, 'SIGTERM while traffic still comes')
   }
   if (step.do === 'kill') {

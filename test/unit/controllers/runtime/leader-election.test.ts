@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LeaderElection } from '../../../../src/controllers/runtime/leader-election.ts'
+import { type ElectionOptions, LeaderElection } from '../../../../src/controllers/runtime/leader-election.ts'
 import type { HeldLease, LeaseLock, LeaseSpec } from '../../../../src/controllers/runtime/lease-lock.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
 
 const forever = { signal: new AbortController().signal }
-const quick = { leaseMs: 150, renewDeadlineMs: 100, retryMs: 20 }
+const quick = { leaseMs: 150, renewDeadlineMs: 100, retryMs: 20, settleMs: 10 }
 
 /** One lease with compare-and-swap, as the API keeps it; `away` makes every request fail. */
 class MemoryLock implements LeaseLock {
@@ -41,7 +41,12 @@ class MemoryLock implements LeaseLock {
   }
 }
 
-function createCandidate(lock: LeaseLock, identity: string, notes: string[] = []): LeaderElection {
+function createCandidate(
+  lock: LeaseLock,
+  identity: string,
+  notes: string[] = [],
+  options: Partial<Pick<ElectionOptions, 'isGone' | 'timing'>> = {},
+): LeaderElection {
   return new LeaderElection({
     lock,
     identity,
@@ -49,6 +54,7 @@ function createCandidate(lock: LeaseLock, identity: string, notes: string[] = []
     onStopped: () => notes.push(`${identity} stops`),
     log: silentLogger,
     timing: quick,
+    ...options,
   })
 }
 
@@ -86,6 +92,23 @@ describe('leader election', () => {
     await until('it leads', () => candidate.isLeader)
     assert.ok(performance.now() - startedMs >= quick.leaseMs - 1, 'the old renewTime alone says nothing')
     assert.equal(lock.held?.spec.leaseTransitions, 5)
+    await candidate.stop(forever)
+  })
+
+  test('the lease of a process that is certainly gone is taken at once, that of any other is not', async () => {
+    const lock = new MemoryLock()
+    const notes: string[] = []
+    const gone = new Set(['dead'])
+    const spec = { leaseDurationSeconds: 3600, acquireTime: '', renewTime: '', leaseTransitions: 0 }
+    const held = await lock.create({ ...spec, holderIdentity: 'elsewhere' })
+    const timing = { leaseMs: 3_600_000, renewDeadlineMs: 60_000, retryMs: 5, settleMs: 20 }
+    const candidate = createCandidate(lock, 'next', notes, { timing, isGone: (identity) => gone.has(identity) })
+    await candidate.start()
+    await sleep(50)
+    assert.equal(candidate.isLeader, false)
+    await lock.replace(held, { ...spec, holderIdentity: 'dead' })
+    await until('it leads', () => candidate.isLeader, 30_000)
+    assert.equal(lock.held?.spec.holderIdentity, 'next')
     await candidate.stop(forever)
   })
 
