@@ -1,4 +1,5 @@
 export { deleteFlows, type Flow, listFlows } from './conntrack.ts'
+export { type Datagram, DatagramBatch } from './datagram-batch.ts'
 export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export {
   ExecError,

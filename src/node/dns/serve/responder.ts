@@ -96,20 +96,20 @@ export class Responder {
     )
   }
 
-  /** Writes the answer into `out`: its length, 0 where there is none, `later` where it takes waiting. */
-  respondNow(bytes: Buffer, asker: Asker, out: Buffer): number {
+  /** Answers the first `length` bytes into `out`: how long that is, 0 where there is no answer, `later` where it takes waiting. */
+  respondNow(bytes: Buffer, length: number, asker: Asker, out: Buffer): number {
     const startedMs = performance.now()
     const query = this.#query
-    const verdict = query.parse(bytes, bytes.length)
+    const verdict = query.parse(bytes, length)
     if (verdict === 'drop') return 0
     if (verdict !== 'ok') return this.#refuse(query, asker, out, errorCodes[verdict])
     const block = this.#route(query, asker.place)
     if (block === undefined || !this.#mayAsk(query, asker, block)) return this.#refuse(query, asker, out, rcode.REFUSED)
-    const length = this.#answerFromMemory(block, query, out, limitOf(query, asker))
-    if (length === later) return later
-    this.#count(block, query, asker, { plugin: 'kubernetes', flags: readUint16(out, 2), length, startedMs })
-    if (block.settings.log.length > 0) logAnswer(block, { query, asker, message: out.subarray(0, length), startedMs })
-    return length
+    const answered = this.#answerFromMemory(block, query, out, limitOf(query, asker))
+    if (answered === later) return later
+    this.#count(block, query, asker, { plugin: 'kubernetes', flags: readUint16(out, 2), length: answered, startedMs })
+    if (block.settings.log.length > 0) logAnswer(block, { query, asker, message: out.subarray(0, answered), startedMs })
+    return answered
   }
 
   /** The answer to a question for which `respondNow` gave `later`. Never rejects. */
@@ -248,9 +248,9 @@ export class Responder {
     return block && (await this.#handleRewritten(block, target, asker, bounds)).message
   }
 
-  #refuse(query: Query, { transport, address }: Asker, out: Buffer, code: number): number {
+  #refuse(query: Query, { transport, place }: Asker, out: Buffer, code: number): number {
     const length = writeError(query, out, code)
-    this.#dropped.countRequest(transport, address.includes(':'), query.type, query.length, query.dnssecOk)
+    this.#dropped.countRequest(transport, isIpv6(place), query.type, query.length, query.dnssecOk)
     this.#dropped.countResponse(transport, '', code, length, 0)
     return length
   }
@@ -261,11 +261,16 @@ export class Responder {
     asker: Asker,
     answered: { readonly plugin: string; readonly flags: number; readonly length: number; readonly startedMs: number },
   ): void {
-    const { transport, address } = asker
-    counts.countRequest(transport, address.includes(':'), query.type, query.length, query.dnssecOk)
+    const { transport, place } = asker
+    counts.countRequest(transport, isIpv6(place), query.type, query.length, query.dnssecOk)
     const seconds = (performance.now() - answered.startedMs) / 1000
     counts.countResponse(transport, answered.plugin, answered.flags & 0xf, answered.length, seconds)
   }
+}
+
+/** Sockets take clients of their own family only. */
+function isIpv6({ current }: OpenPlace): boolean {
+  return current.address.includes(':')
 }
 
 function logAnswer(

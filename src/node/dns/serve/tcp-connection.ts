@@ -58,7 +58,7 @@ export class TcpConnection {
   }
 
   #answer(message: Buffer): void {
-    const length = this.#responder.respondNow(message, this.#asker, this.#scratch)
+    const length = this.#responder.respondNow(message, message.length, this.#asker, this.#scratch)
     if (length > 0) this.#send(this.#scratch.subarray(0, length))
     if (length >= 0) return
     this.#underWay += 1

@@ -1,8 +1,9 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
+import { type Datagram, DatagramBatch } from '../../../host/index.ts'
 import { ipFamily } from '../../../model/ip.ts'
 import { DnsError } from '../errors.ts'
-import type { Asker, Responder } from './responder.ts'
+import { type Asker, later, type Responder } from './responder.ts'
 import type { OpenPlace } from './settings.ts'
 
 const scratchBytes = 65_536
@@ -15,6 +16,8 @@ export class UdpListener {
   readonly #responder: Responder
   readonly #socket: Socket
   #scratch = Buffer.allocUnsafeSlow(scratchBytes)
+  #batch: DatagramBatch | undefined
+  #askers: readonly BatchAsker[] = []
 
   constructor(place: OpenPlace, responder: Responder) {
     this.#place = place
@@ -31,7 +34,9 @@ export class UdpListener {
     const { address, port } = this.#place.current
     // With nothing to look up, the socket listens before bind() returns.
     const listening = once(this.#socket, 'listening')
-    this.#socket.bind({ address, port, exclusive: true })
+    this.#batch = DatagramBatch.open(address, port)
+    this.#askers = this.#batch?.datagrams.map((datagram) => new BatchAsker(datagram, this.#place)) ?? []
+    this.#socket.bind(this.#batch ? { fd: this.#batch.fd, exclusive: true } : { address, port, exclusive: true })
     try {
       await listening
     } catch (cause) {
@@ -39,11 +44,16 @@ export class UdpListener {
     }
     this.#socket.setRecvBufferSize(4 * 1024 * 1024)
     this.#socket.on('error', () => {})
-    this.#socket.on('message', (message, from) => this.#take(message, from))
+    this.#socket.on('message', (message, from) => {
+      this.#take(message, from)
+      this.#takeWaiting()
+    })
   }
 
   async close(): Promise<void> {
     const closed = once(this.#socket, 'close')
+    // Its number may be another's from now on.
+    this.#batch = undefined
     this.#socket.close()
     await closed
   }
@@ -54,17 +64,65 @@ export class UdpListener {
     // What the kernel did not take at once still stands in the scratch buffer; that one is left to it.
     if (this.#socket.getSendQueueCount() > 0) this.#scratch = Buffer.allocUnsafeSlow(scratchBytes)
     const asker: Asker = { address: from.address, port: from.port, transport: 'udp', place: this.#place }
-    const length = this.#responder.respondNow(message, asker, this.#scratch)
+    const length = this.#responder.respondNow(message, message.length, asker, this.#scratch)
     if (length > 0) this.#socket.send(this.#scratch, 0, length, from.port, from.address)
-    else if (length < 0) void this.#responder.respondLater(message, asker).then((answer) => this.#send(answer, from))
+    else if (length === later) this.#answerLater(message, asker)
   }
 
-  #send(answer: Buffer | undefined, from: RemoteInfo): void {
+  /** Those that came with it, or while it was answered. More than a batch of them are left to the next turn: others wait too. */
+  #takeWaiting(): void {
+    const batch = this.#batch
+    const count = batch?.receive() ?? 0
+    if (batch === undefined || count === 0) return
+    for (let index = 0; index < count; index += 1) this.#takeOne(batch, index)
+    batch.send()
+  }
+
+  #takeOne(batch: DatagramBatch, index: number): void {
+    const asker = this.#askers[index]
+    if (asker === undefined || asker.port === 0) return
+    const { bytes, length } = asker.datagram
+    const answered = this.#responder.respondNow(bytes, length, asker, batch.answer)
+    if (answered > 0) batch.reply(index, answered)
+    else if (answered === later) this.#answerLater(Buffer.from(bytes.subarray(0, length)), asker.kept)
+  }
+
+  #answerLater(message: Buffer, asker: Asker): void {
+    void this.#responder.respondLater(message, asker).then((answer) => this.#send(answer, asker))
+  }
+
+  #send(answer: Buffer | undefined, to: Asker): void {
     if (answer === undefined || this.#socket.getSendQueueSize() > maxQueuedBytes) return
     try {
-      this.#socket.send(answer, from.port, from.address)
+      this.#socket.send(answer, to.port, to.address)
     } catch {
       // Closed while the answer was under way.
     }
+  }
+}
+
+/** Who sent one datagram of a batch, read from it when somebody wants to know: few do. */
+class BatchAsker implements Asker {
+  readonly transport = 'udp'
+  readonly place: OpenPlace
+  readonly datagram: Datagram
+
+  constructor(datagram: Datagram, place: OpenPlace) {
+    this.datagram = datagram
+    this.place = place
+  }
+
+  get address(): string {
+    return this.datagram.address
+  }
+
+  get port(): number {
+    return this.datagram.port
+  }
+
+  /** The same, for when the datagram is gone. */
+  get kept(): Asker {
+    const { address, port, transport, place } = this
+    return { address, port, transport, place }
   }
 }

@@ -1,0 +1,242 @@
+import { endianness, networkInterfaces } from 'node:os'
+import { bigIntToIp, type Ip, ipFamily, ipToBigInt } from '../model/ip.ts'
+
+type Ffi = typeof import('node:ffi')
+type Calls = ReturnType<typeof findCalls>
+
+// What follows is so on Linux for 64-bit machines with little-endian numbers: see its socket.h, in.h, fcntl.h.
+const family = { ipv4: 2, ipv6: 10 } as const
+/** SOCK_DGRAM, SOCK_NONBLOCK and SOCK_CLOEXEC. */
+const socketType = 2 | 0o4_000 | 0o2_000_000
+/** Level and name: SOL_SOCKET with SO_REUSEPORT, IPPROTO_IPV6 with IPV6_V6ONLY. */
+const option = { reusePort: [1, 15], v6Only: [41, 26] } as const
+/** MSG_DONTWAIT */
+const dontWait = 0x40
+/** `struct mmsghdr`: its size, and where its fields begin. */
+const header = { bytes: 64, addressLength: 8, iov: 16, iovCount: 24, length: 56 } as const
+/** `struct iovec`: where the bytes are, and how many. */
+const iovBytes = 16
+/** Of `sockaddr_in` and `sockaddr_in6`: family 2, port 2, then the address, in the larger one after 4 bytes more. */
+const addressLength = { ipv4: 16, ipv6: 28 } as const
+/** Room for either. */
+const addressBytes = 32
+
+/** The largest datagram there is. */
+const receivedBytes = 65_536
+const sentBytes = 4_096
+
+/** Datagrams that are read or sent with one call. */
+const batchSize = 64
+
+/** One of the datagrams that `receive` read; valid until the next `receive`. */
+export interface Datagram {
+  /** What came is in the first `length` bytes; the others are no part of it. */
+  readonly bytes: Buffer
+  readonly length: number
+  /** Where it came from; a link-local address with its link, as in `fe80::1%eth0`. */
+  readonly address: string
+  readonly port: number
+}
+
+/**
+ * One UDP socket whose waiting datagrams are read, and answered, many with one call of the kernel (recvmmsg, sendmmsg), in memory that is used
+ * again: Node's own sockets take a call and several objects for each. That datagrams arrive is told by `node:dgram`: `fd` is for its
+ * `bind({ fd })`, and the socket is its own from then on, also to close.
+ */
+export class DatagramBatch {
+  readonly fd: number
+  readonly datagrams: readonly Datagram[]
+  readonly #calls: Calls
+  readonly #isIpv6: boolean
+  readonly #in: Slots
+  readonly #out: Slots
+  #answers = 0
+
+  /** Undefined where the kernel's calls cannot be reached (no `node:ffi`, another kernel or machine), or the address cannot be bound. */
+  static open(address: Ip, port: number): DatagramBatch | undefined {
+    const ffi = isKnownMachine() ? process.getBuiltinModule('node:ffi') : undefined
+    if (ffi === undefined) return undefined
+    const calls = findCalls(ffi)
+    const fd = openSocket(calls, ffi, address, port)
+    return fd === -1 ? undefined : new DatagramBatch(ffi, calls, fd, address)
+  }
+
+  private constructor(ffi: Ffi, calls: Calls, fd: number, address: Ip) {
+    this.fd = fd
+    this.#calls = calls
+    this.#isIpv6 = ipFamily(address) === 'IPv6'
+    this.#in = new Slots(ffi, receivedBytes)
+    this.#out = new Slots(ffi, sentBytes)
+    this.datagrams = Array.from({ length: batchSize }, (_, index) => new Slot(this.#in, index, this.#isIpv6))
+  }
+
+  /** Reads what waits: how many of `datagrams` are new, 0 where none are. */
+  receive(): number {
+    this.#answers = 0
+    this.#in.offerAddresses()
+    return Math.max(0, this.#calls.recvmmsg(this.fd, this.#in.pointer, batchSize, dontWait, 0n))
+  }
+
+  /** Where the next answer is to be written. */
+  get answer(): Buffer {
+    return this.#out.bytes(this.#answers)
+  }
+
+  /** The first `length` bytes of `answer` go to where that one of `datagrams` came from, with `send`. */
+  reply(index: number, length: number): void {
+    this.#out.address(this.#answers, this.#in, index)
+    this.#out.setLengths(this.#answers, length, this.#isIpv6 ? addressLength.ipv6 : addressLength.ipv4)
+    this.#answers += 1
+  }
+
+  /** Sends the answers. One that the kernel does not take is dropped, as a full network does it. */
+  send(): void {
+    for (let done = 0; done < this.#answers; ) {
+      const rest = this.#out.pointer + BigInt(done * header.bytes)
+      const taken = this.#calls.sendmmsg(this.fd, rest, this.#answers - done, dontWait)
+      done += Math.max(1, taken)
+    }
+    this.#answers = 0
+  }
+}
+
+class Slot implements Datagram {
+  readonly bytes: Buffer
+  readonly #slots: Slots
+  readonly #index: number
+  readonly #isIpv6: boolean
+
+  constructor(slots: Slots, index: number, isIpv6: boolean) {
+    this.bytes = slots.bytes(index)
+    this.#slots = slots
+    this.#index = index
+    this.#isIpv6 = isIpv6
+  }
+
+  get length(): number {
+    return this.#slots.length(this.#index)
+  }
+
+  get port(): number {
+    return this.#slots.addresses.readUInt16BE(this.#index * addressBytes + 2)
+  }
+
+  get address(): string {
+    const { addresses } = this.#slots
+    const at = this.#index * addressBytes
+    if (!this.#isIpv6) return addresses.subarray(at + 4, at + 8).join('.')
+    const ip = bigIntToIp(BigInt(`0x${addresses.toString('hex', at + 8, at + 24)}`), 'IPv6')
+    const link = addresses.readUInt32LE(at + 24)
+    return link === 0 ? ip : `${ip}%${linkName(link)}`
+  }
+}
+
+/** Memory for a batch of datagrams with their addresses, and the headers that say so to the kernel. */
+class Slots {
+  readonly addresses = Buffer.alloc(batchSize * addressBytes)
+  readonly pointer: bigint
+  readonly #slots: readonly Buffer[]
+  readonly #headers = Buffer.alloc(batchSize * header.bytes)
+  readonly #headerWords: Uint32Array
+  readonly #iovs = Buffer.alloc(batchSize * iovBytes)
+  readonly #iovWords: Uint32Array
+
+  /** Pages that nothing is written to take no memory. */
+  constructor(ffi: Ffi, slotBytes: number) {
+    const memory = Buffer.allocUnsafeSlow(batchSize * slotBytes)
+    this.#slots = Array.from({ length: batchSize }, (_, index) =>
+      memory.subarray(index * slotBytes, (index + 1) * slotBytes),
+    )
+    this.pointer = ffi.getRawPointer(this.#headers)
+    for (const [index, slot] of this.#slots.entries()) {
+      const at = index * header.bytes
+      this.#iovs.writeBigUInt64LE(ffi.getRawPointer(slot), index * iovBytes)
+      this.#iovs.writeBigUInt64LE(BigInt(slotBytes), index * iovBytes + 8)
+      this.#headers.writeBigUInt64LE(ffi.getRawPointer(this.addresses) + BigInt(index * addressBytes), at)
+      this.#headers.writeBigUInt64LE(ffi.getRawPointer(this.#iovs) + BigInt(index * iovBytes), at + header.iov)
+      this.#headers.writeBigUInt64LE(1n, at + header.iovCount)
+    }
+    this.#headerWords = new Uint32Array(this.#headers.buffer, this.#headers.byteOffset, this.#headers.length / 4)
+    this.#iovWords = new Uint32Array(this.#iovs.buffer, this.#iovs.byteOffset, this.#iovs.length / 4)
+  }
+
+  /** The kernel writes how long an address is where it read how much room there is. */
+  offerAddresses(): void {
+    for (let index = 0; index < batchSize; index += 1)
+      this.#headerWords[(index * header.bytes + header.addressLength) / 4] = addressBytes
+  }
+
+  bytes(index: number): Buffer {
+    const slot = this.#slots[index]
+    if (slot === undefined) throw new RangeError(`a batch has ${batchSize} datagrams, not ${index + 1}`)
+    return slot
+  }
+
+  length(index: number): number {
+    return this.#headerWords[(index * header.bytes + header.length) / 4] ?? 0
+  }
+
+  setLengths(index: number, bytes: number, address: number): void {
+    this.#iovWords[(index * iovBytes + 8) / 4] = bytes
+    this.#headerWords[(index * header.bytes + header.addressLength) / 4] = address
+  }
+
+  /** Takes over the address of a datagram of others. */
+  address(index: number, from: Slots, fromIndex: number): void {
+    const start = fromIndex * addressBytes
+    from.addresses.copy(this.addresses, index * addressBytes, start, start + addressBytes)
+  }
+}
+
+/** What the zone of a link-local address is called. */
+function linkName(index: number): string {
+  const found = Object.entries(networkInterfaces()).find(([, own = []]) =>
+    own.some((address) => address.family === 'IPv6' && address.scopeid === index),
+  )
+  return found?.[0] ?? String(index)
+}
+
+function isKnownMachine(): boolean {
+  return process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch) && endianness() === 'LE'
+}
+
+/** Functions of the C library that this process runs with. */
+function findCalls(ffi: Ffi) {
+  return ffi.dlopen(null, {
+    socket: { return: 'i32', arguments: ['i32', 'i32', 'i32'] },
+    setsockopt: { return: 'i32', arguments: ['i32', 'i32', 'i32', 'pointer', 'u32'] },
+    bind: { return: 'i32', arguments: ['i32', 'pointer', 'u32'] },
+    close: { return: 'i32', arguments: ['i32'] },
+    recvmmsg: { return: 'i32', arguments: ['i32', 'pointer', 'u32', 'i32', 'pointer'] },
+    sendmmsg: { return: 'i32', arguments: ['i32', 'pointer', 'u32', 'i32'] },
+  }).functions
+}
+
+/** A socket that is bound there and shares its port, -1 where there can be none. */
+function openSocket(calls: Calls, ffi: Ffi, address: Ip, port: number): number {
+  const isIpv6 = ipFamily(address) === 'IPv6'
+  const fd = calls.socket(isIpv6 ? family.ipv6 : family.ipv4, socketType, 0)
+  if (fd === -1) return -1
+  const on = Buffer.alloc(addressBytes)
+  on.writeUInt32LE(1)
+  const set = ([level, name]: readonly [number, number]) =>
+    calls.setsockopt(fd, level, name, ffi.getRawPointer(on), 4) === 0
+  const place = socketAddress(address, port)
+  const isBound =
+    set(option.reusePort) &&
+    (!isIpv6 || set(option.v6Only)) &&
+    calls.bind(fd, ffi.getRawPointer(place), isIpv6 ? addressLength.ipv6 : addressLength.ipv4) === 0
+  if (isBound) return fd
+  calls.close(fd)
+  return -1
+}
+
+function socketAddress(address: Ip, port: number): Buffer {
+  const place = Buffer.alloc(addressBytes)
+  const isIpv6 = ipFamily(address) === 'IPv6'
+  place.writeUInt16LE(isIpv6 ? family.ipv6 : family.ipv4, 0)
+  place.writeUInt16BE(port, 2)
+  const hex = ipToBigInt(address).toString(16)
+  place.write(hex.padStart(isIpv6 ? 32 : 8, '0'), isIpv6 ? 8 : 4, 'hex')
+  return place
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import { ErrandLine } from '../../../../../src/node/dns/serve/errand-line.ts'
+import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
+import type { ListenPlace, ServedBlock } from '../../../../../src/node/dns/serve/settings.ts'
+import { UdpListener } from '../../../../../src/node/dns/serve/udp-listener.ts'
+import type { Errand } from '../../../../../src/node/dns/threads/messages.ts'
+import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
+import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
+import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
+import { ipOf } from '../../../../helpers/addresses.ts'
+import { makeQuery } from '../../../../helpers/dns-messages.ts'
+import { TestZone } from '../../../../helpers/dns-zone.ts'
+import { findFreePort } from '../../../../helpers/platnet-server.ts'
+import { makeService } from '../../../../helpers/services.ts'
+
+const block: ServedBlock = {
+  id: '.:53',
+  zones: [encodeName('.')],
+  server: 'dns://:53',
+  table: 0,
+  rotate: false,
+  order: undefined,
+  log: [],
+  chain: { rewrite: [], template: [], hosts: undefined },
+  resolves: true,
+  forwards: true,
+}
+
+test('questions that wait together are answered together: from memory, later, or not at all', async () => {
+  const { zone } = new TestZone().add({ service: makeService('default/web', '10.96.4.2'), slices: [] })
+  zone.setNamespace('default', true)
+  zone.markSynced()
+  const line = new ErrandLine()
+  // Who resolves gives every question back, its AA bit set: an answer of its kind.
+  const { port1, port2 } = new MessageChannel()
+  port2.on('message', (errands: readonly Errand[]) =>
+    port2.postMessage(errands.map(({ id, question }) => ({ id, message: question, plugin: 'forward', ageMs: 0 }))),
+  )
+  line.connect(port1)
+  const place: ListenPlace = {
+    address: ipOf('127.0.0.1'),
+    port: await findFreePort(),
+    access: 'everybody',
+    blocks: [0],
+  }
+  const responder = new Responder(line)
+  responder.configure({ blocks: [block], places: [place], clusterSources: [], maxConnections: 1 }, [zone.table])
+  const listener = new UdpListener({ current: place }, responder)
+  await listener.listen()
+
+  const client = createSocket('udp4')
+  client.connect(place.port, place.address)
+  await once(client, 'connect')
+  const kinds = [
+    'web.default.svc.cluster.local.',
+    'www.example.test.',
+    'nobody.default.svc.cluster.local.',
+    'no question',
+  ] as const
+  const expected: string[] = []
+  const all = Promise.withResolvers<void>()
+  const seen: string[] = []
+  client.on('message', (bytes: Buffer) => {
+    const { id, rcode } = readMessage(bytes, bytes.length)
+    seen.push(`${id} ${rcode}`)
+    if (seen.length === 150) all.resolve()
+  })
+  // All of them wait before the listener, on this same thread, has a turn to read one.
+  for (let id = 0; id < 200; id += 1) {
+    const kind = id % kinds.length
+    const name = kinds[kind] ?? ''
+    client.send(kind === 3 ? Buffer.from(name) : makeQuery(name, recordType.A, { id }))
+    if (kind !== 3) expected.push(`${id} ${kind === 2 ? 3 : 0}`)
+  }
+  await all.promise
+  assert.deepEqual(seen.toSorted(), expected.toSorted())
+  await closeClient()
+  await listener.close()
+  line.close()
+  port2.close()
+
+  async function closeClient(): Promise<void> {
+    const closed = once(client, 'close')
+    client.close()
+    await closed
+  }
+})
