@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from '../observe/index.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError } from './errors.ts'
+import { EventBudget } from './event-budget.ts'
 
 type ObjectFields = Readonly<Record<string, unknown>>
 
@@ -36,12 +37,13 @@ const maxTold = 1_000
 const maxMessageLength = 1_024
 const maxWaiting = 200
 
-/** Writes core/v1 Events; what is told again within memory raises `count` and `lastTimestamp` of the first. */
+/** Writes core/v1 Events; what is told again within memory raises `count` and `lastTimestamp` of the first. Of one object no more than 25 at once. */
 export class ApiEventRecorder implements EventRecorder {
   readonly #client: ApiClient
   readonly #component: string
   readonly #log: Logger
   readonly #told = new Map<string, Told>()
+  readonly #budget = new EventBudget()
   #waiting = 0
 
   constructor(client: ApiClient, component: string, log: Logger) {
@@ -51,8 +53,8 @@ export class ApiEventRecorder implements EventRecorder {
   }
 
   record(subject: EventSubject, type: EventType, reason: string, message: string): void {
-    if (this.#waiting >= maxWaiting) return
     const { name, namespace = 'default', uid } = subject.metadata
+    if (this.#waiting >= maxWaiting || !this.#budget.take(uid, performance.now())) return
     const key = [uid, type, reason, message].join('\n')
     const known = this.#told.get(key)
     const told = known ?? {

@@ -62,6 +62,8 @@ export interface Dialect {
     readonly ipFamily: string
     /** On an IPAddress: who made it. */
     readonly ipAddressManagedBy: string
+    /** On Endpoints that a controller keeps: `endpoint-controller`. */
+    readonly endpointsManagedBy: string
     /** On Endpoints: no slice is to mirror them. */
     readonly skipMirror: string
     /** On a Node: the part of the site that fails together. */
@@ -70,6 +72,8 @@ export interface Dialect {
     readonly statefulSetPodName: string
     /** On a Pod of a StatefulSet: its ordinal. */
     readonly podIndex: string
+    /** On a ControllerRevision of a StatefulSet: the hash in its name. */
+    readonly revisionHash: string
     readonly operatingSystem: string
     readonly architecture: string
   }
@@ -160,10 +164,12 @@ function platformDialect(domain: string): Dialect {
       autoUpdate: `rbac.authorization.${domain}/autoupdate`,
       ipFamily: `ipaddress.${domain}/ip-family`,
       ipAddressManagedBy: `ipaddress.${domain}/managed-by`,
+      endpointsManagedBy: `endpoints.${domain}/managed-by`,
       skipMirror: `endpointslice.${domain}/skip-mirror`,
       zone: `topology.${domain}/zone`,
       statefulSetPodName: `statefulset.${domain}/pod-name`,
       podIndex: `apps.${domain}/pod-index`,
+      revisionHash: `controller.${domain}/hash`,
       operatingSystem: `${domain}/os`,
       architecture: `${domain}/arch`,
     },
@@ -214,10 +220,12 @@ function kubernetesDialect(domain: string): Dialect {
       autoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
       ipFamily: 'ipaddress.kubernetes.io/ip-family',
       ipAddressManagedBy: 'ipaddress.kubernetes.io/managed-by',
+      endpointsManagedBy: 'endpoints.kubernetes.io/managed-by',
       skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
       zone: 'topology.kubernetes.io/zone',
       statefulSetPodName: 'statefulset.kubernetes.io/pod-name',
       podIndex: 'apps.kubernetes.io/pod-index',
+      revisionHash: 'controller.kubernetes.io/hash',
       operatingSystem: 'kubernetes.io/os',
       architecture: 'kubernetes.io/arch',
     },

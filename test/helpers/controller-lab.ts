@@ -1,4 +1,4 @@
-import { type ApiClient, ApiEventRecorder, type InformerTiming } from '../../src/client/index.ts'
+import { type ApiClient, ApiEventRecorder, type EventRecorder, type InformerTiming } from '../../src/client/index.ts'
 import type { ControllerContext } from '../../src/controllers/context.ts'
 import type { ControllerKit } from '../../src/controllers/kit.ts'
 import { isFinished, isReady, type Pod } from '../../src/controllers/objects/pod.ts'
@@ -24,6 +24,8 @@ interface LabOptions {
   readonly log?: Logger
   /** Of lists and watches. */
   readonly timing?: Partial<InformerTiming>
+  /** Absent: Events are written, also for a while after the end. */
+  readonly events?: EventRecorder
 }
 
 interface RunningControllers extends AsyncDisposable {
@@ -35,13 +37,14 @@ interface RunningControllers extends AsyncDisposable {
 export async function runControllers(
   server: TestServer,
   create: (context: ControllerContext) => readonly Component[],
-  { client = clientOfServer(server), log = silentLogger, timing }: LabOptions = {},
+  { client = clientOfServer(server), log = silentLogger, timing, events }: LabOptions = {},
 ): Promise<RunningControllers> {
   const caches = new Caches({ client, log, ...(timing && { timing }) })
   const metrics = freshControllerMetrics()
-  const events = new ApiEventRecorder(client, 'test', log)
   const dialect = createDialect('kubernetes')
-  const controllers = create({ client, caches, types: createDialectTypes(dialect), dialect, events, metrics, log })
+  const types = createDialectTypes(dialect)
+  const recorder = events ?? new ApiEventRecorder(client, 'test', log)
+  const controllers = create({ client, caches, types, dialect, events: recorder, metrics, log })
   const manager = new ControllerManager({ name: 'test', caches, controllers, metrics, log })
   await manager.start({ signal: AbortSignal.timeout(60_000) })
   return {

@@ -7,11 +7,18 @@ import { partialMetadata } from './partial-metadata.ts'
 
 /** Which columns a Table shows, in order; the same for every row. */
 function columnsOf(resource: Resource, now: Date): readonly Column[] {
-  const name: Column = { name: 'Name', type: 'string', priority: 0, cell: ({ metadata }) => metadata.name ?? '' }
+  const hidesName = resource.hidesName === true
+  const name: Column = {
+    name: 'Name',
+    type: 'string',
+    priority: hidesName ? 1 : 0,
+    cell: ({ metadata }) => metadata.name ?? '',
+  }
   const age: Column = { name: 'Age', type: 'string', priority: 0, cell: (document) => ageCell(document, now) }
   const shown = resource.columns.filter(({ priority }) => priority === 0)
   const wide = resource.columns.filter(({ priority }) => priority > 0)
-  return [name, ...shown, ...(resource.hidesAge === true ? [] : [age]), ...wide]
+  const ages = resource.hidesAge === true ? [] : [age]
+  return hidesName ? [...shown, ...ages, ...wide, name] : [name, ...shown, ...ages, ...wide]
 }
 
 export interface TableOptions {

@@ -1,6 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt } from '../document.ts'
+import { formatAge } from '../encode/age.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
 import { column, type Resource } from './resource.ts'
@@ -22,7 +23,9 @@ export function coreEvents(): Resource {
       reportingComponent: (event) => textAt(event['reportingComponent']),
       source: (event) => textAt(event['source'], 'component') || textAt(event['reportingComponent']),
     },
-    columns: eventColumns('involvedObject', 'message'),
+    hidesAge: true,
+    hidesName: true,
+    columns: eventColumns('involvedObject', 'message', ['lastTimestamp', 'firstTimestamp', 'count', 'source']),
     strategy: { validate: (event) => validatePlace(event, 'involvedObject') },
   })
 }
@@ -54,7 +57,14 @@ export function groupEvents(dialect: Dialect): Resource {
       type: (event) => textAt(event['type']),
       reportingController: (event) => textAt(event['reportingController']),
     },
-    columns: eventColumns('regarding', 'note'),
+    hidesAge: true,
+    hidesName: true,
+    columns: eventColumns('regarding', 'note', [
+      'deprecatedLastTimestamp',
+      'deprecatedFirstTimestamp',
+      'deprecatedCount',
+      'deprecatedSource',
+    ]),
     strategy: { validate: validateGroupEvent },
     storage: {
       prefix: 'events',
@@ -80,15 +90,40 @@ function referenceFields(field: string): Resource['selectableFields'] {
   )
 }
 
-function eventColumns(reference: string, message: string): Resource['columns'] {
+/** The columns of `kubectl get events`; `old` are the fields of Events that were told by the older form: last, first, count, source. */
+function eventColumns(
+  reference: string,
+  message: string,
+  [last, first, count, source]: readonly [string, string, string, string],
+): Resource['columns'] {
   const objectCell = (event: ApiDocument): Json =>
     `${textAt(event[reference], 'kind').toLowerCase()}/${textAt(event[reference], 'name')}`
+  const since = (event: ApiDocument, now: Date, field: string): Json => {
+    const series = textAt(event['series'], 'lastObservedTime')
+    const time = (field === last && series) || textAt(event[field]) || textAt(event['eventTime'])
+    const ageMs = now.getTime() - Date.parse(time)
+    return Number.isNaN(ageMs) ? '<unknown>' : formatAge(Math.max(0, ageMs))
+  }
+  const countCell = (event: ApiDocument): Json => Number(textAt(event['series'], 'count') || textAt(event[count]) || 1)
   return [
+    { ...column('Last Seen', () => ''), cell: (event, now) => since(event, now, last) },
     column('Type', (event) => textAt(event['type'])),
     column('Reason', (event) => textAt(event['reason'])),
     column('Object', objectCell),
+    column('Subobject', (event) => textAt(event[reference], 'fieldPath'), { wide: true }),
+    column('Source', (event) => sourceCell(event, source), { wide: true }),
     column('Message', (event) => textAt(event[message]).trim()),
+    { ...column('First Seen', () => '', { wide: true }), cell: (event, now) => since(event, now, first) },
+    column('Count', countCell, { wide: true }),
   ]
+}
+
+function sourceCell(event: ApiDocument, source: string): string {
+  const parts = [
+    textAt(event[source], 'component') || textAt(event['reportingComponent']),
+    textAt(event[source], 'host'),
+  ]
+  return parts.filter((part) => part !== '').join(', ')
 }
 
 /** Events about objects without a namespace stand in `default`. */

@@ -30,6 +30,8 @@ export interface Resource {
   readonly columns: readonly Column[]
   /** A Table shows no AGE. */
   readonly hidesAge?: boolean
+  /** A Table begins with the kind's own columns; the name is among the wide ones. */
+  readonly hidesName?: boolean
   /** Where the numbers of `/scale` stand; present with that subresource. */
   readonly scale?: ScalePaths
   /** The kind that `/token` takes and answers; present with that subresource. */

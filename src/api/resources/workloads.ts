@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -46,13 +47,14 @@ function deployments(): Resource {
     ...common,
     ...scalable,
     kind: 'Deployment',
+    strategy: rollingBy('strategy', { maxSurge: '25%', maxUnavailable: '25%' }),
     plural: 'deployments',
     shortNames: ['deploy'],
     defaults: specDefaults({
       replicas: { default: 1 },
       revisionHistoryLimit: { default: 10 },
       progressDeadlineSeconds: { default: 600 },
-      strategy: { default: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } } },
+      strategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
     }),
     columns: [
       column('Ready', (document) => readyCell(document, 'readyReplicas')),
@@ -85,13 +87,14 @@ function statefulSets(): Resource {
     ...common,
     ...scalable,
     kind: 'StatefulSet',
+    strategy: rollingBy('updateStrategy', { partition: 0 }),
     plural: 'statefulsets',
     shortNames: ['sts'],
     defaults: specDefaults({
       replicas: { default: 1 },
       revisionHistoryLimit: { default: 10 },
       podManagementPolicy: { default: 'OrderedReady' },
-      updateStrategy: { default: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } } },
+      updateStrategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
     }),
     columns: [column('Ready', (document) => readyCell(document, 'readyReplicas')), ...containerColumns],
   })
@@ -101,11 +104,12 @@ function daemonSets(): Resource {
   return defineKind({
     ...common,
     kind: 'DaemonSet',
+    strategy: rollingBy('updateStrategy', { maxSurge: 0, maxUnavailable: 1 }),
     plural: 'daemonsets',
     shortNames: ['ds'],
     defaults: specDefaults({
       revisionHistoryLimit: { default: 10 },
-      updateStrategy: { default: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } },
+      updateStrategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
     }),
     columns: [
       countColumn('Desired', 'desiredNumberScheduled'),
@@ -139,6 +143,18 @@ function validateDataKept(document: ApiDocument, old: ApiDocument): readonly Fie
 
 function specDefaults(fields: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
   return { spec: { default: {}, properties: { template, ...fields } }, status: { default: {} } }
+}
+
+/** How fast a rolling update goes is filled in where one is wanted, also beside a type that was given alone. */
+function rollingBy(field: 'strategy' | 'updateStrategy', pace: JsonObject): Strategy {
+  const fill = (document: ApiDocument): ApiDocument => {
+    const spec = objectAt(document['spec'])
+    const strategy = objectAt(spec, field)
+    if (strategy['type'] !== 'RollingUpdate') return document
+    const rollingUpdate = { ...pace, ...objectAt(strategy, 'rollingUpdate') }
+    return { ...document, spec: { ...spec, [field]: { ...strategy, rollingUpdate } } }
+  }
+  return { ...selectedPods, prepareForCreate: fill, prepareForUpdate: fill }
 }
 
 function countColumn(name: string, field: string): Resource['columns'][number] {

@@ -1,4 +1,5 @@
 import type { ControllerContext } from '../context.ts'
+import type { EndpointSubset } from '../objects/endpoints.ts'
 import { endpointsType, podType, serviceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { replacedMetadata } from '../runtime/metadata.ts'
@@ -22,9 +23,11 @@ export function createEndpointsController({ caches, dialect, metrics, log }: Con
     if (!service || !hasSelector(service)) return undefined
     const plan = planEndpoints(service, servicePods.podsOf(service), existing, dialect)
     if (plan.kind === 'none') return undefined
-    const { labels, annotations, subsets } = plan.content
-    if (plan.kind === 'create') await writer.create({ ...splitKey(key), labels, annotations }, { subsets }, signal)
-    else await writer.update({ ...replacedMetadata(plan.existing.metadata), labels, annotations }, { subsets }, signal)
+    const { labels, annotations } = plan.content
+    const subsets = plan.content.subsets.map(withoutEmpty)
+    const fields = subsets.length > 0 ? { subsets } : {}
+    if (plan.kind === 'create') await writer.create({ ...splitKey(key), labels, annotations }, fields, signal)
+    else await writer.update({ ...replacedMetadata(plan.existing.metadata), labels, annotations }, fields, signal)
     return undefined
   }
 
@@ -40,4 +43,13 @@ export function createEndpointsController({ caches, dialect, metrics, log }: Con
     metrics,
     log: log.child('endpoints'),
   })
+}
+
+/** As others write it: without empty lists and names. */
+function withoutEmpty({ addresses, notReadyAddresses, ports }: EndpointSubset) {
+  return {
+    ...(addresses.length > 0 && { addresses }),
+    ...(notReadyAddresses.length > 0 && { notReadyAddresses }),
+    ...(ports.length > 0 && { ports: ports.map(({ name, ...port }) => ({ ...(name !== '' && { name }), ...port })) }),
+  }
 }

@@ -16,6 +16,9 @@ import {
 } from './pod-endpoints.ts'
 import { areSame, isSameTarget, portsKey, type WantedPort } from './wanted-slices.ts'
 
+/** The value of the label `endpointsManagedBy`. */
+const manager = 'endpoint-controller'
+
 /** One object holds no more; what follows is cut off and an annotation says so. */
 const maxAddresses = 1000
 
@@ -53,6 +56,7 @@ export function planEndpoints(
   const subsets = groupByPorts(kept)
   const labels = {
     ...service.metadata.labels,
+    [dialect.labels.endpointsManagedBy]: manager,
     ...(service.spec.clusterIP === 'None' && { [dialect.labels.headlessService]: '' }),
   }
   const isCurrent =

@@ -3,8 +3,8 @@ import type { Component } from '../../loop/component.ts'
 import type { ControllerContext } from '../context.ts'
 import { applyWrites } from '../objects/apply-writes.ts'
 import { findCondition } from '../objects/conditions.ts'
-import type { Node } from '../objects/node.ts'
-import type { Pod } from '../objects/pod.ts'
+import type { Node, Taint } from '../objects/node.ts'
+import { isReady, type Pod } from '../objects/pod.ts'
 import { nodeType, podType } from '../objects/types.ts'
 import { noted, writeTarget } from '../objects/write-target.ts'
 import { nameOf, podsResource } from '../objects/writes.ts'
@@ -54,6 +54,8 @@ class NodeLifecycle {
   readonly #timing: LifecycleTiming
   readonly #podsOf: (node: string) => readonly Pod[]
   readonly #heartbeats = new Heartbeats()
+  /** The nodes that were told of, as they were then. */
+  readonly #known = new Map<string, Node>()
   /** By the name of a node that is not there: since when. */
   readonly #missing = new Map<string, number>()
 
@@ -68,13 +70,32 @@ class NodeLifecycle {
     const node = caches.of(nodeType).get(name)
     if (node === undefined) return this.#collectOrphans(name, signal)
     this.#missing.delete(name)
+    this.#greet(node)
     const lostInMs = this.#lostInMs(node)
     const updated = await this.#keepTaints(lostInMs > 0 ? node : await this.#declareLost(node, signal), signal)
     const pods = this.#podsOf(name)
     const isLost = findCondition(updated.status.conditions, 'Ready')?.status === 'Unknown'
-    if (isLost) await this.#write(notReadyWrites(pods, Date.now()), signal)
+    if (isLost) await this.#markNotReady(pods, signal)
     const evictedInMs = await this.#evict(updated, pods, signal)
     return { againInMs: Math.min(evictedInMs ?? recheckMs, lostInMs > 0 ? lostInMs : recheckMs) }
+  }
+
+  #greet(node: Node): void {
+    const { name } = node.metadata
+    if (this.#known.has(name)) return
+    this.#known.set(name, node)
+    this.#tell(node, 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`)
+  }
+
+  #takeLeave(name: string): void {
+    const node = this.#known.get(name)
+    if (node === undefined) return
+    this.#known.delete(name)
+    this.#tell(node, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`)
+  }
+
+  #tell(node: Node, reason: string, message: string): void {
+    this.#context.events.record(subjectOf('Node', node), 'Normal', reason, message)
   }
 
   /** How long until the node counts as lost; nothing or less when it does. */
@@ -87,11 +108,11 @@ class NodeLifecycle {
   }
 
   async #declareLost(node: Node, signal: AbortSignal): Promise<Node> {
-    const { caches, events } = this.#context
+    const { caches } = this.#context
     const conditions = conditionsOfLost(node, Date.now())
     if (conditions === node.status.conditions) return node
     const { name, uid, resourceVersion } = node.metadata
-    events.record(subjectOf('Node', node), 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`)
+    this.#tell(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`)
     const patch = { metadata: { uid, resourceVersion }, status: { conditions } }
     return caches.writer(nodeType).patch(node, { kind: 'merge', patch }, signal, 'status')
   }
@@ -101,8 +122,14 @@ class NodeLifecycle {
     const taints = taintsOf(node, dialect.taints, Date.now())
     if (taints === node.spec.taints) return node
     const { uid, resourceVersion } = node.metadata
-    const patch = { metadata: { uid, resourceVersion }, spec: { taints } }
+    const patch = { metadata: { uid, resourceVersion }, spec: { taints: taints.map(withoutEmptyValue) } }
     return caches.writer(nodeType).patch(node, { kind: 'merge', patch }, signal)
+  }
+
+  async #markNotReady(pods: readonly Pod[], signal: AbortSignal): Promise<void> {
+    for (const pod of pods.filter(isReady))
+      this.#context.events.record(subjectOf('Pod', pod), 'Warning', 'NodeNotReady', 'Node is not ready')
+    await this.#write(notReadyWrites(pods, Date.now()), signal)
   }
 
   async #evict(node: Node, pods: readonly Pod[], signal: AbortSignal): Promise<number | undefined> {
@@ -125,6 +152,7 @@ class NodeLifecycle {
   /** The server is asked once more: a cache that is behind must not cost a pod. */
   async #collectOrphans(name: string, signal: AbortSignal): Promise<WorkResult> {
     this.#heartbeats.forget(name)
+    this.#takeLeave(name)
     const pods = this.#podsOf(name)
     if (pods.length === 0) {
       this.#missing.delete(name)
@@ -165,6 +193,10 @@ class NodeLifecycle {
 
 function isWell({ status }: Node): boolean {
   return findCondition(status.conditions, 'Ready')?.status === 'True'
+}
+
+function withoutEmptyValue({ value, ...taint }: Taint): Omit<Taint, 'value'> {
+  return value === '' ? taint : { ...taint, value }
 }
 
 function subjectOf(kind: string, { metadata }: Node | Pod) {

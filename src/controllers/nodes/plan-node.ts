@@ -23,7 +23,7 @@ export function conditionsOfLost({ status }: Node, nowMs: number): readonly Cond
 type Key = Pick<Taint, 'key' | 'effect'>
 
 /**
- * The taints that a node's conditions call for, beside those that others put there. Every NoExecute taint says since when, as evictions count from then.
+ * The taints that a node's conditions call for, beside those that others put there. Ours say since when, and so does every NoExecute taint, as evictions count from then.
  * The very same list when there is nothing to change.
  */
 export function taintsOf({ spec, status }: Node, names: Dialect['taints'], nowMs: number): readonly Taint[] {
@@ -36,7 +36,7 @@ export function taintsOf({ spec, status }: Node, names: Dialect['taints'], nowMs
     kept.every(({ effect, timeAdded }) => effect !== 'NoExecute' || Boolean(timeAdded))
   if (isCurrent) return spec.taints
   const now = formatTime(nowMs)
-  return [...kept, ...missing.map((each): Taint => ({ ...each, value: '' }))].map((taint) =>
+  return [...kept, ...missing.map((each): Taint => ({ ...each, value: '', timeAdded: now }))].map((taint) =>
     taint.effect === 'NoExecute' ? { ...taint, timeAdded: taint.timeAdded ?? now } : taint,
   )
 }

@@ -7,7 +7,14 @@ export interface WriteTarget {
   readonly client: ApiClient
   /** Takes the server's answer, so that the next plan sees it; nothing for resources that are not cached. */
   readonly note: (resource: ResourceName, written: ApiObject) => void
+  /** Hears of each write that changed something and of each that failed. */
+  readonly tell?: (write: Write, outcome: WriteOutcome) => void
 }
+
+/** The object as the server has it now (none of one that was deleted), or why it would not. */
+export type WriteOutcome =
+  | { readonly kind: 'done'; readonly answer: ApiObject | undefined }
+  | { readonly kind: 'failed'; readonly error: unknown }
 
 const largestBatch = 32
 
@@ -31,8 +38,11 @@ async function applyWrite(target: WriteTarget, write: Write, signal: AbortSignal
   try {
     const { resource, answer } = await send(target.client, write, signal)
     if (answer !== undefined) target.note(resource, answer)
+    target.tell?.(write, { kind: 'done', answer })
   } catch (error) {
-    if (!isSettled(write, error)) throw error
+    if (isSettled(write, error)) return
+    target.tell?.(write, { kind: 'failed', error })
+    throw error
   }
 }
 

@@ -17,7 +17,14 @@ export interface ObjectName {
 export type Write =
   | { readonly verb: 'create'; readonly resource: ResourceName; readonly object: ApiObject }
   /** A merge patch; with a uid or resourceVersion in its metadata it holds for that object, or that version, alone. */
-  | { readonly verb: 'patch'; readonly target: ObjectName; readonly patch: JsonObject; readonly subresource?: string }
+  | {
+      readonly verb: 'patch'
+      readonly target: ObjectName
+      readonly patch: JsonObject
+      readonly subresource?: string
+      /** Where the patch sets `spec.replicas`: how many there were, for the Event. */
+      readonly sizeBefore?: number
+    }
   /** The whole status, of which the controller is the only writer; for the object with that uid alone. */
   | { readonly verb: 'status'; readonly target: ObjectName; readonly object: ApiObject }
   | {

@@ -1,6 +1,6 @@
 import type { Component } from '../../loop/component.ts'
 import type { ControllerKit } from '../kit.ts'
-import { applyWrites } from '../objects/apply-writes.ts'
+import { applyWrites, type WriteTarget } from '../objects/apply-writes.ts'
 import { controllerOf } from '../objects/claim.ts'
 import { nodeType, podType } from '../objects/types.ts'
 import { noted, writeTarget } from '../objects/write-target.ts'
@@ -8,6 +8,7 @@ import { Controller, type Watch, watchKeys } from '../runtime/controller.ts'
 import { type CachedObject, keyOf, type ResourceType } from '../runtime/resource-type.ts'
 import { planDaemonSet } from './daemon-set/plan.ts'
 import { planDeployment } from './deployment/plan.ts'
+import { eventOfWrite } from './events.ts'
 import type { Plan } from './plan.ts'
 import { indexByNamespace, ownersOf } from './relations.ts'
 import { planReplicaSet } from './replica-set/plan.ts'
@@ -26,7 +27,8 @@ interface WorkloadParts<T extends CachedObject> {
   readonly plan: (workload: T, namespace: string) => Plan
 }
 
-function workload<T extends CachedObject>({ client, caches, metrics, log }: ControllerKit, parts: WorkloadParts<T>) {
+function workload<T extends CachedObject>(kit: ControllerKit, parts: WorkloadParts<T>) {
+  const { client, caches, events, metrics, log } = kit
   const cache = caches.of(parts.type)
   const target = writeTarget(client, caches, written)
   return new Controller({
@@ -36,7 +38,13 @@ function workload<T extends CachedObject>({ client, caches, metrics, log }: Cont
       const object = cache.get(key)
       if (object === undefined) return undefined
       const { writes, againInMs } = parts.plan(object, object.metadata.namespace ?? '')
-      await applyWrites(target, writes, signal)
+      const { group, version } = parts.type.resource
+      const subject = { apiVersion: `${group}/${version}`, kind: parts.type.kind, metadata: object.metadata }
+      const tell: WriteTarget['tell'] = (write, outcome) => {
+        const told = eventOfWrite(subject, write, outcome)
+        if (told !== undefined) events.record(subject, told.type, told.reason, told.message)
+      }
+      await applyWrites({ ...target, tell }, writes, signal)
       return againInMs === undefined ? undefined : { againInMs }
     },
     metrics,
@@ -88,7 +96,8 @@ export function createStatefulSetController(kit: ControllerKit): Component {
   const podsByNamespace = indexByNamespace(pods)
   const revisions = indexByNamespace(kit.caches.of(controllerRevisionType))
   const sets = indexByNamespace(kit.caches.of(statefulSetType))
-  const labels = { podName: kit.dialect.labels.statefulSetPodName, podIndex: kit.dialect.labels.podIndex }
+  const { statefulSetPodName: podName, podIndex, revisionHash: revision } = kit.dialect.labels
+  const labels = { podName, podIndex, revision }
   return workload(kit, {
     name: 'statefulset',
     type: statefulSetType,
@@ -111,10 +120,12 @@ export function createDaemonSetController(kit: ControllerKit): Component {
   const sets = kit.caches.of(daemonSetType)
   const setsByNamespace = indexByNamespace(sets)
   const revisions = indexByNamespace(kit.caches.of(controllerRevisionType))
-  const { notReady, unreachable, unschedulable, memoryPressure, diskPressure, pidPressure } = kit.dialect.taints
+  const { notReady, unreachable, unschedulable, memoryPressure, diskPressure, pidPressure, networkUnavailable } =
+    kit.dialect.taints
   const toleratedTaints = {
     noExecute: [notReady, unreachable],
     noSchedule: [unschedulable, memoryPressure, diskPressure, pidPressure],
+    networkUnavailable,
   }
   return workload(kit, {
     name: 'daemonset',

@@ -1,10 +1,10 @@
-import type { ApiObject, JsonObject } from '../../model/api-object.ts'
+import type { ApiObject } from '../../model/api-object.ts'
 import { controllerReference, type Owner } from '../objects/claim.ts'
 import type { PodTemplate } from '../objects/parts.ts'
 import { nameOf, type Write } from '../objects/writes.ts'
 import { appsVersion, controllerRevisionsResource } from './kinds.ts'
 import type { ControllerRevision } from './shapes.ts'
-import { hashTemplate, revisionHashLabel } from './template.ts'
+import { hashTemplate, withoutEmptyMetadata } from './template.ts'
 
 /** Which version of its template a StatefulSet or DaemonSet wants, and the history that `kubectl rollout history|undo` reads. */
 export interface Revisions {
@@ -19,13 +19,15 @@ export function planRevisions(
   owner: Owner,
   template: PodTemplate,
   history: readonly ControllerRevision[],
-  limit: { readonly revisionHistoryLimit: number; readonly inUse: ReadonlySet<string> },
+  limit: { readonly revisionHistoryLimit: number; readonly inUse: ReadonlySet<string>; readonly hashLabel: string },
 ): Revisions {
+  const { hashLabel } = limit
   const hash = hashTemplate(template, 0)
   const name = `${owner.metadata.name}-${hash}`
   const newest = Math.max(0, ...history.map(({ revision }) => revision))
   const existing = history.find(({ metadata }) => metadata.name === name)
-  if (existing === undefined) return { name, hash, writes: [createRevision(owner, template, hash, newest + 1)] }
+  if (existing === undefined)
+    return { name, hash, writes: [createRevision(owner, template, { hash, hashLabel, revision: newest + 1 })] }
   const target = nameOf(controllerRevisionsResource, existing)
   const renewal: readonly Write[] =
     existing.revision === newest ? [] : [{ verb: 'patch', target, patch: { revision: newest + 1 } }]
@@ -48,7 +50,11 @@ function tidy(
     }))
 }
 
-function createRevision(owner: Owner, template: PodTemplate, hash: string, revision: number): Write {
+function createRevision(
+  owner: Owner,
+  template: PodTemplate,
+  { hash, hashLabel, revision }: { readonly hash: string; readonly hashLabel: string; readonly revision: number },
+): Write {
   const { name, namespace, annotations } = owner.metadata
   const object = {
     apiVersion: appsVersion,
@@ -56,12 +62,12 @@ function createRevision(owner: Owner, template: PodTemplate, hash: string, revis
     metadata: {
       name: `${name}-${hash}`,
       namespace,
-      labels: { ...template.metadata.labels, [revisionHashLabel]: hash },
+      labels: { ...template.metadata.labels, [hashLabel]: hash },
       annotations,
       ownerReferences: [controllerReference(owner)],
     },
     revision,
-    data: { spec: { template: { ...(template as unknown as JsonObject), $patch: 'replace' } } },
+    data: { spec: { template: { ...withoutEmptyMetadata(template), $patch: 'replace' } } },
   }
   return { verb: 'create', resource: controllerRevisionsResource, object: object as unknown as ApiObject }
 }

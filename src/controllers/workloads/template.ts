@@ -27,6 +27,17 @@ export function canonicalJson(value: Json): string {
   })
 }
 
+/** The template as somebody would have written it: without labels and annotations where it has none. */
+export function withoutEmptyMetadata({ metadata, ...rest }: PodTemplate): JsonObject {
+  const { labels, annotations, ...others } = metadata
+  const said = { ...others, ...filled('labels', labels), ...filled('annotations', annotations) }
+  return { ...rest, metadata: said } as unknown as JsonObject
+}
+
+function filled(name: string, texts: Readonly<Record<string, string>>) {
+  return Object.keys(texts).length === 0 ? {} : { [name]: texts }
+}
+
 export interface PodIdentity {
   /** A name of its own, or the beginning of one that the API completes. */
   readonly name?: string
@@ -47,7 +58,7 @@ export function podFromTemplate(owner: Owner, template: PodTemplate, identity: P
       ...(generateName === undefined ? {} : { generateName }),
       namespace: owner.metadata.namespace,
       labels: { ...labels, ...ownLabels },
-      annotations,
+      ...filled('annotations', annotations),
       ownerReferences: [controllerReference(owner)],
     },
     spec: { ...template.spec, ...spec },

@@ -24,3 +24,19 @@ test('what is told again raises the count of the first Event', async () => {
     ],
   )
 })
+
+test('of one object no more than 25 Events are told at once; others are told still', async () => {
+  await using server = await startTestServer()
+  const recorder = new ApiEventRecorder(clientOfServer(server), 'test-controller', silentLogger)
+  const subject = (uid: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: uid, namespace: 'default', uid },
+  })
+  for (let round = 0; round < 40; round++) recorder.record(subject('busy'), 'Normal', 'Created', `pod ${round}`)
+  recorder.record(subject('quiet'), 'Normal', 'Created', 'one')
+  const read = async () => (await server.call('GET', '/api/v1/namespaces/default/events')).body.items
+  await untilAsync('all is told', async () => (await read()).length === 26, 30_000)
+  // biome-ignore lint/suspicious/noExplicitAny: events as they came
+  assert.equal((await read()).filter((event: any) => event.involvedObject.name === 'quiet').length, 1)
+})

@@ -87,7 +87,7 @@ class CrashingControllers {
         new GarbageCollector(kit),
         hollowNode(kit, ({ metadata }) => metadata.labels['runs'] === 'hollow'),
       ],
-      { client: this.#client, timing: { backoffBaseMs: 10, backoffMaxMs: 200 } },
+      { client: this.#client, timing: { backoffBaseMs: 10, backoffMaxMs: 200 }, events: { record: () => {} } },
     )
   }
 

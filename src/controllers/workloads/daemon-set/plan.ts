@@ -1,11 +1,12 @@
-import type { JsonObject } from '../../../model/api-object.ts'
+import { z } from 'zod'
+import type { Json, JsonObject } from '../../../model/api-object.ts'
 import { claimChildren, controllerOf } from '../../objects/claim.ts'
 import type { Node } from '../../objects/node.ts'
 import { availableInMs, isAvailable, isFinished, isReady, type Pod } from '../../objects/pod.ts'
-import { type Toleration, untoleratedTaint } from '../../objects/tolerations.ts'
+import { type Toleration, tolerationSchema, untoleratedTaint } from '../../objects/tolerations.ts'
 import { podsResource, type Write } from '../../objects/writes.ts'
 import { matchesNodeSelection } from '../../scheduler/node-fit.ts'
-import { type Requirements, requirementsOf } from '../../scheduler/requirements.ts'
+import { requirementsOf } from '../../scheduler/requirements.ts'
 import { resolveCount } from '../fraction.ts'
 import { appsVersion, daemonSetsResource } from '../kinds.ts'
 import type { Plan } from '../plan.ts'
@@ -21,8 +22,15 @@ export interface DaemonSetView {
   readonly nodes: readonly Node[]
   readonly revisions: readonly ControllerRevision[]
   /** Taints a daemon runs in spite of: those that say that the node is in trouble. */
-  readonly toleratedTaints: { readonly noExecute: readonly string[]; readonly noSchedule: readonly string[] }
+  readonly toleratedTaints: ToleratedTaints
   readonly nowMs: number
+}
+
+export interface ToleratedTaints {
+  readonly noExecute: readonly string[]
+  readonly noSchedule: readonly string[]
+  /** What only those heed that wait for the pod network: daemons in the node's own network, which may be what brings it. */
+  readonly networkUnavailable: string
 }
 
 /** One pod on each node that suits, none elsewhere; replaced a few nodes at a time when the template changes. */
@@ -32,7 +40,11 @@ export function planDaemonSet(view: DaemonSetView): Plan {
   const claim = claimChildren(owner, set.spec.selector, podsResource, view.pods)
   const history = view.revisions.filter((revision) => controllerOf(revision)?.uid === set.metadata.uid)
   const hashes = claim.mine.map(({ metadata }) => `${set.metadata.name}-${metadata.labels[revisionHashLabel]}`)
-  const limit = { revisionHistoryLimit: set.spec.revisionHistoryLimit, inUse: new Set(hashes) }
+  const limit = {
+    revisionHistoryLimit: set.spec.revisionHistoryLimit,
+    inUse: new Set(hashes),
+    hashLabel: revisionHashLabel,
+  }
   const revision = planRevisions(owner, set.spec.template, history, limit)
   const states = nodeStates(view, claim.mine)
   const isLeaving = set.metadata.deletionTimestamp !== undefined
@@ -62,7 +74,7 @@ function ownerOf(set: DaemonSet): DaemonSet & { apiVersion: string; kind: string
 
 function nodeStates({ set, nodes, toleratedTaints }: DaemonSetView, mine: readonly Pod[]): readonly NodeState[] {
   const requirements = requirementsOf({ ...set.spec.template.spec } as Pod['spec'])
-  const tolerations = [...requirements.tolerations, ...ownTolerations(toleratedTaints)]
+  const tolerations = [...requirements.tolerations, ...ownTolerations(set, toleratedTaints).map(parseToleration)]
   const byNode = Map.groupBy(mine.toSorted(byAge), nodeOf)
   return nodes.map((node) => {
     const isWanted = isNamed(set, node) && matchesNodeSelection(requirements, node)
@@ -94,18 +106,18 @@ function nodeOf({ spec }: Pod): string {
   return fields.find(({ key }) => key === 'metadata.name')?.values[0] ?? ''
 }
 
-function ownTolerations({ noExecute, noSchedule }: DaemonSetView['toleratedTaints']): Toleration[] {
-  const toleration = (key: string, effect: string): Toleration => ({
-    key,
-    operator: 'Exists',
-    value: '',
-    effect,
-    tolerationSeconds: undefined,
-  })
+function ownTolerations({ spec }: DaemonSet, taints: ToleratedTaints): readonly JsonObject[] {
+  const { noExecute, noSchedule, networkUnavailable } = taints
+  const toleration = (key: string, effect: string): JsonObject => ({ key, operator: 'Exists', effect })
   return [
     ...noExecute.map((key) => toleration(key, 'NoExecute')),
     ...noSchedule.map((key) => toleration(key, 'NoSchedule')),
+    ...(spec.template.spec['hostNetwork'] === true ? [toleration(networkUnavailable, 'NoSchedule')] : []),
   ]
+}
+
+function parseToleration(toleration: JsonObject): Toleration {
+  return tolerationSchema.parse(toleration)
 }
 
 function stepWrites(
@@ -157,31 +169,39 @@ function isOld({ metadata }: Pod, hash: string): boolean {
 /** The scheduler binds it, so that its requests count; its affinity leaves one node only. */
 function createPod({ set, toleratedTaints }: DaemonSetView, node: Node, hash: string): Write {
   const { template } = set.spec
-  const requirements = requirementsOf({ ...template.spec } as Pod['spec'])
-  const tolerations = [...requirements.tolerations, ...ownTolerations(toleratedTaints)]
+  const { tolerations = [], affinity } = template.spec as { tolerations?: JsonObject[]; affinity?: JsonObject }
   const object = podFromTemplate(ownerOf(set), template, {
     generateName: `${set.metadata.name}-`,
     labels: { [revisionHashLabel]: hash },
     spec: {
-      tolerations: tolerations as unknown as JsonObject[],
-      affinity: {
-        ...(template.spec['affinity'] as JsonObject | undefined),
-        nodeAffinity: pinnedAffinity(requirements, node),
-      },
+      tolerations: [...tolerations, ...ownTolerations(set, toleratedTaints)],
+      affinity: { ...affinity, nodeAffinity: pinnedAffinity(affinity?.['nodeAffinity'], node) },
     },
   })
   return { verb: 'create', resource: podsResource, object }
 }
 
 /** The node by name in every term that already stood there. */
-function pinnedAffinity({ affinity }: Requirements, node: Node): JsonObject {
+function pinnedAffinity(affinity: Json | undefined, node: Node): JsonObject {
   const pin = { key: 'metadata.name', operator: 'In', values: [node.metadata.name] }
-  const { requiredDuringSchedulingIgnoredDuringExecution: required, ...preferred } = affinity.nodeAffinity
-  const terms = required?.nodeSelectorTerms ?? [{ matchExpressions: [] }]
+  const { requiredDuringSchedulingIgnoredDuringExecution: required, ...preferred } = nodeAffinityShape.parse(affinity)
+  const terms = required?.nodeSelectorTerms ?? [{}]
   const nodeSelectorTerms = terms.map((term) => ({ ...term, matchFields: [pin] }))
-  const pinned = { ...preferred, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } }
-  return pinned as unknown as JsonObject
+  return {
+    ...preferred,
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms },
+  } as unknown as JsonObject
 }
+
+/** As much of it as must be known to put a node into it; all else is copied. */
+const nodeAffinityShape = z
+  .looseObject({
+    requiredDuringSchedulingIgnoredDuringExecution: z
+      .looseObject({ nodeSelectorTerms: z.array(z.looseObject({})) })
+      .nullish(),
+  })
+  .nullish()
+  .transform((affinity) => affinity ?? {})
 
 function statusOf(set: DaemonSet, states: readonly NodeState[], hash: string, nowMs: number) {
   const wanted = states.filter(({ shouldRun }) => shouldRun)

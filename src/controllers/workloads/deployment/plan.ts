@@ -6,9 +6,10 @@ import { appsVersion, deploymentsResource, replicaSetsResource } from '../kinds.
 import type { Plan } from '../plan.ts'
 import type { Deployment, ReplicaSet } from '../shapes.ts'
 import { statusWrites } from '../status-write.ts'
-import { canonicalJson, hashTemplate, templateHashLabel } from '../template.ts'
+import { canonicalJson, hashTemplate, templateHashLabel, withoutEmptyMetadata } from '../template.ts'
 import {
   desiredReplicasAnnotation,
+  historyAnnotations,
   inheritedAnnotations,
   nextRevision,
   revisionAnnotation,
@@ -78,9 +79,10 @@ function stepWrites(rollout: Rollout, pods: readonly Pod[]): readonly Write[] {
 function revisionWrites({ deployment, newest, old }: Rollout): readonly Write[] {
   if (newest === undefined) return []
   const revision = Math.max(revisionOf(newest), nextRevision(old))
-  const wanted = inheritedAnnotations(deployment, revision)
+  const wanted = { ...inheritedAnnotations(deployment, revision), ...historyAnnotations(newest, revision) }
   return [
     ...annotationWrites(replicaSetsResource, newest, wanted),
+    ...readinessWrites(deployment, newest),
     ...annotationWrites(deploymentsResource, deployment, { [revisionAnnotation]: String(revision) }),
   ]
 }
@@ -94,6 +96,13 @@ function annotationWrites(
   if (changed.length === 0) return []
   const patch = { metadata: { uid: object.metadata.uid, annotations: Object.fromEntries(changed) } }
   return [{ verb: 'patch', target: nameOf(resource, object), patch }]
+}
+
+/** How long a pod must be ready is no part of the template: it changes without a rollout. */
+function readinessWrites({ spec: { minReadySeconds } }: Deployment, newest: ReplicaSet): readonly Write[] {
+  if (newest.spec.minReadySeconds === minReadySeconds) return []
+  const patch = { metadata: { uid: newest.metadata.uid }, spec: { minReadySeconds } }
+  return [{ verb: 'patch', target: nameOf(replicaSetsResource, newest), patch }]
 }
 
 /** Whether the Deployment was given another size since its ReplicaSets were sized. */
@@ -147,11 +156,12 @@ function resizeWrites(deployment: Deployment, set: ReplicaSet, replicas: number)
   if (set.spec.replicas === replicas && (isNoted || replicas === 0)) return []
   const { uid, resourceVersion } = set.metadata
   const patch = { metadata: { uid, resourceVersion, annotations: sizes }, spec: { replicas } }
-  return [{ verb: 'patch', target: nameOf(replicaSetsResource, set), patch }]
+  return [{ verb: 'patch', target: nameOf(replicaSetsResource, set), patch, sizeBefore: set.spec.replicas }]
 }
 
 function createWrite({ deployment, old }: Rollout, replicas: number): Write {
-  const { template, selector, minReadySeconds } = deployment.spec
+  const { template, minReadySeconds } = deployment.spec
+  const { matchLabels, matchExpressions } = deployment.spec.selector
   const hash = hashTemplate(templateText(template), deployment.status.collisionCount)
   const labels = { ...template.metadata.labels, [templateHashLabel]: hash }
   const sizes = sizeAnnotations(deployment.spec.replicas, deployment.spec.replicas + rolloutBounds(deployment).surge)
@@ -167,9 +177,12 @@ function createWrite({ deployment, old }: Rollout, replicas: number): Write {
     },
     spec: {
       replicas,
-      minReadySeconds,
-      selector: { ...selector, matchLabels: { ...selector.matchLabels, [templateHashLabel]: hash } },
-      template: { ...template, metadata: { ...template.metadata, labels } },
+      ...(minReadySeconds > 0 && { minReadySeconds }),
+      selector: {
+        matchLabels: { ...matchLabels, [templateHashLabel]: hash },
+        ...(matchExpressions.length > 0 && { matchExpressions }),
+      },
+      template: withoutEmptyMetadata({ ...template, metadata: { ...template.metadata, labels } }),
     },
   }
   return { verb: 'create', resource: replicaSetsResource, object: object as unknown as ApiObject }

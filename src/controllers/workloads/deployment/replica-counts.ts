@@ -8,9 +8,9 @@ export interface RolloutBounds {
   readonly unavailable: number
 }
 
-/** Percentages of surge round up, of unavailability down; both at 0 would stand still, so then one may be unavailable. */
+/** Recreate allows for neither: it is available when all of its pods are. Percentages of surge round up, of unavailability down; both at 0 would stand still, so then one may be unavailable. */
 export function rolloutBounds({ spec }: Deployment): RolloutBounds {
-  if (spec.strategy.type === 'Recreate') return { surge: 0, unavailable: spec.replicas }
+  if (spec.strategy.type === 'Recreate') return { surge: 0, unavailable: 0 }
   const { maxSurge, maxUnavailable } = spec.strategy.rollingUpdate
   const surge = resolveCount(maxSurge, spec.replicas, 'up')
   const unavailable = Math.min(resolveCount(maxUnavailable, spec.replicas, 'down'), spec.replicas)

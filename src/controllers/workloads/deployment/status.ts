@@ -50,9 +50,10 @@ export function countsOf({ deployment, newest, old }: Rollout) {
 }
 
 function availableCondition({ deployment }: Rollout, available: number, nowMs: number): readonly Condition[] {
+  const { conditions } = deployment.status
   const isEnough = available >= deployment.spec.replicas - rolloutBounds(deployment).unavailable
-  return withCondition(
-    deployment.status.conditions,
+  const next = withCondition(
+    conditions,
     isEnough
       ? {
           type: 'Available',
@@ -68,6 +69,7 @@ function availableCondition({ deployment }: Rollout, available: number, nowMs: n
         },
     nowMs,
   )
+  return next === conditions ? conditions : touched(next, 'Available', nowMs)
 }
 
 function progressConditions(
@@ -78,17 +80,18 @@ function progressConditions(
 ): readonly Condition[] {
   const { deployment, newest } = rollout
   if (!hasDeadline(deployment)) return withoutCondition(conditions, 'Progressing')
-  const say = (status: 'True' | 'False' | 'Unknown', reason: string, message: string) =>
-    withCondition(conditions, { type: 'Progressing', status, reason, message }, nowMs)
+  const say = (status: 'True' | 'False' | 'Unknown', reason: string, message: string) => {
+    const next = withCondition(conditions, { type: 'Progressing', status, reason, message }, nowMs)
+    return next === conditions ? conditions : touched(next, 'Progressing', nowMs)
+  }
   if (deployment.spec.paused) return say('Unknown', 'DeploymentPaused', 'Deployment is paused')
   const what = `ReplicaSet "${newest?.metadata.name ?? deployment.metadata.name}"`
   if (isComplete(deployment, counts))
     return say('True', 'NewReplicaSetAvailable', `${what} has successfully progressed.`)
   const old = findCondition(conditions, 'Progressing')
-  if (old?.reason === 'DeploymentPaused')
-    return touched(say('Unknown', 'DeploymentResumed', 'Deployment is resumed'), nowMs)
+  if (old?.reason === 'DeploymentPaused') return say('Unknown', 'DeploymentResumed', 'Deployment is resumed')
   if (!old?.message.includes(what) || hasMoved(deployment, counts))
-    return touched(say('True', 'ReplicaSetUpdated', `${what} is progressing.`), nowMs)
+    return touched(say('True', 'ReplicaSetUpdated', `${what} is progressing.`), 'Progressing', nowMs)
   const isLate = lastProgressMs(old) + deployment.spec.progressDeadlineSeconds * 1000 < nowMs
   if (!isLate || old.reason === 'NewReplicaSetAvailable') return conditions
   return say('False', 'ProgressDeadlineExceeded', `${what} has timed out progressing.`)
@@ -103,9 +106,9 @@ function hasMoved({ status }: Deployment, counts: ReturnType<typeof countsOf>): 
   )
 }
 
-function touched(conditions: readonly Condition[], nowMs: number): readonly Condition[] {
+function touched(conditions: readonly Condition[], type: string, nowMs: number): readonly Condition[] {
   return conditions.map((condition) =>
-    condition.type === 'Progressing' ? { ...condition, lastUpdateTime: formatTime(nowMs) } : condition,
+    condition.type === type ? { ...condition, lastUpdateTime: formatTime(nowMs) } : condition,
   )
 }
 

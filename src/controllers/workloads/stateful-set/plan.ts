@@ -16,6 +16,8 @@ import { podFromTemplate, revisionHashLabel } from '../template.ts'
 export interface StatefulSetLabels {
   readonly podName: string
   readonly podIndex: string
+  /** Of its revisions: the hash in their names. */
+  readonly revision: string
 }
 
 export interface StatefulSetView {
@@ -28,13 +30,13 @@ export interface StatefulSetView {
 
 /** One step towards `replicas` pods with stable names: made in order, ended in reverse, replaced from the highest down to the partition. */
 export function planStatefulSet(view: StatefulSetView): Plan {
-  const { set, pods, nowMs } = view
+  const { set, pods, labels, nowMs } = view
   const owner = ownerOf(set)
   const isOurs = (pod: Pod) => ordinalOf(set, pod) !== undefined
   const claim = claimChildren(owner, set.spec.selector, podsResource, pods.filter(isOurs))
   const history = view.revisions.filter((revision) => controllerOf(revision)?.uid === set.metadata.uid)
   const inUse = new Set([set.status.currentRevision, ...claim.mine.map((pod) => revisionOf(set, pod))])
-  const limit = { revisionHistoryLimit: set.spec.revisionHistoryLimit, inUse }
+  const limit = { revisionHistoryLimit: set.spec.revisionHistoryLimit, inUse, hashLabel: labels.revision }
   const update = planRevisions(owner, set.spec.template, history, limit)
   const rollout = rolloutOf({ ...view, revisions: history }, claim.mine, update.name)
   const steps = set.metadata.deletionTimestamp === undefined ? stepWrites(rollout) : []
@@ -156,6 +158,7 @@ function createPod(rollout: StatefulRollout, ordinal: number): Write {
   const { template, revision } = versionFor(rollout, ordinal)
   const object = podFromTemplate(ownerOf(set), template, {
     name,
+    generateName: `${set.metadata.name}-`,
     labels: { [labels.podName]: name, [labels.podIndex]: String(ordinal), [revisionHashLabel]: revision },
     spec: { hostname: name, subdomain: set.spec.serviceName },
   })
@@ -197,5 +200,6 @@ function statusOf(rollout: StatefulRollout) {
     updatedReplicas,
     currentRevision: isDone ? updateRevision : currentRevision,
     updateRevision,
+    collisionCount: set.status.collisionCount ?? 0,
   }
 }

@@ -69,7 +69,7 @@ describe('the Endpoints of a Service', () => {
     assert.equal(content?.subsets[0]?.addresses.length, 1000)
     assert.equal(content?.subsets[0]?.notReadyAddresses.length, 0)
     assert.equal(content?.annotations[kubernetes.annotations.overCapacity], 'truncated')
-    const again = endpointsOf(content?.subsets ?? [], { annotations: content?.annotations })
+    const again = endpointsOf(content?.subsets ?? [], { labels: content?.labels, annotations: content?.annotations })
     assert.equal(planEndpoints(serviceOf(), pods, again, kubernetes).kind, 'none')
   })
 
@@ -77,7 +77,7 @@ describe('the Endpoints of a Service', () => {
     const existing = endpointsOf([], { annotations: { mine: 'kept' } })
     const content = contentOf(serviceOf(), [podOf('a')], existing)
     assert.equal(content?.annotations['mine'], 'kept')
-    const written = endpointsOf(content?.subsets ?? [])
+    const written = endpointsOf(content?.subsets ?? [], { labels: content?.labels })
     assert.equal(planEndpoints(serviceOf(), [podOf('a')], written, kubernetes).kind, 'none')
   })
 })

@@ -65,7 +65,7 @@ describe('taints follow conditions', () => {
       conditions: [{ type: 'Ready', status: 'Unknown' }],
       taints: [
         ['example.com/own', 'NoSchedule', undefined],
-        ['node.kubernetes.io/unreachable', 'NoSchedule', undefined],
+        ['node.kubernetes.io/unreachable', 'NoSchedule', now],
         ['node.kubernetes.io/unreachable', 'NoExecute', now],
       ],
     },
@@ -74,7 +74,7 @@ describe('taints follow conditions', () => {
       spec: { taints: [{ key: names.unreachable, effect: 'NoExecute', timeAdded: 'earlier' }] },
       conditions: [{ type: 'Ready', status: 'False' }],
       taints: [
-        ['node.kubernetes.io/not-ready', 'NoSchedule', undefined],
+        ['node.kubernetes.io/not-ready', 'NoSchedule', now],
         ['node.kubernetes.io/not-ready', 'NoExecute', now],
       ],
     },
@@ -86,7 +86,7 @@ describe('taints follow conditions', () => {
         status: 'True',
       })),
       taints: ['unschedulable', 'memory-pressure', 'disk-pressure', 'pid-pressure', 'network-unavailable'].map(
-        (key) => [`node.kubernetes.io/${key}`, 'NoSchedule', undefined],
+        (key) => [`node.kubernetes.io/${key}`, 'NoSchedule', now],
       ),
     },
     {

@@ -6,7 +6,7 @@ import { planDaemonSet } from '../../../../src/controllers/workloads/daemon-set/
 import { controllerRevisionSchema, daemonSetSchema } from '../../../../src/controllers/workloads/shapes.ts'
 import { readyStatus, SimulatedCluster } from '../../../helpers/simulated-cluster.ts'
 
-const toleratedTaints = { noExecute: ['not-ready'], noSchedule: ['unschedulable'] }
+const toleratedTaints = { noExecute: ['not-ready'], noSchedule: ['unschedulable'], networkUnavailable: 'no-network' }
 
 function startLab(spec: object = {}, podSpec: object = {}) {
   const cluster = new SimulatedCluster()

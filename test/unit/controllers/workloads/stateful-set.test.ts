@@ -20,7 +20,7 @@ function startLab(spec: object) {
   const pods = () => cluster.list('pods', (object) => podSchema.parse(object))
   const step = () => {
     const revisions = cluster.list('controllerrevisions', (object) => controllerRevisionSchema.parse(object))
-    const labels = { podName: 'pod-name', podIndex: 'pod-index' }
+    const labels = { podName: 'pod-name', podIndex: 'pod-index', revision: 'hash' }
     const { writes } = planStatefulSet({ set: set(), pods: pods(), revisions, labels, nowMs: cluster.nowMs })
     cluster.apply(writes)
     return writes
