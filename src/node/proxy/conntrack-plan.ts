@@ -57,8 +57,8 @@ export function planFlowWays(
 }
 
 /**
- * Connections to endpoints that no longer answer; and where nobody answered before and somebody does now, those that were
- * let pass without being translated.
+ * Connections to endpoints that no longer answer; and where nobody answered before and somebody does now, or the Service got an address or
+ * a port, those that were let pass without being translated.
  */
 export function planStale(before: readonly FlowWay[], after: readonly FlowWay[]): readonly StaleRule[] {
   if (before.length === 0 && after.length === 0) return []
@@ -72,11 +72,19 @@ function planWay(before: FlowWay | undefined, after: FlowWay | undefined): reado
   const way = after ?? before
   if (way === undefined) return []
   const lost = (before?.serving ?? new Set()).difference(after?.serving ?? new Set())
-  const isNewlyServed = (before?.serving.size ?? 0) === 0 && (after?.serving.size ?? 0) > 0
+  const isNewlyServed =
+    (after?.serving.size ?? 0) > 0 && ((before?.serving.size ?? 0) === 0 || isWidened(before, after))
   if (lost.size === 0 && !isNewlyServed) return []
   const addresses = [...new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])])]
   const isStale = (flow: FlowEnds) => lost.has(answererOf(flow)) || (isNewlyServed && !isTranslated(flow))
   return [{ way: { ...way, addresses }, isStale }]
+}
+
+/** Whether clients may have sent to where it is reached only now. */
+function isWidened(before: FlowWay | undefined, after: FlowWay | undefined): boolean {
+  const known = new Set(before?.addresses)
+  const isElsewhere = before?.port !== after?.port || before?.nodePort !== after?.nodePort
+  return isElsewhere || after?.addresses.some((address) => !known.has(address)) === true
 }
 
 /** After a restart nobody knows what went away meanwhile: whatever leads to nobody that serves, where somebody does. */

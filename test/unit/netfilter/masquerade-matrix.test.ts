@@ -13,7 +13,7 @@ const ways = ['cluster IP', 'node port', 'load balancer'] as const
 type Expected = Readonly<Record<(typeof sources)[number], readonly [string, string, string]>>
 
 /** `-`: such a packet cannot be made. */
-const matrix: Readonly<Record<'A' | 'B' | 'C', Expected>> = {
+const matrix: Readonly<Record<'A' | 'B' | 'C' | 'D', Expected>> = {
   A: {
     pod: ['LR', 'LR m', 'LR m'],
     node: ['LR m', 'LR m', 'LR m'],
@@ -32,11 +32,19 @@ const matrix: Readonly<Record<'A' | 'B' | 'C', Expected>> = {
     localhost: ['-', 'LR m', '-'],
     external: ['L m', 'LR m', 'LR m'],
   },
+  // Both policies, which the reference leaves out.
+  D: {
+    pod: ['L', 'LR', 'LR'],
+    node: ['L m', 'LR m', 'LR m'],
+    localhost: ['-', 'LR m', '-'],
+    external: ['L m', 'L', 'L'],
+  },
 }
 const policies: Readonly<Record<keyof typeof matrix, Partial<Service>>> = {
   A: {},
   B: { externalTrafficPolicy: 'Local' },
   C: { internalTrafficPolicy: 'Local' },
+  D: { externalTrafficPolicy: 'Local', internalTrafficPolicy: 'Local' },
 }
 
 /** The same cluster in either family. */
@@ -120,7 +128,7 @@ function checkMatrix(
   settings: Partial<ProxyRuleSettings>,
   change: (expected: string, which: string, source: string, way: string) => string = (expected) => expected,
 ): void {
-  for (const which of ['A', 'B', 'C'] as const) {
+  for (const which of ['A', 'B', 'C', 'D'] as const) {
     const world = makeWorld(family, which, settings)
     for (const source of sources) {
       for (const [index, way] of ways.entries()) {
@@ -142,7 +150,7 @@ for (const family of ['IPv4', 'IPv6'] as const) {
     test('with no way to tell local traffic: no cluster IP is masqueraded, a pod has no short way', () => {
       checkMatrix(family, {}, (expected, which, source, way) => {
         if (way === 'cluster IP') return expected.replace(' m', '')
-        return which === 'B' && source === 'pod' ? 'L' : expected
+        return 'BD'.includes(which) && source === 'pod' ? 'L' : expected
       })
     })
 

@@ -59,6 +59,13 @@ class Lab {
     this.state.replace('endpointslices', [], '1')
   }
 
+  setService(spec: object): void {
+    this.#version += 1
+    const service = wireService('web', String(this.#version), spec)
+    this.state.upsert('services', readObject('services', service, dialect))
+    this.cleaner.onApplied([key])
+  }
+
   set(...endpoints: readonly object[]): void {
     this.#version += 1
     const ports = ['UDP', 'TCP'].map((protocol) => ({ name: protocol === 'UDP' ? 'u' : 't', port: 8080, protocol }))
@@ -125,6 +132,18 @@ test('where nobody served before, flows that passed untranslated are forgotten w
   lab.set(ready(two))
   await lab.isDone()
   assert.deepEqual(lab.removed, untranslated)
+})
+
+test('where a Service gets an address or a node port, flows that passed untranslated are forgotten, and no others', async () => {
+  const lab = new Lab()
+  lab.set(ready(one))
+  await lab.isDone()
+  const early = [flow('udp', '198.51.100.8', 80, '198.51.100.8'), flow('udp', nodeIp, 30081, nodeIp)]
+  lab.flows = [...early, flow('udp', '10.96.0.10', 80, one), flow('udp', '198.51.100.9', 80, '198.51.100.9')]
+  const ports = [{ name: 'u', port: 80, protocol: 'UDP', nodePort: 30081 }]
+  lab.setService({ type: 'NodePort', ports, externalIPs: ['198.51.100.7', '198.51.100.8'] })
+  await until('they are forgotten', () => lab.removed.length > 0, 30_000)
+  assert.deepEqual(lab.removed, early)
 })
 
 test('flows of a Service that another proxy serves are left alone', async () => {

@@ -31,6 +31,7 @@ class FakeWriter {
   readonly syncs: XorHash[] = []
   readonly writes: (readonly TableChange[])[] = []
   refusals = 0
+  syncTakesMs = 0
   /** Refuses every write that carries such a chain or rule; says the line only where it `tells`. */
   poison: RegExp | undefined
   tells = true
@@ -41,6 +42,7 @@ class FakeWriter {
   async sync(full: Ruleset, objects: XorHash): Promise<WriteReport> {
     this.syncs.push(objects)
     this.#unwritten = []
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.syncTakesMs)
     return this.#take([{ table: 'nat', set: new Map(full.nat), remove: [] }])
   }
 
@@ -83,6 +85,11 @@ class FakeWriter {
     const targets = [...this.nat.values()].flat().map(({ target }) => (target?.kind === 'dnat' ? target.address : ''))
     return targets.filter((address) => address !== '').sort()
   }
+}
+
+/** Turns of the event loop, without a timer, until the condition holds or there were enough. */
+async function turns(condition: () => boolean, most = 100_000): Promise<void> {
+  for (let turn = 0; turn < most && !condition(); turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 class Node {
@@ -184,6 +191,20 @@ describe('the proxy plane', () => {
     node.upsert('endpointslices', wireSlice('web-1', 'web', '12'))
     await settle(3)
     assert.equal(node.writer.writes.length, 0)
+  })
+
+  test('writes at once what takes an endpoint away, where other changes wait for some time after a long write', async (t) => {
+    node.writer.syncTakesMs = 100
+    node.listEverything()
+    await settle(1)
+    // From here on nothing that waits for a time goes on.
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const endpoints = [{ addresses: ['10.244.0.5'] }, { addresses: ['10.244.0.6'] }]
+    node.upsert('endpointslices', wireSlice('web-1', 'web', '11', { endpoints }))
+    await turns(() => false, 20)
+    node.upsert('endpointslices', wireSlice('web-1', 'web', '12', { endpoints: endpoints.slice(1) }))
+    await turns(() => node.appliedRevision() === 3)
+    assert.deepEqual([node.appliedRevision(), node.writer.endpoints()], [3, ['10.244.0.6']])
   })
 
   test('tells what it serves and when it last synced', async () => {
