@@ -6,7 +6,7 @@ import { type DispatchLimits, dispatchLimits } from '../../../src/netfilter/disp
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
-import { type NetnsLab, skipReason, withNetns } from '../../helpers/netns.ts'
+import { type NetnsLab, skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 import { manyClients, PacketLab, places, type Sender } from './packet-lab.ts'
@@ -158,7 +158,7 @@ onEachFlavour(
 )
 
 onEachFlavour(
-  '500 clients each come back to their endpoint by ipsets, and an endpoint reaches itself',
+  '500 clients each come back to their endpoint by ipsets, an endpoint reaches itself, and only a timeout that is not hard begins anew',
   async (netns, flavour) => {
     const lab = await PacketLab.build(netns, flavour, { nodePorts: [], onLoopback: [] })
     const place = places.IPv4
@@ -202,8 +202,53 @@ onEachFlavour(
     assert.deepEqual(await lab.probe('endpoint', [self]), [
       `local ${endpointOf(2, 'IPv4')}:8080 seen from 10.244.0.254`,
     ])
+    await checkTimeouts(lab, { service, slices })
   },
 )
+
+/** A connection made again begins the time anew in both forms, but not where the timeout is hard. */
+async function checkTimeouts(lab: PacketLab, sticky: ServiceState): Promise<void> {
+  const { client, clusterIp } = places.IPv4
+  const probe = { source: client, destination: clusterIp(1), port: 80, protocol: 'TCP' as const, patienceMs }
+  for (const form of ['recent', 'ipset'] as const) {
+    for (const isHard of [false, true]) {
+      const rules = buildRuleset([sticky], { ...settingsOf('IPv4'), affinity: { form, isHard } })
+      await lab.install('IPv4', rules.ruleset(), rules.sets())
+      const first = await lab.probe('client', [probe])
+      const lists = [...rules.ruleset().nat.keys()].filter((name) => name.startsWith('PLAT-SEP-'))
+      await age(lab.node, form, lists, client)
+      const before = await readMemory(lab.node, form, lists)
+      await lab.forgetConnections()
+      assert.deepEqual(await lab.probe('client', [probe]), first, `${form}: the client comes back`)
+      const after = await readMemory(lab.node, form, lists)
+      if (isHard) assert.ok(isNotNewer(after, before), `${form}, hard: ${before} then ${after}`)
+      else assert.ok(!isNotNewer(after, before), `${form}: ${before} then ${after}`)
+    }
+  }
+}
+
+/** A set tells seconds that are left: half of them are taken away, so that nobody has to wait for the clock. */
+async function age(node: TestNetns, form: 'recent' | 'ipset', lists: readonly string[], client: string): Promise<void> {
+  if (form === 'recent') return
+  for (const list of lists) {
+    const isIn = await node.exec('ipset', 'test', list, client).then(
+      () => true,
+      () => false,
+    )
+    if (isIn) await node.exec('ipset', '-exist', 'add', list, client, 'timeout', '300')
+  }
+}
+
+/** What the kernel knows of the one client: the times at which it came, or the seconds until it is forgotten. */
+async function readMemory(node: TestNetns, form: 'recent' | 'ipset', lists: readonly string[]): Promise<string> {
+  const files = lists.map((list) => `/proc/net/xt_recent/${list}`)
+  const text = form === 'recent' ? await node.exec('cat', ...files) : await node.exec('ipset', 'save')
+  return form === 'recent' ? (/oldest_pkt: .*/.exec(text)?.[0] ?? '') : (/^add .* timeout (\d+)/m.exec(text)?.[1] ?? '')
+}
+
+function isNotNewer(after: string, before: string): boolean {
+  return after !== '' && (after === before || Number(after) < Number(before))
+}
 
 /** A ruleset is a live view. */
 function copyOf({ nat, filter }: Ruleset): Ruleset {

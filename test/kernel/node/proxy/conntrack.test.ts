@@ -10,7 +10,8 @@ import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.t
 import { nodeIp, startProxy } from './proxy-fixture.ts'
 
 const [first, second] = ['10.244.0.1', '10.244.0.2']
-const targets = ['10.96.0.10:53', '198.51.100.7:53', `${nodeIp}:30053`]
+const vip = '198.51.100.8'
+const targets = ['10.96.0.10:53', '198.51.100.7:53', `${vip}:53`, `${nodeIp}:30053`]
 
 type Proxy = Awaited<ReturnType<typeof startProxy>>
 
@@ -25,11 +26,12 @@ function setEndpoints(state: LiveNodeState, ...addresses: readonly string[]): vo
 }
 
 function listService(state: LiveNodeState): void {
-  const service = wireService('dns', '1', {
-    type: 'NodePort',
+  const spec = {
+    type: 'LoadBalancer',
     externalIPs: ['198.51.100.7'],
     ports: [{ name: 'dns', port: 53, protocol: 'UDP', nodePort: 30053 }],
-  })
+  }
+  const service = { ...wireService('dns', '1', spec), status: { loadBalancer: { ingress: [{ ip: vip }] } } }
   state.replace('services', [readObject('services', service, dialect)], '10')
   state.replace('endpoints', [], '10')
   state.replace('endpointslices', [], '10')
@@ -63,7 +65,7 @@ async function startClients(netns: TestNetns): Promise<ReadonlyMap<string, strin
 }
 
 test(
-  'clients of UDP that keep their port follow the endpoints, by cluster IP, external IP and node port',
+  'clients of UDP that keep their port follow the endpoints, by every way in',
   {
     skip: skipReason('iptables-nft', 'conntrack'),
     timeout: 120_000,
@@ -142,6 +144,59 @@ test(
         assert.deepEqual(new Set(after.removed.map(({ replySource }) => replySource)), new Set([first]))
       } finally {
         await after.stop()
+      }
+    }),
+)
+
+test(
+  'a TCP connection to an endpoint that went is forgotten after the grace period that is set, no other one is',
+  {
+    skip: skipReason('iptables-nft', 'conntrack'),
+    timeout: 120_000,
+  },
+  () =>
+    withNetns(async (lab) => {
+      const netns = await lab.create()
+      await prepare(netns)
+      const proxy = await startProxy(netns, { tcpGraceMs: 100 })
+      const setWeb = (version: string, ...addresses: readonly string[]) => {
+        const endpoints = addresses.map((address) => ({ addresses: [address] }))
+        proxy.state.upsert(
+          'endpointslices',
+          readObject('endpointslices', wireSlice('web-1', 'web', version, { endpoints }), dialect),
+        )
+      }
+      try {
+        proxy.state.replace('services', [readObject('services', wireService('web', '1'), dialect)], '10')
+        proxy.state.replace('endpoints', [], '10')
+        proxy.state.replace('endpointslices', [], '10')
+        setWeb('11', first, second)
+        await untilApplied(proxy)
+        for (const [index, endpoint] of [first, second].entries()) {
+          const original = ['-s', nodeIp, '-d', '10.96.0.10', '--sport', String(40_000 + index), '--dport', '80']
+          const reply = [
+            '-r',
+            endpoint,
+            '-q',
+            nodeIp,
+            '--reply-port-src',
+            '8080',
+            '--reply-port-dst',
+            String(40_000 + index),
+          ]
+          await netns.exec('conntrack', '-I', '-p', 'tcp', ...original, ...reply, '--state', 'ESTABLISHED', '-t', '300')
+        }
+        setWeb('12', second)
+        await until('the first is forgotten', () => proxy.cleanings() > 0 && proxy.removed.length > 0, 30_000)
+        assert.deepEqual(
+          proxy.removed.map(({ protocol, replySource }) => [protocol, replySource]),
+          [['tcp', first]],
+        )
+        const left = await netns.exec('conntrack', '-L', '-p', 'tcp', '-d', '10.96.0.10')
+        assert.match(left, new RegExp(`src=${second} `))
+        assert.doesNotMatch(left, new RegExp(`src=${first} `))
+      } finally {
+        await proxy.stop()
       }
     }),
 )

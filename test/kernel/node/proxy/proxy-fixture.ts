@@ -17,10 +17,11 @@ export const nodeIp = '192.0.2.1'
 export interface ProxySetup {
   readonly flavour?: Flavour
   readonly run?: Run
+  readonly tcpGraceMs?: number
 }
 
 /** The proxy of one family in a namespace, its objects handed over by the test. */
-export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netns.run }: ProxySetup = {}) {
+export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netns.run, tcpGraceMs }: ProxySetup = {}) {
   const state = new LiveNodeState(silentLogger)
   const applied = new AppliedRevisions(state)
   applied.register('proxy')
@@ -46,6 +47,7 @@ export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netn
       },
     },
     isLocalAddress: (address: Ip) => address === nodeIp,
+    tcpGraceMs,
     metrics: createConntrackMetrics(metrics)('IPv4'),
     log: silentLogger,
   })
