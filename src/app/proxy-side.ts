@@ -102,8 +102,10 @@ export async function composeProxy(
   for (const error of failures) log.warn('one IP family is not served', { error: describeError(error) })
   for (const { plane } of families) applied.register(plane.name, plane.family)
   const planes = families.map(({ plane }) => plane)
+  const health = composeHealth(parts, planes)
   parts.situation.follow((situation) => {
     for (const plane of planes) plane.configure(planSettings(plane.family, wishesOf(context), situation))
+    health.checks.onNodeChange()
   })
   collectProxyCounts(context.metrics, planes)
   collectInvalidDrops(
@@ -119,7 +121,7 @@ export async function composeProxy(
       ...(isWatchable ? [monitor] : []),
       ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
       parts.situation,
-      ...composeHealth(parts, planes),
+      ...health.components,
     ],
     families,
     createSources: (dialect) => {
@@ -134,7 +136,7 @@ export async function composeProxy(
 function composeHealth(
   { context, state, tell, situation }: ProxyParts,
   planes: readonly ProxyPlane[],
-): readonly Component[] {
+): { readonly checks: HealthChecks; readonly components: readonly Component[] } {
   const { node, proxy } = context.options.values
   const log = context.logging.logger('platform_traffic_proxy').child('health')
   const freshness = () => planes.map((plane) => plane.freshness())
@@ -148,7 +150,7 @@ function composeHealth(
     onRefused,
     log,
   })
-  if (proxy.proxyHealthzPort === 0) return [checks]
+  if (proxy.proxyHealthzPort === 0) return { checks, components: [checks] }
   const healthz = new ProxyHealthz({
     address: anyFamily(proxy.proxyHealthzAddress),
     port: proxy.proxyHealthzPort,
@@ -157,7 +159,7 @@ function composeHealth(
     metrics: context.metrics,
     log,
   })
-  return [checks, healthz]
+  return { checks, components: [checks, healthz] }
 }
 
 /** Whoever listens everywhere is to be reached by either family, as with kube-proxy. */

@@ -67,6 +67,11 @@ export class HealthChecks implements Component {
     await this.#adjust()
   }
 
+  /** The addresses may be others now. */
+  onNodeChange(): void {
+    void this.#adjust()
+  }
+
   health(): Health {
     return this.#health
   }

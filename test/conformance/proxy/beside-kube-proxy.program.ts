@@ -21,6 +21,7 @@ import {
   serverAddress,
 } from './cluster.ts'
 import { type Observed, observe } from './observe.ts'
+import { type Settings, settingsOf } from './settings.ts'
 
 const dataDir = '/run/server'
 const kubeconfig = join(dataDir, 'admin.kubeconfig')
@@ -34,9 +35,9 @@ interface Proxy {
   metrics(): Promise<Got>
 }
 
-function kubeProxy(): Proxy {
+function kubeProxy({ config: asked }: Settings): Proxy {
   const config = '/run/kube-proxy.yaml'
-  writeFileSync(config, JSON.stringify(kubeProxyConfig))
+  writeFileSync(config, JSON.stringify({ ...kubeProxyConfig, ...asked }))
   const metrics = () => httpGet({ host: nodeToServer, port: 10249, path: '/metrics' })
   return {
     stderr: 'ignore',
@@ -64,13 +65,13 @@ const kubeProxyConfig = {
   conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
 }
 
-function platnet(): Proxy {
+function platnet({ flags: asked }: Settings): Proxy {
   const flags = [`--node-name=${nodeName}`, `--cluster-cidr=${podNetworks}`, '--components=proxy', '--public-metrics']
   const files = [`--kubeconfig=${kubeconfig}`, '--data-dir=/run/agent', '--control-socket=/run/agent.sock']
   const ask = (path: string) => httpGet({ host: nodeToServer, port: 10250, path, ca: '', rejectUnauthorized: false })
   return {
     stderr: 'inherit',
-    command: [resolve('scripts/platnet'), 'agent', ...flags, ...files, '--log-level=warn'],
+    command: [resolve('scripts/platnet'), 'agent', ...flags, ...asked, ...files, '--log-level=warn'],
     isReady: async () => (await ask('/readyz')).status === 200,
     metrics: () => ask('/metrics'),
   }
@@ -97,6 +98,7 @@ async function askHealth(): Promise<Record<string, unknown>> {
   ])
 }
 
+const settings = settingsOf(process.argv[2])
 const healthPorts = new Map<number, number>()
 
 /** Times are those of the question. */
@@ -175,8 +177,8 @@ async function compare() {
   const connection = new AdminConnection(await server.start(), 4)
   await createCluster(connection)
   await readHealthPorts(connection)
-  const theirs = await watch(kubeProxy(), lab, connection)
-  const ours = await watch(platnet(), lab, connection, theirs.packets)
+  const theirs = await watch(kubeProxy(settings), lab, connection)
+  const ours = await watch(platnet(settings), lab, connection, theirs.packets)
   return { theirs, ours }
 }
 

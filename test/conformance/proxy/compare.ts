@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { before, describe, test } from 'node:test'
+import { z } from 'zod'
+import { runIsolated } from '../../../src/demo/isolate.ts'
+import { lackOfKubeProxy } from '../../helpers/kube-proxy.ts'
+import { skipReason } from '../../helpers/netns.ts'
+
+const answers = z.record(z.string(), z.unknown())
+const proxySchema = z.object({
+  packets: z.record(z.string(), z.array(z.string())),
+  health: answers,
+  leaving: answers,
+  metrics: z.array(z.string()),
+})
+const seenSchema = z.object({ theirs: proxySchema, ours: proxySchema })
+
+/** Where we answer otherwise on purpose; each says why in src/node/proxy/README.md and must occur. */
+const intended: readonly {
+  readonly why: string
+  readonly applies: (flow: string) => boolean
+  readonly ours: string
+}[] = [
+  {
+    why: 'what this node itself sends to an external address that nobody serves is refused, too, instead of leaving untranslated',
+    applies: (flow) => /(no endpoints|serve no more|none is ready).*: node .* to (balancer|external IP)$/.test(flow),
+    ours: 'refused',
+  },
+]
+
+/** Whom a client sticks to is chance; that it does is not. */
+const isSticky = (flow: string) => flow.includes(', affinity: ')
+
+/** Tests that kube-proxy in iptables mode and our agent make the same of one cluster on one node, by settings of settings.ts. */
+export function testBesideKubeProxy(settings: string): void {
+  describe(`beside kube-proxy in iptables mode, on one node for one API server (${settings})`, {
+    skip: skipReason('iptables', 'ip6tables', 'conntrack', 'ipset') || lackOfKubeProxy(),
+  }, () => {
+    let seen: z.infer<typeof seenSchema>
+
+    before(async () => {
+      const program = path.join(import.meta.dirname, 'beside-kube-proxy.program.ts')
+      const signal = AbortSignal.timeout(240_000)
+      const { exitCode, stdout } = await runIsolated(program, [settings], { signal, stdout: 'pipe' })
+      assert.equal(exitCode, 0, stdout)
+      seen = seenSchema.parse(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''))
+    })
+
+    test('the same packets meet the same verdict, reach the same endpoints and show them the same source', () => {
+      const { theirs, ours } = seen
+      assert.deepEqual(Object.keys(ours.packets), Object.keys(theirs.packets))
+      const different = Object.entries(theirs.packets).filter(([flow, answer]) => {
+        if (isSticky(flow)) return ours.packets[flow]?.length !== 1 || answer.length !== 1
+        const rule = intended.find(({ applies }) => applies(flow))
+        return !isEqual(ours.packets[flow], rule ? [rule.ours] : answer)
+      })
+      assert.deepEqual(
+        different.map(([flow, answer]) => ({ flow, theirs: answer, ours: ours.packets[flow] })),
+        [],
+      )
+      for (const { why, applies, ours: answer } of intended)
+        assert.ok(
+          Object.entries(theirs.packets).some(([flow, found]) => applies(flow) && !isEqual(found, [answer])),
+          why,
+        )
+    })
+
+    test('load balancers are told the same, also of a node that is about to go', () => {
+      assert.deepEqual(seen.ours.health, seen.theirs.health)
+      assert.deepEqual(seen.ours.leaving, seen.theirs.leaving)
+    })
+
+    test('each of its metrics is there with its labels; where it has none we tell the families apart', () => {
+      const withoutFamily = (metric: string) => metric.replace(/,?ip_family/, '')
+      const ours = new Set([...seen.ours.metrics, ...seen.ours.metrics.map(withoutFamily)])
+      const missing = seen.theirs.metrics.filter((metric) => !ours.has(metric))
+      // There are no node ports on loopback.
+      assert.deepEqual(missing, ['kubeproxy_iptables_localhost_nodeports_accepted_packets_total{} counter'])
+    })
+  })
+}
+
+function isEqual(some: readonly string[] | undefined, others: readonly string[]): boolean {
+  return JSON.stringify(some) === JSON.stringify(others)
+}

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+
+const root = resolve(import.meta.dirname, '../..')
+
+test('every file that docs/traffic-proxy.md names as code or proof is there', () => {
+  const text = readFileSync(resolve(root, 'docs/traffic-proxy.md'), 'utf8')
+  const named = [...text.matchAll(/`((?:src|test|bench|docs)\/[^`…*]+)`/g)].map(([, file = '']) => file)
+  assert.ok(named.length > 50)
+  assert.deepEqual(
+    named.filter((file) => !existsSync(resolve(root, file))),
+    [],
+  )
+})

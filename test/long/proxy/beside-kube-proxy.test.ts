@@ -1,0 +1,3 @@
+import { testBesideKubeProxy } from '../../conformance/proxy/compare.ts'
+
+for (const settings of ['interfaces', 'masquerade-all']) testBesideKubeProxy(settings)
