@@ -72,6 +72,7 @@ export class TestDnsServer {
 
   #configure() {
     const { resolver, access = 'everybody', clusterSources = [], maxConnections = 100 } = this.#shape
+    const resolvers: readonly ResolverSettings[] = resolver ? [resolverSettings(resolver)] : []
     const serving: ServingSettings = {
       blocks: [
         {
@@ -84,6 +85,10 @@ export class TestDnsServer {
           log: [],
           chain: { rewrite: [], template: [], hosts: undefined },
           resolves: resolver !== undefined,
+          nearby: resolvers[0]?.cache && {
+            zones: resolvers[0].cache.zones,
+            keepTtl: resolvers[0].cache.settings.keepTtl,
+          },
           forwards: resolver !== undefined,
         },
       ],
@@ -91,7 +96,6 @@ export class TestDnsServer {
       clusterSources: clusterSources.map(cidrOf),
       maxConnections,
     }
-    const resolvers: readonly ResolverSettings[] = resolver ? [resolverSettings(resolver)] : []
     return this.threads.configure({ serving, resolvers }, [this.zone.table])
   }
 }

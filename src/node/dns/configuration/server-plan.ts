@@ -125,10 +125,17 @@ function splitByPort(block: ServerBlock, table: number, around: Surroundings): r
       rotate: block.loadbalance !== undefined,
       order: planOrder(block.loadbalance, around),
       resolves: block.forward.length > 0,
+      nearby: planNearby(block),
       forwards: block.forward.length > 0,
     }
     return { block, port, served }
   })
+}
+
+/** A cache that asks again for what is asked for often has to hear of every question. */
+function planNearby({ cache }: ServerBlock): ServedBlock['nearby'] {
+  if (cache === undefined || cache.settings.prefetch !== undefined) return undefined
+  return { zones: cache.zones, keepTtl: cache.settings.keepTtl }
 }
 
 function planPlaces(portBlocks: readonly PortBlock[], around: Surroundings): readonly ListenPlace[] {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerCache, type CachedAnswer, isUsableStale } from '../cache/answer-cache.ts'
+import type { KeptAnswer } from '../cache/nearby-answers.ts'
 import { questionKey } from '../cache/question-key.ts'
 import { Forwarder } from '../forward/forwarder.ts'
 import type { UpstreamEvents } from '../forward/upstream.ts'
@@ -32,6 +33,8 @@ export interface Resolution {
   readonly plugin: 'cache' | 'forward' | 'loop' | ''
   /** How long it has been kept. */
   readonly ageMs: number
+  /** What the cache holds, of an answer that it may give again as it is. */
+  readonly kept?: KeptAnswer
 }
 
 export interface ResolverEvents extends UpstreamEvents {
@@ -253,7 +256,11 @@ function readPlan(message: Buffer): MessagePlan {
 function fromCache(request: ResolveRequest, cached: CachedAnswer, nowMs: number, keepTtl: boolean): Resolution {
   const ageMs = nowMs - cached.storedAtMs
   const ageSeconds = keepTtl ? 0 : Math.floor(ageMs / 1000)
-  return { message: writeFor(request, cached, { ageSeconds }), plugin: 'cache', ageMs }
+  const message = writeFor(request, cached, { ageSeconds })
+  if (cached.plan.questionName === undefined || cached.plan.rcode === rcode.SERVFAIL)
+    return { message, plugin: 'cache', ageMs }
+  const kept = { message: cached.message, kind: cached.kind, ageMs, leftMs: cached.expiresAtMs - nowMs }
+  return { message, plugin: 'cache', ageMs, kept }
 }
 
 function writeFor(

@@ -23,8 +23,8 @@ export class ErrandDesk {
 
   #take(errand: Errand): void {
     const resolution = this.#resolve(errand)
-    if (resolution instanceof Promise) void resolution.then((done) => this.#reply(errand.id, done))
-    else this.#reply(errand.id, resolution)
+    if (resolution instanceof Promise) void resolution.then((done) => this.#reply(errand, done))
+    else this.#reply(errand, resolution)
   }
 
   #resolve({ block, question, client, overTcp, limit }: Errand): Resolution | Promise<Resolution> {
@@ -36,9 +36,11 @@ export class ErrandDesk {
     return resolver.resolve({ query, client, overTcp, limit })
   }
 
-  #reply(id: number, { message, plugin, ageMs }: Resolution): void {
+  #reply({ id, wantsKept }: Errand, { message, plugin, ageMs, kept }: Resolution): void {
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
-    this.#outbox.push({ id, message: message && new Uint8Array(message), plugin, ageMs })
+    // A view would be sent with all of the memory it looks at.
+    const copy = wantsKept && kept !== undefined && { kept: { ...kept, message: new Uint8Array(kept.message) } }
+    this.#outbox.push({ id, message: message && new Uint8Array(message), plugin, ageMs, ...copy })
   }
 
   #flush(): void {

@@ -1,5 +1,7 @@
+import { NearbyAnswers } from '../cache/nearby-answers.ts'
 import { BlockCounts, type Transport } from '../metrics/block-counts.ts'
 import type { Series } from '../metrics/series.ts'
+import { turnAddresses } from '../plugins/loadbalance.ts'
 import { tellMainThread } from '../threads/main-link.ts'
 import type { Explanation } from '../threads/messages.ts'
 import { readUint16 } from '../wire/bytes.ts'
@@ -43,6 +45,7 @@ interface ActiveBlock {
   readonly table: AnswerTable | undefined
   readonly chain: Chain | undefined
   readonly order: AnswerOrder | undefined
+  readonly nearby: NearbyAnswers | undefined
   readonly counts: BlockCounts
 }
 
@@ -70,6 +73,8 @@ export class Responder {
   readonly #sources = new SourceFilter([])
   readonly #dropped = new BlockCounts()
   #blocks: readonly ActiveBlock[] = []
+  /** The plugin of the answer that `#answerFromMemory` gave last. */
+  #answeredBy: 'kubernetes' | 'cache' = 'kubernetes'
 
   constructor(line: ErrandLine) {
     this.#line = line
@@ -86,6 +91,7 @@ export class Responder {
       table: openTable(settings, settings.table === undefined ? undefined : tables[settings.table]),
       chain: createChain(settings.chain),
       order: settings.rotate ? new AnswerOrder(settings.order) : undefined,
+      nearby: settings.nearby && new NearbyAnswers(settings.nearby, before.get(settings.id)?.nearby),
       counts: before.get(settings.id)?.counts ?? new BlockCounts(),
     }))
   }
@@ -107,7 +113,8 @@ export class Responder {
     if (block === undefined || !this.#mayAsk(query, asker, block)) return this.#refuse(query, asker, out, rcode.REFUSED)
     const answered = this.#answerFromMemory(block, query, out, limitOf(query, asker))
     if (answered === later) return later
-    this.#count(block, query, asker, { plugin: 'kubernetes', flags: readUint16(out, 2), length: answered, startedMs })
+    const plugin = this.#answeredBy
+    this.#count(block, query, asker, { plugin, flags: readUint16(out, 2), length: answered, startedMs })
     if (block.settings.log.length > 0) logAnswer(block, { query, asker, message: out.subarray(0, answered), startedMs })
     return answered
   }
@@ -136,7 +143,10 @@ export class Responder {
   }
 
   *series(): Iterable<Series> {
-    for (const { counts, settings } of this.#blocks) yield* counts.series(settings)
+    for (const { counts, settings, nearby } of this.#blocks) {
+      yield* counts.series(settings)
+      if (nearby) yield* nearby.series(settings)
+    }
     const server = this.#blocks[0]?.settings.server ?? 'dns://:53'
     yield* this.#dropped.series({ server, zones: [] })
   }
@@ -161,12 +171,22 @@ export class Responder {
     return place.current.access === 'everybody' || this.#sources.allows(address)
   }
 
-  #answerFromMemory({ table, settings, chain, order }: ActiveBlock, query: Query, out: Buffer, limit: number): number {
+  #answerFromMemory(block: ActiveBlock, query: Query, out: Buffer, limit: number): number {
+    const { table, settings, chain, order } = block
+    this.#answeredBy = 'kubernetes'
     if (chain !== undefined || order?.concernsOwn) return later
     const length = table === undefined ? notOurs : table.answer(query, out, limit)
     if (length > 0) return length
-    if (length === needsTarget || settings.resolves) return later
-    return writeError(query, out, rcode.SERVFAIL)
+    if (length === needsTarget) return later
+    return settings.resolves ? this.#answerFromNearby(block, query, out, limit) : writeError(query, out, rcode.SERVFAIL)
+  }
+
+  #answerFromNearby({ nearby, order }: ActiveBlock, query: Query, out: Buffer, limit: number): number {
+    const found = nearby?.answer(query, out, limit)
+    if (found === undefined) return later
+    this.#answeredBy = 'cache'
+    if (order) turnAddresses(out, found.length, found.plan, Math.random)
+    return found.length
   }
 
   /** What an upstream sends may break the format where nobody has looked yet. */
@@ -208,9 +228,18 @@ export class Responder {
     if (!block.settings.resolves) return failure(query, '')
     const { address, transport } = asker
     const question = query.bytes.subarray(0, query.length)
-    const errand = { block: block.settings.id, question, client: address, overTcp: transport === 'tcp', limit }
+    const wantsKept = block.nearby !== undefined
+    const errand = {
+      block: block.settings.id,
+      question,
+      client: address,
+      overTcp: transport === 'tcp',
+      limit,
+      wantsKept,
+    }
     const result = await this.#line.run(errand)
     if (result === undefined) return failure(query, 'forward')
+    if (result.kept) block.nearby?.put(query, result.kept)
     const message = result.message && Buffer.from(result.message.buffer)
     return { plugin: result.plugin, ageMs: result.ageMs, message }
   }

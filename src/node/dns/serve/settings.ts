@@ -1,4 +1,5 @@
 import type { Cidr, Ip } from '../../../model/ip.ts'
+import type { NearbySettings } from '../cache/nearby-answers.ts'
 import type { LogRule } from '../corefile/settings.ts'
 import type { OrderSettings } from './answer-order.ts'
 import type { ChainSettings } from './chain.ts'
@@ -38,6 +39,8 @@ export interface ServedBlock {
   readonly log: readonly LogRule[]
   /** Whether questions it does not know go on to a cache or an upstream. */
   readonly resolves: boolean
+  /** Answers of the cache are kept here, too; undefined without a cache, or with one that has to see every question. */
+  readonly nearby: NearbySettings | undefined
   /** Whether questions of other classes than IN are passed on. */
   readonly forwards: boolean
 }

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Cidr } from '../../../model/ip.ts'
+import type { KeptAnswer } from '../cache/nearby-answers.ts'
 import type { Series } from '../metrics/series.ts'
 import type { Resolution } from '../resolver/block-resolver.ts'
 import type { ResolverSettings } from '../resolver/settings.ts'
@@ -70,6 +71,8 @@ export interface Errand {
   readonly client: string
   readonly overTcp: boolean
   readonly limit: number
+  /** Whether what comes from the cache is wanted as it is kept there, too. */
+  readonly wantsKept: boolean
 }
 
 export interface ErrandResult {
@@ -77,4 +80,5 @@ export interface ErrandResult {
   readonly message: Uint8Array | undefined
   readonly plugin: Resolution['plugin']
   readonly ageMs: number
+  readonly kept?: KeptAnswer
 }

@@ -53,6 +53,15 @@ test('blocks share the places they have in common; bind takes links and addresse
   )
 })
 
+test('answers of a cache are kept in the serving threads too, but not of one that has to hear of every question', () => {
+  const options = ['cache 30', 'cache {\n    keepttl\n  }', 'cache {\n    prefetch 10\n  }', 'errors']
+  const seen = options.map((option) => {
+    const { threads } = planServer(read(`. {\n  ${option}\n  forward . 192.0.2.9\n}\n`), around)
+    return threads.serving.blocks[0]?.nearby?.keepTtl
+  })
+  assert.deepEqual(seen, [false, true, undefined, undefined])
+})
+
 test('TLS upstreams have their names and files', () => {
   const { threads } = planServer(
     read('. {\n  forward . tls://192.0.2.9 {\n    tls /ca.pem\n    tls_servername dns.example\n  }\n}\n'),

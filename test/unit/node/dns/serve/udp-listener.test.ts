@@ -27,6 +27,7 @@ const block: ServedBlock = {
   log: [],
   chain: { rewrite: [], template: [], hosts: undefined },
   resolves: true,
+  nearby: undefined,
   forwards: true,
 }
 
