@@ -26,6 +26,8 @@ export interface InformerHandler {
 export interface InformerTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
+  /** The longest wait while nobody listens at the server's address: asking costs nobody anything, and a server that starts again is followed soon. */
+  readonly refusedMaxMs: number
   /**
    * Silence that ends a watch. Servers send a bookmark about once a minute, so 90 s without a byte is a dead connection or a
    * server with nothing to say; either way a new watch from the last resourceVersion costs one request and loses nothing.
@@ -38,6 +40,7 @@ export interface InformerTiming {
 const defaultTiming: InformerTiming = {
   backoffBaseMs: 200,
   backoffMaxMs: 10_000,
+  refusedMaxMs: 1_000,
   idleTimeoutMs: 90_000,
   quickWatchMs: 1_000,
 }
@@ -60,6 +63,7 @@ export class Informer implements Component {
   readonly #options: InformerOptions
   readonly #timing: InformerTiming
   readonly #backoff: Backoff
+  readonly #refusals: Backoff
   readonly #stopping = new AbortController()
   readonly #synced = Promise.withResolvers<void>()
   #running: Promise<void> | undefined
@@ -71,7 +75,9 @@ export class Informer implements Component {
     this.name = `informer-${options.collection.resource.resource}`.slice(0, 30)
     this.#options = options
     this.#timing = { ...defaultTiming, ...options.timing }
-    this.#backoff = new Backoff({ baseMs: this.#timing.backoffBaseMs, maxMs: this.#timing.backoffMaxMs })
+    const { backoffBaseMs: baseMs, backoffMaxMs, refusedMaxMs } = this.#timing
+    this.#backoff = new Backoff({ baseMs, maxMs: backoffMaxMs })
+    this.#refusals = new Backoff({ baseMs, maxMs: refusedMaxMs })
   }
 
   /** Resolves when the first list has been handed over; keeps trying until the signal aborts. */
@@ -178,10 +184,15 @@ export class Informer implements Component {
       if (!idle || !this.#lasted(startedMs)) throw error
       this.#options.log.debug('the watch was silent for too long and is opened again', { resource: this.#what })
     } finally {
-      if (this.#lasted(startedMs)) this.#backoff.reset()
+      if (this.#lasted(startedMs)) this.#resetBackoffs()
     }
     if (events === 0 && !this.#lasted(startedMs))
       throw new ApiError('unavailable', `the watch of ${this.#what} ended at once`)
+  }
+
+  #resetBackoffs(): void {
+    this.#backoff.reset()
+    this.#refusals.reset()
   }
 
   #lasted(startedMs: number): boolean {
@@ -192,7 +203,7 @@ export class Informer implements Component {
     if (event.type === 'ERROR') throw errorFromStatus(`the watch of ${this.#what}`, event.object, { status: 500 })
     if (event.type === 'BOOKMARK') this.#takeBookmark(event)
     else this.#takeChange(event.type, event.object)
-    this.#backoff.reset()
+    this.#resetBackoffs()
     this.#setHealth('ok', 'in step')
   }
 
@@ -215,7 +226,8 @@ export class Informer implements Component {
     const historyIsGone = losesHistory(error)
     if (historyIsGone) this.#resourceVersion = undefined
     const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
-    const delayMs = Math.max(this.#backoff.nextDelayMs(), Math.min(retryAfterMs, maxRetryAfterMs))
+    const backoff = isRefused(error) ? this.#refusals : this.#backoff
+    const delayMs = Math.max(backoff.nextDelayMs(), Math.min(retryAfterMs, maxRetryAfterMs))
     const fields = {
       resource: this.#what,
       error: describeError(error),
@@ -239,6 +251,11 @@ export class Informer implements Component {
 }
 
 const maxRetryAfterMs = 60_000
+
+function isRefused(error: unknown): boolean {
+  const cause = error instanceof ApiError ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+}
 
 /** 300 to 600 s, as clients do, so that the watches of many nodes do not end together. */
 function randomTimeoutSeconds(): number {

@@ -7,7 +7,7 @@ import { silentLogger } from '../../../src/observe/index.ts'
 import {
   type Answer,
   clientOf,
-  type ScriptedServer,
+  ScriptedServer,
   sendJson,
   startServer,
   statusBody,
@@ -15,7 +15,7 @@ import {
 import { until } from '../../helpers/until.ts'
 
 const collection = { resource: { group: '', version: 'v1', resource: 'services' } }
-const quick: InformerTiming = { backoffBaseMs: 10, backoffMaxMs: 40, idleTimeoutMs: 5000, quickWatchMs: 100 }
+const quick = { backoffBaseMs: 10, backoffMaxMs: 40, idleTimeoutMs: 5000, quickWatchMs: 100 }
 const forever = { signal: new AbortController().signal }
 
 /** Writes down what it is told, one line a call. */
@@ -196,6 +196,30 @@ describe('an informer', () => {
       },
       timing,
     )
+  })
+
+  it('asks again soon while nobody listens, however long it waits after other faults', async () => {
+    const answer = script([giving(list('5'))], [watching([event('ADDED', 'b', '6')])])
+    const timing = { backoffBaseMs: 3_600_000, backoffMaxMs: 3_600_000, refusedMaxMs: 20 }
+    await using server = new ScriptedServer(answer)
+    await server.up()
+    await server.down()
+    const client = clientOf(server)
+    const notes = new Notes()
+    const informer = new Informer({
+      client,
+      collection,
+      handler: notes,
+      log: silentLogger,
+      timing: { ...quick, ...timing },
+    })
+    const started = informer.start(forever)
+    await until('it was refused', () => informer.health().level === 'degraded')
+    await server.up()
+    await started
+    await until('it is in step', () => notes.lines.includes('ADDED b @6'), 30_000)
+    await informer.stop()
+    client.close()
   })
 
   it('stays away as long as a 429 asks', async () => {
