@@ -120,12 +120,21 @@ async function observeTrouble() {
   await untilAsync('the pod is well', async () => existsSync('/run/well'), deadlineMs)
   writeFileSync('/run/sick', '')
   const sick = await lab.waitFor('sick', 'started again', (pod) => pod.status.containerStatuses?.[0]?.restartCount > 0)
+  const told = (['image', 'crash', 'sick'] as const).map(eventsOf)
   return {
+    events: await Promise.all(told),
     image: waitingOf(image),
     crash: crash.status.containerStatuses[0].lastState.terminated.exitCode,
     previous: await lab.logs('crash', '--previous'),
     sick: sick.status.containerStatuses[0].restartCount,
   }
+}
+
+/** They are written without anybody waiting for it. */
+async function eventsOf(name: 'image' | 'crash' | 'sick'): Promise<string[]> {
+  const last = { image: 'Warning Failed', crash: 'Warning BackOff', sick: 'Normal Killing' }[name]
+  await untilAsync(`${name}: ${last}`, async () => (await lab.events(name)).includes(last), deadlineMs)
+  return [...new Set(await lab.events(name))].sort()
 }
 
 function waitingOf(pod: AnyObject): AnyObject {

@@ -74,11 +74,16 @@ describe('pods that really run on one node', {
   })
 
   test('what does not run says why; what fails is started again, its exit code and output kept', () => {
-    const { image, crash, previous, sick } = seen.observeTrouble
+    const { image, crash, previous, sick, events } = seen.observeTrouble
     assert.equal(image.reason, 'ImageNotSupported')
     assert.match(image.message, /the image "nginx" is not fetched/)
     assert.deepEqual([crash, previous], [7, 'out\n'])
     assert.equal(sick, 1)
+    assert.deepEqual(events, [
+      ['Warning Failed'],
+      ['Normal Started', 'Warning BackOff'],
+      ['Normal Killing', 'Normal Started', 'Warning Unhealthy'],
+    ])
   })
 
   test('a container goes on through SIGKILL and stop of the agent, its log too, and never stops being ready', () => {

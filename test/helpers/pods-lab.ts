@@ -163,6 +163,13 @@ export class PodsLab {
     return list.items
   }
 
+  /** What `kubectl describe pod` would show below: type and reason of each Event of the pod. */
+  async events(name: string): Promise<string[]> {
+    const list = (await this.client.getDocument('/api/v1/namespaces/default/events')) as AnyObject
+    const own = list.items.filter((event: AnyObject) => event.involvedObject.name === name)
+    return own.map((event: AnyObject) => `${event.type} ${event.reason}`)
+  }
+
   async deletePod(name: string): Promise<void> {
     await this.client.delete({ resource: podsResource, namespace: 'default', name })
   }

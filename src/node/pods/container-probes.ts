@@ -7,6 +7,8 @@ export interface ContainerProbesParts {
   /** A container that was ready before this process came stays so until a probe says otherwise. */
   readonly wasReady: boolean
   readonly onChange: (kind: ProbeKind, isHealthy: boolean, why: string | undefined) => void
+  /** Each time that a probe fails, also when that changes nothing. */
+  readonly onFailure: (kind: ProbeKind, why: string) => void
 }
 
 /** The probes of one run of one container. Readiness begins with "no", liveness with "yes"; both wait for the startup probe. */
@@ -63,6 +65,7 @@ export class ContainerProbes {
     while (!signal.aborted) {
       const failure = await runProbe(probe, this.#parts.target)
       if (signal.aborted) return
+      if (failure !== undefined) this.#parts.onFailure(kind, failure)
       const next = judge(verdict, failure, probe)
       const hasFailedToStart = kind === 'startup' && next.failures >= probe.failureThreshold
       if (next.isHealthy !== verdict.isHealthy || hasFailedToStart) this.#take(kind, next.isHealthy, failure)

@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventRecorder } from '../../client/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { SingleFlight } from '../../loop/single-flight.ts'
 import type { Slots } from '../../loop/slots.ts'
@@ -10,18 +10,22 @@ import type { Logger } from '../../observe/index.ts'
 import { type LaunchDecision, planLaunch, type Refusal } from './container-launch.ts'
 import { ContainerProbes } from './container-probes.ts'
 import type { PodsMetrics } from './metrics.ts'
-import { type ContainerState, type PodStep, planPod, type WantedPod } from './plan.ts'
+import { type ContainerState, type PodStep, planPod } from './plan.ts'
 import type { PodApi } from './pod-api.ts'
+import { type PodEventReason, PodEvents } from './pod-events.ts'
 import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
+import { findContainer, newRecord, wantedOf, wasReady } from './read-pod.ts'
+import { RunWatches } from './run-watches.ts'
 import type { ContainerRun, PodRuntime } from './runtime.ts'
-import { changedStatus, containerId, describeStatus, type PodView, phaseOf } from './status.ts'
+import { backOffOf, changedStatus, describeStatus, type PodView, phaseOf } from './status.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface PodWorkerParts {
   readonly runtime: PodRuntime
   readonly folders: PodFolders
   readonly api: PodApi
+  readonly events: EventRecorder
   readonly traffic: Traffic
   readonly dialect: Dialect
   readonly nodeName: string
@@ -48,12 +52,15 @@ export class PodWorker {
   readonly #parts: PodWorkerParts
   readonly #flight: SingleFlight
   readonly #probes = new Map<string, ContainerProbes>()
-  readonly #watchers = new Map<string, FSWatcher>()
+  readonly #watches = new RunWatches(() => this.wake())
+  readonly #events: PodEvents
   #pod: PodSpec | undefined
   #record: StoredPod | undefined
   #states: Readonly<Record<string, Observed>> = {}
   #refusals = new Map<string, Refusal>()
   #trouble: string | undefined
+  /** The one that is done, or was the last to fail. */
+  #step: PodStep['do'] = 'wait'
   #hasSignalled = false
   #timer: NodeJS.Timeout | undefined
   #isOver = false
@@ -62,6 +69,7 @@ export class PodWorker {
   constructor(parts: PodWorkerParts, record: StoredPod | undefined) {
     this.#parts = parts
     this.#record = record
+    this.#events = new PodEvents(parts.events)
     this.#flight = new SingleFlight(() => this.#advance(), {
       backoff: new Backoff({ baseMs: 200, maxMs: 30_000 }),
       onError: (error, retryInMs) => this.#onTrouble(error, retryInMs),
@@ -106,6 +114,7 @@ export class PodWorker {
       const retryAtMs = await this.#tellStatus()
       if (this.#isOver) return
       if (step.do === 'wait') return this.#sleepUntil(soonerOf(step.untilMs, retryAtMs))
+      this.#step = step.do
       await this.#perform(step)
       this.#trouble = undefined
     }
@@ -180,6 +189,7 @@ export class PodWorker {
     if (decision.kind === 'refused') {
       this.#refusals.set(container, decision.refusal)
       this.#parts.log.warn('a container is not run', { pod: pod.key, container, ...decision.refusal })
+      this.#tell('Failed', `Error: ${decision.refusal.reason}: ${decision.refusal.message}`)
       return
     }
     this.#dropProbes(container)
@@ -187,6 +197,7 @@ export class PodWorker {
     const problems = await this.#parts.runtime.start(pod, record, { container, attempt }, decision.launch)
     for (const problem of problems) this.#parts.log.warn(problem, { pod: pod.key, container })
     this.#parts.metrics.countStart(attempt > 0)
+    this.#tell('Started', `Started container ${container}`)
   }
 
   #decide(pod: PodSpec, container: ContainerSpec): LaunchDecision {
@@ -200,6 +211,7 @@ export class PodWorker {
     const known = record?.containers[container]
     if (record === undefined || known === undefined) return
     this.#parts.log.warn('a container is started again: its probe failed', { pod: this.#name, container })
+    this.#tell('Killing', `Container ${container} failed its liveness or startup probe, will be restarted`)
     this.#dropProbes(container)
     const stopping = { ...known, stopAtMs: Date.now() }
     await this.#write({ ...record, containers: { ...record.containers, [container]: stopping } })
@@ -211,6 +223,8 @@ export class PodWorker {
     if (record === undefined) return
     await this.#write({ ...record, stop: { atMs: Date.now(), graceSeconds } })
     this.#hasSignalled = true
+    for (const [name, { state }] of Object.entries(this.#states))
+      if (state.kind === 'running') this.#tell('Killing', `Stopping container ${name}`)
     await this.#signal(Object.keys(this.#states), 'SIGTERM')
   }
 
@@ -262,8 +276,9 @@ export class PodWorker {
   /** Probes and a watch for as long as a run lasts. */
   #follow(container: string, run: ContainerRun, state: ContainerState): void {
     const isGoing = state.kind === 'running' || state.kind === 'starting'
-    if (isGoing) this.#watch(container, run)
-    else this.#unwatch(container)
+    if (isGoing && this.#record !== undefined)
+      this.#watches.watch(container, this.#parts.folders.runFolder(this.#record.uid, run))
+    else this.#watches.drop(container)
     if (state.kind !== 'running') this.#dropProbes(container)
     const spec = this.#pod && findContainer(this.#pod, container)
     if (state.kind === 'running' && spec !== undefined && !this.#probes.has(container)) this.#probe(spec, run)
@@ -284,33 +299,10 @@ export class PodWorker {
         this.#parts.log.info('a probe changed its mind', { pod: pod.key, container: spec.name, kind, isHealthy, why })
         this.wake()
       },
+      onFailure: (kind, why) => this.#tell('Unhealthy', `${capitalised(kind)} probe of ${spec.name} failed: ${why}`),
     })
     this.#probes.set(spec.name, probes)
     probes.start()
-  }
-
-  /** Wakes when the run's files say something new; the plan looks again every second all the same. */
-  #watch(container: string, run: ContainerRun): void {
-    const key = `${container}/${run.attempt}`
-    if (this.#watchers.has(key) || this.#record === undefined) return
-    this.#unwatch(container)
-    try {
-      const watcher = watch(this.#parts.folders.runFolder(this.#record.uid, run), { persistent: false }, () =>
-        this.wake(),
-      )
-      watcher.on('error', () => this.#unwatch(container))
-      this.#watchers.set(key, watcher)
-    } catch {
-      // No folder, or no more watches: the poll is enough.
-    }
-  }
-
-  #unwatch(container: string): void {
-    for (const [key, watcher] of this.#watchers) {
-      if (!key.startsWith(`${container}/`)) continue
-      watcher.close()
-      this.#watchers.delete(key)
-    }
   }
 
   #dropProbes(container: string): void {
@@ -321,8 +313,7 @@ export class PodWorker {
   #release(): void {
     clearTimeout(this.#timer)
     for (const name of [...this.#probes.keys()]) this.#dropProbes(name)
-    for (const watcher of this.#watchers.values()) watcher.close()
-    this.#watchers.clear()
+    this.#watches.dropAll()
   }
 
   async #signal(containers: readonly string[], signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -340,7 +331,12 @@ export class PodWorker {
   async #tellStatus(): Promise<number | undefined> {
     const pod = this.#pod
     if (pod === undefined) return undefined
-    const changed = changedStatus(pod.status, describeStatus(this.#view(pod)))
+    const view = this.#view(pod)
+    for (const name of Object.keys(view.containers)) {
+      const backOff = backOffOf(view, name)
+      if (backOff && backOff.delayMs > 0) this.#tell('BackOff', backOff.message)
+    }
+    const changed = changedStatus(pod.status, describeStatus(view))
     if (changed === undefined) return undefined
     try {
       await this.#parts.api.writeStatus(pod, changed)
@@ -392,8 +388,14 @@ export class PodWorker {
     this.#timer.unref()
   }
 
+  #tell(reason: PodEventReason, message: string): void {
+    if (this.#pod !== undefined) this.#events.tell(this.#pod, reason, message)
+  }
+
   #onTrouble(error: unknown, retryInMs: number): void {
     this.#trouble = describeError(error)
+    const failure = failures[this.#step]
+    if (failure !== undefined) this.#tell(failure.reason, `${failure.what}: ${this.#trouble}`)
     this.#parts.metrics.countFailure()
     this.#parts.log.warn('a step of a pod failed and is tried again', {
       pod: this.#name,
@@ -409,14 +411,13 @@ export class PodWorker {
 
 const none: ContainerState = { kind: 'none' }
 
-function wantedOf({ spec, deletion }: PodSpec): WantedPod {
-  return {
-    restartPolicy: spec.restartPolicy,
-    graceSeconds: spec.terminationGracePeriodSeconds,
-    initContainers: spec.initContainers.map(({ name }) => name),
-    containers: spec.containers.map(({ name }) => name),
-    deletion,
-  }
+/** What people are told of a step that failed; the others are the node's own affair. */
+const failures: Readonly<Partial<Record<PodStep['do'], { readonly reason: PodEventReason; readonly what: string }>>> = {
+  'make-sandbox': { reason: 'FailedCreatePodSandBox', what: 'Failed to create pod sandbox' },
+  start: { reason: 'Failed', what: 'Error starting a container' },
+  stop: { reason: 'FailedKillPod', what: 'Error killing pod' },
+  kill: { reason: 'FailedKillPod', what: 'Error killing pod' },
+  'remove-sandbox': { reason: 'FailedKillPod', what: 'Error taking the network from pod' },
 }
 
 function soonerOf(...times: readonly (number | undefined)[]): number | undefined {
@@ -424,27 +425,6 @@ function soonerOf(...times: readonly (number | undefined)[]): number | undefined
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-function findContainer({ spec }: PodSpec, name: string): ContainerSpec | undefined {
-  return [...spec.initContainers, ...spec.containers].find((container) => container.name === name)
-}
-
-function newRecord({ uid, namespace, name, spec }: PodSpec, engineSocket: string | undefined): StoredPod {
-  const ports = spec.containers.flatMap((container) => container.ports.filter(({ hostPort }) => hostPort > 0))
-  const portMappings = ports.map(({ hostPort, containerPort, protocol, hostIP }) => ({
-    hostPort,
-    containerPort,
-    protocol: protocol.toLowerCase() as 'tcp' | 'udp' | 'sctp',
-    ...(hostIP === undefined ? {} : { hostIP }),
-  }))
-  const { hostNetwork } = spec
-  const image = spec.containers[0]?.image ?? ''
-  const engine = engineSocket === undefined ? {} : { engineSocket }
-  return { uid, namespace, name, hostNetwork, portMappings, image, ...engine, sandbox: 'none', ips: [], containers: {} }
-}
-
-/** The API says that this very run was ready: true also when another agent said so. */
-function wasReady({ uid, status }: PodSpec, { container, attempt }: ContainerRun): boolean {
-  const statuses = Array.isArray(status['containerStatuses']) ? status['containerStatuses'] : []
-  const id = containerId(uid, container, attempt)
-  return statuses.some((each) => each?.name === container && each.containerID === id && each.ready === true)
+function capitalised(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1)
 }

@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
-import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
+import {
+  type ApiClient,
+  ApiEventRecorder,
+  type EventRecorder,
+  Informer,
+  type InformerHandler,
+  type WireObject,
+} from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Slots } from '../../loop/slots.ts'
 import type { Dialect } from '../../model/dialect.ts'
@@ -14,6 +21,7 @@ import type { ChosenRuntime } from './choose-runtime.ts'
 import { hostnameOf } from './container-launch.ts'
 import { createPodsMetrics, type PodsMetrics } from './metrics.ts'
 import { HttpPodApi } from './pod-api.ts'
+import { PodEvents } from './pod-events.ts'
 import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
 import { type PodSpec, parsePod } from './pod-spec.ts'
 import { PodWorker, type PodWorkerParts } from './pod-worker.ts'
@@ -48,6 +56,7 @@ export class PodsPlane implements Component {
   readonly #slots = new Slots(sandboxesAtOnce)
   readonly #metrics: PodsMetrics
   readonly #informer: Informer
+  readonly #events: EventRecorder
   #sinceMs = Date.now()
   #kubelet = false
   #chosen: ChosenRuntime | undefined
@@ -56,6 +65,7 @@ export class PodsPlane implements Component {
   constructor(parts: PodsPlaneParts) {
     this.#parts = parts
     this.#metrics = createPodsMetrics(parts.metrics, () => this.#workers.values().map(({ phase }) => phase))
+    this.#events = new ApiEventRecorder(parts.client, 'platnet-pods', parts.log.child('events'))
     this.#informer = new Informer({
       client: parts.client,
       collection: { resource: { group: '', version: 'v1', resource: 'pods' } },
@@ -146,6 +156,8 @@ export class PodsPlane implements Component {
     if (parsed.kind === 'unusable') {
       const { namespace, name } = object.metadata
       this.#parts.log.warn('a pod cannot be used', { pod: `${namespace}/${name}`, fault: parsed.fault })
+      const identity = { namespace: namespace ?? '', name, uid: object.metadata.uid ?? '' }
+      new PodEvents(this.#events).tell(identity, 'FailedValidation', `this node cannot run the pod: ${parsed.fault}`)
       return
     }
     const { pod } = parsed
@@ -161,6 +173,7 @@ export class PodsPlane implements Component {
       runtime,
       folders,
       api: new HttpPodApi(client),
+      events: this.#events,
       traffic,
       dialect,
       nodeName,

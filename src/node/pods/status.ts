@@ -59,6 +59,19 @@ export function describeStatus(view: PodView): Json {
   }
 }
 
+/** Of a container that has ended and waits for its next start: why, and how long it waits in all. */
+export function backOffOf(
+  view: PodView,
+  name: string,
+): { readonly message: string; readonly delayMs: number } | undefined {
+  const state = view.containers[name]?.state
+  if (view.containers[name]?.refusal !== undefined || state?.kind !== 'exited' || !isBackingOff(state, view, name))
+    return undefined
+  const delayMs = restartDelayMs(view.record?.containers[name]?.level ?? 0)
+  const { namespace, name: pod } = view.pod
+  return { delayMs, message: `back-off ${delayMs / 1000}s restarting failed container=${name} pod=${pod}_${namespace}` }
+}
+
 /** The part of a status that differs from what the API has; undefined when nothing does. */
 export function changedStatus(before: Json, wanted: Json): Json | undefined {
   const changed = Object.entries(wanted).filter(([field, value]) => !isDeepStrictEqual(before[field], value))
@@ -161,12 +174,9 @@ function describeState(state: ContainerState, view: PodView, name: string): Json
   const refusal = view.containers[name]?.refusal
   if (refusal !== undefined) return { waiting: { reason: refusal.reason, message: refusal.message } }
   if (state.kind === 'running') return { running: { startedAt: formatTime(state.startedAtMs) } }
-  if (state.kind === 'exited' && !isBackingOff(state, view, name)) return { terminated: describeEnd(state) }
-  if (state.kind === 'exited') {
-    const seconds = restartDelayMs(view.record?.containers[name]?.level ?? 0) / 1000
-    const message = `back-off ${seconds}s restarting failed container=${name} pod=${view.pod.name}_${view.pod.namespace}`
-    return { waiting: { reason: 'CrashLoopBackOff', message } }
-  }
+  const backOff = backOffOf(view, name)
+  if (backOff !== undefined) return { waiting: { reason: 'CrashLoopBackOff', message: backOff.message } }
+  if (state.kind === 'exited') return { terminated: describeEnd(state) }
   if (view.trouble !== undefined) return { waiting: { reason: 'CreatePodSandboxError', message: view.trouble } }
   return { waiting: { reason: 'ContainerCreating' } }
 }

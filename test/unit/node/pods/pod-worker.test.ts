@@ -17,9 +17,9 @@ import { until } from '../../../helpers/until.ts'
 const dialect = createDialect('platform')
 const deadlineMs = 30_000
 
-function makePod(): PodSpec {
+function makePod(container: object = {}, restartPolicy = 'Never'): PodSpec {
   const metadata = { name: 'web', namespace: 'shop', uid: 'u-1' }
-  const spec = { restartPolicy: 'Never', containers: [{ name: 'main', command: ['serve'] }] }
+  const spec = { restartPolicy, containers: [{ name: 'main', command: ['serve'], ...container }] }
   const parsed = parsePod({ metadata, spec }, dialect)
   if (parsed.kind !== 'pod') throw new Error(JSON.stringify(parsed))
   return parsed.pod
@@ -30,6 +30,7 @@ function makeWorker(context: TestContext) {
   const folders = new PodFolders(makeTemporaryFolder(context))
   const events: string[] = []
   const phases: unknown[] = []
+  const told: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
   const written = () => folders.readAll().pods[0]
   const runtime: PodRuntime = {
@@ -51,7 +52,7 @@ function makeWorker(context: TestContext) {
       if (signal !== 'SIGKILL') return
       node.state = { kind: 'exited', exitCode: 137, startedAtMs: Date.now(), finishedAtMs: Date.now() }
     },
-    exec: async () => ({ exitCode: 0, output: '' }),
+    exec: async () => ({ exitCode: 3, output: 'not yet' }),
     collect: async () => {},
   }
   const worker = new PodWorker(
@@ -61,6 +62,10 @@ function makeWorker(context: TestContext) {
       api: {
         writeStatus: async (_pod, status) => void phases.push(status['phase'] ?? phases.at(-1)),
         remove: async () => void events.push('remove the object'),
+      },
+      events: {
+        record: ({ metadata }, type, reason, message) =>
+          void told.push(`${metadata.uid} ${type} ${reason}: ${message}`),
       },
       traffic: {
         isOut: () => {
@@ -82,12 +87,12 @@ function makeWorker(context: TestContext) {
     undefined,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
-  return { worker, folders, events, phases, node }
+  return { worker, folders, events, phases, told, node }
 }
 
 describe('one pod', () => {
   test('ends in the order that loses nothing, each step after the one before', async (context) => {
-    const { worker, folders, events, phases, node } = makeWorker(context)
+    const { worker, folders, events, phases, told, node } = makeWorker(context)
     const pod = makePod()
     worker.setPod(pod)
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
@@ -107,6 +112,10 @@ describe('one pod', () => {
     ])
     assert.ok(performance.now() - outMs >= 990, 'it did not get its grace')
     assert.equal(existsSync(folders.folder('u-1')), false)
+    assert.deepEqual(told, [
+      'u-1 Normal Started: Started container main',
+      'u-1 Normal Killing: Stopping container main',
+    ])
   })
 
   test('goes without waiting for anybody when its object is gone', async (context) => {
@@ -121,13 +130,40 @@ describe('one pod', () => {
   })
 
   test('whose network could not be made gets it with another attempt, and says so meanwhile', async (context) => {
-    const { worker, events, phases, node } = makeWorker(context)
+    const { worker, events, phases, told, node } = makeWorker(context)
     node.faults = 1
     worker.setPod(makePod())
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
     assert.equal(events.filter((event) => event.startsWith('make')).length, 2)
     assert.equal(worker.trouble, undefined)
     assert.equal(phases[0], 'Pending')
+    assert.equal(told[0], 'u-1 Warning FailedCreatePodSandBox: Failed to create pod sandbox: no address is free')
+  })
+
+  test('whose container fails, its probe, or what it asks for, says so in Events as people know them', async (context) => {
+    const { worker, told, node } = makeWorker(context)
+    const probe = { exec: { command: ['check'] }, periodSeconds: 1, failureThreshold: 1 }
+    worker.setPod(makePod({ readinessProbe: probe, livenessProbe: probe }, 'Always'))
+    await until('its probes failed', () => told.some((line) => line.includes('Killing')), deadlineMs)
+    const why = 'check exited with 3: not yet'
+    assert.ok(told.includes(`u-1 Warning Unhealthy: Readiness probe of main failed: ${why}`), told.join('\n'))
+    assert.ok(told.includes(`u-1 Warning Unhealthy: Liveness probe of main failed: ${why}`), told.join('\n'))
+    assert.ok(told.some((line) => /Killing: Container main failed its liveness/.test(line)))
+    const end = () => ({ kind: 'exited', exitCode: 1, startedAtMs: Date.now(), finishedAtMs: Date.now() }) as const
+    node.state = end()
+    worker.wake()
+    await until('it runs a second time', () => node.state.kind === 'running', deadlineMs)
+    node.state = end()
+    worker.wake()
+    await until('it waits', () => told.some((line) => line.includes('BackOff')), deadlineMs)
+    assert.equal(told.at(-1), 'u-1 Warning BackOff: back-off 10s restarting failed container=main pod=web_shop')
+  })
+
+  test('whose container cannot be run here says so', async (context) => {
+    const { worker, told } = makeWorker(context)
+    worker.setPod(makePod({ command: undefined, image: 'nginx' }))
+    await until('it says so', () => told.length > 0, deadlineMs)
+    assert.match(told.join(), /^u-1 Warning Failed: Error: ImageNotSupported: /)
   })
 
   test('that a later agent takes up from what is written down is not started a second time', async (context) => {

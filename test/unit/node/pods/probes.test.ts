@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { createDialect } from '../../../../src/model/dialect.ts'
@@ -9,6 +10,7 @@ import { type ContainerSpec, parsePod } from '../../../../src/node/pods/pod-spec
 import { judge, type ProbeTarget, runProbe } from '../../../../src/node/pods/probes.ts'
 import type { ExecResult } from '../../../../src/node/pods/runtime.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
+import { makeThrowawayCa } from '../../../helpers/certificates.ts'
 import { until } from '../../../helpers/until.ts'
 
 const generousSeconds = 30
@@ -81,6 +83,17 @@ describe('an HTTP probe', () => {
     assert.match((await ask({ httpGet: { port: 'other' } }, container)) ?? '', /no port named other/)
   })
 
+  test('over HTTPS takes any certificate, and fails where the port speaks plain HTTP', async (context) => {
+    const { certificate: cert, key } = makeThrowawayCa('nobody knows it').issue('web')
+    const answer: RequestListener = ({ url }, response) => void response.writeHead(url === '/ill' ? 500 : 200).end()
+    const port = await listen(context, createHttpsServer({ cert, key }, answer))
+    assert.equal(await ask({ httpGet: { port, scheme: 'HTTPS', path: '/' } }), undefined)
+    assert.match((await ask({ httpGet: { port, scheme: 'HTTPS', path: '/ill' } })) ?? '', /status 500/)
+    const plain = await serve(context, answer)
+    assert.match((await ask({ httpGet: { port: plain, scheme: 'HTTPS' } })) ?? '', /./)
+    assert.match((await ask({ httpGet: { port } })) ?? '', /./)
+  })
+
   test('fails where nobody listens, and where no answer comes in time', async (context) => {
     const port = await serve(context, () => {})
     assert.match((await ask({ httpGet: { port }, timeoutSeconds: 1 })) ?? '', /./)
@@ -132,7 +145,12 @@ describe('the probes of a container', () => {
       asked.push(name)
       return { exitCode: name === 'startup' && asked.length < 2 ? 1 : 0, output: '' }
     }
-    const probes = new ContainerProbes({ target: targetOf(container, exec), wasReady: false, onChange: () => {} })
+    const probes = new ContainerProbes({
+      target: targetOf(container, exec),
+      wasReady: false,
+      onChange: () => {},
+      onFailure: () => {},
+    })
     context.after(() => probes.stop())
     probes.start()
     assert.deepEqual([probes.isStarted, probes.isReady], [false, false])
@@ -145,15 +163,20 @@ describe('the probes of a container', () => {
     for (const kind of ['startupProbe', 'livenessProbe']) {
       const container = containerOf({ [kind]: { exec: { command: ['x'] }, ...quick } })
       const changes: unknown[] = []
+      const failures: string[] = []
       const probes = new ContainerProbes({
         target: targetOf(container, async () => ({ exitCode: 1, output: 'no' })),
         wasReady: false,
         onChange: (name, isHealthy, why) => changes.push([`${name}Probe`, isHealthy, why]),
+        onFailure: (name, why) => failures.push(`${name}: ${why}`),
       })
       context.after(() => probes.stop())
       probes.start()
       await until('it is unhealthy', () => probes.isUnhealthy, generousSeconds * 1000)
       assert.deepEqual(changes[0], [kind, false, 'x exited with 1: no'])
+      assert.ok(
+        failures.length >= 1 && failures.every((line) => line === `${kind.replace('Probe', '')}: x exited with 1: no`),
+      )
     }
   })
 
@@ -162,7 +185,12 @@ describe('the probes of a container', () => {
       startupProbe: { exec: { command: ['x'] } },
       readinessProbe: { exec: { command: ['x'] } },
     })
-    const probes = new ContainerProbes({ target: targetOf(container), wasReady: true, onChange: () => {} })
+    const probes = new ContainerProbes({
+      target: targetOf(container),
+      wasReady: true,
+      onChange: () => {},
+      onFailure: () => {},
+    })
     assert.deepEqual([probes.isStarted, probes.isReady], [true, true])
   })
 })
