@@ -53,29 +53,35 @@ export async function offerPackagedPlugins([target]: readonly string[]): Promise
   return target === undefined ? [] : offerPlugins([...packagedPluginDirs, shippedCniDir], target)
 }
 
+interface Mended {
+  readonly done: readonly string[]
+  readonly failures: readonly string[]
+}
+
 /** What `--fix` can mend. Resolves with a line for each thing that was done or could not be. */
-export async function mendCni(
-  options: Options,
-): Promise<{ readonly done: readonly string[]; readonly failures: readonly string[] }> {
+export async function mendCni(options: Options): Promise<Mended> {
   const linked = await offerPackagedPlugins(options.values.cni.cniBinDir)
-  const runtime = cniRuntimeOfCli(options)
-  const { deleted, released, errors } = await runtime.clean(await runtime.leftovers())
-  // What a DEL cannot reach without its namespace becomes visible only after it.
-  const second = await runtime.clean(await runtime.leftovers())
+  const { done, failures } = await cleanCni(options)
   const sysctl = await allowBridgeFiltering()
   return {
-    done: [
-      ...linked.map((name) => `linked ${name} into ${options.values.cni.cniBinDir[0]}`),
-      ...deleted.map((attachment) => `undid ${attachment}`),
-      ...released,
-      ...second.released,
-      ...sysctl.done,
-    ],
-    failures: [...errors.map(describeError), ...sysctl.failures],
+    done: [...linked.map((name) => `linked ${name} into ${options.values.cni.cniBinDir[0]}`), ...done, ...sysctl.done],
+    failures: [...failures, ...sysctl.failures],
   }
 }
 
-async function allowBridgeFiltering(): Promise<{ done: readonly string[]; failures: readonly string[] }> {
+/** Releases what no namespace needs. Resolves with a line for each thing that was done or could not be. */
+export async function cleanCni(options: Options): Promise<Mended> {
+  const runtime = cniRuntimeOfCli(options)
+  const first = await runtime.clean(await runtime.leftovers())
+  // What a DEL cannot reach without its namespace becomes visible only after it.
+  const { released } = await runtime.clean(await runtime.leftovers())
+  return {
+    done: [...first.deleted.map((attachment) => `undid ${attachment}`), ...first.released, ...released],
+    failures: first.errors.map(describeError),
+  }
+}
+
+async function allowBridgeFiltering(): Promise<Mended> {
   const wishes = nodeSysctls.filter(({ name }) => name.startsWith('net/bridge/'))
   const [before] = await probeSysctls().then((all) => all.filter(({ what }) => what.includes('bridge-nf-call')))
   if (before?.level === 'ok') return { done: [], failures: [] }

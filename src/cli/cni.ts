@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type CniSandbox,
+  cleanCni,
   cniRuntimeOfCli,
   examineCni,
   mendCni,
@@ -10,7 +11,6 @@ import {
 } from '../app/cni.ts'
 import type { Options } from '../app/context.ts'
 import { optionGroups } from '../app/option-groups.ts'
-import { describeError } from '../model/errors.ts'
 import { printFinding } from './check.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
@@ -104,11 +104,10 @@ const remove: SandboxWork = async (options, _, sandbox) => {
 }
 
 const collect: Work = async (options, { stdout, stderr, finish }) => {
-  const runtime = cniRuntimeOfCli(options)
-  const { deleted, released, errors } = await runtime.clean(await runtime.leftovers())
-  for (const line of [...deleted.map((attachment) => `undid ${attachment}`), ...released]) stdout.write(`${line}\n`)
-  for (const error of errors) stderr.write(`error: ${describeError(error)}\n`)
-  if (errors.length > 0) finish(exitCodes.failure)
+  const { done, failures } = await cleanCni(options)
+  for (const line of done) stdout.write(`${line}\n`)
+  for (const line of failures) stderr.write(`error: ${line}\n`)
+  if (failures.length > 0) finish(exitCodes.failure)
 }
 
 function parsePublish(text: string, before: readonly PortMapping[]): readonly PortMapping[] {

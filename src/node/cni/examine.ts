@@ -13,8 +13,8 @@ export async function examineNetworks(runtime: CniRuntime): Promise<readonly Fin
 }
 
 function aboutNetworks({ networks, skipped }: LoadedNetworks): readonly Finding[] {
-  const broken = skipped.map(({ reason }): Finding => {
-    return { level: 'warn', what: `skipped: ${reason}`, remedy: 'mend the file, or take it away' }
+  const broken = skipped.map(({ reason, remedy = 'mend the file, or take it away' }): Finding => {
+    return { level: 'warn', what: `skipped: ${reason}`, remedy }
   })
   const [first, ...others] = networks
   if (first === undefined) {

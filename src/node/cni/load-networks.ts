@@ -15,7 +15,10 @@ export interface LoadedNetworks {
 
 export interface SkippedFile {
   readonly file: string
+  /** Begins with the file, or with that of `net.d/<name>/` that is at fault. */
   readonly reason: string
+  /** What to do, where that is not to mend the file. */
+  readonly remedy?: string
 }
 
 const extensions = ['.conf', '.conflist', '.json']
@@ -31,10 +34,17 @@ export async function loadNetworks(configDir: string, binaries: PluginBinaries):
     try {
       networks.push(await loadNetwork(configDir, file, binaries))
     } catch (error) {
-      skipped.push({ file, reason: describeError(error) })
+      skipped.push(describeSkipped(configDir, file, error))
     }
   }
   return { networks, skipped }
+}
+
+function describeSkipped(configDir: string, file: string, error: unknown): SkippedFile {
+  const why = describeError(error)
+  const reason = why.startsWith(configDir) ? why : `${file}: ${why}`
+  const remedy = error instanceof CniError ? error.remedy : undefined
+  return { file, reason, ...(remedy !== undefined && { remedy }) }
 }
 
 /** The network with the version that all sides speak. Throws CniError. */

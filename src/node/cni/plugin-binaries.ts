@@ -17,6 +17,9 @@ export interface FoundPlugin {
 
 const versionAnswer = z.looseObject({ supportedVersions: z.array(z.string()).min(1) })
 
+/** A plugin that does not say what it speaks holds up every pod: it has not the time that an ADD has. */
+const versionTimeoutMs = 10_000
+
 /** Finds plugins and remembers what each answered to VERSION, as long as its file is the same (inode and mtime). */
 export class PluginBinaries {
   readonly #binDirs: readonly string[]
@@ -82,7 +85,7 @@ export class PluginBinaries {
     const variables = { CNI_CONTAINERID: 'version', CNI_NETNS: 'version', CNI_IFNAME: 'version' }
     const output = await callPlugin(
       { ...call, variables, config: { cniVersion: knownVersions.at(-1) } },
-      this.#settings,
+      { ...this.#settings, timeoutMs: Math.min(this.#settings.timeoutMs, versionTimeoutMs) },
     )
     const parsed = versionAnswer.safeParse(output)
     if (parsed.success) return parsed.data.supportedVersions

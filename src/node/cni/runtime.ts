@@ -154,6 +154,7 @@ export class CniRuntime {
       if (remembered.length === 0) {
         throw new CniError('invalid-sandbox', 'nothing is known of an ADD of this interface', {
           object: `container ${sandbox.containerId}`,
+          remedy: 'name it as ADD did: the container id and the interface',
         })
       }
       for (const attachment of remembered) {
@@ -242,7 +243,7 @@ export class CniRuntime {
   }
 
   async #deleteAll(attachments: readonly Attachment[]): Promise<void> {
-    for (const attachment of attachments) await this.#delete(await this.#networkOf(attachment), attachment)
+    for (const attachment of attachments) await this.#delete(await this.#networkToDelete(attachment), attachment)
   }
 
   /** The cache forgets only what is undone. */
@@ -255,6 +256,19 @@ export class CniRuntime {
       remedy: 'it is tried again; "platnet cni doctor" shows what is left',
       cause: new AggregateError(errors, causes),
     })
+  }
+
+  /** A remembered configuration that makes no sense keeps no pod from going: what net.d says today comes nearest to it. */
+  async #networkToDelete(attachment: Attachment): Promise<Network> {
+    try {
+      return await this.#networkOf(attachment)
+    } catch (error) {
+      if (!(error instanceof CniError) || error.code !== 'invalid-config') throw error
+      const { networks } = await this.networks()
+      const found = networks.find(({ name }) => name === attachment.network)
+      if (found === undefined) throw error
+      return found
+    }
   }
 
   /** As it was at ADD, whatever net.d says today. */

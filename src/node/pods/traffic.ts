@@ -12,6 +12,7 @@ export interface Traffic {
 
 /** A pod as endpoints name it. */
 export interface TrafficTarget {
+  readonly uid: string
   readonly namespace: string
   readonly name: string
   /** Its addresses are the node's, which others have as well. */
@@ -19,11 +20,24 @@ export interface TrafficTarget {
   readonly ips: readonly Ip[]
 }
 
-/** Asks the node's state and its planes; remembers since which revision a pod is in no Service. */
+/** What was found of a pod last, and in which revision of the node's state. */
+interface Found {
+  readonly revision: number
+  /** One that sends to it; undefined where none does. */
+  readonly service: ObjectKey | undefined
+  /** The revision since which none does. */
+  readonly outSince: number | undefined
+}
+
+/**
+ * Asks the node's state and its planes. Asked every few milliseconds while a pod leaves, so it looks only where something may have changed:
+ * not at all in the same revision, and first at the Service that had the pod before.
+ */
 export class StateTraffic implements Traffic {
   readonly #state: NodeState
   readonly #applied: Pick<AppliedRevisions, 'isApplied'>
-  readonly #outSince = new Map<string, number>()
+  /** By uid: a name may be another pod's later. */
+  readonly #found = new Map<string, Found>()
 
   constructor(state: NodeState, applied: Pick<AppliedRevisions, 'isApplied'>) {
     this.#state = state
@@ -31,25 +45,38 @@ export class StateTraffic implements Traffic {
   }
 
   isOut(pod: TrafficTarget): boolean {
-    const key = objectKey(pod.namespace, pod.name)
-    if (!this.#state.synced || this.#isEndpoint(key, new Set(pod.hostNetwork ? [] : pod.ips))) {
-      this.#outSince.delete(key)
+    if (!this.#state.synced) {
+      this.#found.delete(pod.uid)
       return false
     }
-    const since = this.#outSince.get(key) ?? this.#state.revision
-    const isApplied = this.#applied.isApplied(since, new Set(pod.ips.map(ipFamily)))
-    if (isApplied) this.#outSince.delete(key)
-    else this.#outSince.set(key, since)
+    const { outSince } = this.#look(pod)
+    if (outSince === undefined) return false
+    const isApplied = this.#applied.isApplied(outSince, new Set(pod.ips.map(ipFamily)))
+    if (isApplied) this.#found.delete(pod.uid)
     return isApplied
   }
 
-  #isEndpoint(key: ObjectKey, ips: ReadonlySet<Ip>): boolean {
-    for (const service of this.#state.serviceKeys()) {
-      for (const { endpoints } of this.#state.slicesOf(service)) {
-        const isOurs = ({ address, target }: Endpoint) => target === `Pod ${key}` || ips.has(address)
-        if (endpoints.some((endpoint) => endpoint.ready && isOurs(endpoint))) return true
-      }
-    }
-    return false
+  #look(pod: TrafficTarget): Found {
+    const { revision } = this.#state
+    const before = this.#found.get(pod.uid)
+    if (before?.revision === revision) return before
+    const service = this.#findService(pod, before?.service)
+    const outSince = service === undefined ? (before?.outSince ?? revision) : undefined
+    const found = { revision, service, outSince }
+    this.#found.set(pod.uid, found)
+    return found
+  }
+
+  #findService(pod: TrafficTarget, before: ObjectKey | undefined): ObjectKey | undefined {
+    const key = objectKey(pod.namespace, pod.name)
+    const ips = new Set(pod.hostNetwork ? [] : pod.ips)
+    const isOurs = ({ address, target }: Endpoint) => target === `Pod ${key}` || ips.has(address)
+    const sendsTo = (service: ObjectKey) =>
+      this.#state
+        .slicesOf(service)
+        .some(({ endpoints }) => endpoints.some((endpoint) => endpoint.ready && isOurs(endpoint)))
+    if (before !== undefined && sendsTo(before)) return before
+    for (const service of this.#state.serviceKeys()) if (sendsTo(service)) return service
+    return undefined
   }
 }

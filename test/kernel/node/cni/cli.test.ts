@@ -110,6 +110,7 @@ test('gc releases what no namespace needs', options, (t) =>
     assert.equal((await platnetCni(node, 'gc')).out, '')
     await lab.removeOne(pod.name)
     assert.match((await platnetCni(node, 'gc')).out, /^undid plt\/cli-plt-[0-9a-f]+\/eth0$/m)
-    assert.deepEqual((await node.traces()).addresses, [])
+    const { addresses, chains } = await node.traces()
+    assert.deepEqual([addresses, chains], [[], []])
   }),
 )

@@ -84,7 +84,7 @@ const badFiles: readonly BadFile[] = [
     what: 'a plugin that is not installed',
     file: '05.conflist',
     content: { ...good, plugins: [{ type: 'absent' }] },
-    reason: /the plugin absent is in none of/,
+    reason: /05\.conflist: the plugin absent is in none of/,
   },
   {
     what: 'a plugin whose VERSION is garbage',
@@ -105,6 +105,24 @@ const badFiles: readonly BadFile[] = [
     reason: /type: /,
   },
   {
+    what: 'loadOnlyInlinedPlugins that is no flag',
+    file: '05.conflist',
+    content: { ...good, loadOnlyInlinedPlugins: 'perhaps' },
+    reason: /loadOnlyInlinedPlugins: /,
+  },
+  {
+    what: 'versions one of which is none',
+    file: '05.conflist',
+    content: { ...good, cniVersions: ['1.0.0', 'x'] },
+    reason: /cniVersions\.1: expected a version/,
+  },
+  {
+    what: 'a plugin whose interpreter is missing',
+    file: '05.conflist',
+    content: { ...good, plugins: [{ type: 'alien' }] },
+    reason: /the plugin alien \(VERSION\) could not be started/,
+  },
+  {
     what: 'disableCheck that is no flag',
     file: '05.conflist',
     content: { ...good, disableCheck: 'perhaps' },
@@ -116,6 +134,7 @@ for (const { what, file, content, reason } of badFiles) {
   test(`${file} with ${what} is skipped by name, and the next file is the default`, async (t) => {
     const cni = new FakeCni(t)
     cni.plugin('only')
+    writeFileSync(join(cni.binDir, 'alien'), '#!/nowhere/interpreter\n', { mode: 0o755 })
     cni.plugin('mad').answer('VERSION', { out: 'v1' })
     cni.plugin('ill').answer('VERSION', { out: { code: 3, msg: 'no' }, exit: 1 })
     cni.network(file, content)
@@ -130,6 +149,7 @@ for (const { what, file, content, reason } of badFiles) {
       [join(cni.configDir, file)],
     )
     assert.match(skipped[0]?.reason ?? '', reason)
+    assert.ok(skipped[0]?.reason.startsWith(join(cni.configDir, file)), 'the reason names the file')
   })
 }
 
@@ -213,6 +233,8 @@ for (const [declared, spoken, chosen] of [
   [{ cniVersion: '0.4.0', cniVersions: ['1.0.0', '1.1.0'] }, ['0.4.0', '1.0.0', '1.1.0'], '1.1.0'],
   [{ cniVersion: '1.1.0', cniVersions: ['0.4.0'] }, ['0.4.0', '1.0.0'], '0.4.0'],
   [{ cniVersion: '1.0.0', cniVersions: ['2.0.0'] }, ['1.0.0', '2.0.0'], '1.0.0'],
+  [{ cniVersion: '1.0.0', cniVersions: [] }, ['0.4.0', '1.0.0'], '1.0.0'],
+  [{ cniVersion: '1.0.0', disableCheck: 'false' }, ['0.4.0', '1.0.0'], '1.0.0'],
 ] as const) {
   test(`${JSON.stringify(declared)} with a plugin that speaks ${spoken.join(', ')} is used at ${chosen}`, async (t) => {
     const cni = new FakeCni(t)

@@ -6,12 +6,12 @@ import { StateTraffic } from '../../../../src/node/pods/traffic.ts'
 import type { NodeState } from '../../../../src/node/state/node-state.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 
-const pod = { namespace: 'shop', name: 'web', hostNetwork: false, ips: [ipOf('10.244.0.7')] }
+const pod = { uid: 'u-1', namespace: 'shop', name: 'web', hostNetwork: false, ips: [ipOf('10.244.0.7')] }
 const service = 'shop/web' as ObjectKey
 
 /** A state of one Service with these endpoints, and two planes. */
 function makeNode(endpoints: readonly Partial<Endpoint>[]) {
-  const node = { revision: 5, synced: true, endpoints, planes: { proxy: 5, dns: 5 } }
+  const node = { revision: 5, synced: true, endpoints, planes: { proxy: 5, dns: 5 }, looks: [] as string[] }
   const state = {
     get revision() {
       return node.revision
@@ -19,8 +19,11 @@ function makeNode(endpoints: readonly Partial<Endpoint>[]) {
     get synced() {
       return node.synced
     },
-    serviceKeys: () => [service],
-    slicesOf: () => [{ endpoints: node.endpoints }],
+    serviceKeys: () => ['shop/first', service],
+    slicesOf: (key: ObjectKey) => {
+      node.looks.push(key)
+      return key === service ? [{ endpoints: node.endpoints }] : []
+    },
   } as unknown as NodeState
   const traffic = new StateTraffic(state, {
     isApplied: (revision) => Object.values(node.planes).every((each) => each >= revision),
@@ -62,4 +65,18 @@ test('nobody is out as long as the API has not been listed', () => {
   const { node, isOut } = makeNode([])
   node.synced = false
   assert.equal(isOut(), false)
+})
+
+test('nothing is looked at twice in one revision, and in the next first what had the pod before', () => {
+  const { node, isOut } = makeNode([{ address: ipOf('10.244.0.7'), ready: true }])
+  const looks = () => node.looks.splice(0)
+  assert.deepEqual([isOut(), looks()], [false, ['shop/first', 'shop/web']])
+  assert.deepEqual([isOut(), looks()], [false, []])
+  node.revision = 6
+  assert.deepEqual([isOut(), looks()], [false, ['shop/web']])
+  node.endpoints = []
+  node.revision = 7
+  assert.deepEqual([isOut(), looks()], [false, ['shop/web', 'shop/first', 'shop/web']])
+  node.planes = { proxy: 7, dns: 7 }
+  assert.deepEqual([isOut(), looks()], [true, []])
 })
