@@ -36,6 +36,7 @@ import {
 import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../node/rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
+import { warnOfAffinityLimit } from './affinity-limit.ts'
 import type { AppContext } from './context.ts'
 import { findNodeName } from './node-identity.ts'
 import { NodeSituationKeeper } from './node-situation.ts'
@@ -93,7 +94,7 @@ export async function composeProxy(
     monitor,
     situation: createSituation(context),
   }
-  await tellAffinityLimit(context, log)
+  if (context.options.values.proxy.affinityForm === 'recent') warnOfAffinityLimit(state, log)
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
@@ -165,15 +166,6 @@ function composeHealth(
 /** Whoever listens everywhere is to be reached by either family, as with kube-proxy. */
 function anyFamily(address: Ip): Ip {
   return address === unspecifiedIpv4 && hasIpv6() ? unspecifiedIpv6 : address
-}
-
-/** Fixed when the kernel's module xt_recent is loaded, which may not have happened yet. */
-async function tellAffinityLimit({ options }: AppContext, log: Logger): Promise<void> {
-  if (options.values.proxy.affinityForm !== 'recent') return
-  const clients = (await readSysctl('xt_recent/parameters/ip_list_tot', '/sys/module')) ?? 'unknown before first use'
-  log.info('session affinity: so many clients are remembered an endpoint; --affinity-form ipset holds 65,536', {
-    clients,
-  })
 }
 
 function createSituation(context: AppContext): NodeSituationKeeper {

@@ -119,6 +119,7 @@ function waysOf({ clusterIp, port, externalIps, loadBalancerVips, nodePort, ...r
     ...externalIps.map((ip) => `external IP ${renderAddressPort(ip, port)} (policy ${rest.externalPolicy})`),
     ...loadBalancerVips.map((ip) => `load balancer ${renderAddressPort(ip, port)} (policy ${rest.externalPolicy})`),
     ...(nodePort === undefined ? [] : [`node port ${nodePort} (policy ${rest.externalPolicy})`]),
+    ...(rest.affinity ? [`each client stays with its endpoint for ${rest.affinity.timeoutSeconds} s`] : []),
   ]
 }
 
