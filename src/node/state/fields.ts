@@ -33,7 +33,7 @@ export const list: Field<readonly unknown[]> = {
 
 export const address: Field<Ip> = {
   schema: z.string().transform((text, context) => {
-    const ip = parseIp(text)
+    const ip = parseIp(withoutLeadingZeros(text))
     if (ip !== undefined) return ip
     context.addIssue({ code: 'custom', message: 'not an IP address' })
     return z.NEVER
@@ -41,10 +41,15 @@ export const address: Field<Ip> = {
   expected: 'an IP address',
 }
 
+/** Old objects may say `172.30.0.041`, which is read as decimal wherever Kubernetes reads it; a program of iptables would take it for octal. */
+function withoutLeadingZeros(text: string): string {
+  return /^[\d./]*$/.test(text) ? text.replaceAll(/\b0+(?=\d)/g, '') : text
+}
+
 /** Host bits are cleared and blanks around it ignored, as Kubernetes does with source ranges. */
 export const network: Field<Cidr> = {
   schema: z.string().transform((text, context) => {
-    const cidr = parseCidr(text.trim())
+    const cidr = parseCidr(withoutLeadingZeros(text.trim()))
     if (cidr !== undefined) return cidr
     context.addIssue({ code: 'custom', message: 'not a network' })
     return z.NEVER

@@ -112,8 +112,8 @@ describe('an EndpointSlice', () => {
       { ports: [{ name: 'b', protocol: 'TCP', port: 1 }] },
     ],
     [
-      { endpoints: [{ addresses: ['10.0.0.01'] }, { addresses: ['10.0.0.2'] }] },
-      'EndpointSlice default/web-1: endpoints[0].addresses[0]: expected an IP address, found "10.0.0.01"',
+      { endpoints: [{ addresses: ['10.0.0.256'] }, { addresses: ['10.0.0.2'] }] },
+      'EndpointSlice default/web-1: endpoints[0].addresses[0]: expected an IP address, found "10.0.0.256"',
       { endpoints: [{ address: '10.0.0.2', ready: true, serving: true, terminating: false }] },
     ],
     [

@@ -203,6 +203,19 @@ describe('a Service', () => {
     })
   }
 
+  it('of old objects has its addresses and networks read as decimal, leading zeros or not', () => {
+    const { value, problems } = parse({
+      type: 'LoadBalancer',
+      clusterIP: '172.30.0.041',
+      externalIPs: ['010.0.0.08'],
+      loadBalancerSourceRanges: ['203.0.113.000/025', '0.0.0.0/0'],
+    })
+    assert.deepEqual(
+      [value?.clusterIps, value?.externalIps, value?.sourceRanges, problems],
+      [['172.30.0.41'], ['10.0.0.8'], ['203.0.113.0/25', '0.0.0.0/0'], []],
+    )
+  })
+
   it('with keys that JavaScript knows is read like any other', () => {
     const json = JSON.parse(
       '{"metadata":{"name":"a","namespace":"b","labels":{"__proto__":{"x":1}}},"spec":{"__proto__":{"type":"NodePort"}}}',
