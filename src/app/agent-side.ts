@@ -41,12 +41,12 @@ export async function composeAgent(context: AppContext): Promise<readonly Compon
     createSources: (dialect) => {
       const registration = composeRegistration(context, client, dialect)
       const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
+      // What rules are made of is listed side by side; whatever else there is can wait for it.
       return [
-        ...createStateSources({ client, dialect, state, log: sourceLog }),
-        ...(registration ? [registration] : []),
-        ...(proxy?.createSources(dialect) ?? []),
-        ...composeDnsSources(context, dns, { client, dialect }),
-        ...composePods({ context, client, dialect, state, applied, gate, helper, onNetwork }),
+        [...createStateSources({ client, dialect, state, log: sourceLog }), ...(proxy?.createSources(dialect) ?? [])],
+        ...(registration ? [[registration]] : []),
+        ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
+        ...composePods({ context, client, dialect, state, applied, gate, helper, onNetwork }).map((source) => [source]),
       ]
     },
     log,

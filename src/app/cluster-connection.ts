@@ -8,8 +8,8 @@ import type { Logger } from '../observe/index.ts'
 
 export interface ConnectionParts {
   readonly client: ApiClient
-  /** The informers, once it is known which vocabulary the server speaks. */
-  readonly createSources: (dialect: Dialect) => readonly Component[]
+  /** The informers, once it is known which vocabulary the server speaks; those of one group start together, when the group before has started. */
+  readonly createSources: (dialect: Dialect) => readonly (readonly Component[])[]
   readonly log: Logger
 }
 
@@ -73,9 +73,9 @@ export class ClusterConnection implements Component {
     const { signal } = this.#stopping
     const dialect = await detectDialect(client, { signal })
     log.info('connected to the API server', { dialect: dialect.name, domain: dialect.domain })
-    const sources = createSources(dialect)
-    for (const source of sources) await source.start({ signal })
-    this.#sources = sources
+    const groups = createSources(dialect)
+    for (const group of groups) await Promise.all(group.map((source) => source.start({ signal })))
+    this.#sources = groups.flat()
   }
 
   #reportTrouble(error: unknown): void {

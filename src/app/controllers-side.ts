@@ -84,18 +84,20 @@ export class ControllersSide implements Component {
     return new ClusterConnection({
       client,
       createSources: (dialect) => [
-        this.#role.create({
-          client,
-          dialect,
-          controllers: controllers.controllers,
-          clusterCidrs: node.clusterCidr,
-          eventTtlMs: controllers.eventTtl,
-          nodeGraceMs: controllers.nodeMonitorGracePeriod,
-          leaseMs: controllers.leaderElectLeaseDuration,
-          ...identity,
-          metrics,
-          log,
-        }),
+        [
+          this.#role.create({
+            client,
+            dialect,
+            controllers: controllers.controllers,
+            clusterCidrs: node.clusterCidr,
+            eventTtlMs: controllers.eventTtl,
+            nodeGraceMs: controllers.nodeMonitorGracePeriod,
+            leaseMs: controllers.leaderElectLeaseDuration,
+            ...identity,
+            metrics,
+            log,
+          }),
+        ],
       ],
       log,
     })

@@ -1,4 +1,4 @@
-import { parseCidr, parseIp } from '../model/ip.ts'
+import { type IpFamily, parseCidr, parseIp } from '../model/ip.ts'
 import { renderRuleSpec } from './render.ts'
 import type { ConnectionState, Match, Rule, TableName, Target } from './ruleset.ts'
 
@@ -41,13 +41,29 @@ export function parseSave(text: string, listedTable: TableName = 'filter'): Save
   return parser.finish()
 }
 
-/** The same line by line, for whoever has other work to do in between. */
+/** What probably stands in the kernel. Its rules are taken where the text is theirs, which is quicker than reading them. */
+export interface ExpectedRules {
+  readonly chains: ReadonlyMap<string, SavedChain>
+  readonly family: IpFamily
+}
+
+/** The same of one table, line by line, for whoever has other work to do in between. */
 export class SaveParser {
-  readonly #tables = { nat: new TableReader(), filter: new TableReader() }
+  readonly #tables: Record<TableName, TableReader>
+  readonly #listedTable: TableName
   #reader: TableReader | undefined
 
-  constructor(listedTable: TableName) {
-    this.#reader = this.#tables[listedTable]
+  constructor(listedTable: TableName, expected?: ExpectedRules) {
+    const other = new TableReader()
+    const listed = new TableReader(expected)
+    this.#tables = listedTable === 'nat' ? { nat: listed, filter: other } : { nat: other, filter: listed }
+    this.#listedTable = listedTable
+    this.#reader = listed
+  }
+
+  /** The table that was listed, up to here. */
+  get listed(): SavedTable {
+    return this.#tables[this.#listedTable].finish()
   }
 
   readLine(line: string): void {
@@ -84,17 +100,29 @@ export function parseRuleSpec(spec: string): Rule | undefined {
 }
 
 class TableReader {
+  readonly #expected: ExpectedRules | undefined
   readonly #chains = new Map<string, SavedRule[]>()
   readonly #hooks: SavedHook[] = []
   readonly #counts = new Map<string, { rules: number; foreign: number }>()
+
+  constructor(expected?: ExpectedRules) {
+    this.#expected = expected
+  }
 
   readLine(line: string): void {
     const declared = /^(?::|-N )(PLAT-\S+)/.exec(line)?.[1]
     if (declared !== undefined) this.#chainOf(declared)
     const [, chain, spec] = /^(?:\[\d+:\d+\] )?-A (\S+) ?(.*)$/.exec(line) ?? []
     if (chain === undefined || spec === undefined) return
-    if (chain.startsWith('PLAT-')) this.#chainOf(chain).push(readRule(spec))
+    if (chain.startsWith('PLAT-')) this.#readOurs(chain, spec)
     else this.#readForeignChain(chain, spec)
+  }
+
+  #readOurs(name: string, spec: string): void {
+    const rules = this.#chainOf(name)
+    const expected = this.#expected?.chains.get(name)?.[rules.length]
+    const isExpected = expected !== undefined && spec === savedSpec(expected, this.#expected?.family)
+    rules.push(isExpected ? expected : readRule(spec))
   }
 
   finish(): SavedTable {
@@ -270,13 +298,23 @@ function unquote(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
 }
 
+/** Of one of our rules, letter for letter as it is printed once it is in the kernel. */
+function savedSpec(rule: SavedRule, family: IpFamily | undefined): string {
+  if ('unparsed' in rule) return rule.unparsed
+  const spec = renderRuleSpec(rule, family)
+  if (!rule.matches.some((match) => match.kind === 'statistic')) return spec
+  return spec.replace(/--probability ([\d.]+)/, (_, text) => `--probability ${snap(Number(text)).toFixed(11)}`)
+}
+
 /** The kernel keeps 31 bits; iptables read ten decimals of ours and prints eleven of its own. */
+function snap(probability: number): number {
+  return Math.round(Number(probability.toFixed(10)) * 2 ** 31) / 2 ** 31
+}
+
 function snapProbability(rule: Rule): Rule {
   if (!rule.matches.some((match) => match.kind === 'statistic')) return rule
   const matches = rule.matches.map((match) =>
-    match.kind === 'statistic'
-      ? { ...match, probability: Math.round(Number(match.probability.toFixed(10)) * 2 ** 31) / 2 ** 31 }
-      : match,
+    match.kind === 'statistic' ? { ...match, probability: snap(match.probability) } : match,
   )
   return { ...rule, matches }
 }

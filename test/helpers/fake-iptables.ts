@@ -20,7 +20,7 @@ export class FakeIptables {
   readonly run: Run = async (file, args, options) => {
     if (file.endsWith('-restore')) return this.#restore(options.input ?? '')
     const table = this.tables[args[args.indexOf('-t') + 1] ?? ''] ?? builtins()
-    if (file.endsWith('-save')) return answer(renderTable(table))
+    if (args.at(-1) === '-S') return answer(renderTable(table))
     const chain = args.at(-1) ?? ''
     const rules = table.get(chain)
     if (rules === undefined) throw failure('failed', 'No chain/target/match by that name.')

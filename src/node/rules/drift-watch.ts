@@ -48,16 +48,18 @@ export class DriftWatch implements NftListener {
   }
 
   async #lookNow(): Promise<void> {
+    const { writer, log } = this.#parts
     const commits = this.#commits
     const needsAll = this.#needsAll
     this.#commits = []
     this.#needsAll = false
     try {
-      if (needsAll || (await this.#parts.writer.verifyChains(commits, maxChains)) === 'too-many') {
-        await this.#parts.writer.verify()
+      if (needsAll || (await writer.verifyChains(commits, maxChains)) === 'too-many') {
+        log.debug('everything is compared with the kernel', { why: needsAll ? 'events were missed' : 'many changes' })
+        await writer.verify()
       }
     } catch (error) {
-      this.#parts.log.warn('rules changed by others could not be put right yet', { error: describeError(error) })
+      log.warn('rules changed by others could not be put right yet', { error: describeError(error) })
     } finally {
       this.#timer = undefined
       if (this.#commits.length > 0 || this.#needsAll) this.#look()

@@ -1,4 +1,5 @@
 import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
+import { isBuiltin } from './hook-plan.ts'
 
 /** A commit as the kernel tells of it. */
 export interface SeenCommit {
@@ -41,10 +42,17 @@ export class OwnCommits {
       return true
     }
     if (this.#arePidsKnown || !/^ip6?tables.*-re/.test(commit.program ?? '')) return false
-    return this.#restores.some(({ chains }) =>
-      commit.changes.every(({ table, chain }) => chain !== undefined && chains.has(`${table} ${chain}`)),
-    )
+    return this.#restores.some(({ chains }) => isOfRestore(commit, chains))
   }
+}
+
+/** The first restore into a table makes that too, with the built-in chains. */
+function isOfRestore({ changes }: SeenCommit, chains: ReadonlySet<string>): boolean {
+  const made = new Set(changes.filter(({ chain }) => chain === undefined).map(({ table }) => table))
+  const isWritten = ({ table, chain }: SeenCommit['changes'][number]) => chains.has(`${table} ${chain}`)
+  const isMade = ({ table, chain }: SeenCommit['changes'][number]) =>
+    made.has(table) && (chain === undefined || isBuiltin(chain))
+  return changes.some(isWritten) && changes.every((change) => isWritten(change) || isMade(change))
 }
 
 interface Place {

@@ -169,6 +169,11 @@ export class WantedTable {
     this.setStamp(undefined)
   }
 
+  /** Whether a stamp vouches for exactly what is wanted. */
+  agreesWith(stamp: Stamp | undefined): boolean {
+    return stamp !== undefined && stamp.rules.value === this.#rules.value && stamp.rules.count === this.#rules.count
+  }
+
   /** The stamp that the kernel is known to hold. */
   setStamp(stamp: Stamp | undefined): void {
     this.#stampWritten = stamp

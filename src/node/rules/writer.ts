@@ -5,7 +5,6 @@ import { orderCommits } from '../../netfilter/commit-order.ts'
 import type { SavedHook, SavedTables } from '../../netfilter/parse.ts'
 import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
-import type { Stamp } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { AddressSetWriter } from './address-sets.ts'
 import { isOurChain, placesOf } from './commit-places.ts'
@@ -141,11 +140,9 @@ export class RulesWriter implements Component {
   async preview(): Promise<readonly ChainDifference[]> {
     if (!this.#wasAsked) throw new RulesError('not-synced', 'it is not known yet what the rules should be')
     const { iptables, hooks } = this.#options
-    return this.#exclusive(async () => {
-      const held = await readTables(iptables)
-      const wanted = { nat: this.#tables.nat.chains, filter: this.#tables.filter.chains }
-      return previewChanges(wanted, held, hooks, iptables.choice.family)
-    })
+    return this.#exclusive(async () =>
+      previewChanges(this.#wanted, await readTables(iptables, this.#wanted), hooks, iptables.choice.family),
+    )
   }
 
   /** Packets and bytes that the rules of a chain in nat took since it was written: the first of each connection. Throws RulesError. */
@@ -159,7 +156,7 @@ export class RulesWriter implements Component {
     const startedMs = performance.now()
     const hooksPlaced = this.#hooksPlaced
     for (const table of this.#eachTable()) table.beginRead()
-    const held = await this.#changes.readIfChanged()
+    const held = await this.#changes.readIfChanged(this.#wanted)
     const readMs = performance.now() - startedMs
     if (held === undefined) return this.#reportDrift({ drift: [], readMs, write: unchanged })
     const suspects = await this.#findSuspects(held)
@@ -202,6 +199,10 @@ export class RulesWriter implements Component {
     if (builtins.length === 0) return { drift, readMs, write: chains }
     const hooks = await this.#placeHooks(await readHooks(iptables, this.#options.hooks))
     return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
+  }
+
+  get #wanted(): Ruleset {
+    return { nat: this.#tables.nat.chains, filter: this.#tables.filter.chains }
   }
 
   #eachTable(): readonly WantedTable[] {
@@ -270,7 +271,7 @@ export class RulesWriter implements Component {
       return table.compareChains(names, await readChains(iptables, table.name, names))
     }
     for (const each of this.#eachTable()) each.beginRead()
-    const held = await readTables(iptables)
+    const held = await readTables(iptables, this.#wanted)
     return this.#eachTable().flatMap((each) => each.compare(held[each.name].chains))
   }
 
@@ -278,15 +279,16 @@ export class RulesWriter implements Component {
     const tables = this.#eachTable()
     const stamps = await Promise.all(tables.map((table) => readStamp(this.#options.iptables, table.name)))
     for (const [index, table] of tables.entries()) table.setStamp(stamps[index])
-    if (tables.every((table, index) => isStampOf(stamps[index], table))) {
+    const isAdopted = tables.every((table, index) => table.agreesWith(stamps[index]))
+    if (isAdopted) {
       this.#options.log.info('the kernel holds our rules already, by PLAT-STATE')
       for (const table of tables) table.adopt()
-      if (this.#isRunning) this.#scheduleVerify(verifyAfterAdoptionMs)
     } else {
-      const held = await readTables(this.#options.iptables)
+      const held = await readTables(this.#options.iptables, this.#wanted)
       const suspects = await this.#findSuspects(held)
       for (const table of tables) table.compare(held[table.name].chains, suspects[table.name])
     }
+    if (this.#isRunning) this.#scheduleVerify(isAdopted ? verifyAfterAdoptionMs : this.#intervalMs)
     this.#isKernelKnown = true
   }
 
@@ -391,8 +393,4 @@ export class RulesWriter implements Component {
     observer?.verified(report)
     return report
   }
-}
-
-function isStampOf(stamp: Stamp | undefined, table: WantedTable): boolean {
-  return stamp !== undefined && stamp.rules.value === table.rules.value && stamp.rules.count === table.rules.count
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { equalRules, parseRuleSpec, parseSave } from '../../../src/netfilter/parse.ts'
+import { equalRules, parseRuleSpec, parseSave, SaveParser } from '../../../src/netfilter/parse.ts'
 import { renderRule } from '../../../src/netfilter/render.ts'
 import type { Rule } from '../../../src/netfilter/ruleset.ts'
 
@@ -111,3 +111,23 @@ for (const spec of [
     assert.equal(parseRuleSpec(spec), undefined)
   })
 }
+
+test('rules that stand as expected are the expected ones themselves; any other is read', () => {
+  const expected = [
+    { matches: [{ kind: 'statistic', probability: 1 / 3 }], comment: 'a b', target: { kind: 'jump', chain: 'PLAT-B' } },
+    { matches: [], target: { kind: 'return' } },
+  ] as const
+  const parser = new SaveParser('nat', { chains: new Map([['PLAT-A', expected]]), family: 'IPv4' })
+  parser.readLine('-N PLAT-A')
+  parser.readLine(
+    '-A PLAT-A -m statistic --mode random --probability 0.33333333349 -m comment --comment "a b" -j PLAT-B',
+  )
+  parser.readLine('-A PLAT-A -j DROP')
+  parser.readLine('-A PLAT-A -j ACCEPT')
+  const [first, ...others] = parser.listed.chains.get('PLAT-A') ?? []
+  assert.equal(first, expected[0])
+  assert.deepEqual(others, [
+    { matches: [], target: { kind: 'drop' } },
+    { matches: [], target: { kind: 'accept' } },
+  ])
+})

@@ -21,3 +21,12 @@ test('where pids never agree, it is ours if a restore changed only chains that w
   assert.equal(own.includes({ pid: 4008, program, changes: [...chainA, { table: 'nat', chain: 'PLAT-C' }] }), false)
   assert.equal(own.includes({ pid: 4008, program, changes: [{ table: 'nat' }] }), false)
 })
+
+test('the first restore into a table also makes the table and its built-in chains', () => {
+  const own = new OwnCommits()
+  own.add(7, written)
+  const made = [{ table: 'nat' }, { table: 'nat', chain: 'PREROUTING' }]
+  assert.equal(own.includes({ pid: 4007, program, changes: [...made, ...chainA] }), true)
+  assert.equal(own.includes({ pid: 4008, program, changes: made }), false, 'nothing of it was ours to write')
+  assert.equal(own.includes({ pid: 4008, program, changes: [{ table: 'nat', chain: 'PREROUTING' }, ...chainA] }), false)
+})
