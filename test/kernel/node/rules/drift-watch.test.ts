@@ -47,7 +47,7 @@ function watched(title: string, body: (watched: Watched) => Promise<void>): void
         await writer.sync(rulesetOf(3), hashOf('a'))
         await monitor.start()
         await untilListening(netns, () => reads.some((read) => read.includes('-S PLAT-MARK-MASQ')))
-        await untilAsync('all was compared', async () => reads.some((read) => read.includes('save')), 30_000)
+        await untilAsync('all was compared', async () => reads.some((read) => read.endsWith(' -S')), 30_000)
         await writer.verify()
         await body({ netns, writer, reads, drift, waitForText })
       } finally {
@@ -83,7 +83,7 @@ watched('a chain that others change is read alone and put right', async ({ netns
     drift.filter((each) => !each.includes('PLAT-MARK-MASQ')),
     ['nat PLAT-SVC-2 different'],
   )
-  assert.ok(!reads.some((read) => read.includes('save')), String(reads))
+  assert.ok(!reads.some((read) => read.endsWith(' -S')), String(reads))
 })
 
 watched('hooks, stamps and whole tables that others remove come back', async ({ netns, waitForText }) => {
@@ -112,7 +112,7 @@ watched('writes of its own are not read back', async ({ netns, writer, reads, dr
     30_000,
   )
   assert.deepEqual(
-    reads.filter((read) => /PLAT-(SVC|SEP|STATE)|save/.test(read)),
+    reads.filter((read) => /PLAT-(SVC|SEP|STATE)| -S$/.test(read)),
     [],
   )
   assert.deepEqual(drift.slice(-1), ['nat PLAT-OTHER unwanted'])
