@@ -95,12 +95,7 @@ export async function composeProxy(
     situation: createSituation(context),
   }
   if (context.options.values.proxy.affinityForm === 'recent') warnOfAffinityLimit(state, log)
-  const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
-  const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
-  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-  if (families.length === 0) throw failures[0]
-  for (const error of failures) log.warn('one IP family is not served', { error: describeError(error) })
+  const families = await composeFamilies(parts, log)
   for (const { plane } of families) applied.register(plane.name, plane.family)
   const planes = families.map(({ plane }) => plane)
   const health = composeHealth(parts, planes)
@@ -108,14 +103,7 @@ export async function composeProxy(
     for (const plane of planes) plane.configure(planSettings(plane.family, wishesOf(context), situation))
     health.checks.onNodeChange()
   })
-  collectProxyCounts(context.metrics, planes)
-  collectInvalidDrops(
-    context.metrics,
-    families.map(({ plane: { family }, writer }) => ({
-      family,
-      countersOf: (chain) => writer.countersOf('filter', chain),
-    })),
-  )
+  collectCounts(context, families)
   const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
   return {
     components: [
@@ -131,6 +119,31 @@ export async function composeProxy(
       return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
     },
   }
+}
+
+/** Those that this node can serve; one that it cannot is left out. Throws where there is none. */
+async function composeFamilies(parts: ProxyParts, log: Logger): Promise<readonly ProxyFamily[]> {
+  const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
+  const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  if (families.length === 0) throw failures[0]
+  for (const error of failures) log.warn('one IP family is not served', { error: describeError(error) })
+  return families
+}
+
+function collectCounts({ metrics }: AppContext, families: readonly ProxyFamily[]): void {
+  collectProxyCounts(
+    metrics,
+    families.map(({ plane }) => plane),
+  )
+  collectInvalidDrops(
+    metrics,
+    families.map(({ plane: { family }, writer }) => ({
+      family,
+      countersOf: (chain) => writer.countersOf('filter', chain),
+    })),
+  )
 }
 
 /** What load balancers ask. */

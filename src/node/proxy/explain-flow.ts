@@ -33,6 +33,8 @@ export interface OutcomeExplanation {
 export interface ExplainedServices {
   readonly frontends: readonly Frontend[]
   readonly settings: Pick<ProxySettings, 'nodePortAddresses'>
+  /** Why the kernel may hold other rules than those that are traced. */
+  readonly caveat: string | undefined
   explain(service: ObjectKey): ServiceExplanation | undefined
 }
 
@@ -50,7 +52,7 @@ export function explainFlow(packet: TracedPacket, services: ExplainedServices, w
   const reasons =
     met.length === 0
       ? guessMeaning(packet, services.frontends, node)
-      : met.flatMap(({ frontend }) => explainService(frontend, services, isRefused))
+      : met.flatMap(({ frontend }) => adviseOn(frontend, services, isRefused))
   return {
     services: met.map(({ way }) => way),
     outcomes: traced.map((outcome) => describeOutcome(outcome, packet)),
@@ -60,12 +62,13 @@ export function explainFlow(packet: TracedPacket, services: ExplainedServices, w
       ...met.map(({ way }) => `${target} is ${way}.`),
       ...traced.flatMap((outcome) => outcomeLines(outcome, packet)),
       ...reasons,
+      ...(services.caveat === undefined ? [] : [`The kernel may hold older rules: ${services.caveat}.`]),
     ],
   }
 }
 
 /** What is wrong with the Service as a whole, and where its packet is refused, what could have let it in. */
-function explainService(frontend: Frontend, services: ExplainedServices, isRefused: boolean): readonly string[] {
+function adviseOn(frontend: Frontend, services: ExplainedServices, isRefused: boolean): readonly string[] {
   const { servicePort, protocol } = frontend
   const service = servicePort.split(':')[0] ?? servicePort
   const explained = services.explain(service)

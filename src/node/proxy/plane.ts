@@ -145,6 +145,7 @@ export class ProxyPlane implements Component {
     const services = {
       frontends: [...this.#plans.frontends()],
       settings: this.#settings,
+      caveat: this.#failures > 0 ? this.#health.message : undefined,
       explain: (service: ObjectKey) => this.explainService(service),
     }
     return explainFlow(packet, services, { ...world, ruleset: this.#ruleset.ruleset() })

@@ -30,11 +30,15 @@ const scope = { signal: AbortSignal.timeout(30_000) }
 /** Rules with this address are refused. */
 let refused: string | undefined
 
+/** No write goes through. */
+let isLocked = false
+
 /** Takes every other write; what it says of the kernel is the test's. */
 const writer = {
   differences: [] as ChainDifference[],
   sync: async () => report,
   write: async (changes: readonly TableChange[]) => {
+    if (isLocked) throw new RulesError('lock-busy', 'the lock is held')
     const isRefused =
       refused !== undefined && changes.some(({ set }) => JSON.stringify([...set]).includes(`"${refused}"`))
     if (isRefused) throw new RulesError('restore-failed', 'no such target')
@@ -232,6 +236,17 @@ describe('the commands that ask the running proxy', () => {
     refused = undefined
     state.remove('endpointslices', 'default/web-2', '21')
     await until('it is written', () => plane.status().setAside.length === 0, 30_000)
+  })
+
+  test('that a write has failed is said with what should be', async () => {
+    isLocked = true
+    const slice = wireSlice('empty-1', 'empty', '30', { endpoints: [{ addresses: ['10.244.1.9'], nodeName: 'n2' }] })
+    state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
+    await until('it has failed', () => plane.health().level === 'degraded', 30_000)
+    const { stdout } = await platnet('explain', '203.0.113.9', '10.96.0.11:80')
+    isLocked = false
+    assert.match(stdout, /The kernel may hold older rules: the last write failed: the lock is held\./)
+    await until('it is written', () => plane.health().level === 'ok', 30_000)
   })
 
   test('what cannot be asked is said so', async () => {

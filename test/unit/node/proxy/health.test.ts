@@ -89,6 +89,50 @@ test("a Service's health port tells how many endpoints are ready on this node, a
   )
 })
 
+test('a health port that is taken is told once with its Service, and others are opened', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => taken.once('listening', resolve))
+  t.after(() => taken.close())
+  const address = taken.address()
+  const takenPort = typeof address === 'object' && address !== null ? address.port : 0
+  const state = new LiveNodeState(silentLogger)
+  const refused: string[] = []
+  const checks = new HealthChecks({
+    state,
+    nodeName: 'n1',
+    isProxyHealthy: () => true,
+    addresses: () => [ip('127.0.0.1')],
+    onRefused: (service, reason) => refused.push(`${service} ${reason}`),
+    log: silentLogger,
+  })
+  t.after(() => checks.stop(scope))
+  await checks.start()
+  const port = await freePort()
+  const service = (name: string, healthCheckNodePort: number, clusterIP: string) =>
+    readObject(
+      'services',
+      wireService(name, '1', { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort, clusterIP }),
+      dialect,
+    )
+  state.replace('services', [service('web', takenPort, '10.96.0.1'), service('db', port, '10.96.0.2')], '1')
+  state.replace('endpoints', [], '1')
+  state.replace('endpointslices', [], '1')
+  await untilAsync(
+    'the other is open',
+    () =>
+      fetch(`http://127.0.0.1:${port}/`).then(
+        ({ status }) => status === 503,
+        () => false,
+      ),
+    30_000,
+  )
+  checks.onNodeChange()
+  await untilAsync('it is said', async () => checks.health().message.includes(`127.0.0.1:${takenPort}`), 30_000)
+  assert.equal(checks.health().level, 'degraded')
+  assert.equal(refused.length, 1)
+  assert.match(refused[0] ?? '', /^default\/web .*in use/)
+})
+
 test('the proxy is healthy unless a change waits for a minute; /healthz also tells of a node that leaves', async (t) => {
   const nowMs = Date.parse('2026-01-01T00:10:00Z')
   const families: ProxyFreshness[] = [
