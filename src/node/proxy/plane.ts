@@ -31,6 +31,8 @@ export interface ProxyPlaneParts {
   readonly waitsForNode?: boolean
   readonly metrics: ProxyMetrics
   readonly log: Logger
+  /** From the start of a write to that of the next, unless an endpoint goes; twice what the last one took, at most a second. */
+  readonly minGapMs?: (lastRunMs: number) => number
   /** Told of each Service that the kernel refuses, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void
   /** Told of the Services whose rules the kernel has taken; the first call names all. */
@@ -91,7 +93,7 @@ export class ProxyPlane implements Component {
   #health: Health = { level: 'unknown', message: 'waiting for the first list of Services and endpoints', sinceMs: 0 }
 
   constructor(parts: ProxyPlaneParts) {
-    const { settings, state, writer } = parts
+    const { settings, state, writer, minGapMs = (lastRunMs: number) => Math.min(2 * lastRunMs, maxGapMs) } = parts
     this.name = planeName(settings.family)
     this.#parts = parts
     this.#plans = new ServicePlans(state, settings)
@@ -101,7 +103,7 @@ export class ProxyPlane implements Component {
     this.#writes = new ServiceWrites({ family: settings.family, ruleset: this.#ruleset, writer })
     this.#sync = new SingleFlight(() => this.#syncOnce(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 30_000 }),
-      minGapMs: (lastRunMs) => Math.min(2 * lastRunMs, maxGapMs),
+      minGapMs,
       onError: (error, retryInMs) => this.#onFailure(error, retryInMs),
     })
   }

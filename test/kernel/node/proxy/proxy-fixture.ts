@@ -18,10 +18,14 @@ export interface ProxySetup {
   readonly flavour?: Flavour
   readonly run?: Run
   readonly tcpGraceMs?: number
+  readonly minGapMs?: () => number
 }
 
 /** The proxy of one family in a namespace, its objects handed over by the test. */
-export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netns.run, tcpGraceMs }: ProxySetup = {}) {
+export async function startProxy(
+  netns: TestNetns,
+  { flavour = 'nft', run = netns.run, tcpGraceMs, ...parts }: ProxySetup = {},
+) {
   const state = new LiveNodeState(silentLogger)
   const applied = new AppliedRevisions(state)
   applied.register('proxy')
@@ -52,6 +56,7 @@ export async function startProxy(netns: TestNetns, { flavour = 'nft', run = netn
     log: silentLogger,
   })
   const plane = new ProxyPlane({
+    ...parts,
     state,
     writer,
     applied,
