@@ -23,7 +23,7 @@ export class FakeIptables {
     if (args.at(-1) === '-S') return answer(renderTable(table))
     const chain = args.at(-1) ?? ''
     const rules = table.get(chain)
-    if (rules === undefined) throw failure('failed', 'No chain/target/match by that name.')
+    if (rules === undefined) throw restoreFailure('failed', 'No chain/target/match by that name.')
     return answer([`-N ${chain}`, ...rules.map((rule) => `-A ${chain} ${rule}`), ''].join('\n'))
   }
 
@@ -44,15 +44,15 @@ export class FakeIptables {
   #restore(text: string): ProgramResult {
     this.restores += 1
     const fault = this.faults.shift()
-    if (fault === 'lock held') throw failure('failed', 'Another app is currently holding the xtables lock')
-    if (fault === 'refused') throw failure('failed', 'COMMIT failed')
+    if (fault === 'lock held') throw restoreFailure('failed', 'Another app is currently holding the xtables lock')
+    if (fault === 'refused') throw restoreFailure('failed', 'COMMIT failed')
     let lines = 0
     for (const [index, commit] of text.split('COMMIT\n').slice(0, -1).entries()) {
       this.#commit(commit, lines)
       lines += commit.split('\n').length
-      if (fault === 'killed after the first commit' && index === 0) throw failure('killed', '')
+      if (fault === 'killed after the first commit' && index === 0) throw restoreFailure('killed', '')
     }
-    if (fault === 'killed at the end') throw failure('killed', '')
+    if (fault === 'killed at the end') throw restoreFailure('killed', '')
     return answer('')
   }
 
@@ -61,12 +61,12 @@ export class FakeIptables {
     const name = head.slice(1)
     const next = new Map(Array.from(this.tables[name] ?? [], ([chain, rules]) => [chain, [...rules]]))
     for (const [index, line] of lines.entries()) {
-      if (this.poison?.test(line)) throw failure('failed', `Error occurred at line: ${linesBefore + index + 2}`)
+      if (this.poison?.test(line)) throw restoreFailure('failed', `Error occurred at line: ${linesBefore + index + 2}`)
       applyLine(next, line)
     }
     for (const target of targetsOf(next)) {
       if (!next.has(target))
-        throw failure(
+        throw restoreFailure(
           'failed',
           `Chain '${target}' does not exist\nError occurred at line: ${linesBefore + lines.length + 2}`,
         )
@@ -85,7 +85,7 @@ function applyLine(table: Table, line: string): void {
   const [, command, chain = '', rest = ''] = /^-([AIDX]) (\S+) ?(.*)$/.exec(line) ?? []
   const rules = table.get(chain)
   if (command === 'X') {
-    if (targetsOf(table).has(chain)) throw failure('failed', 'CHAIN_DEL failed (Device or resource busy)')
+    if (targetsOf(table).has(chain)) throw restoreFailure('failed', 'CHAIN_DEL failed (Device or resource busy)')
     table.delete(chain)
   } else if (command === 'A') rules?.push(rest)
   else if (command === 'I') rules?.splice(Number(/^\d+/.exec(rest)?.[0]) - 1, 0, rest.replace(/^\d+ /, ''))
@@ -107,6 +107,7 @@ function answer(stdout: string): ProgramResult {
   return { stdout, stderr: '', exitCode: 0, durationMs: 1, pid: 1 }
 }
 
-function failure(code: 'failed' | 'killed', stderr: string): ExecError {
+/** How a restore fails. */
+export function restoreFailure(code: 'failed' | 'killed', stderr: string): ExecError {
   return new ExecError(code, stderr, { command: 'iptables-restore', exitCode: 1, stderr, cause: undefined })
 }
