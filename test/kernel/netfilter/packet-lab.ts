@@ -54,8 +54,8 @@ export const manyClients = (n: number): string => `100.64.${n >> 8}.${n & 255}`
 export const endpointsPerNode = 3
 export const endpointPort = 8080
 
-/** iptables-nft takes minutes for tens of thousands of chains in one transaction. */
-const chainsPerSlice = 500
+/** iptables-nft takes minutes for tens of thousands of chains in one transaction; iptables-legacy reads and writes the whole table each time. */
+const chainsPerSlice = { nft: 500, legacy: Number.POSITIVE_INFINITY }
 
 /** Every address of the node's links, for the tracer. */
 export const nodeAddresses = [
@@ -184,7 +184,7 @@ export class PacketLab {
   /** Puts the rules and sets of one family in the place of all there are, hooks included, and forgets every connection. */
   async install(family: IpFamily, ruleset: Ruleset, sets: AddressSets = new Map()): Promise<void> {
     const changes = (['filter', 'nat'] as const).map((table) =>
-      sliceChange({ table, set: ruleset[table], remove: [] }, () => undefined, chainsPerSlice),
+      sliceChange({ table, set: ruleset[table], remove: [] }, () => undefined, chainsPerSlice[this.#flavour]),
     )
     const tables = (['nat', 'filter'] as const).map((table) => {
       const hooks = proxyHooks().filter((hook) => hook.table === table)

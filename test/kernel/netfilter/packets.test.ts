@@ -2,21 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
 import { diffRulesets } from '../../../src/netfilter/diff.ts'
-import { type DispatchLimits, dispatchLimits } from '../../../src/netfilter/dispatch.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
-import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import { type NetnsLab, skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
-import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
-import { manyClients, PacketLab, places, type Sender } from './packet-lab.ts'
+import { makeService, makeSlice } from '../../helpers/services.ts'
+import { bucketForms, checkBuckets, endpointOf, everyWay, settingsOf } from './bucket-packets.ts'
+import { manyClients, PacketLab, places } from './packet-lab.ts'
 
 type Flavour = 'nft' | 'legacy'
-type Family = 'IPv4' | 'IPv6'
 
 const patienceMs = 30_000
-const nodePortOf = (n: number) => 30_000 + n
-const boundVip = 5
 
 function onEachFlavour(title: string, body: (netns: NetnsLab, flavour: Flavour) => Promise<void>): void {
   // Side by side: most of the time is waiting.
@@ -28,88 +24,10 @@ function onEachFlavour(title: string, body: (netns: NetnsLab, flavour: Flavour) 
   })
 }
 
-function settingsOf(family: Family): ProxyRuleSettings {
-  return { family, localTraffic: { kind: 'source', cidr: cidr(places[family].podCidr) } }
-}
-
-/** The one endpoint of Service number n. */
-function endpointOf(n: number, family: Family): string {
-  return places[family].local((n % 3) + 1)
-}
-
-/** Service number n with every way in, and one endpoint on this node. */
-function everyWay(n: number, family: Family): ServiceState {
-  const place = places[family]
-  const service = makeService(`default/s${n}`, place.clusterIp(n), {
-    type: 'LoadBalancer',
-    ports: [makePort('main', 'TCP', 80, nodePortOf(n))],
-    ...(n <= 20 && { loadBalancerVips: [ip(place.vip(n))], externalIps: [ip(place.external(n))] }),
-  })
-  const endpoints = [makeEndpoint(endpointOf(n, family), { nodeName: 'node-a' })]
-  return { service, slices: [makeSlice(service.key, [['main', 'TCP', 8080]], endpoints)] }
-}
-
-/** Two steps to a bucket, and three as above 16,384 rules. */
-const bucketForms: readonly DispatchLimits[] = [
-  dispatchLimits,
-  { ...dispatchLimits, deepBuckets: { split: 290, join: 280 } },
-]
-
+// 17,000 of them: test/long/proxy/buckets.test.ts.
 onEachFlavour(
   'with 300 Services in buckets every way in leads to its endpoint, in both forms and families',
-  async (netns, flavour) => {
-    const families = ['IPv4', 'IPv6'] as const
-    const onLoopback = families.map((family) => `${places[family].vip(boundVip)}/${family === 'IPv4' ? 32 : 128}`)
-    const lab = await PacketLab.build(netns, flavour, { nodePorts: [30_999], onLoopback })
-    for (const [family, limits] of families.flatMap((each) => bucketForms.map((form) => [each, form] as const))) {
-      const place = places[family]
-      const numbers = Array.from({ length: 300 }, (_, index) => index + 1)
-      const states = numbers.map((n) => everyWay(n, family))
-      const ruleset = buildRuleset(states, settingsOf(family), limits).ruleset()
-      assert.ok(ruleset.nat.has('PLAT-DST-00') && ruleset.nat.has('PLAT-PORT'), 'both shared chains are in buckets')
-      assert.equal(ruleset.nat.has('PLAT-DST-000'), limits !== dispatchLimits)
-      await lab.install(family, ruleset)
-      const to = (n: number) => `local ${endpointOf(n, family)}:8080`
-      const cases: readonly (readonly [
-        sender: Sender,
-        source: string,
-        destination: string,
-        port: number,
-        answer: string,
-      ])[] = [
-        ...[1, 15, 16, 17, 255, 256, 300].map((n) => ['pod', place.pod, place.clusterIp(n), 80, to(n)] as const),
-        ['client', place.client, place.clusterIp(7), 80, to(7)],
-        ['client', place.client, place.node, nodePortOf(1), to(1)],
-        ['client', place.client, place.nodeToClient, nodePortOf(299), to(299)],
-        ['pod', place.pod, place.node, nodePortOf(64), to(64)],
-        ['node', place.node, place.node, nodePortOf(200), to(200)],
-        ['client', place.client, place.vip(3), 80, to(3)],
-        ['pod', place.pod, place.external(20), 80, to(20)],
-        ['client', place.client, place.vip(boundVip), 80, to(boundVip)],
-        ['node', place.vip(boundVip), place.vip(boundVip), 80, to(boundVip)],
-        ['client', place.client, place.vip(boundVip), nodePortOf(9), to(9)],
-        ['pod', place.pod, place.clusterIp(16), 81, 'sink'],
-        ['client', place.client, place.node, 30_999, 'node'],
-        ['client', place.client, place.vip(boundVip), 81, 'node'],
-      ]
-      for (const sender of ['pod', 'client', 'node'] as const) {
-        const mine = cases.filter((each) => each[0] === sender)
-        const probes = mine.map(([, source, destination, port]) => ({
-          source,
-          destination,
-          port,
-          protocol: 'TCP' as const,
-          patienceMs,
-        }))
-        const answers = await lab.probe(sender, probes)
-        for (const [index, [, source, destination, port, answer]] of mine.entries())
-          assert.ok(
-            answers[index]?.startsWith(`${answer} `),
-            `${source} to ${destination} ${port}: ${answers[index]}, not ${answer}`,
-          )
-      }
-    }
-  },
+  (netns, flavour) => checkBuckets(netns, flavour, 300, bucketForms),
 )
 
 onEachFlavour(
