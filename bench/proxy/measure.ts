@@ -6,6 +6,8 @@ import { type BenchCluster, clusterIp, endpointAddress } from './cluster.ts'
 import { NodeLab } from './node-lab.ts'
 import { type ProxyTarget, usageOf } from './targets.ts'
 
+/** What may be measured of a proxy that has written everything once; all of it unless `BENCH_PROXY_PARTS` says which. */
+const parts = (process.env['BENCH_PROXY_PARTS'] ?? 'connect,change,idle,restart').split(',')
 const changes = 60
 /** Whoever needs seconds for a change is not asked for all of them. */
 const changesSeconds = 60
@@ -59,9 +61,10 @@ async function* measureInTurn(
     yield { firstSyncMs: performance.now() - startedMs }
     await target.untilReady(cluster, signal)
     await sleep(2_000)
-    yield await timeConnects(lab, cluster)
-    yield await timeChanges(lab, cluster)
-    yield await measureIdle(program.pid)
+    if (parts.includes('connect')) yield await timeConnects(lab, cluster)
+    if (parts.includes('change')) yield await timeChanges(lab, cluster)
+    if (parts.includes('idle')) yield await measureIdle(program.pid)
+    if (!parts.includes('restart')) return
     await kill(program)
     const restartedMs = performance.now()
     program = await target.start(lab)
