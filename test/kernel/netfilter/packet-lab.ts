@@ -6,7 +6,7 @@ import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { renderRestore, renderRule } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import { type AddressSets, planSets } from '../../../src/netfilter/sets.ts'
-import { sliceChange } from '../../../src/node/rules/slices.ts'
+import { sliceChange, sliceSizes } from '../../../src/node/rules/slices.ts'
 import type { NetnsLab, TestNetns } from '../../helpers/netns.ts'
 import type { Probe } from './probe.program.ts'
 
@@ -53,9 +53,6 @@ export const manyClients = (n: number): string => `100.64.${n >> 8}.${n & 255}`
 /** Of each of the two places where endpoints are. */
 export const endpointsPerNode = 3
 export const endpointPort = 8080
-
-/** iptables-nft takes minutes for tens of thousands of chains in one transaction; iptables-legacy reads and writes the whole table each time. */
-const chainsPerSlice = { nft: 500, legacy: Number.POSITIVE_INFINITY }
 
 /** Every address of the node's links, for the tracer. */
 export const nodeAddresses = [
@@ -184,7 +181,11 @@ export class PacketLab {
   /** Puts the rules and sets of one family in the place of all there are, hooks included, and forgets every connection. */
   async install(family: IpFamily, ruleset: Ruleset, sets: AddressSets = new Map()): Promise<void> {
     const changes = (['filter', 'nat'] as const).map((table) =>
-      sliceChange({ table, set: ruleset[table], remove: [] }, () => undefined, chainsPerSlice[this.#flavour]),
+      sliceChange(
+        { table, set: ruleset[table], remove: [] },
+        () => undefined,
+        sliceSizes[this.#flavour].linesPerCommit,
+      ),
     )
     const tables = (['nat', 'filter'] as const).map((table) => {
       const hooks = proxyHooks().filter((hook) => hook.table === table)
