@@ -20,7 +20,7 @@ describe('after any events and failures the kernel holds what a fresh node would
             await each.run(`iptables-${flavour}-restore`, [], { timeoutMs, input: nothing })
           return [await realKernel(namespaces[0], flavour), await realKernel(namespaces[1], flavour)] as const
         }
-        await checkIncremental({ numRuns: 100, kernels })
+        await checkIncremental({ numRuns: 40, kernels })
       }),
     )
   }
