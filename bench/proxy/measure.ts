@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunningProgram } from '../../src/host/index.ts'
 import { describeError } from '../../src/model/errors.ts'
 import { percentile } from '../report.ts'
+import { timeBareRestores } from './bare-restore.ts'
 import { type BenchCluster, clusterIp, endpointAddress } from './cluster.ts'
 import { NodeLab } from './node-lab.ts'
 import { type ProxyTarget, usageOf } from './targets.ts'
@@ -25,6 +26,9 @@ export interface Figures {
   readonly residentMiB: number
   readonly idleCpuPercent: number
   readonly restartMs: number
+  /** Of a bare write of one chain into the same rules; none of a proxy that has no such chains. */
+  readonly bareRestoreP50Ms: number
+  readonly bareRestoreP99Ms: number
 }
 
 /** What was measured, and why the rest was not. */
@@ -66,6 +70,7 @@ async function* measureInTurn(
     if (parts.includes('idle')) yield await measureIdle(program.pid)
     if (!parts.includes('restart')) return
     await kill(program)
+    if (target.writesOurChains) yield await measureBareRestores(lab)
     const restartedMs = performance.now()
     program = await target.start(lab)
     await target.untilReady(cluster, signal)
@@ -101,6 +106,11 @@ async function timeChanges(lab: NodeLab, cluster: BenchCluster): Promise<Partial
     await sleep(20)
   }
   return { changeP50Ms: percentile(tookMs, 0.5), changeP99Ms: percentile(tookMs, 0.99) }
+}
+
+async function measureBareRestores(lab: NodeLab): Promise<Partial<Figures>> {
+  const tookMs = await timeBareRestores(lab.netns)
+  return { bareRestoreP50Ms: percentile(tookMs, 0.5), bareRestoreP99Ms: percentile(tookMs, 0.99) }
 }
 
 async function timeConnects(lab: NodeLab, { size }: BenchCluster): Promise<Partial<Figures>> {

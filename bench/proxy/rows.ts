@@ -9,6 +9,8 @@ const metrics: readonly (readonly [key: keyof Figures, metric: string, unit: str
   ['failedConnects', 'connect() not answered within 30 ms, of 3,000', ''],
   ['changeP50Ms', 'one endpoint, API answer to packet, p50', 'ms'],
   ['changeP99Ms', 'one endpoint, API answer to packet, p99', 'ms'],
+  ['bareRestoreP50Ms', 'iptables-restore of one chain into the same rules, p50', 'ms'],
+  ['bareRestoreP99Ms', 'iptables-restore of one chain into the same rules, p99', 'ms'],
   ['residentMiB', 'resident memory', 'MiB'],
   ['idleCpuPercent', 'CPU while nothing changes', '% of a core'],
   ['restartMs', 'restart with rules in place, to ready', 'ms'],

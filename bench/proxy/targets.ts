@@ -17,6 +17,7 @@ export function isPeerBuilt(): boolean {
 /** A proxy under measurement. */
 export interface ProxyTarget {
   readonly name: string
+  readonly writesOurChains: boolean
   start(lab: NodeLab): Promise<RunningProgram>
   /** Ends when it says of itself that all of the cluster is in the kernel. */
   untilReady(cluster: BenchCluster, signal: AbortSignal): Promise<void>
@@ -33,6 +34,7 @@ export function platnetTarget(kubeconfig: string): ProxyTarget {
   const files = [`--control-socket=${controlSocket}`, '--data-dir=/run/platnet-bench', `--kubeconfig=${kubeconfig}`]
   return {
     name: 'platnet',
+    writesOurChains: true,
     start: (lab) => lab.start(program, ['agent', ...flags, ...files, '--log-level=warn']),
     untilReady: async (cluster, signal) => {
       for (const resource of ['services', 'endpointslices'] as const) {
@@ -53,6 +55,7 @@ export function kubeProxyTarget(kubeconfig: string, form: (typeof kubeProxyForms
   const config = `/run/kube-proxy-${mode}.yaml`
   const flags = ['--config', config, '--hostname-override', 'kube-proxy', '--v=0']
   return {
+    writesOurChains: false,
     name: form === 'iptables-in-slices' ? 'kube-proxy iptables, written in slices by the bench' : `kube-proxy ${form}`,
     start: (lab) => {
       writeFileSync(config, kubeProxyConfig(kubeconfig, mode))

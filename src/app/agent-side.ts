@@ -22,14 +22,13 @@ import { proxyQuestions } from './proxy-questions.ts'
 import { composeProxy } from './proxy-side.ts'
 
 /** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
-export async function composeAgent(context: AppContext): Promise<readonly Component[]> {
+export async function composeAgent(context: AppContext, helper = new SpawnHelper()): Promise<readonly Component[]> {
   const { values } = context.options
   const log = context.logging.logger('platform_kubelet')
   const access = await findAccess(values.node)
   const client = new ApiClient(access)
   const state = new LiveNodeState(log.child('state'))
   const applied = new AppliedRevisions(state)
-  const helper = new SpawnHelper()
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const proxy = values.app.components.includes('proxy')
     ? await composeProxy(context, client, state, applied, helper)

@@ -1,6 +1,14 @@
-import { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from '../host/index.ts'
+import {
+  type Finding,
+  nodePrograms,
+  probePorts,
+  probePrivilege,
+  probePrograms,
+  probeSysctls,
+  runProgram,
+} from '../host/index.ts'
 import { PlatnetError } from '../model/errors.ts'
-import { probeIptables } from '../node/rules/index.ts'
+import { hasOurRules, probeIptables } from '../node/rules/index.ts'
 import type { AppContext, Options } from './context.ts'
 
 export class CheckError extends PlatnetError<'not-fit' | 'EPERM'> {}
@@ -22,10 +30,13 @@ export async function checkHost(options: Options): Promise<HostCheck> {
   return { findings, lacksPrivilege }
 }
 
-/** The same at the start of an agent, without what the start itself finds out: each warning is logged, a failure ends it. */
-export async function checkBeforeStart(context: AppContext): Promise<void> {
+/**
+ * The same at the start of an agent, without what the start itself finds out: each warning is logged, a failure ends it. Where our rules
+ * stand, the start that wrote them has tried what they need.
+ */
+export async function checkBeforeStart(context: AppContext, run: typeof runProgram): Promise<void> {
   const log = context.logging.logger('platform_kubelet').child('check')
-  const findings = await checkNode()
+  const findings = await checkNode(run, async () => ((await hasOurRules(run)) ? [] : probeIptables(run)))
   for (const { level, what, remedy } of findings) if (level === 'warn') log.warn(what, { remedy })
   const failed = findings.find(isFailure)
   if (!failed) return
@@ -33,10 +44,10 @@ export async function checkBeforeStart(context: AppContext): Promise<void> {
   throw new CheckError(isPrivilege ? 'EPERM' : 'not-fit', failed.what, failed.remedy ? { remedy: failed.remedy } : {})
 }
 
-async function checkNode(): Promise<readonly Finding[]> {
+async function checkNode(run = runProgram, probeRules = probeIptables): Promise<readonly Finding[]> {
   const privilege = await probePrivilege()
   if (privilege.some(isFailure)) return privilege
-  return [...privilege, ...(await probePrograms(nodePrograms)), ...(await probeIptables())]
+  return [...privilege, ...(await Promise.all([probePrograms(nodePrograms, run), probeRules(run)])).flat()]
 }
 
 function isFailure({ level }: Finding): boolean {

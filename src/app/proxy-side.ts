@@ -7,7 +7,6 @@ import {
   localAddresses,
   NftMonitor,
   readSysctl,
-  runProgram,
   type SpawnHelper,
 } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
@@ -204,10 +203,9 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const { context, state, applied, helper, metricsOf, monitor, situation } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
-  const choice = await detectIptables(runProgram, family, 'auto')
-  await ensureUsable(new Iptables(choice, runProgram))
-  // From now on this process grows, and its own forks become slow.
+  const choice = await detectIptables(helper.runProgram, family, 'auto')
   const iptables = new Iptables(choice, helper.runProgram)
+  await ensureUsable(iptables)
   const rulesLog = log.child('rules')
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
   const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })

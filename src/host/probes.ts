@@ -42,13 +42,13 @@ export const nodePrograms: readonly NeededProgram[] = [
 ]
 
 /** All programs asked for know `-V`. */
-export function probePrograms(programs: readonly NeededProgram[]): Promise<readonly Finding[]> {
-  return Promise.all(programs.map(probeProgram))
+export function probePrograms(programs: readonly NeededProgram[], run = runProgram): Promise<readonly Finding[]> {
+  return Promise.all(programs.map((program) => probeProgram(program, run)))
 }
 
-async function probeProgram(program: NeededProgram): Promise<Finding> {
+async function probeProgram(program: NeededProgram, run: typeof runProgram): Promise<Finding> {
   try {
-    await runProgram(program.file, ['-V'], { timeoutMs: 5000 })
+    await run(program.file, ['-V'], { timeoutMs: 5000 })
     return { level: 'ok', what: `${program.file} is installed` }
   } catch (error) {
     // Some print their version and exit other than 0; what matters is that they are there.

@@ -92,10 +92,19 @@ async function choose(
   family: IpFamily,
   programs: readonly Programs[],
 ): Promise<{ state: Programs | undefined; reason: string }> {
-  const marks = await Promise.all(programs.map((found) => hasOurs(run, found, family)))
-  const ours = programs.filter((_, index) => marks[index])
+  const ours = await findOurs(run, family, programs)
   if (ours.length === 1) return { state: ours[0], reason: reasonOfOurs(ours[0]) }
   return chooseFlavour(await Promise.all(programs.map((found) => readFlavour(run, family, found))))
+}
+
+async function findOurs(run: Run, family: IpFamily, programs: readonly Programs[]): Promise<readonly Programs[]> {
+  const marks = await Promise.all(programs.map((found) => hasOurs(run, found, family)))
+  return programs.filter((_, index) => marks[index])
+}
+
+/** Whether rules of ours stand in the tables of one flavour, and of one alone. */
+export async function hasOurRules(run: Run): Promise<boolean> {
+  return (await findOurs(run, 'IPv4', await findPrograms(run, 'IPv4'))).length === 1
 }
 
 function ofFlavour(programs: readonly Programs[], wish: Flavour): Programs | undefined {

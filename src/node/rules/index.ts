@@ -1,7 +1,7 @@
 export { cleanupRules } from './cleanup.ts'
 export { DriftWatch } from './drift-watch.ts'
 export { type FailedLine, RulesError } from './errors.ts'
-export { detectIptables } from './flavour.ts'
+export { detectIptables, hasOurRules } from './flavour.ts'
 export { type ChainCounters, type Flavour, Iptables, type Run } from './iptables.ts'
 export type { ChainDifference } from './preview.ts'
 export { probeIptables } from './probes.ts'

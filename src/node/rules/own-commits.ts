@@ -41,7 +41,7 @@ export class OwnCommits {
       this.#arePidsKnown = true
       return true
     }
-    if (this.#arePidsKnown || !/^ip6?tables.*-re/.test(commit.program ?? '')) return false
+    if (this.#arePidsKnown || !/^ip6?tables.*-r/.test(commit.program ?? '')) return false
     return this.#restores.some(({ chains }) => isOfRestore(commit, chains))
   }
 }

@@ -30,3 +30,9 @@ test('the first restore into a table also makes the table and its built-in chain
   assert.equal(own.includes({ pid: 4008, program, changes: made }), false, 'nothing of it was ours to write')
   assert.equal(own.includes({ pid: 4008, program, changes: [{ table: 'nat', chain: 'PREROUTING' }, ...chainA] }), false)
 })
+
+test('the name of a program is cut by the kernel to 15 characters', () => {
+  const own = new OwnCommits()
+  own.add(7, written)
+  assert.equal(own.includes({ pid: 4007, program: 'ip6tables-nft-r', changes: chainA }), true)
+})
