@@ -19,17 +19,22 @@ export function lackOfCoredns(): string | undefined {
 
 /** An unmodified CoreDNS on a port of the loopback. */
 export class Coredns {
-  readonly #port: number
+  readonly port: number
 
   private constructor(port: number) {
-    this.#port = port
+    this.port = port
   }
 
   /** `directives` stand in a server block for the root; resolves once it answers `ready` with something else than SERVFAIL. */
-  static async start(test: TestContext, directives: string, ready: string): Promise<Coredns> {
+  static start(test: TestContext, directives: string, ready: string): Promise<Coredns> {
+    return Coredns.startWith(test, (port) => `.:${port} {\n  bind 127.0.0.1\n${directives}\n}\n`, ready)
+  }
+
+  /** The same with a whole Corefile, made for the port. */
+  static async startWith(test: TestContext, makeText: (port: number) => string, ready: string): Promise<Coredns> {
     const port = await findFreePort()
     const file = join(makeTemporaryFolder(test), 'Corefile')
-    writeFileSync(file, `.:${port} {\n  bind 127.0.0.1\n${directives}\n}\n`)
+    writeFileSync(file, makeText(port))
     const child = spawn(program, ['-conf', file], { stdio: 'ignore' })
     test.after(() => end(child))
     const coredns = new Coredns(port)
@@ -51,7 +56,7 @@ export class Coredns {
     socket.on('error', () => {})
     const signal = AbortSignal.timeout(waitMs)
     const answered = once(socket, 'message', { signal }).catch(() => undefined)
-    socket.send(makeQuery(name, type, { edns: { udpSize: 4096 } }), this.#port, '127.0.0.1')
+    socket.send(makeQuery(name, type, { edns: { udpSize: 4096 } }), this.port, '127.0.0.1')
     const [bytes] = ((await answered) ?? []) as Buffer[]
     socket.close()
     return bytes === undefined ? undefined : readMessage(bytes, bytes.length)

@@ -3,6 +3,8 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import { createRouter, httpListener, type RoutedRequest, type TextAnswer } from '../../serve/index.ts'
 import type { HttpPlace } from './configuration/server-plan.ts'
+import { HealthProbe } from './metrics/health-probe.ts'
+import type { Series } from './metrics/series.ts'
 
 export interface EndpointAnswers {
   /** Plugins that are not ready yet; none when DNS is. */
@@ -17,6 +19,7 @@ export class HttpEndpoints {
   readonly #answers: EndpointAnswers
   readonly #log: Logger
   #open = new Map<string, Component>()
+  #probed: { readonly key: string; readonly probe: HealthProbe } | undefined
 
   constructor(answers: EndpointAnswers, log: Logger) {
     this.#answers = answers
@@ -28,6 +31,10 @@ export class HttpEndpoints {
     const wanted = new Map(places.map((place) => [JSON.stringify(place), place]))
     for (const [key, listener] of this.#open) if (!wanted.has(key)) await this.#close(key, listener)
     for (const [key, place] of wanted) if (!this.#open.has(key)) await this.#openOne(key, place)
+  }
+
+  *series(): Iterable<Series> {
+    if (this.#probed) yield* this.#probed.probe.series()
   }
 
   async stop(): Promise<void> {
@@ -42,13 +49,29 @@ export class HttpEndpoints {
     try {
       await listener.start()
       this.#open.set(key, listener)
+      if (kind === 'health') this.#probeAt(key, { address, port })
     } catch (error) {
       this.#log.warn('an endpoint of DNS cannot be opened', { kind, address, port, error: describeError(error) })
     }
   }
 
+  /** One place is asked, as all have the same to say. */
+  #probeAt(key: string, place: Pick<HttpPlace, 'address' | 'port'>): void {
+    if (this.#probed !== undefined) return
+    this.#probed = { key, probe: new HealthProbe(place) }
+    this.#probed.probe.start()
+  }
+
+  async #stopProbe(key: string): Promise<void> {
+    if (this.#probed?.key !== key) return
+    const { probe } = this.#probed
+    this.#probed = undefined
+    await probe.stop({ signal: AbortSignal.timeout(1_000) }).catch(() => {})
+  }
+
   async #close(key: string, listener: Component): Promise<void> {
     this.#open.delete(key)
+    await this.#stopProbe(key)
     await listener.stop({ signal: AbortSignal.timeout(1_000) })
   }
 

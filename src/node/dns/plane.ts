@@ -11,8 +11,9 @@ import { optionsWithoutEffect } from './configuration/without-effect.ts'
 import { HttpEndpoints } from './http-endpoints.ts'
 import { Exemption } from './listener/exemption.ts'
 import { OwnAddresses } from './listener/own-addresses.ts'
+import { type ConfiguredDns, configurationSeries } from './metrics/configuration-series.ts'
 import { metricHelp } from './metrics/help.ts'
-import { renderSeries, type Series } from './metrics/series.ts'
+import { renderSeries } from './metrics/series.ts'
 import { SourceFilter } from './serve/source-filter.ts'
 import { DnsThreads } from './threads/dns-threads.ts'
 import type { Explanation, ListenFailure } from './threads/messages.ts'
@@ -58,6 +59,7 @@ export class DnsPlane implements Component {
   #configMapText: string | undefined
   #nodeNetworks: readonly Cidr[] = []
   #current: { readonly loaded: LoadedCorefile; readonly plan: ServerPlan; readonly text: string } | undefined
+  #configured: Omit<ConfiguredDns, 'failedReloads'> | undefined
   #failures: readonly ListenFailure[] = []
   #badCorefile: string | undefined
   #failedReloads = 0
@@ -198,6 +200,7 @@ export class DnsPlane implements Component {
     for (const failure of this.#failures) log.warn('DNS does not listen there', { ...failure })
     await this.#http.change(plan.http)
     this.#current = { loaded, plan, text }
+    this.#configured = { ...loaded, hostsTexts: around.hostsTexts, atMs: Date.now() }
     for (const option of optionsWithoutEffect(loaded.corefile))
       log.warn('an option of the Corefile has no effect', { option })
     log.info('DNS is configured', { from: loaded.from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
@@ -242,10 +245,9 @@ export class DnsPlane implements Component {
   }
 
   async #renderMetrics(): Promise<string> {
-    const own: readonly Series[] = [
-      { kind: 'counter', name: 'coredns_reload_failed_total', labels: {}, value: this.#failedReloads },
-      { kind: 'gauge', name: 'platnet_dns_names', labels: {}, value: this.feed.names },
-    ]
+    const failedReloads = this.#failedReloads
+    const configured = this.#configured ? configurationSeries({ ...this.#configured, failedReloads }) : []
+    const own = [...configured, ...this.feed.series(), ...this.#http.series()]
     return renderSeries([...(await this.#threads.series()), ...own], metricHelp)
   }
 

@@ -7,6 +7,8 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import { sameZone } from './configuration/server-plan.ts'
+import { createHistogram, observe, programmingBounds } from './metrics/buckets.ts'
+import type { Series } from './metrics/series.ts'
 import { ClusterZone, type PodView } from './zone/cluster-zone.ts'
 import type { SharedTable } from './zone/layout.ts'
 import type { ZoneSettings } from './zone/settings.ts'
@@ -43,6 +45,9 @@ export class ZoneFeed {
   #areServiceLabelsListed = false
   readonly #changedAtMs = new Map<ObjectKey, number>()
   readonly #sync: SingleFlight
+  readonly #programming = createHistogram(programmingBounds)
+  /** When what changed endpoints of headless Services happened, for changes that are not in the answers yet. */
+  readonly #triggeredAtMs: number[] = []
   #zones: readonly FedZone[] = []
   #namespacesListed = false
   #synced = false
@@ -69,14 +74,24 @@ export class ZoneFeed {
     return this.#zones.reduce((sum, { zone }) => sum + zone.size, 0)
   }
 
+  *series(): Iterable<Series> {
+    yield { kind: 'gauge', name: 'platnet_dns_names', labels: {}, value: this.names }
+    const name = 'coredns_kubernetes_dns_programming_duration_seconds'
+    const labels = { service_kind: 'headless_with_selector' }
+    if (this.#zones.length > 0) yield { kind: 'histogram', name, labels, histogram: this.#programming }
+  }
+
   /** When the Service was last seen to change, in ms since 1970. */
   changedAtMs(service: ObjectKey): number | undefined {
     return this.#changedAtMs.get(service)
   }
 
   start(): void {
-    this.#unsubscribe = this.#parts.state.subscribe(({ services }) => {
+    const startedAtMs = Date.now()
+    this.#unsubscribe = this.#parts.state.subscribe(({ services, triggeredAtMs = [] }) => {
       const nowMs = Date.now()
+      if (services.size === 1 && [...services].every((key) => this.#parts.state.service(key)?.headless))
+        this.#triggeredAtMs.push(...triggeredAtMs.filter((atMs) => atMs >= startedAtMs))
       for (const key of services) {
         this.#dirty.add(key)
         if (this.#parts.state.service(key) === undefined) this.#changedAtMs.delete(key)
@@ -229,6 +244,7 @@ export class ZoneFeed {
       if (slice.spent) await slice.pause()
     }
     for (const { zone } of this.#zones) zone.setSerial(Math.floor(Date.now() / 1000))
+    for (const atMs of this.#triggeredAtMs.splice(0)) observe(this.#programming, (Date.now() - atMs) / 1000)
     applied.publish('dns', revision)
     if (this.#namespacesListed) this.#finishFirst()
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { MessagePlan } from '../wire/message.ts'
-import { type CacheKind, lifetimeOf } from './lifetime.ts'
+import { boundTtls, type CacheKind, lifetimeOf } from './lifetime.ts'
 import type { CacheSettings } from './settings.ts'
 
 /** One kept message of an upstream. */
@@ -80,17 +80,19 @@ export class AnswerCache {
     return success ?? denial
   }
 
-  /** Keeps the message if it may be kept. */
-  put(key: string, message: Buffer, plan: MessagePlan, nowMs: number): void {
-    const lifetime = lifetimeOf(message, plan, this.#settings)
+  /** Keeps the message if it may be kept; gives its plan with the TTLs that clients may see of what is kept. */
+  put(key: string, message: Buffer, found: MessagePlan, nowMs: number): MessagePlan {
+    const lifetime = lifetimeOf(message, found, this.#settings)
     if (lifetime === undefined) {
       this.counts.drops += 1
-      return
+      return found
     }
     const { kind, ms } = lifetime
+    const plan = boundTtls(message, found, this.#settings[kind])
     const answer = { message, plan, kind, storedAtMs: nowMs, expiresAtMs: nowMs + ms, hits: 0, lastHitMs: nowMs }
     this.#sides[kind].set(key, answer)
     if (plan.rcode !== 2) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
+    return plan
   }
 
   /** Counts a use; true when the answer is popular and near its end, so that it should be asked for again. */

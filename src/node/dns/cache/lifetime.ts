@@ -1,4 +1,4 @@
-import { readUint32 } from '../wire/bytes.ts'
+import { readUint32, writeUint32 } from '../wire/bytes.ts'
 import { flag, rcode, recordType } from '../wire/codes.ts'
 import type { MessagePlan, RecordPlace } from '../wire/message.ts'
 import { isUnder } from '../wire/name.ts'
@@ -42,6 +42,24 @@ function denialSeconds(message: Buffer, { records }: MessagePlan): number | unde
 function leastTtl(records: readonly RecordPlace[]): number | undefined {
   const ttls = records.filter(({ type }) => type !== recordType.OPT).map(({ ttl }) => ttl)
   return ttls.length === 0 ? undefined : Math.min(...ttls)
+}
+
+/**
+ * No record holds longer than the side allows, or shorter: else clients would keep for longer what is kept here for 30 s. Changes the TTLs in
+ * the message, and gives its plan with them.
+ */
+export function boundTtls(
+  message: Buffer,
+  plan: MessagePlan,
+  { minTtlSeconds, maxTtlSeconds }: CacheSide,
+): MessagePlan {
+  const records = plan.records.map((record) => {
+    if (record.type === recordType.OPT) return record
+    const ttl = Math.min(maxTtlSeconds, Math.max(minTtlSeconds, record.ttl))
+    writeUint32(message, record.ttlAt, ttl)
+    return { ...record, ttl }
+  })
+  return { ...plan, records }
 }
 
 function bounded(

@@ -1,4 +1,4 @@
-import type { Cidr, Ip } from '../../../model/ip.ts'
+import { type Cidr, type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
 import type {
   Corefile,
   ForwardPlugin,
@@ -114,7 +114,7 @@ function splitByPort(block: ServerBlock, table: number, around: Surroundings): r
     const served: ServedBlock = {
       id: `${zones.map((zone) => nameText(zone)).join(',')}:${port} ${bound}`,
       zones,
-      server: `dns://:${port}`,
+      server: serverLabel(block, port),
       table: table === -1 ? undefined : table,
       chain: {
         rewrite: block.rewrite,
@@ -136,6 +136,13 @@ function splitByPort(block: ServerBlock, table: number, around: Surroundings): r
 function planNearby({ cache }: ServerBlock): ServedBlock['nearby'] {
   if (cache === undefined || cache.settings.prefetch !== undefined) return undefined
   return { zones: cache.zones, keepTtl: cache.settings.keepTtl }
+}
+
+/** How metrics call a server block on a port: with the address where it is bound to one. */
+export function serverLabel({ bind }: ServerBlock, port: number): string {
+  const [address, ...others] = bind.flatMap(({ addresses }) => addresses).map(parseIp)
+  if (address === undefined || others.length > 0) return `dns://:${port}`
+  return `dns://${ipFamily(address) === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
 function planPlaces(portBlocks: readonly PortBlock[], around: Surroundings): readonly ListenPlace[] {

@@ -42,4 +42,9 @@ export interface ForwardSettings {
 }
 
 /** What of them the connections to one upstream need; the source only where it has the upstream's family. */
-export type ChannelSettings = Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'>
+export interface ChannelSettings extends Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'> {
+  /** Told of each query: over what it goes, and whether a connection was kept for it. */
+  readonly onChannel?: (transport: UpstreamTransport, kept: boolean) => void
+}
+
+export type UpstreamTransport = 'udp' | 'tcp' | 'tcp-tls'

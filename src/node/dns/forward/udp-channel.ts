@@ -99,6 +99,7 @@ export class UdpChannels {
     const usable = this.#channels.filter((channel) => channel.takesMore)
     this.#next += 1
     const channel = usable.length < maxChannels ? undefined : usable[this.#next % usable.length]
+    this.#settings.onChannel?.('udp', channel !== undefined)
     if (channel) return channel
     const made = new UdpChannel(this.#target, this.#settings)
     this.#channels.push(made)

@@ -3,7 +3,7 @@ import { readUint16, writeUint16 } from '../wire/bytes.ts'
 import { flag, rcode, recordType } from '../wire/codes.ts'
 import { encodeName } from '../wire/name.ts'
 import { headerLength } from '../wire/query.ts'
-import type { ChannelSettings, ForwardSettings, UpstreamTarget } from './settings.ts'
+import type { ChannelSettings, ForwardSettings, UpstreamTarget, UpstreamTransport } from './settings.ts'
 import { StreamChannels } from './stream-channel.ts'
 import { UdpChannels } from './udp-channel.ts'
 
@@ -13,6 +13,7 @@ export interface UpstreamEvents {
   /** Seconds it took, and the rcode. */
   readonly onReply: (upstream: Upstream, seconds: number, rcodeValue: number) => void
   readonly onProbeFailure: (upstream: Upstream) => void
+  readonly onChannel: (upstream: Upstream, transport: UpstreamTransport, kept: boolean) => void
   /** It counts as down now, or as up again. */
   readonly onChange: (upstream: Upstream) => void
 }
@@ -35,7 +36,8 @@ export class Upstream {
     this.#target = target
     this.#settings = settings
     this.#events = events
-    const channels = channelSettings(target, settings)
+    const onChannel = (transport: UpstreamTransport, kept: boolean) => events.onChannel(this, transport, kept)
+    const channels = { ...channelSettings(target, settings), onChannel }
     this.#udp = new UdpChannels(target, channels)
     this.#stream = new StreamChannels(target, channels)
   }

@@ -43,6 +43,8 @@ export class BlockCounts {
   readonly #seconds = createHistogram(timeBounds)
   readonly #requestBytes = { udp: createHistogram(sizeBounds), tcp: createHistogram(sizeBounds) }
   readonly #responseBytes = { udp: createHistogram(sizeBounds), tcp: createHistogram(sizeBounds) }
+  /** What plugins count beside it, by name and labels. */
+  readonly #named = new Map<string, { readonly name: string; readonly labels: MetricLabels; value: number }>()
   #dnssecOk = 0
 
   countRequest(transport: Transport, isIpv6: boolean, type: number, bytes: number, dnssecOk: boolean): void {
@@ -62,6 +64,14 @@ export class BlockCounts {
     observe(this.#seconds, seconds)
   }
 
+  /** One more of a counter of a plugin; its labels stand beside server, zone and view of the block, or instead of them. */
+  countNamed(name: string, labels: MetricLabels): void {
+    const key = `${name} ${JSON.stringify(labels)}`
+    const line = this.#named.get(key) ?? { name, labels, value: 0 }
+    line.value += 1
+    this.#named.set(key, line)
+  }
+
   /** Under CoreDNS' names. */
   *series({ server, zones }: Pick<ServedBlock, 'server' | 'zones'>): Iterable<Series> {
     const zone = zones[0] === undefined ? 'dropped' : nameText(zones[0])
@@ -73,6 +83,8 @@ export class BlockCounts {
     yield { kind: 'histogram', name: 'coredns_dns_request_duration_seconds', labels, histogram: this.#seconds }
     yield* sizes('coredns_dns_request_size_bytes', labels, this.#requestBytes)
     yield* sizes('coredns_dns_response_size_bytes', labels, this.#responseBytes)
+    for (const { name, labels: own, value } of this.#named.values())
+      yield { kind: 'counter', name, labels: { ...labels, ...own }, value }
   }
 
   *#requestSeries(labels: MetricLabels): Iterable<Series> {

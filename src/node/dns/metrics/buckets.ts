@@ -9,6 +9,12 @@ export interface HistogramCounts {
 /** CoreDNS' bounds: 0.25 ms doubling to 8.192 s. */
 export const timeBounds: readonly number[] = Array.from({ length: 16 }, (_, index) => 0.00025 * 2 ** index)
 
+/** Of what should take no time. */
+export const slimTimeBounds: readonly number[] = [0.00025, 0.0025, 0.025, 0.25, 2.5]
+
+/** 1 ms doubling to 524 s. */
+export const programmingBounds: readonly number[] = Array.from({ length: 20 }, (_, index) => 0.001 * 2 ** index)
+
 export const sizeBounds: readonly number[] = [
   0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16_000, 32_000, 48_000, 64_000,
 ]

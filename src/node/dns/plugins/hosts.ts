@@ -20,6 +20,12 @@ export class HostsAnswers {
     for (const line of [...file.split('\n'), ...settings.inline]) this.#addLine(line)
   }
 
+  /** How many answers there are, by name and by address. */
+  get size(): number {
+    const lists = [...this.#addresses.values(), ...this.#names.values()]
+    return lists.reduce((sum, { length }) => sum + length, 0)
+  }
+
   /** Undefined where the next plugin is to answer. What is missing and does not fall through is SERVFAIL: there is no SOA to deny it with. */
   answer(query: Query): Reply | undefined {
     const { zones, fallthrough } = this.#settings

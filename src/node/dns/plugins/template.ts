@@ -14,21 +14,33 @@ import { type CompiledTemplate, compileTemplate, type TemplateData } from './tex
 /** Of a record whose template names none (RFC 1035 has none; CoreDNS takes an hour). */
 const defaultTtl = 3600
 
+type TemplateFailure = 'template_failures_total' | 'rr_failures_total'
+
+/** Told of each match and failure, by the names and labels of CoreDNS' metrics. */
+export type CountTemplate = (name: 'matches_total' | TemplateFailure, labels: Readonly<Record<string, string>>) => void
+
+interface RecordTemplate {
+  readonly text: string
+  readonly fill: CompiledTemplate
+}
+
 interface ActiveTemplate {
   readonly settings: TemplateSettings
   readonly patterns: readonly RE2JS[]
-  readonly answer: readonly CompiledTemplate[]
-  readonly additional: readonly CompiledTemplate[]
-  readonly authority: readonly CompiledTemplate[]
+  readonly answer: readonly RecordTemplate[]
+  readonly additional: readonly RecordTemplate[]
+  readonly authority: readonly RecordTemplate[]
   readonly extendedError: Buffer | undefined
 }
 
 /** The `template` plugins of a server block: answers made from the question by patterns. */
 export class TemplateAnswers {
   readonly #templates: readonly ActiveTemplate[]
+  readonly #count: CountTemplate
 
-  constructor(settings: readonly TemplateSettings[]) {
+  constructor(settings: readonly TemplateSettings[], count: CountTemplate = () => {}) {
     this.#templates = settings.map(activate)
+    this.#count = count
   }
 
   /** Undefined where the next plugin is to answer. `remote` is the client's address. */
@@ -37,15 +49,52 @@ export class TemplateAnswers {
       if (!concerns(template.settings, query)) continue
       const name = foldName(query.name)
       const data = findMatch(template, nameText(name), query, remote)
-      if (data !== undefined) return makeReply(template, data)
+      if (data !== undefined) return this.#makeReply(template, data)
       if (!fallsThrough(template.settings.fallthrough, name)) return emptyReply(rcode.SERVFAIL)
     }
     return undefined
   }
+
+  /** A record that its template does not make whole is a fault of the configuration: SERVFAIL. */
+  #makeReply(template: ActiveTemplate, data: TemplateData): Reply {
+    const { settings, extendedError } = template
+    const labels = { zone: data.zone, class: data.class, type: data.type }
+    this.#count('matches_total', labels)
+    if (settings.rcode === rcode.SERVFAIL) return emptyReply(rcode.SERVFAIL)
+    const made = { answer: [] as DnsRecord[], authority: [] as DnsRecord[], additional: [] as DnsRecord[] }
+    for (const section of ['answer', 'authority', 'additional'] as const) {
+      for (const { text, fill } of template[section]) {
+        const record = makeRecord(fill, data)
+        if (typeof record === 'string') {
+          this.#count(record, { ...labels, section, template: text })
+          return emptyReply(rcode.SERVFAIL)
+        }
+        made[section].push(record)
+      }
+    }
+    return { rcode: settings.rcode, flags: flag.AA, ...made, extendedError }
+  }
+}
+
+/** The record, or what failed: filling the template in, or reading what came of it. */
+function makeRecord(fill: CompiledTemplate, data: TemplateData): DnsRecord | TemplateFailure {
+  let failure: TemplateFailure = 'template_failures_total'
+  try {
+    const text = fill(data)
+    failure = 'rr_failures_total'
+    return parseRecordText(text, defaultTtl)
+  } catch (error) {
+    if (!(error instanceof DnsFormatError)) throw error
+    return failure
+  }
 }
 
 function activate(settings: TemplateSettings): ActiveTemplate {
-  const compile = (texts: readonly string[]) => texts.map(compileTemplate).filter((compiled) => compiled !== undefined)
+  const compile = (texts: readonly string[]) =>
+    texts.flatMap((text) => {
+      const fill = compileTemplate(text)
+      return fill === undefined ? [] : [{ text, fill }]
+    })
   return {
     settings,
     patterns: (settings.match.length === 0 ? ['.*'] : settings.match).map((pattern) => RE2JS.compile(pattern)),
@@ -94,26 +143,6 @@ function describeQuestion({ zones, class: ownClass, type: ownType }: TemplateSet
     class: className(query.class === recordClass.ANY ? ownClass : query.class),
     type: typeName(query.type === recordType.ANY ? ownType : query.type),
     question: { name: nameText(query.name), type: query.type, class: query.class, id: query.id },
-  }
-}
-
-/** A record that its template does not make whole is a fault of the configuration: SERVFAIL. */
-function makeReply(template: ActiveTemplate, data: TemplateData): Reply {
-  if (template.settings.rcode === rcode.SERVFAIL) return emptyReply(rcode.SERVFAIL)
-  const fill = (texts: readonly CompiledTemplate[]): DnsRecord[] =>
-    texts.map((text) => parseRecordText(text(data), defaultTtl))
-  try {
-    return {
-      rcode: template.settings.rcode,
-      flags: flag.AA,
-      answer: fill(template.answer),
-      authority: fill(template.authority),
-      additional: fill(template.additional),
-      extendedError: template.extendedError,
-    }
-  } catch (error) {
-    if (!(error instanceof DnsFormatError)) throw error
-    return emptyReply(rcode.SERVFAIL)
   }
 }
 

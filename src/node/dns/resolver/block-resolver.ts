@@ -104,14 +104,17 @@ export class BlockResolver {
     if (this.#forwards.some(({ loops }) => loops?.isOurs(query)))
       return { message: undefined, plugin: 'loop', ageMs: 0 }
     const { cache } = this
-    if (cache === undefined || !this.#settings.cache?.zones.some((zone) => isUnder(query.name, zone)))
-      return this.#ask(request, questionKey(query), undefined)
+    if (cache === undefined || !this.#isCached(query)) return this.#ask(request, questionKey(query), undefined)
     const key = questionKey(query)
     const nowMs = performance.now()
     const cached = cache.find(key, nowMs)
     if (cached && cached.expiresAtMs > nowMs) return this.#hit(request, key, cached, nowMs)
     cache.counts.misses += 1
     return this.#resolveMiss(request, key, cached)
+  }
+
+  #isCached({ name }: Query): boolean {
+    return this.#settings.cache?.zones.some((zone) => isUnder(name, zone)) === true
   }
 
   #activate(rule: ForwardRule): ActiveForward {
@@ -202,9 +205,9 @@ export class BlockResolver {
     forward: ActiveForward,
   ): Promise<Kept> {
     return this.#flights.run(key, async () => {
-      const kept = await this.#askForwards(query, overTcp, forward)
-      this.cache?.put(key, kept.message, kept.plan, performance.now())
-      return kept
+      const { message, plan } = await this.#askForwards(query, overTcp, forward)
+      if (this.cache === undefined || !this.#isCached(query)) return { message, plan }
+      return { message, plan: this.cache.put(key, message, plan, performance.now()) }
     })
   }
 

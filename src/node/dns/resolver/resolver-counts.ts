@@ -1,3 +1,4 @@
+import type { UpstreamTransport } from '../forward/settings.ts'
 import type { Upstream } from '../forward/upstream.ts'
 import { createHistogram, type HistogramCounts, observe, timeBounds } from '../metrics/buckets.ts'
 import type { MetricLabels, Series } from '../metrics/series.ts'
@@ -10,6 +11,7 @@ import type { ResolverSettings } from './settings.ts'
 export class ResolverCounts {
   readonly #replies = new Map<string, { readonly labels: MetricLabels; readonly seconds: HistogramCounts }>()
   readonly #probeFailures = new Map<string, number>()
+  readonly #channels = new Map<string, { to: string; proto: UpstreamTransport; kept: boolean; value: number }>()
   #broken = 0
   #rejected = 0
   #loops = 0
@@ -24,6 +26,13 @@ export class ResolverCounts {
 
   countProbeFailure({ name }: Upstream): void {
     this.#probeFailures.set(name, (this.#probeFailures.get(name) ?? 0) + 1)
+  }
+
+  countChannel({ name }: Upstream, proto: UpstreamTransport, kept: boolean): void {
+    const key = `${name} ${proto} ${kept}`
+    const line = this.#channels.get(key) ?? { to: name, proto, kept, value: 0 }
+    line.value += 1
+    this.#channels.set(key, line)
   }
 
   countBroken(): void {
@@ -43,6 +52,12 @@ export class ResolverCounts {
       yield { kind: 'histogram', name: 'coredns_proxy_request_duration_seconds', labels, histogram: seconds }
     for (const [to, value] of this.#probeFailures)
       yield counter('coredns_proxy_healthcheck_failures_total', value, { proxy_name: 'forward', to })
+    for (const { to, proto, kept, value } of this.#channels.values())
+      yield counter(`coredns_proxy_conn_cache_${kept ? 'hits' : 'misses'}_total`, value, {
+        proxy_name: 'forward',
+        to,
+        proto,
+      })
     yield counter('coredns_forward_healthcheck_broken_total', this.#broken)
     yield counter('coredns_forward_max_concurrent_rejects_total', this.#rejected)
     yield counter('platnet_dns_loops_total', this.#loops)

@@ -22,6 +22,7 @@ let active: ReadonlyMap<string, ActiveResolver> = new Map()
 const events: Omit<ResolverEvents, 'onFailure'> = {
   onReply: (upstream, seconds, rcode) => counts.countReply(upstream, seconds, rcode),
   onProbeFailure: (upstream) => counts.countProbeFailure(upstream),
+  onChannel: (upstream, transport, kept) => counts.countChannel(upstream, transport, kept),
   onChange: ({ name, isDown }) =>
     tellMainThread({
       level: 'warn',

@@ -1,7 +1,7 @@
 import type { HostsSettings, RewriteRule, TemplateSettings } from '../corefile/settings.ts'
 import { HostsAnswers } from '../plugins/hosts.ts'
 import { QueryRewriter } from '../plugins/rewrite.ts'
-import { TemplateAnswers } from '../plugins/template.ts'
+import { type CountTemplate, TemplateAnswers } from '../plugins/template.ts'
 import type { Query } from '../wire/query.ts'
 import type { Reply } from '../wire/response.ts'
 
@@ -13,9 +13,9 @@ export interface ChainSettings {
 }
 
 /** Undefined for a block without any of them, as most are. */
-export function createChain(settings: ChainSettings): Chain | undefined {
+export function createChain(settings: ChainSettings, count: CountTemplate): Chain | undefined {
   const { rewrite, template, hosts } = settings
-  return rewrite.length + template.length === 0 && hosts === undefined ? undefined : new Chain(settings)
+  return rewrite.length + template.length === 0 && hosts === undefined ? undefined : new Chain(settings, count)
 }
 
 /** Rewrites questions, and answers those that templates or hosts know. */
@@ -24,9 +24,9 @@ export class Chain {
   readonly #templates: TemplateAnswers | undefined
   readonly #hosts: HostsAnswers | undefined
 
-  constructor({ rewrite, template, hosts }: ChainSettings) {
+  constructor({ rewrite, template, hosts }: ChainSettings, count: CountTemplate) {
     this.rewriter = rewrite.length > 0 ? new QueryRewriter(rewrite) : undefined
-    this.#templates = template.length > 0 ? new TemplateAnswers(template) : undefined
+    this.#templates = template.length > 0 ? new TemplateAnswers(template, count) : undefined
     this.#hosts = hosts && new HostsAnswers(hosts.settings, hosts.text)
   }
 

@@ -75,6 +75,7 @@ export class Responder {
   #blocks: readonly ActiveBlock[] = []
   /** The plugin of the answer that `#answerFromMemory` gave last. */
   #answeredBy: 'kubernetes' | 'cache' = 'kubernetes'
+  #panics = 0
 
   constructor(line: ErrandLine) {
     this.#line = line
@@ -86,14 +87,17 @@ export class Responder {
 
   configure({ blocks }: ServingSettings, tables: readonly SharedTable[]): void {
     const before = new Map(this.#blocks.map((block) => [block.settings.id, block]))
-    this.#blocks = blocks.map((settings) => ({
-      settings,
-      table: openTable(settings, settings.table === undefined ? undefined : tables[settings.table]),
-      chain: createChain(settings.chain),
-      order: settings.rotate ? new AnswerOrder(settings.order) : undefined,
-      nearby: settings.nearby && new NearbyAnswers(settings.nearby, before.get(settings.id)?.nearby),
-      counts: before.get(settings.id)?.counts ?? new BlockCounts(),
-    }))
+    this.#blocks = blocks.map((settings) => {
+      const counts = before.get(settings.id)?.counts ?? new BlockCounts()
+      return {
+        settings,
+        table: openTable(settings, settings.table === undefined ? undefined : tables[settings.table]),
+        chain: createChain(settings.chain, (name, labels) => counts.countNamed(`coredns_template_${name}`, labels)),
+        order: settings.rotate ? new AnswerOrder(settings.order) : undefined,
+        nearby: settings.nearby && new NearbyAnswers(settings.nearby, before.get(settings.id)?.nearby),
+        counts,
+      }
+    })
   }
 
   changeTable(index: number, table: SharedTable): void {
@@ -149,6 +153,7 @@ export class Responder {
     }
     const server = this.#blocks[0]?.settings.server ?? 'dns://:53'
     yield* this.#dropped.series({ server, zones: [] })
+    yield { kind: 'counter', name: 'coredns_panics_total', labels: {}, value: this.#panics }
   }
 
   /** The block with the longest zone that holds the name. */
@@ -198,6 +203,7 @@ export class Responder {
       if (message === undefined || block.order === undefined) return outcome
       return { ...outcome, message: block.order.arrange(query, message, plugin, limit) }
     } catch {
+      this.#panics += 1
       return failure(query, '')
     }
   }

@@ -27,7 +27,7 @@ export interface ServedBlock {
   readonly id: string
   /** Folded, in wire form. */
   readonly zones: readonly Uint8Array[]
-  /** As CoreDNS labels its metrics: `dns://:53`. */
+  /** As CoreDNS labels its metrics: `dns://:53`, or with the address where there is one. */
   readonly server: string
   /** Index of the table with the cluster's names; undefined without `kubernetes`. */
   readonly table: number | undefined

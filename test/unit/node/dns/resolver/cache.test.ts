@@ -57,6 +57,19 @@ describe('the cache', () => {
     assert.equal(await countAsked(() => asking.ask('a.example.')), 1)
   })
 
+  test('clients see no TTL beyond the most and below the least that is kept; what is not kept goes on as it came', async () => {
+    const side = { ...cacheDefaults.success, maxTtlSeconds: 30, minTtlSeconds: 10 }
+    const asking = resolver({ cache: { success: side } })
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 100 })
+    assert.deepEqual((await asking.ask('long.example.')).records, ['A 192.0.2.1 30'])
+    pass(5)
+    assert.deepEqual((await asking.ask('long.example.')).records, ['A 192.0.2.1 25'])
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 3 })
+    assert.deepEqual((await asking.ask('short.example.')).records, ['A 192.0.2.1 10'])
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 100 })
+    assert.deepEqual((await resolver({ cache: false }).ask('long.example.')).records, ['A 192.0.2.1 100'])
+  })
+
   test('a denial holds for the lesser of SOA TTL and minimum, one without SOA not at all', async () => {
     upstreamSays({ rcode: rcode.NXDOMAIN, soa: { ttl: 300, minimum: 10 } })
     const asking = resolver()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { planServer } from '../../../../../src/node/dns/configuration/server-plan.ts'
 import { readCorefile } from '../../../../../src/node/dns/corefile/read-corefile.ts'
 import { DnsThreads } from '../../../../../src/node/dns/threads/dns-threads.ts'
@@ -29,6 +30,9 @@ before(async () => {
     answer "{{ .Name }} 60 IN CNAME file.example.net"
     answer "{{ .Name }} 60 IN CNAME any.alias.example"
     ederror 3 "made up"
+  }
+  template IN A broken.example {
+    answer "{{ index .Match 3 }}"
   }
   hosts /etc/hosts-of-the-test example.net {
     192.0.2.50 inline.example.net
@@ -112,4 +116,23 @@ test('the addresses of the target follow an alias that a template makes, and its
   ])
   assert.ok(records.length < 40, 'an alias of itself ends')
   assert.equal(edns?.options.toString('latin1', 6), 'made up')
+})
+
+test('matches and failures of templates are counted', async () => {
+  await askUdp(makeQuery('a.broken.example', recordType.A), port, 30_000)
+  const series = await threads.series()
+  const templates = series.flatMap(({ name, labels }) =>
+    name.startsWith('coredns_template_') ? [{ name, labels }] : [],
+  )
+  const block = { server: `dns://127.0.0.1:${port}`, view: '', class: 'IN', type: 'A' }
+  const broken = { ...block, zone: 'broken.example.' }
+  const failed = { ...broken, section: 'answer', template: '{{ index .Match 3 }}' }
+  for (const [name, labels] of [
+    ['coredns_template_matches_total', broken],
+    ['coredns_template_template_failures_total', failed],
+  ] as const)
+    assert.ok(
+      templates.some((one) => one.name === name && isDeepStrictEqual(one.labels, labels)),
+      name,
+    )
 })
