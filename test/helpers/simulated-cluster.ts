@@ -56,15 +56,13 @@ export class SimulatedCluster {
   #applyOne(write: Write): void {
     if (write.verb === 'create') this.add(write.resource.resource, write.object)
     else if (write.verb === 'delete') this.#objects.delete(keyOfTarget(write.target))
-    else if (write.verb === 'patch') this.#revise(keyOfTarget(write.target), withoutGuards(write.patch))
-    else this.#revise(keyOfTarget(write.target), {}, (write.object as AnyObject).status)
+    else this.#revise(keyOfTarget(write.target), withoutGuards(write.patch))
   }
 
-  /** A status that is given replaces the old one. */
-  #revise(key: string, patch: JsonObject, status?: JsonObject): void {
+  #revise(key: string, patch: JsonObject): void {
     const old = this.#objects.get(key)
     if (old === undefined) return
-    const next = applyMergePatch(status === undefined ? old : { ...old, status }, patch) as AnyObject
+    const next = applyMergePatch(old, patch) as AnyObject
     const isSpecChanged = JSON.stringify(next.spec) !== JSON.stringify(old['spec'])
     this.#version += 1
     const generation = next.metadata.generation + (isSpecChanged ? 1 : 0)

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object, type Schema } from '../schema/schema.ts'
@@ -51,7 +52,7 @@ export function pods(): Resource {
       column('Readiness Gates', readinessGatesCell, { wide: true }),
     ],
     strategy: {
-      prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending' } }),
+      prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending', ...gatedConditions(pod) } }),
       validate: validatePod,
       validateUpdate: validatePodUpdate,
       graceSeconds,
@@ -59,7 +60,21 @@ export function pods(): Resource {
   }
 }
 
+/** Said at once: the scheduler does not look at such a pod. */
+function gatedConditions(pod: ApiDocument): JsonObject {
+  if (listAt(pod['spec'], 'schedulingGates').length === 0) return {}
+  const message = 'Scheduling is blocked due to non-empty scheduling gates'
+  return { conditions: [{ type: 'PodScheduled', status: 'False', reason: gatedReason, message }] }
+}
+
+const gatedReason = 'SchedulingGated'
+
+function isGated(pod: ApiDocument): boolean {
+  return listAt(pod['status'], 'conditions').some((condition) => textAt(condition, 'reason') === gatedReason)
+}
+
 function phaseOf(pod: ApiDocument): string {
+  if (isGated(pod)) return gatedReason
   return textAt(objectAt(pod['status']), 'reason') || textAt(pod['status'], 'phase')
 }
 

@@ -102,6 +102,8 @@ export interface Strategy {
   readonly keepsStatusOnCreate?: boolean
   /** Something beside its `metadata.finalizers` keeps a deleted object. */
   readonly isHeld?: (document: ApiDocument) => boolean
+  /** A write of the status brings annotations along: Kubernetes' Deployment controller writes the revision so. */
+  readonly statusTakesAnnotations?: boolean
   /** A PUT must say which resourceVersion it replaces. */
   readonly needsRevision?: boolean
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument

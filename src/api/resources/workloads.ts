@@ -154,7 +154,7 @@ function rollingBy(field: 'strategy' | 'updateStrategy', pace: JsonObject): Stra
     const rollingUpdate = { ...pace, ...objectAt(strategy, 'rollingUpdate') }
     return { ...document, spec: { ...spec, [field]: { ...strategy, rollingUpdate } } }
   }
-  return { ...selectedPods, prepareForCreate: fill, prepareForUpdate: fill }
+  return { ...selectedPods, statusTakesAnnotations: true, prepareForCreate: fill, prepareForUpdate: fill }
 }
 
 function countColumn(name: string, field: string): Resource['columns'][number] {

@@ -109,12 +109,20 @@ function assertCurrent(
 
 function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument): ApiDocument {
   const { resource, subresource } = target
-  if (subresource === 'status') return withStatus(old, revised)
+  if (subresource === 'status') return withStatus(withAnnotations(resource, old, revised), revised)
   if (subresource === 'finalize') return { ...old, spec: objectAt(revised['spec']) }
   if (subresource === 'binding') return { ...revised, metadata: systemMetadata(revised.metadata, old.metadata) }
   const kept = resource.subresources.includes('status') ? withStatus(revised, old) : revised
   const next = { ...kept, metadata: systemMetadata(revised.metadata, old.metadata) }
   return resource.strategy.prepareForUpdate?.(next, old) ?? next
+}
+
+function withAnnotations({ strategy }: Resource, old: ApiDocument, revised: ApiDocument): ApiDocument {
+  if (strategy.statusTakesAnnotations !== true) return old
+  const { annotations } = revised.metadata
+  return annotations === undefined
+    ? { ...old, metadata: without(old.metadata, 'annotations') }
+    : withMetadata(old, { annotations })
 }
 
 function withStatus(document: ApiDocument, source: ApiDocument): ApiDocument {

@@ -1,10 +1,12 @@
 import type { ControllerContext } from '../context.ts'
-import type { EndpointSubset } from '../objects/endpoints.ts'
+import type { EndpointSubset, Endpoints } from '../objects/endpoints.ts'
+import type { Service } from '../objects/service.ts'
 import { endpointsType, podType, serviceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { replacedMetadata } from '../runtime/metadata.ts'
+import type { ObjectCache } from '../runtime/object-cache.ts'
 import { keyOf, splitKey } from '../runtime/resource-type.ts'
-import { planEndpoints } from './plan-endpoints.ts'
+import { isKept, planEndpoints } from './plan-endpoints.ts'
 import { hasSelector, restAfterPass, ServicePods } from './service-pods.ts'
 import { isSameForEndpoints } from './slice-controller.ts'
 
@@ -16,10 +18,13 @@ export function createEndpointsController({ caches, dialect, metrics, log }: Con
   const writer = caches.writer(endpointsType)
   const servicePods = new ServicePods(pods, services)
 
+  const vanished = vanishedServices(services, endpoints)
+
   const reconcile = async (key: string, { signal }: { signal: AbortSignal }) => {
     const service = services.get(key)
     const existing = endpoints.get(key)
-    if (!service && existing) await writer.delete(existing, signal)
+    const isLeftOver = existing !== undefined && (isKept(existing, dialect) || vanished.has(key))
+    if (!service && existing && isLeftOver) await writer.delete(existing, signal)
     if (!service || !hasSelector(service)) return undefined
     const plan = planEndpoints(service, servicePods.podsOf(service), existing, dialect)
     if (plan.kind === 'none') return undefined
@@ -43,6 +48,22 @@ export function createEndpointsController({ caches, dialect, metrics, log }: Con
     metrics,
     log: log.child('endpoints'),
   })
+}
+
+/**
+ * Keys of Services that were there and are no more. Hand-written Endpoints go with theirs, but may well come before it: only
+ * who saw the Service knows the two apart.
+ */
+function vanishedServices(services: ObjectCache<Service>, endpoints: ObjectCache<Endpoints>): ReadonlySet<string> {
+  const vanished = new Set<string>()
+  services.onChange(({ old, next }) => {
+    if (next !== undefined) vanished.delete(keyOf(next))
+    else if (old !== undefined) vanished.add(keyOf(old))
+  })
+  endpoints.onChange(({ old, next }) => {
+    if (next === undefined && old !== undefined) vanished.delete(keyOf(old))
+  })
+  return vanished
 }
 
 /** As others write it: without empty lists and names. */

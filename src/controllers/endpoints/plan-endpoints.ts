@@ -32,6 +32,11 @@ interface Candidate {
   readonly key: string
 }
 
+/** Whether a controller keeps these Endpoints; others somebody wrote by hand. */
+export function isKept({ metadata }: Endpoints, dialect: Dialect): boolean {
+  return metadata.labels[dialect.labels.endpointsManagedBy] === manager
+}
+
 export interface EndpointsContent {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>

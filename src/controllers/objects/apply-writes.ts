@@ -59,10 +59,6 @@ async function send(client: ApiClient, write: Write, signal: AbortSignal) {
       const ref = subresource === undefined ? target : { ...target, subresource }
       return { resource: target.resource, answer: await client.patch(ref, { kind: 'merge', patch }, { signal }) }
     }
-    case 'status': {
-      const ref = { ...write.target, subresource: 'status' }
-      return { resource: write.target.resource, answer: await client.update(ref, write.object, { signal }) }
-    }
     case 'delete': {
       const { target, uid, propagation, graceSeconds } = write
       await client.delete(target, { signal, uid, graceSeconds, ...(propagation && { propagation }) })

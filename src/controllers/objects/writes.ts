@@ -25,8 +25,6 @@ export type Write =
       /** Where the patch sets `spec.replicas`: how many there were, for the Event. */
       readonly sizeBefore?: number
     }
-  /** The whole status, of which the controller is the only writer; for the object with that uid alone. */
-  | { readonly verb: 'status'; readonly target: ObjectName; readonly object: ApiObject }
   | {
       readonly verb: 'delete'
       readonly target: ObjectName

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ApiObject, JsonObject } from '../../model/api-object.ts'
+import type { JsonObject } from '../../model/api-object.ts'
 import type { Owner } from '../objects/claim.ts'
 import { nameOf, type ResourceName, type Write } from '../objects/writes.ts'
 
@@ -10,23 +10,24 @@ const writtenZeros: Readonly<Record<string, readonly string[]>> = {
   daemonsets: ['currentNumberScheduled', 'desiredNumberScheduled', 'numberMisscheduled', 'numberReady'],
 }
 
-/** Nothing when the status says so already. */
+/** What of the status changed, for the object with that uid alone; nothing when it says so already. */
 export function statusWrites(
   resource: ResourceName,
-  owner: Owner & { readonly spec?: unknown; readonly status: object },
+  owner: Owner & { readonly status: object },
   next: JsonObject,
 ): readonly Write[] {
-  const wanted = { ...owner.status, ...next }
-  const status = withoutEmpty(resource, wanted)
-  if (isDeepStrictEqual(status, withoutEmpty(resource, owner.status))) return []
-  const { apiVersion, kind, spec } = owner
-  const { name, namespace, uid } = owner.metadata
-  const metadata = { name, uid, ...(namespace === undefined ? {} : { namespace }) }
-  const object = { apiVersion, kind, metadata, spec, status }
-  return [{ verb: 'status', target: nameOf(resource, owner), object: object as unknown as ApiObject }]
+  const status = withoutEmpty(resource, { ...owner.status, ...next })
+  const old = withoutEmpty(resource, owner.status)
+  const changed = Object.entries(status).filter(([field, value]) => !isDeepStrictEqual(value, old[field]))
+  const gone = Object.keys(old).filter((field) => status[field] === undefined)
+  if (changed.length === 0 && gone.length === 0) return []
+  const zeros = Object.entries(status).filter(([, value]) => value === 0)
+  const changes = Object.fromEntries([...zeros, ...changed, ...gone.map((field) => [field, null] as const)])
+  const patch = { metadata: { uid: owner.metadata.uid }, status: changes }
+  return [{ verb: 'patch', target: nameOf(resource, owner), patch, subresource: 'status' }]
 }
 
-function withoutEmpty({ resource }: ResourceName, status: object): object {
+function withoutEmpty({ resource }: ResourceName, status: object): JsonObject {
   const zeros = writtenZeros[resource] ?? []
   const isSaid = (name: string, value: unknown) =>
     value === 0 ? zeros.includes(name) : value !== undefined && !(Array.isArray(value) && value.length === 0)

@@ -31,6 +31,24 @@ describe('subresources that do something', () => {
     assert.equal((await server.call('GET', `${paths.pods}/unbound/binding`)).code, 405)
   })
 
+  test("a write of a workload's status brings annotations along, and nothing else of metadata", async () => {
+    const path = '/apis/apps/v1/namespaces/default/deployments'
+    const labels = { app: 'noted' }
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } }
+    const made = await post(path, {
+      metadata: { name: 'noted', labels },
+      spec: { selector: { matchLabels: labels }, template },
+    })
+    const metadata = { name: 'noted', annotations: { revision: '1' }, labels: { other: 'label' } }
+    await server.call('PUT', `${path}/noted/status`, { body: { ...made.body, metadata, status: { replicas: 1 } } })
+    const { body } = await server.call('GET', `${path}/noted`)
+    assert.deepEqual([body.metadata.annotations, body.metadata.labels], [{ revision: '1' }, labels])
+    assert.deepEqual(body.spec.strategy, {
+      type: 'RollingUpdate',
+      rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' },
+    })
+  })
+
   test('a pod that makes no sense is refused, field by field, and one that is there keeps its spec', async () => {
     const port = { containerPort: 80, name: 'http' }
     const table: readonly (readonly [spec: Record<string, unknown>, message: RegExp])[] = [

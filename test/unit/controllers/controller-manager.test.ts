@@ -106,6 +106,22 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       await untilAsync('the mirror is gone', async () => (await sliced(server, 'db')).length === 0)
       await manager.stop(forever)
     })
+
+    test('hand-written Endpoints may come before their Service, and go with it', async () => {
+      await using server = await startTestServer({ dialect })
+      const { manager } = await startManager(server, dialect)
+      const subsets = [{ addresses: [{ ip: '192.0.2.7' }], ports: [{ port: 5432 }] }]
+      await server.call('POST', `${core}/endpoints`, { body: { metadata: { name: 'early' }, subsets } })
+      // By what happens to a later one it is seen that the first has been looked at.
+      await server.call('POST', `${core}/services`, { body: webService })
+      await untilAsync('others are kept', async () => (await server.call('GET', `${core}/endpoints/web`)).code === 200)
+      const service = { metadata: { name: 'early' }, spec: { ports: [{ port: 5432 }] } }
+      await server.call('POST', `${core}/services`, { body: service })
+      await untilAsync('they are mirrored', async () => (await sliced(server, 'early')).join() === '192.0.2.7')
+      await server.call('DELETE', `${core}/services/early`)
+      await untilAsync('they are gone', async () => (await server.call('GET', `${core}/endpoints/early`)).code === 404)
+      await manager.stop(forever)
+    })
   })
 }
 

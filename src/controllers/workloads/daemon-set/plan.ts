@@ -116,6 +116,14 @@ function ownTolerations({ spec }: DaemonSet, taints: ToleratedTaints): readonly 
   ]
 }
 
+/** Ours replace those for the same trouble: a daemon stays on its node for as long as it lasts, whatever its template says. */
+function mergedTolerations(given: readonly JsonObject[], own: readonly JsonObject[]): JsonObject[] {
+  const isReplaced = ({ key, operator, effect, value = '' }: JsonObject) =>
+    value === '' &&
+    own.some((each) => each['key'] === key && each['operator'] === operator && each['effect'] === effect)
+  return [...given.filter((toleration) => !isReplaced(toleration)), ...own]
+}
+
 function parseToleration(toleration: JsonObject): Toleration {
   return tolerationSchema.parse(toleration)
 }
@@ -174,7 +182,7 @@ function createPod({ set, toleratedTaints }: DaemonSetView, node: Node, hash: st
     generateName: `${set.metadata.name}-`,
     labels: { [revisionHashLabel]: hash },
     spec: {
-      tolerations: [...tolerations, ...ownTolerations(set, toleratedTaints)],
+      tolerations: mergedTolerations(tolerations, ownTolerations(set, toleratedTaints)),
       affinity: { ...affinity, nodeAffinity: pinnedAffinity(affinity?.['nodeAffinity'], node) },
     },
   })

@@ -93,6 +93,21 @@ describe('a DaemonSet', () => {
     assert.equal(lab.set().status['updatedNumberScheduled'], 3)
   })
 
+  test('a daemon in the network of its node may be what brings the pod network; trouble never drives a daemon away', () => {
+    const impatient = { key: 'not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }
+    const lab = startLab({}, { hostNetwork: true, tolerations: [impatient] })
+    lab.cluster.patch('nodes', '', 'n3', { spec: { taints: [{ key: 'no-network', effect: 'NoSchedule' }] } })
+    lab.step()
+    lab.run()
+    assert.deepEqual(lab.nodesOf(), ['n1', 'n2', 'n3'])
+    const [pod] = lab.cluster.list('pods', (object) => object as { spec: { tolerations: object[] } })
+    assert.deepEqual(pod?.spec.tolerations, [
+      { key: 'not-ready', operator: 'Exists', effect: 'NoExecute' },
+      { key: 'unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+      { key: 'no-network', operator: 'Exists', effect: 'NoSchedule' },
+    ])
+  })
+
   test('lets the pod of a node that is gone go', () => {
     const lab = startLab()
     lab.step()
