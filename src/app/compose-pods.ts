@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { ApiClient } from '../client/index.ts'
-import { NetnsMaker, type SpawnHelper } from '../host/index.ts'
+import { type Capability, NetnsMaker, probeNamespaces, type SpawnHelper } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
@@ -50,11 +50,19 @@ interface PodsParts {
 /** What runs this node's pods and leads to those of the others, if it is to. */
 export function composePods(parts: PodsParts): readonly Component[] {
   if (!parts.context.options.values.app.components.includes('pods')) return []
-  const hasRoutes = parts.context.options.values.pods.podNetwork !== 'container-bridge'
-  return [...(hasRoutes ? [composeRoutes(parts)] : []), ...composePlane(parts)]
+  const { podNetwork } = parts.context.options.values.pods
+  let found: Promise<readonly Capability[]> | undefined
+  const probe: Probe = () => {
+    found ??= probeNamespaces()
+    return found
+  }
+  return [...(podNetwork === 'container-bridge' ? [] : [composeRoutes(parts, probe)]), ...composePlane(parts, probe)]
 }
 
-function composeRoutes({ context, client }: PodsParts): Component {
+/** What the machine can do, found out once. */
+type Probe = () => Promise<readonly Capability[]>
+
+function composeRoutes({ context, client }: PodsParts, probe: Probe): Component {
   const { node, cni, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('routes')
   const mode = pods.podNetwork === 'vxlan' ? 'vxlan' : 'host-gw'
@@ -63,6 +71,7 @@ function composeRoutes({ context, client }: PodsParts): Component {
     nodeName: findNodeName(node.nodeName),
     mode,
     clusterCidrs: node.clusterCidr,
+    isWanted: async () => pods.podNetwork !== 'auto' || (await probe()).every(({ problem }) => problem === undefined),
     onPodCidrs: async (podCidrs) => {
       const outcome = await installShippedNetwork({
         templateDir: shippedCniDir,
@@ -90,7 +99,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 }
 
 /** The pods, and what tells whether there is a network for them. */
-function composePlane(parts: PodsParts): readonly Component[] {
+function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   const { context, client, dialect, state, applied, gate, helper, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
@@ -133,6 +142,7 @@ function composePlane(parts: PodsParts): readonly Component[] {
       chooseRuntime({
         kind: pods.podNetwork,
         engineSocket: pods.engineSocket,
+        probe,
         namespaces: () => {
           usesCni = true
           return new ProcessRuntime({

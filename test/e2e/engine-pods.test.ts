@@ -20,6 +20,7 @@ test('where namespaces do not work, which is found by trying and told, pods are 
   const { log, chosen, status, metrics } = seen.fallback
   const failing = ['network-namespace', 'process-namespace', 'bind-mount', 'veth', 'bridge-address']
   assert.deepEqual([log, chosen], [failing.length, 1])
+  assert.match(status, /pods are on the bridge of an engine/, 'no routes, no network list')
   assert.match(status, /container-bridge through \/run\/podman\/podman\.sock \(network-namespace, /)
   assert.deepEqual(metrics.toSorted(), failing.map((name) => `platnet_pod_capability{name="${name}"} 0`).toSorted())
   assert.deepEqual(seen.logs, ['to-output\nto-error\n', 'to-output\nto-error\n'])

@@ -278,7 +278,8 @@ function networkList(subnet: string) {
   const ipam = { type: 'host-local', dataDir: '/run/ipam', ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] }
   const bridge = { type: 'bridge', bridge: 'plt-pods', isGateway: true, ipMasq: true, hairpinMode: true, ipam }
   const portmap = { type: 'portmap', capabilities: { portMappings: true }, snat: true }
-  return { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [bridge, portmap] }
+  const gate = { type: 'platnet-gate', socket: '/run/agent.sock' }
+  return { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [bridge, portmap, gate] }
 }
 
 function readLines(program: RunningProgram, onLine: (line: string) => void): void {

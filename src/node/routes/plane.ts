@@ -17,6 +17,8 @@ export interface RoutesPlaneParts {
   readonly clusterCidrs: readonly Cidr[]
   /** Called with this node's pod networks whenever they are known anew. */
   readonly onPodCidrs: (podCidrs: readonly Cidr[]) => Promise<void>
+  /** Asked at the start: whether pods are in namespaces of this node at all. An engine's bridge has networks of its own. */
+  readonly isWanted: () => Promise<boolean>
   readonly log: Logger
 }
 
@@ -58,7 +60,8 @@ export class RoutesPlane implements Component {
   }
 
   async start(scope: { signal: AbortSignal }): Promise<void> {
-    await this.#informer.start(scope)
+    if (await this.#parts.isWanted()) await this.#informer.start(scope)
+    else this.#health = { level: 'ok', message: 'pods are on the bridge of an engine', sinceMs: Date.now() }
   }
 
   /** The routes stay: traffic between pods goes on. */
