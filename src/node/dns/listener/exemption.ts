@@ -62,7 +62,7 @@ export class Exemption {
 
   async #takeOnce(): Promise<void> {
     const { addresses, port, log } = this.#parts
-    const child = await startProgram('nft', ['-i'], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' })
+    const child = await startHolder()
     child.stdin?.on('error', () => {})
     try {
       child.stdin?.write(`${exemptionCommands(addresses, port)}list tables inet\n`)
@@ -87,6 +87,17 @@ export class Exemption {
     this.#parts.log.warn('queries to the cluster DNS go through its Service for now; tried again', { error, delayMs })
     this.#retry = setTimeout(() => void this.take(), delayMs)
   }
+}
+
+/**
+ * An `nft` that waits for commands. Its input ends when the kernel has freed all memory of a process that was killed, tens of milliseconds later:
+ * `setpriv` (util-linux) has it killed with the thread that started it, which is sooner.
+ */
+function startHolder(): Promise<RunningProgram> {
+  const pipes = { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' } as const
+  return startProgram('setpriv', ['--pdeathsig', 'KILL', 'nft', '-i'], pipes).catch(() =>
+    startProgram('nft', ['-i'], pipes),
+  )
 }
 
 /** Resolves when nft lists our table, rejects with what it says instead. */

@@ -69,7 +69,10 @@ export class UdpListener {
     else if (length === later) this.#answerLater(message, asker)
   }
 
-  /** Those that came with it, or while it was answered. More than a batch of them are left to the next turn: others wait too. */
+  /**
+   * Those that came with it, or while it was answered, a batch at most. Node hands out 32 datagrams in a turn of the event loop, so with their batches
+   * 2,080 are the most that connections and changes wait for.
+   */
   #takeWaiting(): void {
     const batch = this.#batch
     const count = batch?.receive() ?? 0

@@ -36,8 +36,8 @@ const files = {
   resolver: new URL('../resolver/resolver-thread.ts', import.meta.url),
 }
 
-/** Each thread's own garbage; what is large is shared or outside the heap. */
-const limits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 }
+/** Of each thread; what is large is shared or outside the heap. How much room young objects get is the launcher's flag to say, which holds for threads too. */
+const limits = { maxOldGenerationSizeMb: 256 }
 
 /**
  * The threads that answer: some with sockets, one that resolves what they do not know. They go on whatever the main thread does; one that ends

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { ErrandLine } from '../../../../../src/node/dns/serve/errand-line.ts'
 import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
@@ -31,7 +31,12 @@ const block: ServedBlock = {
   forwards: true,
 }
 
-test('questions that wait together are answered together: from memory, later, or not at all', async () => {
+test('questions that wait together are answered together: from memory, later, or not at all', (context) =>
+  answerMany(context, true))
+
+test('they are answered as well, one by one, on a Node without node:ffi', (context) => answerMany(context, false))
+
+async function answerMany(context: TestContext, isBatched: boolean): Promise<void> {
   const { zone } = new TestZone().add({ service: makeService('default/web', '10.96.4.2'), slices: [] })
   zone.setNamespace('default', true)
   zone.markSynced()
@@ -51,7 +56,9 @@ test('questions that wait together are answered together: from memory, later, or
   const responder = new Responder(line)
   responder.configure({ blocks: [block], places: [place], clusterSources: [], maxConnections: 1 }, [zone.table])
   const listener = new UdpListener({ current: place }, responder)
+  if (!isBatched) context.mock.method(process, 'getBuiltinModule', () => undefined)
   await listener.listen()
+  context.mock.restoreAll()
 
   const client = createSocket('udp4')
   client.connect(place.port, place.address)
@@ -89,4 +96,4 @@ test('questions that wait together are answered together: from memory, later, or
     client.close()
     await closed
   }
-})
+}
