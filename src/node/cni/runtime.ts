@@ -15,7 +15,7 @@ import { type Leftovers, planLeftovers } from './plan.ts'
 import { type FoundPlugin, PluginBinaries } from './plugin-binaries.ts'
 import { type Attachment, ResultCache } from './result-cache.ts'
 import { capabilityArguments, checkSandbox, cniArguments } from './sandbox-arguments.ts'
-import type { CniResult, CniSandbox, Network } from './types.ts'
+import type { CniResult, CniSandbox, Network, NetworkConfig } from './types.ts'
 import { isAtLeast, since } from './versions.ts'
 
 export interface CniSettings {
@@ -258,26 +258,35 @@ export class CniRuntime {
     })
   }
 
-  /** A remembered configuration that makes no sense keeps no pod from going: what net.d says today comes nearest to it. */
+  /**
+   * A remembered configuration that makes no sense keeps no pod from going: what net.d says today comes nearest to it. Nor does a plugin
+   * that is gone, or speaks no version any more that the list declares: all are called at the version of ADD, and each fails for itself.
+   */
   async #networkToDelete(attachment: Attachment): Promise<Network> {
+    let config: NetworkConfig
     try {
-      return await this.#networkOf(attachment)
+      config = rememberedConfig(attachment)
     } catch (error) {
-      if (!(error instanceof CniError) || error.code !== 'invalid-config') throw error
       const { networks } = await this.networks()
       const found = networks.find(({ name }) => name === attachment.network)
       if (found === undefined) throw error
       return found
     }
+    try {
+      return await negotiate(config, this.#context.binaries)
+    } catch {
+      return { ...config, cniVersion: String(config.json['cniVersion']) }
+    }
   }
 
   /** As it was at ADD, whatever net.d says today. */
   async #networkOf(attachment: Attachment): Promise<Network> {
-    return negotiate(
-      parseCachedNetwork(`the remembered network ${attachment.network}`, attachment.config),
-      this.#context.binaries,
-    )
+    return negotiate(rememberedConfig(attachment), this.#context.binaries)
   }
+}
+
+function rememberedConfig({ network, config }: Attachment): NetworkConfig {
+  return parseCachedNetwork(`the remembered network ${network}`, config)
 }
 
 function beginAttachment(sandbox: CniSandbox, network: Network): Attachment {

@@ -187,6 +187,7 @@ test('files count in lexical order, and only .conf, .conflist and .json', async 
   cni.network('20.json', { ...good, name: 'list-in-json' })
   cni.network('25.json', { cniVersion: '1.0.0', name: 'single-in-json', type: 'only' })
   mkdirSync(join(cni.configDir, '10.conflist'))
+  cni.network('10.conflist/05.conflist', { ...good, name: 'nested' })
   const { networks, skipped } = await cni.runtime().networks()
   assert.deepEqual(
     networks.map(({ name }) => name),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { FakeCni, okResult, sandbox } from '../../../helpers/fake-cni.ts'
@@ -83,6 +83,42 @@ test('where net.d has no such network any more either, DEL says what is wrong wi
   })
   assert.deepEqual(cni.cacheFiles(), ['test-c1-eth0'])
 })
+
+test('DEL goes on past a plugin that is gone, names it, and is done once it is back', async (t) => {
+  const cni = new FakeCni(t)
+  cni.plugin('first')
+  const second = cni.plugin('second')
+  cni.list('first', 'second')
+  const runtime = cni.runtime()
+  await runtime.add(sandbox)
+  renameSync(second.path, `${second.path}.away`)
+  await assert.rejects(runtime.del(sandbox), { code: 'delete-failed', message: /the plugin second is in none of/ })
+  await assert.rejects(runtime.check(sandbox), { code: 'plugin-missing' })
+  assert.deepEqual(cni.order().slice(2), ['DEL first'], 'its address is given back all the same')
+  assert.deepEqual(cni.cacheFiles(), ['test-c1-eth0'])
+  renameSync(`${second.path}.away`, second.path)
+  await runtime.del(sandbox)
+  assert.deepEqual(cni.order().slice(3), ['DEL second', 'DEL first'])
+  assert.deepEqual(cni.cacheFiles(), [])
+})
+
+for (const [what, answer, refusal] of [
+  ['fails VERSION', { out: { code: 3, msg: 'no' }, exit: 1 }, 'plugin-failed'],
+  ['speaks only another version', { out: { cniVersion: '0.4.0', supportedVersions: ['0.4.0'] } }, 'invalid-config'],
+] as const) {
+  test(`where a plugin ${what} since, DEL is as ADD was, and CHECK says so`, async (t) => {
+    const cni = new FakeCni(t)
+    const only = cni.plugin('only')
+    cni.list('only')
+    await cni.runtime().add(sandbox)
+    only.answer('VERSION', answer)
+    const runtime = cni.runtime()
+    await assert.rejects(runtime.check(sandbox), { code: refusal })
+    await runtime.del(sandbox)
+    assert.deepEqual(only.inputs('DEL'), [{ type: 'only', cniVersion: '1.0.0', name: 'test', prevResult: okResult }])
+    assert.deepEqual(cni.cacheFiles(), [])
+  })
+}
 
 test('a remembered result of another version reaches CHECK and DEL in the words of theirs', async (t) => {
   const cni = new FakeCni(t)
