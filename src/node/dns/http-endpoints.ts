@@ -7,7 +7,7 @@ import { HealthProbe } from './metrics/health-probe.ts'
 import type { Series } from './metrics/series.ts'
 
 export interface EndpointAnswers {
-  /** Plugins that are not ready yet; none when DNS is. */
+  /** Plugins that are not ready yet, or why nothing is any more; none when DNS is. */
   readonly unready: () => readonly string[]
   readonly metrics: () => Promise<string>
   /** Whether that source may see the metrics on an address that others reach too. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
 import { describeError } from '../../model/errors.ts'
@@ -17,8 +18,9 @@ import { renderSeries } from './metrics/series.ts'
 import { SourceFilter } from './serve/source-filter.ts'
 import { DnsThreads } from './threads/dns-threads.ts'
 import type { Explanation, ListenFailure } from './threads/messages.ts'
-import { typeCode } from './wire/codes.ts'
-import { encodeName } from './wire/name.ts'
+import { recordType, typeCode } from './wire/codes.ts'
+import { readMessage } from './wire/message.ts'
+import { encodeName, nameText } from './wire/name.ts'
 import { ZoneFeed } from './zone-feed.ts'
 
 export interface DnsSettings {
@@ -63,6 +65,7 @@ export class DnsPlane implements Component {
   #failures: readonly ListenFailure[] = []
   #badCorefile: string | undefined
   #failedReloads = 0
+  #isStopping = false
   #applying: Promise<void> = Promise.resolve()
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
 
@@ -74,7 +77,7 @@ export class DnsPlane implements Component {
     this.#threads = new DnsThreads({ servingThreads, log })
     this.#http = new HttpEndpoints(
       {
-        unready: () => (this.feed.synced ? [] : ['kubernetes']),
+        unready: () => this.#unready(),
         metrics: () => this.#renderMetrics(),
         maySee: (address) => this.#metricsSources.allows(address),
       },
@@ -107,12 +110,13 @@ export class DnsPlane implements Component {
     this.#setHealth('unknown', 'waiting for the first list of Services and namespaces')
   }
 
-  /** Queries go to the Service first; what still comes here is answered for the Corefile's lameduck time. */
+  /** Queries go to the Service first; what still comes here is answered for the Corefile's lameduck time, or until the signal. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#isStopping = true
     await this.#look.stop(scope)
     await this.#applying
     await this.#exemption.giveUp()
-    await waitFor(this.#current?.plan.lameduckMs ?? 0, scope.signal)
+    await this.#beLameduck(scope.signal)
     await this.#http.stop()
     await this.feed.stop(scope)
     await this.#threads.stop()
@@ -156,20 +160,14 @@ export class DnsPlane implements Component {
   ): Promise<(Omit<Explanation, 'message'> & { object?: string; changedAtMs?: number }) | undefined> {
     const found = await this.#threads.explain(makeQuestion(name, type), dnsPort)
     if (found === undefined) return undefined
-    const { plugin, ageMs } = found
-    const service = plugin === 'kubernetes' ? this.#serviceOf(name) : undefined
+    const { plugin, ageMs, message } = found
+    const service = plugin === 'kubernetes' ? serviceOf(pointerOf(message) ?? name) : undefined
     const changedAtMs = service === undefined ? undefined : this.feed.changedAtMs(service)
     return {
       plugin,
       ageMs,
       ...(changedAtMs !== undefined && { object: `Service ${service}`, changedAtMs }),
     }
-  }
-
-  #serviceOf(name: string): string | undefined {
-    const labels = name.toLowerCase().replace(/\.$/, '').split('.')
-    const at = labels.lastIndexOf('svc')
-    return at < 2 ? undefined : `${labels[at - 1]}/${labels[at - 2]}`
   }
 
   async #reloadOnce(): Promise<void> {
@@ -208,7 +206,8 @@ export class DnsPlane implements Component {
 
   /** Queries to the cluster's DNS come here exactly while all of its addresses are answered here. */
   async #keepExemption(): Promise<void> {
-    const serves = this.feed.synced && this.#parts.settings.clusterDns.every((address) => this.#serves(address))
+    const serves =
+      !this.#isStopping && this.feed.synced && this.#parts.settings.clusterDns.every((address) => this.#serves(address))
     if (serves && !this.#exemption.isWanted) await this.#exemption.take()
     if (!serves && this.#exemption.isWanted) await this.#exemption.giveUp()
     this.#reportHealth()
@@ -244,6 +243,18 @@ export class DnsPlane implements Component {
     this.#threads.changeSources(networks)
   }
 
+  async #beLameduck(signal: AbortSignal): Promise<void> {
+    const lameduckMs = this.#current?.plan.lameduckMs ?? 0
+    if (lameduckMs === 0) return
+    this.#parts.log.info('DNS goes on answering for a while, as the Corefile says', { lameduckMs })
+    await sleep(lameduckMs, undefined, { signal }).catch(() => {})
+  }
+
+  #unready(): readonly string[] {
+    if (this.#isStopping) return ['Shutting down']
+    return this.feed.synced ? [] : ['kubernetes']
+  }
+
   async #renderMetrics(): Promise<string> {
     const failedReloads = this.#failedReloads
     const configured = this.#configured ? configurationSeries({ ...this.#configured, failedReloads }) : []
@@ -257,6 +268,21 @@ export class DnsPlane implements Component {
   }
 }
 
+/** The Service that a name of the cluster's zone is of: `namespace/name`. */
+function serviceOf(name: string): string | undefined {
+  const labels = name.toLowerCase().replace(/\.$/, '').split('.')
+  const at = labels.lastIndexOf('svc')
+  return at < 2 ? undefined : `${labels[at - 1]}/${labels[at - 2]}`
+}
+
+/** Where a reverse answer leads. */
+function pointerOf(message: Uint8Array | undefined): string | undefined {
+  if (message === undefined) return undefined
+  const bytes = Buffer.from(message)
+  const pointer = readMessage(bytes, bytes.length).answer.find(({ type }) => type === recordType.PTR)
+  return pointer && nameText(pointer.data)
+}
+
 function makeQuestion(name: string, type: string): Buffer {
   const wireName = encodeName(name)
   const message = Buffer.alloc(12 + wireName.length + 4)
@@ -266,12 +292,4 @@ function makeQuestion(name: string, type: string): Buffer {
   message.writeUInt16BE(typeCode(type) ?? 1, 12 + wireName.length)
   message.writeUInt16BE(1, 14 + wireName.length)
   return message
-}
-
-/** Sooner when the signal aborts. */
-function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
-  })
 }

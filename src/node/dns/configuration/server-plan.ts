@@ -38,6 +38,9 @@ export interface HttpPlace {
   readonly port: number
 }
 
+/** More would not leave a stopping agent the time to take its address away. */
+const mostLameduckMs = 10_000
+
 /** What is served, as the threads and the endpoints need it. */
 export interface ServerPlan {
   readonly threads: ThreadSettings
@@ -74,7 +77,7 @@ export function planServer({ blocks }: Corefile, around: Surroundings): ServerPl
     },
     zones,
     http: planHttp(blocks, around),
-    lameduckMs: Math.max(0, ...blocks.map(({ health }) => health?.lameduckMs ?? 0)),
+    lameduckMs: Math.min(mostLameduckMs, Math.max(0, ...blocks.map(({ health }) => health?.lameduckMs ?? 0))),
   }
 }
 

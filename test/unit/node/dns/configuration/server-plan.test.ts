@@ -35,6 +35,7 @@ test("the built-in Corefile is served at the cluster's address and, for the clus
   assert.equal(resolver?.forwards[0]?.settings.maxConcurrent, 1000)
   assert.ok(resolver?.loopZone)
   assert.equal(lameduckMs, 5_000)
+  assert.equal(planServer(read('.:53 {\n  health {\n    lameduck 1h\n  }\n}\n'), around).lameduckMs, 10_000)
   assert.deepEqual(
     http.map(({ kind, address, port }) => `${kind} ${address} ${port}`),
     ['health 10.96.0.10 8080', 'ready 10.96.0.10 8181', 'metrics 10.96.0.10 9153', 'metrics 192.0.2.1 9153'],

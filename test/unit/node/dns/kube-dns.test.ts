@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { notReadyWrites, planEviction } from '../../../../src/controllers/nodes/plan-pods.ts'
+import type { Pod } from '../../../../src/controllers/objects/pod.ts'
+import { createDialect } from '../../../../src/model/dialect.ts'
+import { KubeDnsObjects } from '../../../../src/node/dns/kube-dns/kube-dns-objects.ts'
+import { ipOf } from '../../../helpers/addresses.ts'
+import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
+import { clientOfServer } from '../../../helpers/controllers.ts'
+import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
+import { untilAsync } from '../../../helpers/until.ts'
+
+const dialect = createDialect('kubernetes')
+const core = '/api/v1/namespaces/kube-system'
+const pod = `${core}/pods/platnet-dns-n1`
+const patientMs = 30_000
+
+describe("a node's part of the Service kube-dns", () => {
+  let server: TestServer
+  const { log, lines } = createRecordingLogger()
+  let serves = true
+
+  before(async () => {
+    server = await startTestServer()
+  })
+  after(() => server.stop())
+
+  const objects = () =>
+    new KubeDnsObjects({
+      client: clientOfServer(server),
+      dialect,
+      clusterDns: [ipOf('10.96.0.10')],
+      facts: { nodeName: 'n1', address: ipOf('192.0.2.1') },
+      serves: () => serves,
+      log,
+    })
+  const call = async (method: string, path: string, body?: object) =>
+    (await server.call(method, path, body && { body, headers: { 'content-type': 'application/merge-patch+json' } }))
+      .body
+  const ready = async () =>
+    (await call('GET', pod)).status?.conditions?.find(({ type }: { type: string }) => type === 'Ready')?.status ??
+    'none'
+  const untilReady = (wanted: string) =>
+    untilAsync(`the Pod's readiness is ${wanted}`, async () => (await ready()) === wanted, patientMs)
+  /** From start to stop, as an agent has it. */
+  const during = async (body: () => Promise<void>) => {
+    const agent = objects()
+    await agent.start()
+    try {
+      await body()
+    } finally {
+      await agent.stop({ signal: AbortSignal.timeout(patientMs) })
+    }
+  }
+
+  test('the Service is made, and the Pod that makes the node its endpoint is ready while it serves', async () => {
+    await during(() => untilReady('True'))
+    assert.equal(await ready(), 'False', 'after a clean stop')
+    const { spec } = await call('GET', `${core}/services/kube-dns`)
+    assert.equal(spec.clusterIP, '10.96.0.10')
+    assert.deepEqual(
+      spec.ports.map(
+        ({ name, port, protocol }: { name: string; port: number; protocol: string }) => `${name} ${port} ${protocol}`,
+      ),
+      ['dns 53 UDP', 'dns-tcp 53 TCP', 'metrics 9153 TCP'],
+    )
+  })
+
+  test('of a node that nobody hears from it is not ready, nor driven away, and ready again when the agent is back', async () => {
+    await during(() => untilReady('True'))
+    await call('PATCH', `${pod}/status`, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
+    const found: Pod = await call('GET', pod)
+    const nowMs = Date.now()
+    const taint = {
+      key: dialect.taints.unreachable,
+      value: '',
+      effect: 'NoExecute',
+      timeAdded: '2020-01-01T00:00:00Z',
+    } as const
+    const plan = planEviction({ taints: [taint], pods: [found], heedsTrouble: true, names: dialect.taints, nowMs })
+    assert.deepEqual(plan.evicted, [])
+    const [write, ...others] = notReadyWrites([found], nowMs)
+    assert.deepEqual(others, [])
+    assert.equal(write?.verb, 'patch')
+    await call('PATCH', `${pod}/status`, (write as { patch: object }).patch)
+    assert.equal(await ready(), 'False')
+    await during(() => untilReady('True'))
+  })
+
+  test('which a crash left ready says so no more while its agent does not serve', async () => {
+    await call('PATCH', `${pod}/status`, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
+    serves = false
+    await during(() => untilReady('False'))
+    serves = true
+  })
+
+  test("is made again when somebody deletes it; somebody else's Service stays, and it is said how it differs", async () => {
+    await call('DELETE', pod)
+    await untilAsync('the Pod is gone', async () => (await call('GET', pod)).code === 404, patientMs)
+    await call('PATCH', `${core}/services/kube-dns`, { spec: { selector: { app: 'theirs' } } })
+    await during(() => untilReady('True'))
+    const { spec } = await call('GET', `${core}/services/kube-dns`)
+    assert.deepEqual(spec.selector.app, 'theirs')
+    await call('PATCH', `${core}/services/kube-dns`, { spec: { selector: null } })
+    await during(() =>
+      untilAsync(
+        'it is said',
+        async () => lines.some((line) => line.includes('is not as this node serves; it is left as it is')),
+        patientMs,
+      ),
+    )
+  })
+})
