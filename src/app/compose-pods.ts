@@ -154,7 +154,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
             log,
           })
         },
-        engine: (engine) => new EngineRuntime({ engine, folders, hostIps }),
+        engine: (engine) => new EngineRuntime({ engine, folders, hostIps, log }),
         log,
       }),
     traffic: new StateTraffic(state, applied),

@@ -43,12 +43,12 @@ export class EngineClient {
     return answersText ? answer : parseAnswer(answer, `${method} ${path}`)
   }
 
-  /** The body of an answer as it comes and as long as it comes; an engine that is silent is waited for. Throws EngineError. */
+  /** The body of an answer as it comes and as long as it comes; one that is followed may be silent for long. Throws EngineError. */
   async stream(path: string, query: Readonly<Record<string, string>>): Promise<AsyncIterable<Buffer>> {
     const response = await this.#open('GET', `/${apiVersion}${path}?${new URLSearchParams(query)}`, '')
     const status = response.statusCode ?? 0
     if (status !== 200) throw this.#refusal(`GET ${path}`, status, await this.#read(response))
-    response.setTimeout(0)
+    if (query['follow'] === 'true') response.setTimeout(0)
     return response
   }
 

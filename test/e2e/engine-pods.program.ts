@@ -80,12 +80,13 @@ const fallback = {
 const logs = [await lab.logs('client')]
 await lab.killAgent()
 await lab.startAgent(['--pod-network', 'container-bridge', '--engine-socket', socket])
-await lab.createPod('plain', { image, command: ['sh', '-c', 'exit 3'] }, { restartPolicy: 'Never' })
+await lab.createPod('plain', { image, command: ['sh', '-c', 'echo farewell; exit 3'] }, { restartPolicy: 'Never' })
 const failed = await lab.waitFor('plain', 'over', (pod) => pod.status.phase === 'Failed')
 const kept = (await lab.pod('server')).status.containerStatuses[0].restartCount
 // Ends with the container.
 const following = lab.logs('client', '--follow')
-const gone = await lab.logs('plain').catch((error) => error.stderr)
+await untilAsync('its container is gone', async () => !(await list()).includes(failed.metadata.uid), timeoutMs)
+const gone = await lab.logs('plain')
 for (const each of ['server', 'client', 'plain']) await lab.deletePod(each)
 for (const each of ['server', 'client', 'plain']) await lab.waitGone(each)
 const seen = {

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type EngineClient, EngineError } from '../../host/index.ts'
+import { describeError } from '../../model/errors.ts'
 import { type Ip, parseIp } from '../../model/ip.ts'
+import type { Logger } from '../../observe/index.ts'
 import { hostnameOf, type Launch } from './container-launch.ts'
+import { readEngineLog } from './engine-log.ts'
 import { PodError } from './errors.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodFolders } from './pod-folders.ts'
@@ -14,6 +19,7 @@ export interface EngineRuntimeParts {
   readonly engine: EngineClient
   readonly folders: PodFolders
   readonly hostIps: readonly Ip[]
+  readonly log: Logger
 }
 
 const stateSchema = z.object({
@@ -31,12 +37,16 @@ const networkSchema = z.object({
   }),
 })
 const listSchema = z.array(z.object({ Id: z.string(), Labels: z.record(z.string(), z.string()).nullish() }))
+type Listed = z.output<typeof listSchema>[number]
 const createdSchema = z.object({ Id: z.string() })
 const executedSchema = z.object({ ExitCode: z.number().nullish(), Running: z.boolean().nullish() })
 
 const ownerLabel = 'platnet.owner'
 const podLabel = 'platnet.pod'
 const containerLabel = 'platnet.container'
+const attemptLabel = 'platnet.attempt'
+/** Of what a container wrote last, kept when it goes: as much as one piece of a process' log. */
+const keptLogBytes = 1024 * 1024
 const execPollMs = 50
 
 /**
@@ -78,8 +88,26 @@ export class EngineRuntime implements PodRuntime {
     return sandbox.hostNetwork ? this.#parts.hostIps : [await this.#addressOf(name)]
   }
 
+  /** A pod that has ended keeps what its containers wrote, in the folder where processes have it. */
   async removeSandbox(sandbox: Sandbox): Promise<void> {
-    await this.#removeAll(await this.#list([`${podLabel}=${sandbox.uid}`]))
+    const found = await this.#list([`${podLabel}=${sandbox.uid}`])
+    for (const each of found) await this.#keepLog(sandbox, each)
+    await this.#removeAll(found)
+  }
+
+  /** An engine that does not give the log keeps no pod from going. */
+  async #keepLog({ uid }: Sandbox, { Id, Labels }: Listed): Promise<void> {
+    const [container, attempt] = [Labels?.[containerLabel], Number(Labels?.[attemptLabel] ?? Number.NaN)]
+    if (container === undefined || !Number.isInteger(attempt)) return
+    try {
+      const text = await lastOf(readEngineLog(this.#parts.engine, Id, { follow: false }), keptLogBytes)
+      const folder = join(this.#parts.folders.runFolder(uid, { container, attempt }), 'log')
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await writeFile(join(folder, '0'), text, { mode: 0o600 })
+    } catch (error) {
+      const { log } = this.#parts
+      log.warn("a container's output could not be kept", { pod: uid, container, error: describeError(error) })
+    }
   }
 
   async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
@@ -93,7 +121,12 @@ export class EngineRuntime implements PodRuntime {
       Env: launch.env.map(([variable, value]) => `${variable}=${value}`),
       WorkingDir: launch.workingDir,
       ...(launch.user === undefined ? {} : { User: `${launch.user.uid}:${launch.user.gid}` }),
-      Labels: { ...this.#labels(sandbox), [containerLabel]: run.container, 'platnet.hostname': hostnameOf(pod) },
+      Labels: {
+        ...this.#labels(sandbox),
+        [containerLabel]: run.container,
+        [attemptLabel]: String(run.attempt),
+        'platnet.hostname': hostnameOf(pod),
+      },
       HostConfig: {
         NetworkMode: `container:${sandboxName(sandbox)}`,
         Binds: [`${resolver}:/etc/resolv.conf:ro`, `${hosts}:/etc/hosts:ro`],
@@ -172,13 +205,13 @@ export class EngineRuntime implements PodRuntime {
     await this.#call('POST', '/containers/create', { name }, body)
   }
 
-  async #list(labels: readonly string[]): Promise<z.output<typeof listSchema>> {
+  async #list(labels: readonly string[]): Promise<readonly Listed[]> {
     const query = { all: 'true', filters: JSON.stringify({ label: labels }) }
     return listSchema.parse(await this.#call('GET', '/containers/json', query))
   }
 
   /** Those that joined a pod's network before the one that holds it. */
-  async #removeAll(found: z.output<typeof listSchema>): Promise<void> {
+  async #removeAll(found: readonly Listed[]): Promise<void> {
     const joined = found.filter(({ Labels }) => Labels?.[containerLabel] !== undefined)
     const holders = found.filter((each) => !joined.includes(each))
     for (const { Id } of [...joined, ...holders]) await this.#remove(Id)
@@ -205,6 +238,22 @@ function sandboxName({ uid }: Sandbox): string {
 /** As the engine knows one run of one container. */
 export function containerName({ uid }: Pick<Sandbox, 'uid'>, { container, attempt }: ContainerRun): string {
   return `platnet-${uid}-${container}-${attempt}`
+}
+
+/** The last so many bytes of a stream. */
+async function lastOf(chunks: AsyncIterable<Buffer>, bytes: number): Promise<Buffer> {
+  let kept: Buffer[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    kept.push(chunk)
+    length += chunk.length
+    // Joined only now and then: a chunk may be a single line.
+    if (length > 2 * bytes) {
+      kept = [Buffer.concat(kept).subarray(-bytes)]
+      length = bytes
+    }
+  }
+  return Buffer.concat(kept).subarray(-bytes)
 }
 
 function timeOf(text: string | null | undefined, otherwiseMs: number): number {

@@ -34,7 +34,9 @@ export async function* readLog(
   options: { readonly follow: boolean },
 ): AsyncGenerator<Buffer> {
   const { record, run } = findRun(folders, request)
-  if (record.engineSocket !== undefined) {
+  const folder = folders.runFolder(record.uid, run)
+  // What an engine's containers wrote is in the folder once they are gone.
+  if (record.engineSocket !== undefined && !existsSync(join(folder, 'log'))) {
     const engine = new EngineClient(record.engineSocket)
     try {
       yield* readEngineLog(engine, containerName(record, run), options)
@@ -45,9 +47,8 @@ export async function* readLog(
     }
     return
   }
-  const folder = folders.runFolder(record.uid, run)
   if (!existsSync(folder)) throw hasNotRun(request, run.container)
-  const isOver = () => !existsSync(folder) || existsSync(join(folder, 'exit'))
+  const isOver = () => record.engineSocket !== undefined || !existsSync(folder) || existsSync(join(folder, 'exit'))
   yield* followLog({ folder: join(folder, 'log'), isOver }, options)
 }
 

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { EngineClient } from '../../../../src/host/index.ts'
 import { readEngineLog } from '../../../../src/node/pods/engine-log.ts'
+import { EngineRuntime } from '../../../../src/node/pods/engine-runtime.ts'
 import { readLog } from '../../../../src/node/pods/logs.ts'
 import { PodFolders, type StoredPod } from '../../../../src/node/pods/pod-folders.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 const record: StoredPod = {
@@ -112,4 +116,46 @@ describe('the log that an engine has', () => {
   test('that is no such log is an error', async () => {
     await assert.rejects(read([Buffer.from('plain text, no frames')]), { code: 'bad-answer' })
   })
+
+  /** An engine with one container of the pod and the one that holds its network; gives what was asked of it. */
+  async function serveEngine(context: TestContext, socketPath: string, logStatus: number, log: Buffer) {
+    const asked: string[] = []
+    const labels = { 'platnet.container': 'main', 'platnet.attempt': '1' }
+    const list = JSON.stringify([{ Id: 'holder' }, { Id: 'joined', Labels: labels }])
+    const engine = createServer(({ method, url = '' }, response) => {
+      asked.push(`${method} ${url.replace(/\?.*/, '')}`)
+      if (url.includes('/logs')) response.writeHead(logStatus).end(log)
+      else response.end(url.includes('/containers/json') ? list : '{}')
+    })
+    await new Promise<void>((resolve) => engine.listen(socketPath, resolve))
+    context.after(() => engine.close())
+    return asked
+  }
+
+  for (const [logStatus, outcome] of [
+    [200, 'outlives its container, the last of it'],
+    [500, 'keeps no container from going where it cannot be had'],
+  ] as const) {
+    test(outcome, async (context) => {
+      const socket = join(makeTemporaryFolder(context), 'engine.sock')
+      const folders = new PodFolders(makeTemporaryFolder(context))
+      const line = `${'x'.repeat(99)}\n`
+      const long = Buffer.concat([
+        frame(1, 'first\n'),
+        ...Array.from({ length: 25_000 }, () => frame(1, line)),
+        frame(2, 'last\n'),
+      ])
+      const asked = await serveEngine(context, socket, logStatus, long)
+      await folders.write({ ...record, engineSocket: socket, sandbox: 'removing' })
+      const engine = new EngineClient(socket)
+      const runtime = new EngineRuntime({ engine, folders, hostIps: [], log: silentLogger })
+      await runtime.removeSandbox({ ...record, engineSocket: socket })
+      assert.deepEqual(asked.slice(-2), ['DELETE /v1.40/containers/joined', 'DELETE /v1.40/containers/holder'])
+      const kept = readAll(readLog(folders, request, { follow: true }))
+      if (logStatus !== 200) return assert.rejects(kept)
+      const text = await kept
+      assert.equal(text.length, 1024 * 1024)
+      assert.ok(text.endsWith(`${line}last\n`))
+    })
+  }
 })
