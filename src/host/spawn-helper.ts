@@ -35,6 +35,9 @@ interface Pending {
 /** Of programs that are trusted: the rules of 50,000 Services, ten times. */
 const maxOutputBytes = 256 * 1024 * 1024
 
+/** The helper passes texts on and keeps none. */
+const smallHeap = ['--max-semi-space-size=1']
+
 const programFile = join(import.meta.dirname, 'spawn-helper.program.ts')
 
 /**
@@ -110,7 +113,7 @@ export class SpawnHelper implements Component {
 
   async #startOnce(): Promise<RunningProgram | undefined> {
     try {
-      const helper = await startProgram(process.execPath, [programFile], { ipc: true, stderr: 'inherit' })
+      const helper = await startProgram(process.execPath, [...smallHeap, programFile], { ipc: true, stderr: 'inherit' })
       helper.onMessage((message) => this.#settle(message as HelperAnswer))
       void helper.exited.then(() => this.#onExit())
       return helper
