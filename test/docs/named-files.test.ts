@@ -5,12 +5,14 @@ import { test } from 'node:test'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test('every file that docs/traffic-proxy.md names as code or proof is there', () => {
-  const text = readFileSync(resolve(root, 'docs/traffic-proxy.md'), 'utf8')
-  const named = [...text.matchAll(/`((?:src|test|bench|docs)\/[^`…*]+)`/g)].map(([, file = '']) => file)
-  assert.ok(named.length > 50)
-  assert.deepEqual(
-    named.filter((file) => !existsSync(resolve(root, file))),
-    [],
-  )
-})
+for (const document of ['docs/traffic-proxy.md', 'docs/pod-networks.md']) {
+  test(`every file that ${document} names as code or proof is there`, () => {
+    const text = readFileSync(resolve(root, document), 'utf8')
+    const named = [...text.matchAll(/`((?:src|test|bench|docs)\/[^`…*]+)`/g)].map(([, file = '']) => file)
+    assert.ok(named.length > 50)
+    assert.deepEqual(
+      named.filter((file) => !existsSync(resolve(root, file))),
+      [],
+    )
+  })
+}

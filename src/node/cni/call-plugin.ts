@@ -109,12 +109,22 @@ function explainFailure(
   result: { stdout: string; stderr: string; exitCode: number | undefined },
 ): CniError {
   const { message, code } = readMessage(result)
-  const remedy = code === 11 ? 'the plugin asks to be tried again later' : undefined
+  const remedy = remedyOf(message, code)
   return new CniError('plugin-failed', `${nameOf(call)}: ${message}`, {
     object: call.path,
     ...(remedy && { remedy }),
     ...(code !== undefined && { pluginCode: code }),
   })
+}
+
+/** What to do about what people ask for most often. */
+function remedyOf(message: string, code: number | undefined): string | undefined {
+  if (code === 11) return 'the plugin asks to be tried again later'
+  if (message.includes('no IP addresses available'))
+    return '"platnet cni doctor" shows addresses that are held for pods that are gone, and takes them back with --fix; else the network needs a larger range'
+  const [, bridge] = /"?([\w.-]+)"? already has an IP address different from/.exec(message) ?? []
+  if (bridge === undefined) return undefined
+  return `the range of the network's list was changed while the bridge ${bridge} has the old one: put the old one back, or end the pods of this node and take the bridge away ("ip link delete ${bridge}"): the next pod makes it anew`
 }
 
 /** The three wordings are libcni's. */

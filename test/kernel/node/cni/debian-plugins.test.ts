@@ -60,9 +60,19 @@ test('a full range is told as the plugin says it, and leaves no interface that h
     await runtime.add((await node.sandbox('one')).sandbox)
     const { sandbox } = await node.sandbox('two')
     for (const _ of ['first', 'second']) {
-      await assert.rejects(runtime.add(sandbox), { code: 'plugin-failed', message: /no IP addresses available/ })
+      await assert.rejects(runtime.add(sandbox), {
+        code: 'plugin-failed',
+        message: /no IP addresses available/,
+        remedy: /"platnet cni doctor" shows addresses that are held for pods that are gone/,
+      })
     }
     assert.equal((await node.traces()).addresses.length, 1)
+    node.network('10-plt.conflist', bridgeList(node))
+    await assert.rejects(runtime.add(sandbox), {
+      message: /already has an IP address different from/,
+      remedy: /the bridge cni-plt has the old one: put the old one back, or .*"ip link delete cni-plt"/,
+    })
+    assert.equal((await node.traces()).addresses.length, 1, 'the pod that runs keeps its network')
   }),
 )
 
