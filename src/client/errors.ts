@@ -144,3 +144,13 @@ function codeOf(reason: string | undefined, status: number): ApiErrorCode {
   const byReason = reason !== undefined && Object.hasOwn(codeOfReason, reason) ? codeOfReason[reason] : undefined
   return byReason ?? codeOfHttpStatus[status] ?? (status >= 500 ? 'internal' : 'bad-response')
 }
+
+/** The answer, or undefined where the server has no such object. */
+export async function orAbsent<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not-found') return undefined
+    throw error
+  }
+}

@@ -1,6 +1,6 @@
 export { ApiClient, type Patch } from './api-client.ts'
 export { detectDialect } from './dialect-detection.ts'
-export { ApiError } from './errors.ts'
+export { ApiError, orAbsent } from './errors.ts'
 export { ApiEventRecorder, type EventRecorder, type EventType } from './events.ts'
 export { Informer, type InformerHandler, type InformerOptions, type InformerTiming } from './informer.ts'
 export { accessByServer, type ClusterAccess, KubeconfigError, loadKubeconfig } from './kubeconfig.ts'

@@ -1,4 +1,4 @@
-import { ApiError } from '../../client/index.ts'
+import { orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { type Ip, ipFamily, parseIp } from '../../model/ip.ts'
 import type { ControllerContext } from '../context.ts'
@@ -137,13 +137,4 @@ function isParent({ spec: { parentRef } }: IpAddress, { metadata }: Service): bo
 function byAge({ metadata: one }: Service, { metadata: other }: Service): number {
   const byTime = Date.parse(one.creationTimestamp) - Date.parse(other.creationTimestamp)
   return byTime || (one.uid < other.uid ? -1 : 1)
-}
-
-async function orAbsent<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'not-found') return undefined
-    throw error
-  }
 }

@@ -1,4 +1,4 @@
-import { ApiError, listPages } from '../../client/index.ts'
+import { listPages, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { cidrContains, hostCidr, parseCidr, parseIp } from '../../model/ip.ts'
 import type { ControllerContext } from '../context.ts'
@@ -43,7 +43,7 @@ export function createServiceCidrController(context: ControllerContext): Compone
     const stranded = names.filter((name) => holds([cidr], name) && !holds(others, name))
     if (stranded.length === 0) {
       const kept = cidr.metadata.finalizers.filter((each) => each !== finalizer)
-      await keep(cidr, kept, signal).catch(ignoreGone)
+      await orAbsent(keep(cidr, kept, signal))
       return undefined
     }
     const message = `There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR (${stranded.length}, such as ${stranded[0]})`
@@ -93,8 +93,4 @@ function holds(cidrs: readonly ServiceCidr[], address: string): boolean {
   const ip = parseIp(address)
   const networks = cidrs.flatMap(({ spec }) => spec.cidrs.flatMap((text) => parseCidr(text) ?? []))
   return ip !== undefined && networks.some((network) => cidrContains(network, hostCidr(ip)))
-}
-
-function ignoreGone(error: unknown): void {
-  if (!(error instanceof ApiError) || error.code !== 'not-found') throw error
 }

@@ -158,7 +158,7 @@ function endpointKey({
   addresses: readonly string[]
   targetRef?: WantedEndpoint['targetRef']
 }): string {
-  return targetRef?.uid ? `uid ${targetRef.uid}` : addresses.join()
+  return targetRef?.uid || addresses.join()
 }
 
 function needsWrite(slice: EndpointSlice, content: SliceContent, template: SliceTemplate): boolean {

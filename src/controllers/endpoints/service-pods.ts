@@ -7,10 +7,10 @@ import { keyOf } from '../runtime/resource-type.ts'
 import type { Rest } from '../runtime/work-queue.ts'
 
 /**
- * A pass looks at all pods of a Service. The first change of a quiet one is written at once; where many pods change in a row, passes take a fifth of the time
+ * A pass looks at all pods of a Service. The first change of a quiet one is written at once; where many pods change in a row, passes take a third of the time
  * and each writes what came meanwhile.
  */
-export const restAfterPass: Rest = { factor: 4, maxMs: 1_000 }
+export const restAfterPass: Rest = { factor: 2, maxMs: 1_000 }
 
 /** Who selects whom, both ways, without looking at everything there is. */
 export class ServicePods {

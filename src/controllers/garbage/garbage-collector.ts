@@ -1,4 +1,4 @@
-import { ApiError } from '../../client/index.ts'
+import { orAbsent } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
 import type { ControllerKit } from '../kit.ts'
@@ -103,13 +103,8 @@ export class GarbageCollector implements Component {
     const resource = this.#resources?.find(owner.apiVersion, owner.kind)
     if (resource === undefined || (resource.namespaced && metadata.namespace === undefined)) return true
     const namespace = resource.namespaced && metadata.namespace !== undefined ? { namespace: metadata.namespace } : {}
-    try {
-      const found = await this.#kit.client.get({ resource, name: owner.name, ...namespace }, { signal })
-      return found.metadata.uid === owner.uid
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'not-found') return false
-      throw error
-    }
+    const found = await orAbsent(this.#kit.client.get({ resource, name: owner.name, ...namespace }, { signal }))
+    return found?.metadata.uid === owner.uid
   }
 
   #reportInvalid({ resource, metadata }: GraphNode, { kind, name, uid }: OwnerReference): void {

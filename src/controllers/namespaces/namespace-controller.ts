@@ -1,4 +1,4 @@
-import { type ApiClient, ApiError, listPages } from '../../client/index.ts'
+import { type ApiClient, listPages, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { ApiObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
@@ -95,15 +95,6 @@ function countRemainder({ resource, group }: ServedResource, items: readonly unk
     finalizers.set(each, (finalizers.get(each) ?? 0) + 1)
   }
   return { resource: `${resource}.${group}`, count: items.length, finalizers }
-}
-
-async function orAbsent<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'not-found') return undefined
-    throw error
-  }
 }
 
 /** Other finalizers are for others to take away. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../../client/index.ts'
+import { orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { ControllerContext } from '../context.ts'
 import { applyWrites } from '../objects/apply-writes.ts'
@@ -176,13 +176,7 @@ class NodeLifecycle {
   }
 
   async #exists(name: string, signal: AbortSignal): Promise<boolean> {
-    try {
-      await this.#context.client.get({ resource: nodeType.resource, name }, { signal })
-      return true
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'not-found') return false
-      throw error
-    }
+    return (await orAbsent(this.#context.client.get({ resource: nodeType.resource, name }, { signal }))) !== undefined
   }
 
   #write(writes: Parameters<typeof applyWrites>[1], signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiClient, ApiError, type ObjectRef } from '../../client/index.ts'
+import { type ApiClient, type ObjectRef, orAbsent } from '../../client/index.ts'
 import type { Dialect } from '../../model/dialect.ts'
 
 /** The part of a Lease that says who leads (coordination.k8s.io/v1); times in RFC 3339 with microseconds. */
@@ -52,12 +52,8 @@ export class ApiLeaseLock implements LeaseLock {
   }
 
   async read(signal: AbortSignal): Promise<HeldLease | undefined> {
-    try {
-      return parseLease(await this.#client.get(this.#ref, { signal }))
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'not-found') return undefined
-      throw error
-    }
+    const object = await orAbsent(this.#client.get(this.#ref, { signal }))
+    return object && parseLease(object)
   }
 
   async create(spec: LeaseSpec, signal: AbortSignal): Promise<HeldLease> {

@@ -1,4 +1,4 @@
-import { type ApiClient, ApiError, type ObjectRef, type Patch } from '../../client/index.ts'
+import { type ApiClient, type ObjectRef, orAbsent, type Patch } from '../../client/index.ts'
 import type { ApiObject } from '../../model/api-object.ts'
 import type { ObjectCache } from './object-cache.ts'
 import type { CachedObject, ResourceType } from './resource-type.ts'
@@ -54,11 +54,7 @@ export class ObjectWriter<T extends CachedObject> {
 
   /** An object that is gone already counts as deleted. */
   async delete(object: Named, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#client.delete(this.#ref(object), { signal })
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'not-found') throw error
-    }
+    await orAbsent(this.#client.delete(this.#ref(object), { signal }))
   }
 
   #ref({ metadata: { name, namespace } }: Named, subresource?: string): ObjectRef {

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { type ApiClient, ApiError } from '../../client/index.ts'
+import { type ApiClient, orAbsent } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
-import type { ApiObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -148,12 +147,3 @@ function sinceOf({ isReady }: NodeNetwork, conditions: readonly Condition[], now
 
 const nodes = { group: '', version: 'v1', resource: 'nodes' }
 const leaseNamespace = 'kube-node-lease'
-
-async function orAbsent(request: Promise<ApiObject>): Promise<ApiObject | undefined> {
-  try {
-    return await request
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'not-found') return undefined
-    throw error
-  }
-}
