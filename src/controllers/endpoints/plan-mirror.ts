@@ -4,7 +4,7 @@ import { controllerReference } from '../objects/claim.ts'
 import type { EndpointSlice, EndpointSubset, Endpoints } from '../objects/endpoints.ts'
 import type { Service } from '../objects/service.ts'
 import { maxEndpointsPerSlice } from './plan-service-slices.ts'
-import { planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
+import { keyByAddress, planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
 import { hasSelector } from './service-pods.ts'
 import { type EndpointGroup, groupEndpoints } from './wanted-slices.ts'
 
@@ -37,7 +37,14 @@ export function planMirror(endpoints: Endpoints, slices: readonly EndpointSlice[
   const subsets = endpoints.subsets.map(mirrorSubset)
   const groups = groupEndpoints(subsets.flatMap((subset) => subset.groups))
   return {
-    plan: planSlices({ groups, placeholderFamilies: [], slices, template, maxEndpoints: maxEndpointsPerSlice }),
+    plan: planSlices({
+      groups,
+      placeholderFamilies: [],
+      slices,
+      template,
+      keyOf: keyByAddress,
+      maxEndpoints: maxEndpointsPerSlice,
+    }),
     template,
     invalidAddresses: subsets.flatMap(({ invalid }) => invalid),
     skippedAddresses: subsets.reduce((sum, { skipped }) => sum + skipped, 0),

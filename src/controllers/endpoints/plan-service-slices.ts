@@ -4,7 +4,7 @@ import type { EndpointSlice } from '../objects/endpoints.ts'
 import type { Node } from '../objects/node.ts'
 import type { Pod } from '../objects/pod.ts'
 import type { Service } from '../objects/service.ts'
-import { planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
+import { keyByPod, planSlices, type SlicePlan, type SliceTemplate } from './plan-slices.ts'
 import { lastTriggerTime, mayServe, portResolver, serviceFamilies, toEndpoint } from './pod-endpoints.ts'
 import { type EndpointGroup, groupEndpoints } from './wanted-slices.ts'
 
@@ -39,6 +39,7 @@ export function planServiceSlices({ service, pods, nodeOf, slices, dialect }: Se
     placeholderFamilies: families,
     slices,
     template: serviceSliceTemplate(service, pods, dialect),
+    keyOf: keyByPod,
     maxEndpoints: maxEndpointsPerSlice,
   })
 }

@@ -30,6 +30,8 @@ export interface SlicePlanInput {
   /** All slices of the owner that this controller manages. */
   readonly slices: readonly EndpointSlice[]
   readonly template: SliceTemplate
+  /** Equal texts mean the same endpoint, which then stays in its slice. */
+  readonly keyOf: (endpoint: IdentifiedEndpoint) => string
   readonly maxEndpoints: number
 }
 
@@ -111,8 +113,8 @@ function packGroup(
   slices: readonly EndpointSlice[],
   plan: MutablePlan,
 ): void {
-  const missing = new Map(group.endpoints.map((endpoint) => [endpointKey(endpoint), endpoint]))
-  const drafts = slices.map((slice) => ({ slice, endpoints: takeKept(slice, missing, input.maxEndpoints) }))
+  const missing = new Map(group.endpoints.map((endpoint) => [input.keyOf(endpoint), endpoint]))
+  const drafts = slices.map((slice) => ({ slice, endpoints: takeKept(input, slice, missing) }))
   const content = ({ endpoints }: Draft): SliceContent => ({ family: group.family, ports: group.ports, endpoints })
   const [full, empty] = partition(drafts, ({ endpoints }) => endpoints.length > 0)
   const [changed, same] = partition(full, (draft) => needsWrite(draft.slice, content(draft), input.template))
@@ -135,10 +137,14 @@ function packGroup(
 }
 
 /** Takes from `missing` what this slice has, as it should be now. */
-function takeKept(slice: EndpointSlice, missing: Map<string, WantedEndpoint>, maxEndpoints: number): WantedEndpoint[] {
+function takeKept(
+  { keyOf, maxEndpoints }: SlicePlanInput,
+  slice: EndpointSlice,
+  missing: Map<string, WantedEndpoint>,
+): WantedEndpoint[] {
   const kept: WantedEndpoint[] = []
   for (const endpoint of slice.endpoints) {
-    const key = endpointKey(endpoint)
+    const key = keyOf(endpoint)
     const wanted = missing.get(key)
     if (wanted === undefined || kept.length === maxEndpoints) continue
     kept.push(wanted)
@@ -151,14 +157,16 @@ function byFullest(drafts: readonly Draft[]): readonly Draft[] {
   return drafts.toSorted((a, b) => b.endpoints.length - a.endpoints.length)
 }
 
-function endpointKey({
-  addresses,
-  targetRef,
-}: {
-  addresses: readonly string[]
-  targetRef?: WantedEndpoint['targetRef']
-}): string {
+type IdentifiedEndpoint = Pick<WantedEndpoint, 'addresses' | 'targetRef'>
+
+/** A pod is the same endpoint also with another address. */
+export function keyByPod({ addresses, targetRef }: IdentifiedEndpoint): string {
   return targetRef?.uid || addresses.join()
+}
+
+/** Where anybody may write the target: several addresses may have the same. */
+export function keyByAddress({ addresses, targetRef }: IdentifiedEndpoint): string {
+  return `${targetRef?.uid ?? ''} ${addresses.join()}`
 }
 
 function needsWrite(slice: EndpointSlice, content: SliceContent, template: SliceTemplate): boolean {

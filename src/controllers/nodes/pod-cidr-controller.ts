@@ -1,4 +1,4 @@
-import { ApiError, listPages } from '../../client/index.ts'
+import { listPages, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Cidr } from '../../model/ip.ts'
 import type { ControllerKit } from '../kit.ts'
@@ -42,11 +42,7 @@ export function createPodCidrController(kit: ControllerKit, clusterCidrs: readon
   async function give({ metadata }: Node, podCIDRs: readonly Cidr[], signal: AbortSignal): Promise<void> {
     const { name, uid, resourceVersion } = metadata
     const patch = { metadata: { uid, resourceVersion }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
-    try {
-      await writer.patch({ metadata: { name } }, { kind: 'merge', patch }, signal)
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'not-found') throw error
-    }
+    await orAbsent(writer.patch({ metadata: { name } }, { kind: 'merge', patch }, signal))
   }
 
   return new Controller({

@@ -1,4 +1,4 @@
-import { ApiError } from '../../client/index.ts'
+import { ApiError, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import type { ControllerKit } from '../kit.ts'
@@ -96,7 +96,7 @@ class Scheduler {
     const { client, caches, events } = this.#kit
     const { uid, name, namespace } = pod.metadata
     const patch = { metadata: { uid }, status: { nominatedNodeName: node } }
-    await caches.writer(podType).patch(pod, { kind: 'merge', patch }, signal, 'status').catch(ignoreGone)
+    await orAbsent(caches.writer(podType).patch(pod, { kind: 'merge', patch }, signal, 'status'))
     const told = `${message} preemption: ${victims.length} Pods on ${node} go for it`
     events.record(subjectOf(pod), 'Warning', 'FailedScheduling', told)
     for (const { pod: victim } of victims) {
@@ -104,7 +104,7 @@ class Scheduler {
       events.record(subjectOf(victim), 'Normal', 'Preempted', `Preempted by ${namespace}/${name} on node ${node}`)
       const { name: victimName, namespace: victimNamespace = 'default', uid: victimUid } = victim.metadata
       const ref = { resource: podType.resource, namespace: victimNamespace, name: victimName }
-      await client.delete(ref, { uid: victimUid, signal }).catch(ignoreGone)
+      await orAbsent(client.delete(ref, { uid: victimUid, signal }))
     }
   }
 
@@ -168,7 +168,7 @@ class Scheduler {
     this.#kit.events.record(subjectOf(pod), 'Warning', 'FailedScheduling', message)
     const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions } }
     const writer = this.#kit.caches.writer(podType)
-    await writer.patch(pod, { kind: 'merge', patch }, signal, 'status').catch(ignoreGone)
+    await orAbsent(writer.patch(pod, { kind: 'merge', patch }, signal, 'status'))
   }
 }
 
@@ -180,8 +180,4 @@ function isOurs({ spec }: Pod): boolean {
 
 function subjectOf({ metadata }: Pod) {
   return { apiVersion: 'v1', kind: 'Pod', metadata }
-}
-
-function ignoreGone(error: unknown): void {
-  if (!(error instanceof ApiError) || error.code !== 'not-found') throw error
 }

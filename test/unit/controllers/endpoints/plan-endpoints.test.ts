@@ -135,6 +135,16 @@ describe('mirroring of Endpoints', () => {
     assert.deepEqual([invalidAddresses, skippedAddresses], [['nonsense'], 0])
   })
 
+  test('addresses whose targets were given the same uid are all there', () => {
+    const targetRef = { kind: 'Pod', name: 'vm', uid: 'one' }
+    const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((ip) => ({ ip, targetRef }))
+    const { plan } = planMirror(endpointsOf([{ addresses, ports: [{ port: 80 }] }]), [], kubernetes)
+    assert.deepEqual(
+      plan.creates.flatMap(({ endpoints }) => endpoints.map((endpoint) => endpoint.addresses[0])),
+      addresses.map(({ ip }) => ip),
+    )
+  })
+
   test('of a subset no more than 1000 addresses, in slices of 100', () => {
     const addresses = Array.from({ length: 1010 }, (_, index) => ({ ip: `10.1.${index >> 8}.${index & 255}` }))
     const { plan, skippedAddresses } = planMirror(endpointsOf([{ addresses, ports: [{ port: 80 }] }]), [], kubernetes)

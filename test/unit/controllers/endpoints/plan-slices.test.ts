@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { planSlices, type SlicePlan, type SlicePlanInput } from '../../../../src/controllers/endpoints/plan-slices.ts'
+import {
+  keyByPod,
+  planSlices,
+  type SlicePlan,
+  type SlicePlanInput,
+} from '../../../../src/controllers/endpoints/plan-slices.ts'
 import type { EndpointGroup, WantedEndpoint, WantedPort } from '../../../../src/controllers/endpoints/wanted-slices.ts'
 import type { EndpointSlice } from '../../../../src/controllers/objects/endpoints.ts'
 import { sliceOf } from '../../../helpers/cluster-objects.ts'
@@ -27,6 +32,8 @@ function endpoint(index: number, ready = true): WantedEndpoint {
   return { addresses: [`10.0.0.${index}`], conditions: { ready, serving: ready, terminating: false } }
 }
 
+const pod = (address: string) => ({ ...endpoint(1), addresses: [address], targetRef: { uid: 'pod-1' } })
+
 function range(first: number, count: number): WantedEndpoint[] {
   return Array.from({ length: count }, (_, index) => endpoint(first + index))
 }
@@ -44,7 +51,8 @@ function slice(
 }
 
 function plan(groups: readonly EndpointGroup[], slices: readonly EndpointSlice[], more: Partial<SlicePlanInput> = {}) {
-  return planSlices({ groups, slices, placeholderFamilies: ['IPv4'], template, maxEndpoints: 10, ...more })
+  const settings = { placeholderFamilies: ['IPv4'], template, keyOf: keyByPod, maxEndpoints: 10 } as const
+  return planSlices({ groups, slices, ...settings, ...more })
 }
 
 /** `+n` creates, `name:n` updates, `-name` deletes. */
@@ -70,6 +78,11 @@ describe('the plan of slices', () => {
       'a condition that changed: one write, the endpoint stays in its slice',
       plan([group([endpoint(1, false), ...range(2, 11)])], [slice('a', range(1, 10)), slice('b', range(11, 2))]),
       ['a:10'],
+    ],
+    [
+      'the only pod of a slice gets another address: one write, and it stays there',
+      plan([group([...range(2, 3), pod('10.0.1.1')])], [slice('a', [pod('10.0.0.1')]), slice('b', range(2, 3))]),
+      ['a:1'],
     ],
     [
       'a new endpoint goes into the slice that changes anyway',
