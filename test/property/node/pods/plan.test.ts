@@ -179,6 +179,21 @@ describe('the plan of a pod', () => {
     )
   })
 
+  test('a pod that nobody takes out of the rules is told to end after 20 s, and not before', () => {
+    const world = new SimulatedPod({
+      restartPolicy: 'Always',
+      graceSeconds: 1,
+      initContainers: [],
+      containers: ['a'],
+      deletion: undefined,
+    })
+    for (let steps = 0; steps < 5; steps += 1) takeStep(world, false)
+    apply(world, { kind: 'delete', graceSeconds: 5 })
+    const deletedMs = world.nowMs
+    while (world.plan().do === 'wait') world.nowMs += 100
+    assert.deepEqual([world.plan(), world.nowMs - deletedMs], [{ do: 'stop', graceSeconds: 5 }, 20_000])
+  })
+
   test('init containers run one after the other, each to its success, before any other', () => {
     const world = new SimulatedPod({
       restartPolicy: 'Always',
