@@ -41,8 +41,12 @@ const unstable = ['uid', 'resourceVersion', 'managedFields', 'creationTimestamp'
 function linesOf({ kind, apiVersion: _, metadata, ...rest }: AnyObject): readonly string[] {
   const kept = Object.fromEntries(Object.entries(metadata).filter(([field]) => !unstable.includes(field)))
   const subject = `${kind} ${metadata.namespace ?? ''}/${metadata.name}`
-  return fieldsOf('', { ...rest, metadata: kept }).map((field) => `${subject} ${field}`)
+  const seen = metadata.generation === rest.status?.observedGeneration ? 'all' : 'not all'
+  return fieldsOf('', { ...rest, metadata: kept }).map((field) => `${subject} ${field.replace(observed, `$1 ${seen}`)}`)
 }
+
+/** In how many steps a rollout goes is luck; that its last one was seen is not. */
+const observed = /^(\.status\.observedGeneration:) .*/
 
 function fieldsOf(path: string, value: AnyObject): readonly string[] {
   const isObject = value !== null && typeof value === 'object' && Object.keys(value).length > 0
