@@ -31,23 +31,41 @@ import {
   createStatefulSetController,
 } from './workloads/controllers.ts'
 
+interface Factory {
+  /** Who tells its Events, as Kubernetes calls it: people filter by it. */
+  readonly source: string
+  readonly create: (context: ControllerContext, settings: ControllerSettings) => Component
+}
+
 /** By the names that `--controllers` knows. */
-const factories: Readonly<Record<string, (context: ControllerContext, settings: ControllerSettings) => Component>> = {
-  endpoints: createEndpointsController,
-  endpointslice: createEndpointSliceController,
-  'endpointslice-mirroring': createMirroringController,
-  replicaset: createReplicaSetController,
-  deployment: createDeploymentController,
-  statefulset: createStatefulSetController,
-  daemonset: createDaemonSetController,
-  'garbage-collector': (context) => new GarbageCollector(context),
-  servicecidr: createServiceCidrController,
-  'service-addresses': createAddressRepairController,
-  namespace: createNamespaceController,
-  serviceaccount: createServiceAccountController,
-  'event-ttl': (context, { eventTtlMs }) => createEventTtlController(context, eventTtlMs),
-  nodeipam: (context, { clusterCidrs }) => createPodCidrController(context, clusterCidrs),
-  nodelifecycle: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
+const factories: Readonly<Record<string, Factory>> = {
+  endpoints: { source: 'endpoint-controller', create: createEndpointsController },
+  endpointslice: { source: 'endpoint-slice-controller', create: createEndpointSliceController },
+  'endpointslice-mirroring': { source: 'endpoint-slice-mirroring-controller', create: createMirroringController },
+  replicaset: { source: 'replicaset-controller', create: createReplicaSetController },
+  deployment: { source: 'deployment-controller', create: createDeploymentController },
+  statefulset: { source: 'statefulset-controller', create: createStatefulSetController },
+  daemonset: { source: 'daemonset-controller', create: createDaemonSetController },
+  'garbage-collector': {
+    source: 'garbage-collector-controller',
+    create: (context) => new GarbageCollector(context),
+  },
+  servicecidr: { source: 'service-cidr-controller', create: createServiceCidrController },
+  'service-addresses': { source: 'ipallocator-repair-controller', create: createAddressRepairController },
+  namespace: { source: 'namespace-controller', create: createNamespaceController },
+  serviceaccount: { source: 'serviceaccount-controller', create: createServiceAccountController },
+  'event-ttl': {
+    source: 'event-ttl-controller',
+    create: (context, { eventTtlMs }) => createEventTtlController(context, eventTtlMs),
+  },
+  nodeipam: {
+    source: 'cidrAllocator',
+    create: (context, { clusterCidrs }) => createPodCidrController(context, clusterCidrs),
+  },
+  nodelifecycle: {
+    source: 'node-controller',
+    create: (context, { nodeGraceMs }) => createNodeLifecycleController(context, { graceMs: nodeGraceMs }),
+  },
 }
 
 export const controllerNames = Object.keys(factories)
@@ -89,40 +107,31 @@ export function createControllerManager(parts: ControllerManagerParts): Controll
   return composeManager(
     managerName,
     parts,
-    chosen.map(
-      ([, create]) =>
-        (context) =>
-          create(context, parts),
-    ),
+    chosen.map(([, { source, create }]) => ({ source, create: (context) => create(context, parts) })),
   )
 }
 
 /** The scheduler of an API server, with a lease of its own. */
 export function createSchedulerManager(parts: ManagerParts): ControllerManager {
-  return composeManager(schedulerName, parts, [createScheduler])
+  return composeManager(schedulerName, parts, [{ source: 'default-scheduler', create: createScheduler }])
 }
 
 function composeManager(
   name: string,
   { client, dialect, identity, isGone, leaseMs = 15_000, metrics, log }: ManagerParts,
-  creators: readonly ((context: ControllerContext) => Component)[],
+  parts: readonly { readonly source: string; create(context: ControllerContext): Component }[],
 ): ControllerManager {
   const caches = new Caches({ client, log: log.child('caches') })
-  const events = new ApiEventRecorder(client, name, log.child('events'))
-  const context: ControllerContext = {
-    client,
-    caches,
-    types: createDialectTypes(dialect),
-    dialect,
-    events,
-    metrics,
-    log,
+  const types = createDialectTypes(dialect)
+  const contextOf = (source: string): ControllerContext => {
+    const events = new ApiEventRecorder(client, source, log.child('events'))
+    return { client, caches, types, dialect, events, metrics, log }
   }
   const lock = new ApiLeaseLock(client, dialect, { namespace: 'kube-system', name })
   return new ControllerManager({
     name,
     caches,
-    controllers: creators.map((create) => create(context)),
+    controllers: parts.map(({ source, create }) => create(contextOf(source))),
     ...(identity !== undefined && {
       election: { lock, identity, ...(isGone && { isGone }), timing: timingOfLease(leaseMs) },
     }),

@@ -24,7 +24,7 @@ const collections = [
 
 /**
  * What a cluster holds as sorted lines, a field of an object each, without what differs from run to run: generated names, hashes, uids, times, versions.
- * Of Events: what kind of object was told of, and why.
+ * Of Events: what kind of object was told of, why, and by whom.
  */
 export async function snapshotOf(server: TestServer): Promise<readonly string[]> {
   const lists = await Promise.all(collections.map(async (path) => (await server.call('GET', path)).body))
@@ -83,7 +83,7 @@ function stableNames(objects: readonly AnyObject[]): ReadonlyMap<string, string>
 
 async function eventLines(server: TestServer): Promise<readonly string[]> {
   const events: readonly AnyObject[] = (await server.call('GET', '/api/v1/events')).body.items
-  return [
-    ...new Set(events.map(({ involvedObject, type, reason }) => `Event of ${involvedObject.kind} ${type} ${reason}`)),
-  ]
+  const lineOf = ({ involvedObject, type, reason, source }: AnyObject) =>
+    `Event of ${involvedObject.kind} ${type} ${reason} from ${source.component}`
+  return [...new Set(events.map(lineOf))]
 }
