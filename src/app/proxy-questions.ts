@@ -33,10 +33,12 @@ const address = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+const expectedPort = 'expected a port from 1 to 65535'
+
 const flowQuery = z.object({
   source: address,
   destination: address,
-  port: z.coerce.number().int().min(1).max(65_535),
+  port: z.coerce.number(expectedPort).int(expectedPort).min(1, expectedPort).max(65_535, expectedPort),
   protocol: z.enum(['TCP', 'UDP', 'SCTP']).default('TCP'),
   inInterface: z.string().max(15).optional(),
 })

@@ -201,7 +201,7 @@ export function explainFailure(command: string, end: ProgramEnd, timeoutMs: numb
   if (exitCode > 128 && exitCode <= 128 + constants.signals.SIGTERM) {
     return new ExecError('killed', `${command} was ended by signal ${exitCode - 128}`, details)
   }
-  const said = stderr === '' ? '' : `: ${stderr.slice(-1024)}`
+  const said = stderr === '' ? '' : `: ${stderr.slice(-1024).replaceAll(/\s*\n\s*/g, '; ')}`
   return new ExecError('failed', `${command} exited with ${exitCode}${said}`, details)
 }
 

@@ -62,7 +62,7 @@ export function explainFlow(packet: TracedPacket, services: ExplainedServices, w
       ...met.map(({ way }) => `${target} is ${way}.`),
       ...traced.flatMap((outcome) => outcomeLines(outcome, packet)),
       ...reasons,
-      ...(services.caveat === undefined ? [] : [`The kernel may hold older rules: ${services.caveat}.`]),
+      ...(services.caveat === undefined ? [] : [sentence(`The kernel may hold older rules: ${services.caveat}`)]),
     ],
   }
 }
@@ -72,17 +72,22 @@ function adviseOn(frontend: Frontend, services: ExplainedServices, isRefused: bo
   const { servicePort, protocol } = frontend
   const service = servicePort.split(':')[0] ?? servicePort
   const explained = services.explain(service)
-  const notes = explained?.notes.map((note) => `${service}: ${note}.`) ?? []
+  const notes = explained?.notes.map((note) => sentence(`${service}: ${note}`)) ?? []
   if (!isRefused) return notes
   const port = explained?.ports.find((each) => each.servicePort === servicePort && each.protocol === protocol)
   const endpoints = port?.endpoints ?? []
   const more = endpoints.length - maxNamedEndpoints
   return [
     ...notes,
-    ...(port?.refusals ?? []).map((refusal) => `${servicePort}: ${refusal}.`),
+    ...(port?.refusals ?? []).map((refusal) => sentence(`${servicePort}: ${refusal}`)),
     ...endpoints.slice(0, maxNamedEndpoints).map(({ name, where, reason }) => `  ${name}${where}: ${reason}`),
     ...(more > 0 ? [`  and ${more} more: platnet explain service ${service}`] : []),
   ]
+}
+
+/** What the kernel's programs say may end with a full stop already. */
+function sentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`
 }
 
 function describeOutcome(outcome: TraceOutcome, { destination }: TracedPacket): OutcomeExplanation {

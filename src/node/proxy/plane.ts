@@ -321,7 +321,9 @@ export class ProxyPlane implements Component {
   #tellHealth(revision: number): void {
     const setAside = this.#setAside.list().map(({ service }) => service)
     const named = setAside.slice(0, 5).join(', ')
-    if (setAside.length > 0) this.#setHealth('degraded', `${setAside.length} Services are set aside: ${named}`)
+    const more = setAside.length > 5 ? ` and ${setAside.length - 5} more` : ''
+    if (setAside.length > 0)
+      this.#setHealth('degraded', `set aside, as the kernel refuses their rules: ${named}${more}`)
     else this.#setHealth('ok', `rules of revision ${revision} are in the kernel`)
   }
 

@@ -132,6 +132,8 @@ export class ServiceWrites {
       if (some.length > 1) waiting.push(some.slice(middle), some.slice(0, middle))
       else refused.push(...some.map(([service]) => ({ service, reason: describeError(result.failure) })))
     }
+    // A writer that still wanted what was refused could put nothing right that others change.
+    if (refused.length > 0) await this.#send(objects)
     return refused
   }
 

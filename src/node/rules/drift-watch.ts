@@ -12,13 +12,15 @@ export interface DriftWatchParts {
 }
 
 const gatherMs = 100
+/** After a failure, as while another program holds the lock; nobody tells of the same change twice. */
+const retryMs = 2_000
 /** More than this is read faster in one go. */
 const maxChains = 200
 const maxCommits = 1000
 
 /**
  * Has the writer look at what others changed, as the kernel tells: the chains concerned where they are few, else everything.
- * What comes within 100 ms is looked at together.
+ * What comes within 100 ms is looked at together, and again where that fails.
  */
 export class DriftWatch implements NftListener {
   readonly #parts: DriftWatchParts
@@ -42,8 +44,8 @@ export class DriftWatch implements NftListener {
     this.#look()
   }
 
-  #look(): void {
-    this.#timer ??= setTimeout(() => void this.#lookNow(), gatherMs)
+  #look(delayMs = gatherMs): void {
+    this.#timer ??= setTimeout(() => void this.#lookNow(), delayMs)
     this.#timer.unref()
   }
 
@@ -51,6 +53,7 @@ export class DriftWatch implements NftListener {
     const { writer, log } = this.#parts
     const commits = this.#commits
     const needsAll = this.#needsAll
+    let nextMs = gatherMs
     this.#commits = []
     this.#needsAll = false
     try {
@@ -59,10 +62,15 @@ export class DriftWatch implements NftListener {
         await writer.verify()
       }
     } catch (error) {
-      log.warn('rules changed by others could not be put right yet', { error: describeError(error) })
+      log.warn('rules that changed in the kernel could not be compared or put right, will look again', {
+        error: describeError(error),
+      })
+      this.#commits.push(...commits)
+      this.#needsAll ||= needsAll
+      nextMs = retryMs
     } finally {
       this.#timer = undefined
-      if (this.#commits.length > 0 || this.#needsAll) this.#look()
+      if (this.#commits.length > 0 || this.#needsAll) this.#look(nextMs)
     }
   }
 }

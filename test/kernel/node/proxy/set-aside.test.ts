@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Run } from '../../../../src/node/rules/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { skipReason, withNetns } from '../../../helpers/netns.ts'
-import { until } from '../../../helpers/until.ts'
+import { until, untilAsync } from '../../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
 import { startProxy } from './proxy-fixture.ts'
 
@@ -56,6 +56,15 @@ for (const flavour of ['nft', 'legacy'] as const) {
           assert.match(rules, /10\.244\.0\.1:8080/)
           assert.match(rules, /10\.244\.0\.3:8080/)
           assert.doesNotMatch(rules, /PLT-NO-SUCH|default\/b:http cluster IP/)
+          await until('it was tried again', () => (plane.status().setAside[0]?.attempts ?? 0) > 1, 30_000)
+          await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F', 'PLAT-SERVICES')
+          // Fails only while it is being tried.
+          const isMended = () =>
+            proxy.writer.verify().then(
+              async () => (await proxy.writer.preview()).length === 0,
+              () => false,
+            )
+          await untilAsync('what others change is put right meanwhile', isMended, 30_000)
           put('b', '5', '10.244.0.2')
           await until('the mended one is written', () => plane.status().setAside.length === 0, 30_000)
           assert.match(await saved(), /10\.244\.0\.2:8080/)
