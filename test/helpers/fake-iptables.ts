@@ -27,9 +27,9 @@ export class FakeIptables {
     return answer([`-N ${chain}`, ...rules.map((rule) => `-A ${chain} ${rule}`), ''].join('\n'))
   }
 
-  iptables(): Iptables {
+  iptables(run: Run = this.run): Iptables {
     const choice = { family: 'IPv4', flavour: 'nft', version: '1.8.9', program: 'iptables-nft', reason: '' } as const
-    return new Iptables(choice, this.run)
+    return new Iptables(choice, run)
   }
 
   /** Our chains alone, without stamps. */
