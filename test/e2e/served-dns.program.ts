@@ -216,6 +216,9 @@ async function observe() {
   const stream = { write: (text: string) => out.push(text) }
   const args = ['dns', 'query', name, '--control-socket', controlSocket]
   const exitCode = await runCli(['node', 'platnet', ...args], { env: {}, stdout: stream, stderr: stream })
+  const reverse = `${web.clusterIp.split('.').reverse().join('.')}.in-addr.arpa`
+  const backwards = ['node', 'platnet', ...args.with(args.indexOf(name), reverse), 'PTR']
+  await runCli(backwards, { env: {}, stdout: stream, stderr: stream })
   const tables = async () => (await runProgram('nft', ['list', 'tables'], { timeoutMs: 5_000 })).stdout
   const tablesBefore = await tables()
   await agent.stop()

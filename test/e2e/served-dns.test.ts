@@ -96,7 +96,14 @@ describe('a node that serves the cluster DNS', { skip: skipReason('iptables', 'n
     assert.equal(seen.cli.exitCode, 0)
     assert.match(
       seen.cli.out,
-      /IN A 10\.\d+\.\d+\.\d+\n;; plugin kubernetes, Service default\/web, changed \d+\.\d s ago\n$/,
+      /IN A 10\.\d+\.\d+\.\d+\n;; plugin kubernetes, Service default\/web, changed \d+\.\d s ago\n/,
+    )
+  })
+
+  test('it names the Service that a reverse answer leads to, too', () => {
+    assert.match(
+      seen.cli.out,
+      /IN PTR web\.default\.svc\.cluster\.local\.?\n;; plugin kubernetes, Service default\/web, changed \d+\.\d s ago\n$/,
     )
   })
 
