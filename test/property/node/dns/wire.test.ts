@@ -117,7 +117,7 @@ describe('answers of upstreams passed on', () => {
 })
 
 describe('messages that are not', () => {
-  test('50,000 mutants end in an answer or in a format error', () => {
+  test('50,000 mutants end in an answer or in a format error, none in more than 5 ms', () => {
     assert.equal(fuzzParsers(50_000, 1), 50_000)
   })
 
