@@ -93,6 +93,21 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
     assert.equal(addresses, '10.244.0.1 10.244.0.2')
   })
 
+  test('a node is drained, its pods wait and say why, and come back when it is open again', async () => {
+    assert.match(await kubectl('drain', 'n1', '--grace-period=0', '--timeout=20s'), /node\/n1 drained/)
+    const scheduled = () =>
+      kubectl('get', 'pods', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].status}')
+    await untilAsync('others wait', async () => (await scheduled()) === 'False False', 30_000)
+    const told = ['get', 'events', '--field-selector=reason=FailedScheduling', '-o', 'jsonpath={.items[*].message}']
+    const isTold = async () => /1 node\(s\) were unschedulable/.test(await kubectl(...told))
+    await untilAsync('the scheduler says why', isTold, 30_000)
+    await kubectl('uncordon', 'n1')
+    await untilAsync('they have a node', async () => (await scheduled()) === 'True True', 30_000)
+    const sources = (await kubectl('get', 'events', '-o', 'jsonpath={.items[*].source.component}')).split(' ')
+    const tellers = ['default-scheduler', 'deployment-controller', 'node-controller', 'replicaset-controller']
+    assert.deepEqual(new Set([...tellers, ...sources]), new Set(sources))
+  })
+
   test('a namespace is deleted with all that is in it, and kubectl waits for that', async () => {
     await kubectl('create', 'namespace', 'shop')
     await kubectl('create', 'configmap', 'prices', '-n', 'shop', '--from-literal=bread=3')
