@@ -31,11 +31,11 @@ let onLine: (line: string) => void = () => {}
 const podsAlone = ['--components', 'pods,registration']
 const startAgent = (flags: readonly string[]) => lab.startAgent(flags, (line) => onLine(line))
 
-/** Resolves when the agent has announced that step and is killed. */
-function killAt({ step, delayMs }: Crash): Promise<void> {
+/** Resolves when the agent has announced that step of that pod and is killed: it may still be about to forget the pod before. */
+function killAt({ step, delayMs }: Crash, name: string): Promise<void> {
   return new Promise((resolve) => {
     onLine = (line) => {
-      if (!line.includes(`"step":"${step}"`)) return
+      if (!line.includes(`"step":"${step}"`) || !line.includes(`"pod":"default/${name}"`)) return
       onLine = () => {}
       void sleep(delayMs).then(() => lab.killAgent().then(resolve))
     }
@@ -44,7 +44,7 @@ function killAt({ step, delayMs }: Crash): Promise<void> {
 
 /** One pod's whole life, the agent killed once at that step; the next one finishes it, and is the one that the next pod sees killed. */
 async function crashAt(crash: Crash, name: string): Promise<void> {
-  const killed = killAt(crash)
+  const killed = killAt(crash, name)
   const goOn = async () => {
     await killed
     await startAgent(podsAlone)
