@@ -27,9 +27,7 @@ const crashes: readonly Crash[] = [
 
 /** Called with each line of the agent's log. */
 let onLine: (line: string) => void = () => {}
-/** Without proxy and DNS, whose start takes longer than a pod's life; pods and agents that have them are killed in real-pods. */
-const podsAlone = ['--components', 'pods,registration']
-const startAgent = (flags: readonly string[]) => lab.startAgent(flags, (line) => onLine(line))
+const startAgent = () => lab.startAgent([], (line) => onLine(line))
 
 /** Resolves when the agent has announced that step of that pod and is killed: it may still be about to forget the pod before. */
 function killAt({ step, delayMs }: Crash, name: string): Promise<void> {
@@ -47,7 +45,7 @@ async function crashAt(crash: Crash, name: string): Promise<void> {
   const killed = killAt(crash, name)
   const goOn = async () => {
     await killed
-    await startAgent(podsAlone)
+    await startAgent()
   }
   const { step } = crash
   const isAtStart = step === 'make-sandbox' || step === 'start'
@@ -95,15 +93,13 @@ async function observeMany(count: number) {
 }
 
 await lab.build()
-await startAgent(podsAlone)
+await startAgent()
 const survived: string[] = []
 for (const [index, crash] of crashes.entries()) {
   await crashAt(crash, `crash-${index}`)
   survived.push(`${crash.step} ${crash.delayMs}`)
   process.stderr.write(`survived ${survived.at(-1)}\n`)
 }
-await lab.stopAgent()
-await startAgent([])
 const many = await observeMany(50)
 await lab.stop()
 process.stdout.write(`${JSON.stringify({ survived, wanted: crashes.length, many })}\n`)
