@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { FrameReader, frameMessage } from '../../src/node/dns/framing/frames.ts'
 import type { ServiceView } from '../../src/node/dns/plan.ts'
 import type { ResolverSettings } from '../../src/node/dns/resolver/settings.ts'
-import type { ServingSettings } from '../../src/node/dns/serve/settings.ts'
+import type { ServedBlock, ServingSettings } from '../../src/node/dns/serve/settings.ts'
 import { DnsThreads } from '../../src/node/dns/threads/dns-threads.ts'
 import { encodeName } from '../../src/node/dns/wire/name.ts'
 import { ClusterZone } from '../../src/node/dns/zone/cluster-zone.ts'
@@ -22,6 +22,21 @@ export interface ServerShape {
   readonly clusterSources?: readonly string[]
   readonly maxConnections?: number
   readonly servingThreads?: number
+}
+
+/** A block for every name, without plugins beside those that `details` tells of. */
+export function servedBlock(details: Pick<ServedBlock, 'resolves' | 'nearby' | 'forwards'>): ServedBlock {
+  return {
+    id: '.:53',
+    zones: [encodeName('.')],
+    server: 'dns://:53',
+    table: 0,
+    rotate: false,
+    order: undefined,
+    log: [],
+    chain: { rewrite: [], template: [], hosts: undefined },
+    ...details,
+  }
 }
 
 /** The threads on a port of the loopback, with a zone that a test fills. */
@@ -75,22 +90,14 @@ export class TestDnsServer {
     const resolvers: readonly ResolverSettings[] = resolver ? [resolverSettings(resolver)] : []
     const serving: ServingSettings = {
       blocks: [
-        {
-          id: '.:53',
-          zones: [encodeName('.')],
-          server: 'dns://:53',
-          table: 0,
-          rotate: false,
-          order: undefined,
-          log: [],
-          chain: { rewrite: [], template: [], hosts: undefined },
+        servedBlock({
           resolves: resolver !== undefined,
           nearby: resolvers[0]?.cache && {
             zones: resolvers[0].cache.zones,
             keepTtl: resolvers[0].cache.settings.keepTtl,
           },
           forwards: resolver !== undefined,
-        },
+        }),
       ],
       places: [{ address: ipOf('127.0.0.1'), port: this.port, access, blocks: [0] }],
       clusterSources: clusterSources.map(cidrOf),

@@ -5,31 +5,19 @@ import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { ErrandLine } from '../../../../../src/node/dns/serve/errand-line.ts'
 import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
-import type { ListenPlace, ServedBlock } from '../../../../../src/node/dns/serve/settings.ts'
+import type { ListenPlace } from '../../../../../src/node/dns/serve/settings.ts'
 import { UdpListener } from '../../../../../src/node/dns/serve/udp-listener.ts'
 import type { Errand } from '../../../../../src/node/dns/threads/messages.ts'
 import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
-import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
+import { servedBlock } from '../../../../helpers/dns-server.ts'
 import { TestZone } from '../../../../helpers/dns-zone.ts'
 import { findFreePort } from '../../../../helpers/platnet-server.ts'
 import { makeService } from '../../../../helpers/services.ts'
 
-const block: ServedBlock = {
-  id: '.:53',
-  zones: [encodeName('.')],
-  server: 'dns://:53',
-  table: 0,
-  rotate: false,
-  order: undefined,
-  log: [],
-  chain: { rewrite: [], template: [], hosts: undefined },
-  resolves: true,
-  nearby: undefined,
-  forwards: true,
-}
+const block = servedBlock({ resolves: true, nearby: undefined, forwards: true })
 
 test('questions that wait together are answered together: from memory, later, or not at all', (context) =>
   answerMany(context, true))
@@ -86,14 +74,10 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   }
   await all.promise
   assert.deepEqual(seen.toSorted(), expected.toSorted())
-  await closeClient()
+  const closed = once(client, 'close')
+  client.close()
+  await closed
   await listener.close()
   line.close()
   port2.close()
-
-  async function closeClient(): Promise<void> {
-    const closed = once(client, 'close')
-    client.close()
-    await closed
-  }
 }
