@@ -53,7 +53,7 @@ async function startPod(): Promise<string> {
     securityContext: { runAsUser: 65534 },
     readinessProbe: { exec: { command: ['sh', '-c', 'test "$(cat /proc/1/comm)" != systemd'] }, periodSeconds: 1 },
   }
-  // No grace: the controllers, which would take it out of the Service first, wait for the lease of the manager that is killed here.
+  // No grace: the controllers, which would take it out of the Service first, may just be starting after the kill.
   await lab.createPod('web', container, { terminationGracePeriodSeconds: 0 }, { labels: { app: 'web' } })
   const pod = await lab.waitReady('web')
   await untilAsync('the Service answers', async () => (await ask()) === undefined, deadlineMs)
