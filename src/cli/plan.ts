@@ -33,7 +33,8 @@ export function renderPlan({ families }: PlanAnswer): string {
   return `${lines.join('\n')}\n`
 }
 
-function changedLines({ wanted, found }: Difference): string[] {
+function changedLines({ wanted, found, problem }: Difference): string[] {
+  if (problem === 'unwanted' && found.length === 0) return ['    without rules; stays while rules of others lead to it']
   const [want, have] = [new Set(wanted), new Set(found)]
   const gone = found.filter((rule) => !want.has(rule)).map((rule) => `  - ${rule}`)
   const added = wanted.filter((rule) => !have.has(rule)).map((rule) => `  + ${rule}`)

@@ -25,6 +25,8 @@ export class WantedTable {
   /** Undefined while the kernel's is unknown or says nothing. */
   #stampWritten: Stamp | undefined
   #writtenSinceRead = new Set<string>()
+  /** Chains that should go and cannot, as rules of others lead to them. */
+  readonly #leftEmpty = new Set<string>()
 
   constructor(name: TableName) {
     this.name = name
@@ -62,6 +64,13 @@ export class WantedTable {
     }
   }
 
+  /** The kernel keeps a chain that should go, for rules of others lead to it: it is emptied instead. False where that was done already. */
+  leaveEmpty(name: string): boolean {
+    if (this.#chains.has(name) || this.#leftEmpty.has(name)) return false
+    this.#leftEmpty.add(name)
+    return true
+  }
+
   /** The kernel is known, by its stamp, to hold all of what is wanted. */
   adopt(): void {
     this.#unwritten.clear()
@@ -80,7 +89,7 @@ export class WantedTable {
     const suspects = new Set(this.#unwritten.keys())
     const slice = new TimeSlice()
     for (const name of new Set([...this.#chains.keys(), ...held.keys()])) {
-      if (describeProblem(held.get(name), this.#chains.get(name)) !== undefined) suspects.add(name)
+      if (describeProblem(held.get(name), this.#wantedOf(name, held.get(name))) !== undefined) suspects.add(name)
       if (slice.spent) await slice.pause()
     }
     return suspects
@@ -110,12 +119,18 @@ export class WantedTable {
   #compareEach(names: Iterable<string>, held: ReadonlyMap<string, SavedChain>): readonly Drift[] {
     const drift: Drift[] = []
     for (const chain of names) {
-      const problem = describeProblem(held.get(chain), this.#chains.get(chain))
+      const problem = describeProblem(held.get(chain), this.#wantedOf(chain, held.get(chain)))
       if (problem !== undefined && !this.#unwritten.has(chain)) drift.push({ table: this.name, chain, problem })
       if (problem !== undefined) this.#unwritten.set(chain, held.get(chain))
       else this.#unwritten.delete(chain)
     }
     return drift
+  }
+
+  /** What the kernel should hold of a chain; of one that it will not let go, nothing or an empty one. */
+  #wantedOf(name: string, held: SavedChain | undefined): Chain | undefined {
+    const isLeft = held !== undefined && this.#leftEmpty.has(name)
+    return this.#chains.get(name) ?? (isLeft ? [] : undefined)
   }
 
   /** Chains that the kernel should hold by now and that the rules of this one lead to, and the chain itself. */
@@ -132,7 +147,7 @@ export class WantedTable {
     const set = new Map<string, Chain>()
     const remove: string[] = []
     for (const name of this.#unwritten.keys()) {
-      const chain = this.#chains.get(name)
+      const chain = this.#chains.get(name) ?? (this.#leftEmpty.has(name) ? [] : undefined)
       if (chain === undefined) remove.push(name)
       else set.set(name, chain)
     }

@@ -11,6 +11,7 @@ import { isOurChain, placesOf } from './commit-places.ts'
 import { RulesError } from './errors.ts'
 import { type HookDrift, planHooks } from './hook-plan.ts'
 import type { ChainCounters, Iptables } from './iptables.ts'
+import { leaveToOthers } from './left-to-others.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
 import { ChangeReader, readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
@@ -194,7 +195,7 @@ export class RulesWriter implements Component {
       drift.push(...table.compareChains(ours, await readChains(iptables, table.name, ours)))
     }
     const readMs = performance.now() - startedMs
-    const chains = await this.#flush()
+    const chains = await this.#flushOrRecover()
     const builtins = [...places.nat, ...places.filter].filter((name) => !isOurChain(name))
     if (builtins.length === 0) return { drift, readMs, write: chains }
     const hooks = await this.#placeHooks(await readHooks(iptables, this.#options.hooks))
@@ -251,13 +252,15 @@ export class RulesWriter implements Component {
    * where the kernel points to, at last everywhere.
    */
   async #flushOrRecover(): Promise<WriteReport> {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; ; ) {
       try {
         return await this.#flush()
       } catch (error) {
         if (!(error instanceof RulesError) || error.code !== 'restore-failed' || attempt > 4) throw error
+        if (leaveToOthers(this.#eachTable(), error, this.#options.log)) continue
+        attempt++
         const isSetMade = await this.#addressSets.ensureAgain(this.#sets)
-        if ((await this.#findDriftBehind(error, attempt < 4)).length === 0 && !isSetMade) throw error
+        if ((await this.#findDriftBehind(error, attempt <= 4)).length === 0 && !isSetMade) throw error
       }
     }
   }

@@ -275,5 +275,10 @@ describe('the commands that ask the running proxy', () => {
       [other.code, other.stdout],
       [3, 'IPv4 nat PLAT-SVC-A: different\n  - -j PLAT-SEP-B\n  + -j PLAT-SEP-A\n'],
     )
+    writer.differences = [{ table: 'nat', chain: 'PLAT-OLD', problem: 'unwanted', wanted: [], found: [] }]
+    assert.equal(
+      (await platnet('plan')).stdout,
+      'IPv4 nat PLAT-OLD: unwanted\n    without rules; stays while rules of others lead to it\n',
+    )
   })
 })

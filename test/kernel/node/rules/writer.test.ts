@@ -201,6 +201,31 @@ describe('a write', () => {
     },
   )
 
+  onEachFlavour(
+    'empties a chain that is not wanted where rules of others keep it, and goes through',
+    async (netns, flavour) => {
+      const { run, texts } = recordRestores(netns)
+      const writer = await makeWriter(netns, flavour, { run })
+      await writer.sync(rulesetOf(2), hashOf('a'))
+      for (const args of ['-N OTHER', '-A OTHER -j PLAT-SVC-1', '-N PLAT-FOREIGN', '-A OTHER -j PLAT-FOREIGN'])
+        await netns.exec(`iptables-${flavour}`, '-t', 'nat', ...args.split(' '))
+      const services = new Map([...rulesetOf(1).nat].filter(([name]) => name === 'PLAT-SERVICES'))
+      const smaller = change(new Map([...services, ...serviceChains(0, 9090)]), [...serviceChains(1).keys()])
+      await writer.write(smaller, hashOf('b'))
+      const nat = await savedTable(netns, flavour, 'nat')
+      assert.match(nat, /10\.244\.0\.2:9090/)
+      assert.match(nat, /^:PLAT-SVC-1 /m)
+      assert.doesNotMatch(nat, /-A PLAT-SVC-1 |PLAT-SEP-1/)
+      assert.deepEqual((await writer.verify()).drift, [{ table: 'nat', chain: 'PLAT-FOREIGN', problem: 'unwanted' }])
+      texts.length = 0
+      assert.deepEqual((await writer.verify()).drift, [])
+      assert.deepEqual(texts, [])
+      await writer.write(change(serviceChains(1)), hashOf('c'))
+      assert.match(await savedTable(netns, flavour, 'nat'), /-A PLAT-SVC-1 .*-j PLAT-SEP-1A/)
+      assert.equal(writer.health().level, 'ok')
+    },
+  )
+
   test('waits for the xtables lock, tells who is in the way, and is retried', { skip, timeout: 60_000 }, () =>
     withNetns(async (lab) => {
       const netns = await lab.create()
