@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,6 +22,8 @@ export interface Attachment {
   /** Made by this runtime, and not by containerd, CRI-O or cnitool, which keep theirs in the same folder. */
   readonly isOurs: boolean
 }
+
+type AttachmentName = Pick<Attachment, 'network' | 'containerId' | 'ifName'>
 
 export interface CacheEntry {
   readonly file: string
@@ -60,12 +62,13 @@ export class ResultCache {
   /**
    * What an ADD begins is there for a process that comes after this one; only what it made is synced, so that a machine that loses its power
    * keeps no empty file. Without the first one such a machine has lost nothing: its links and namespaces are gone as well, and an address
-   * that no file accounts for is released.
+   * that no file accounts for is released. What a process before this one did not finish to write goes with the next write, or with `remove`.
    */
   async write(attachment: Attachment): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    const temporary = join(this.#folder, `.${randomBytes(8).toString('hex')}.tmp`)
+    const temporary = this.#unfinishedOf(attachment)
     try {
+      rmSync(temporary, { force: true })
       writeFileSync(temporary, JSON.stringify(toFile(attachment, this.#owner)), { flag: 'wx', mode: 0o600 })
       if (attachment.result !== undefined) await syncFile(temporary)
       renameSync(temporary, this.#fileOf(attachment))
@@ -75,8 +78,8 @@ export class ResultCache {
     }
   }
 
-  async remove(attachment: Pick<Attachment, 'network' | 'containerId' | 'ifName'>): Promise<void> {
-    await rm(this.#fileOf(attachment), { force: true })
+  async remove(attachment: AttachmentName): Promise<void> {
+    for (const file of [this.#unfinishedOf(attachment), this.#fileOf(attachment)]) await rm(file, { force: true })
   }
 
   /** The attachments of one interface of one container, whatever their network. */
@@ -87,7 +90,7 @@ export class ResultCache {
       .filter((attachment) => attachment.containerId === containerId && attachment.ifName === ifName)
   }
 
-  /** What a crash in the middle of a write left; a file that is being written is younger than a minute. */
+  /** What a crash in the middle of a write left of an attachment that nobody undoes; a file that is being written is younger than a minute. */
   async removeHalfWritten(): Promise<void> {
     for (const name of (await this.#names()).filter((one) => one.endsWith('.tmp'))) {
       const file = join(this.#folder, name)
@@ -110,9 +113,18 @@ export class ResultCache {
     }
   }
 
-  #fileOf({ network, containerId, ifName }: Pick<Attachment, 'network' | 'containerId' | 'ifName'>): string {
-    return join(this.#folder, `${network}-${containerId}-${ifName}`)
+  #fileOf(name: AttachmentName): string {
+    return join(this.#folder, baseName(name))
   }
+
+  /** One for all writes of an attachment: they come one after another, and whoever ends it knows where half of one is. */
+  #unfinishedOf(name: AttachmentName): string {
+    return join(this.#folder, `.${createHash('sha256').update(baseName(name)).digest('hex').slice(0, 32)}.tmp`)
+  }
+}
+
+function baseName({ network, containerId, ifName }: AttachmentName): string {
+  return `${network}-${containerId}-${ifName}`
 }
 
 /** A disk takes its time: others go on meanwhile. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { FakeCni, okResult, sandbox } from '../../../helpers/fake-cni.ts'
 
@@ -47,6 +48,43 @@ test('a cache that can no longer be written when the plugins are done undoes the
   await assert.rejects(cni.runtime().add(sandbox), { code: 'EEXIST' })
   assert.deepEqual(cni.order(), ['ADD only', 'DEL only'])
 })
+
+/** Writes what an ADD made as an agent does that is killed just before the file gets its name. */
+const killedInWrite = `
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  fs.renameSync = () => process.kill(process.pid, 'SIGKILL')
+  syncBuiltinESMExports()
+  const [file, folder, attachment] = process.argv.slice(1)
+  const { ResultCache } = await import(file)
+  await new ResultCache(folder, 'platnet').write(JSON.parse(attachment))`
+
+for (const [what, isAddedAgain] of [
+  ['DEL', false],
+  ['the next ADD and its DEL', true],
+] as const) {
+  test(`half a file of an agent that was killed while it wrote goes with ${what}`, async (t) => {
+    const cni = new FakeCni(t)
+    cni.plugin('only')
+    cni.list('only')
+    const runtime = cni.runtime()
+    await runtime.add(sandbox)
+    const { containerId, ifName, netnsPath } = sandbox
+    const name = { network: 'test', containerId, ifName, netnsPath, isOurs: true }
+    const attachment = { ...name, config: '{}', cniArgs: [], capabilityArgs: {}, result: okResult }
+    const file = resolve(import.meta.dirname, '../../../../src/node/cni/result-cache.ts')
+    const words = [file, cni.cacheDir, JSON.stringify(attachment)]
+    const { signal } = spawnSync(process.execPath, ['--input-type=module', '--eval', killedInWrite, ...words])
+    assert.equal(signal, 'SIGKILL')
+    assert.equal(cni.cacheFiles().filter((one) => one.endsWith('.tmp')).length, 1)
+    if (isAddedAgain) {
+      await runtime.add(sandbox)
+      assert.deepEqual(cni.cacheFiles(), ['test-c1-eth0'])
+    }
+    await runtime.del(sandbox)
+    assert.deepEqual(cni.cacheFiles(), [])
+  })
+}
 
 for (const [what, config] of [
   ['no JSON', '{"name":'],
