@@ -5,6 +5,8 @@ import type { ContainerState } from './plan.ts'
 
 /** A shim that has not shown itself by then will not be waited for. */
 const shimDeadlineMs = 10_000
+/** The same for one that an agent before this one started: most likely it was killed together with that agent. Should it come after all, it finds its run taken. */
+const earlierShimDeadlineMs = 1000
 
 /** Stands for the shim in a run that will never begin. */
 const claimed: ProcessIdentity = { pid: 0, startTicks: 0 }
@@ -21,7 +23,8 @@ export function readRun(folder: string, nowMs: number): ContainerState {
   if (folderMs === undefined) return { kind: 'none' }
   const shim = readIdentity(join(folder, 'shim'))
   if (shim === undefined) {
-    const isOverdue = nowMs - folderMs > shimDeadlineMs
+    const isOurs = folderMs >= performance.timeOrigin
+    const isOverdue = nowMs - folderMs > (isOurs ? shimDeadlineMs : earlierShimDeadlineMs)
     return isOverdue && claimRun(folder) ? { kind: 'none' } : { kind: 'starting' }
   }
   if (shim.pid === claimed.pid) return { kind: 'none' }

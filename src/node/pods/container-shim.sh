@@ -14,9 +14,11 @@ cd "$1" || exit 1
 read -r stat </proc/$$/stat
 started() { shift 21; echo "$1"; }
 # shellcheck disable=SC2086 # a list of numbers
-echo "$$ $(started $stat)" >shim.new
-ln shim.new shim 2>/dev/null || exit 0
-rm shim.new
+echo "$$ $(started $stat)" >"shim.$$"
+ln "shim.$$" shim 2>/dev/null
+is_late=$?
+rm "shim.$$"
+test "$is_late" -eq 0 || exit 0
 trap '' HUP INT TERM
 scripts=$(dirname "$0")
 

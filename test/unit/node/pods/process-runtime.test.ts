@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, utimesSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { PodFolders, ProcessRuntime } from '../../../../src/node/pods/index.ts'
 import type { PodNetwork } from '../../../../src/node/pods/runtime.ts'
@@ -8,7 +9,10 @@ import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 const sandbox = { uid: 'u1', namespace: 'default', name: 'web-0', hostNetwork: false, portMappings: [], image: '' }
 
 /** A runtime that writes down what it would do; `isAttached` is what its network remembers. */
-function newRuntime(t: TestContext, isAttached: boolean): { runtime: ProcessRuntime; done: string[] } {
+function newRuntime(
+  t: TestContext,
+  isAttached: boolean,
+): { runtime: ProcessRuntime; done: string[]; folders: PodFolders } {
   const done: string[] = []
   const namespaces = {
     create: async () => void done.push('create'),
@@ -28,6 +32,7 @@ function newRuntime(t: TestContext, isAttached: boolean): { runtime: ProcessRunt
   return {
     runtime: new ProcessRuntime({ folders, network, cgroups, hostIps: [], namespaces, log: silentLogger }),
     done,
+    folders,
   }
 }
 
@@ -41,4 +46,23 @@ test('what an interrupted attempt attached is undone before the pod gets its net
   const { runtime, done } = newRuntime(t, true)
   await runtime.makeSandbox(sandbox)
   assert.deepEqual(done, ['detach', 'delete', 'create', 'attach'])
+})
+
+const run = { container: 'main', attempt: 0 }
+
+test('a run that an agent before this one began and whose shim was killed with it begins again after a second', (t) => {
+  const { runtime, folders } = newRuntime(t, false)
+  const folder = folders.runFolder(sandbox.uid, run)
+  mkdirSync(folder, { recursive: true })
+  const begunMs = performance.timeOrigin - 500
+  utimesSync(folder, begunMs / 1000, begunMs / 1000)
+  assert.equal(runtime.state(sandbox, run, begunMs + 900).kind, 'starting')
+  assert.equal(runtime.state(sandbox, run, begunMs + 1100).kind, 'none')
+})
+
+test('a shim of our own is waited for ten seconds', (t) => {
+  const { runtime, folders } = newRuntime(t, false)
+  mkdirSync(folders.runFolder(sandbox.uid, run), { recursive: true })
+  assert.equal(runtime.state(sandbox, run, Date.now() + 9000).kind, 'starting')
+  assert.equal(runtime.state(sandbox, run, Date.now() + 11_000).kind, 'none')
 })
