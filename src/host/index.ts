@@ -32,7 +32,15 @@ export { NetnsMaker } from './netns-maker.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'
 export { isGone, nameProcess } from './process-name.ts'
-export { findProcess, isAlive, type ProcessIdentity, signalGroup, signalProcess, startDetached } from './processes.ts'
+export {
+  findGroupLeaders,
+  findProcess,
+  isAlive,
+  type ProcessIdentity,
+  signalGroup,
+  signalProcess,
+  startDetached,
+} from './processes.ts'
 export { type CapturedRun, type CaptureOptions, isTextBusy, runCaptured } from './run-captured.ts'
 export { SpawnHelper } from './spawn-helper.ts'
 export { applySysctls, nodeSysctls, readSysctl } from './sysctl.ts'

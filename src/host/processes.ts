@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { runProgram } from './exec.ts'
 
 /** One process for good: the kernel gives a pid again, but not with the same start time (clock ticks since boot). */
@@ -7,14 +7,26 @@ export interface ProcessIdentity {
   readonly startTicks: number
 }
 
+/** A process as a program started it that puts each one in a group of its own. */
+export interface GroupLeader extends ProcessIdentity {
+  readonly environment: ReadonlyMap<string, string>
+}
+
 /** Undefined for a process that is gone or has ended and waits to be collected. */
 export function findProcess(pid: number): ProcessIdentity | undefined {
-  const stat = readStat(pid)
-  if (stat === undefined) return undefined
-  // The name in brackets may hold anything; the fields after it are plain (proc(5)).
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [state, startTicks] = [fields[0], Number(fields[19])]
-  return state === 'Z' || state === 'X' ? undefined : { pid, startTicks }
+  const { state, startTicks } = readStat(pid) ?? {}
+  return startTicks === undefined || state === 'Z' || state === 'X' ? undefined : { pid, startTicks }
+}
+
+/** Those that lead a process group, have no terminal, and were started with this variable; this process is not among them. */
+export function findGroupLeaders(variable: string): GroupLeader[] {
+  const pids = readdirSync('/proc').filter((name) => /^[1-9]\d*$/.test(name))
+  return pids.map(Number).flatMap((pid) => {
+    const stat = readStat(pid)
+    if (stat === undefined || stat.group !== pid || stat.terminal !== 0 || pid === process.pid) return []
+    const environment = readEnvironment(pid)
+    return environment.has(variable) ? [{ pid, startTicks: stat.startTicks, environment }] : []
+  })
 }
 
 export function isAlive({ pid, startTicks }: ProcessIdentity): boolean {
@@ -51,9 +63,32 @@ function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-function readStat(pid: number): string | undefined {
+interface Stat {
+  readonly state: string
+  readonly group: number
+  /** 0 for none. */
+  readonly terminal: number
+  readonly startTicks: number
+}
+
+function readStat(pid: number): Stat | undefined {
+  const stat = readText(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  // The name in brackets may hold anything; the fields after it are plain (proc(5)).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state = '', , group, , terminal] = fields
+  return { state, group: Number(group), terminal: Number(terminal), startTicks: Number(fields[19]) }
+}
+
+/** As the process was started; empty where it is somebody else's. */
+function readEnvironment(pid: number): Map<string, string> {
+  const pairs = (readText(`/proc/${pid}/environ`) ?? '').split('\0').filter((pair) => pair.includes('='))
+  return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
+}
+
+function readText(file: string): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return readFileSync(file, 'utf8')
   } catch {
     return undefined
   }

@@ -5,6 +5,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { PluginRunner } from './call-plugin.ts'
 import { addChain, type ChainContext, checkChain, collectChain, deleteChain, statusOfChain } from './chain.ts'
+import { EarlierPlugins } from './earlier-plugins.ts'
 import { CniError } from './errors.ts'
 import { findOnNode, type LeftoverPlaces, releaseLeftovers } from './find-leftovers.ts'
 import { type LoadedNetworks, loadNetworks, negotiate } from './load-networks.ts'
@@ -62,6 +63,7 @@ export class CniRuntime {
   readonly #cache: ResultCache
   readonly #places: LeftoverPlaces
   readonly #locks = new AttachmentLocks()
+  readonly #earlier: EarlierPlugins
 
   constructor(settings: CniSettings) {
     const {
@@ -73,6 +75,7 @@ export class CniRuntime {
     } = settings
     const callSettings = { run, timeoutMs, busyDelayMs, env }
     this.#settings = settings
+    this.#earlier = new EarlierPlugins(binDirs, timeoutMs)
     this.#context = { binaries: new PluginBinaries(binDirs, callSettings), binDirs, settings: callSettings }
     this.#cache = new ResultCache(settings.cacheDir, settings.owner ?? 'platnet')
     this.#places = {
@@ -111,6 +114,7 @@ export class CniRuntime {
   async add(sandbox: CniSandbox, { signal }: { signal?: AbortSignal } = {}): Promise<CniResult> {
     checkSandbox(sandbox)
     return this.#locks.forContainer(sandbox.containerId, async () => {
+      await this.#earlier.ended(sandbox.containerId)
       const network = await this.defaultNetwork()
       const begun = beginAttachment(sandbox, network)
       // Before the first plugin: what a crash interrupts can be undone from it.
@@ -248,6 +252,7 @@ export class CniRuntime {
 
   /** The cache forgets only what is undone. */
   async #delete(network: Network, attachment: Attachment): Promise<void> {
+    await this.#earlier.ended(attachment.containerId)
     const errors = await deleteChain(this.#context, network, attachment)
     if (errors.length === 0) return this.#cache.remove(attachment)
     const causes = errors.map(describeError).join('; ')
