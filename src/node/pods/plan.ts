@@ -98,7 +98,7 @@ const forcedGraceSeconds = 1
 /** The one next step for a pod. Pure: after a crash the same situation gives the same step again, so every step may be repeated. */
 export function planPod(situation: PodSituation): PodStep {
   const { pod, record } = situation
-  if (pod === undefined && record === undefined) return { do: 'wait' }
+  if (pod === undefined && record === undefined) return { do: 'forget' }
   if (pod === undefined || pod.deletion !== undefined || record?.stop !== undefined) return planEnd(situation)
   if (isFinished(situation)) return planFinished(situation)
   if (record?.sandbox === 'removing') return { do: 'remove-sandbox' }
@@ -167,13 +167,13 @@ function planRunning({ pod, record, unhealthy, nowMs }: PodSituation, name: stri
 
 /** Out of the rules, SIGTERM, grace, SIGKILL, network, namespace, object: each only after the one before. */
 function planEnd(situation: PodSituation): PodStep {
-  const { pod, record, states, nowMs } = situation
+  const { pod, record, states } = situation
   const isRunning = Object.values(states).some(({ kind }) => kind === 'running' || kind === 'starting')
   if (record !== undefined && isRunning) return planStop(situation, record)
   if (record !== undefined && record.sandbox !== 'none') return { do: 'remove-sandbox' }
   if (pod?.deletion !== undefined) return { do: 'delete-object' }
   // A pod whose containers were told to end can only be on its way out: its object goes before what is written down.
-  return record === undefined ? { do: 'wait', untilMs: nowMs + processPollMs } : { do: 'forget' }
+  return { do: 'forget' }
 }
 
 function planStop({ pod, isOutOfRules, nowMs }: PodSituation, { stop }: PodRecord): PodStep {

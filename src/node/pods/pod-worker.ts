@@ -55,6 +55,7 @@ export class PodWorker {
   readonly #watches = new RunWatches(() => this.wake())
   readonly #events: PodEvents
   #pod: PodSpec | undefined
+  #uid: string | undefined
   #record: StoredPod | undefined
   #states: Readonly<Record<string, Observed>> = {}
   #refusals = new Map<string, Refusal>()
@@ -69,6 +70,7 @@ export class PodWorker {
   constructor(parts: PodWorkerParts, record: StoredPod | undefined) {
     this.#parts = parts
     this.#record = record
+    this.#uid = record?.uid
     this.#events = new PodEvents(parts.events)
     this.#flight = new SingleFlight(() => this.#advance(), {
       backoff: new Backoff({ baseMs: 200, maxMs: 30_000 }),
@@ -92,6 +94,7 @@ export class PodWorker {
   /** What the API says now; undefined when it has no such pod. */
   setPod(pod: PodSpec | undefined): void {
     this.#pod = pod
+    this.#uid ??= pod?.uid
     this.wake()
   }
 
@@ -236,18 +239,15 @@ export class PodWorker {
   async #deleteObject(): Promise<void> {
     if (this.#pod !== undefined) await this.#parts.api.remove(this.#pod)
     this.#pod = undefined
-    // A pod of which nothing was ever written down is over with its object.
-    if (this.#record === undefined) await this.#forget()
   }
 
   async #forget(): Promise<void> {
-    const uid = this.#record?.uid
     this.#release()
     this.#isOver = true
-    if (uid === undefined) return
-    this.#parts.folders.remove(uid)
+    if (this.#uid === undefined) return
+    this.#parts.folders.remove(this.#uid)
     this.#record = undefined
-    this.#parts.onForgotten(uid)
+    this.#parts.onForgotten(this.#uid)
   }
 
   async #observe(): Promise<void> {

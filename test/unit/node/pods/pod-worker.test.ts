@@ -91,6 +91,19 @@ function makeWorker(context: TestContext) {
 }
 
 describe('one pod', () => {
+  for (const [what, deletion] of [
+    ['is being deleted', { atMs: Date.now(), graceSeconds: 1 }],
+    ['is gone', undefined],
+  ] as const) {
+    test(`that ${what} before anything was made for it is forgotten`, async (context) => {
+      const { worker, events, node } = makeWorker(context)
+      worker.setPod({ ...makePod(), deletion })
+      if (deletion === undefined) worker.setPod(undefined)
+      await until('it is forgotten', () => node.isForgotten, deadlineMs)
+      assert.deepEqual(events, deletion === undefined ? [] : ['remove the object'])
+    })
+  }
+
   test('ends in the order that loses nothing, each step after the one before', async (context) => {
     const { worker, folders, events, phases, told, node } = makeWorker(context)
     const pod = makePod()
