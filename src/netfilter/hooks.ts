@@ -1,5 +1,6 @@
 import { chains } from './names.ts'
-import type { Hook, Match, Rule, TableName } from './ruleset.ts'
+import { jump, rule } from './rule-parts.ts'
+import type { Hook, Match, TableName } from './ruleset.ts'
 
 /**
  * Where the kernel enters our chains, in the order in which they must stand at the top of each built-in chain. Established
@@ -7,28 +8,21 @@ import type { Hook, Match, Rule, TableName } from './ruleset.ts'
  */
 export function proxyHooks(): readonly Hook[] {
   return [
-    hook('nat', 'PREROUTING', chains.services, [], 'platnet services'),
-    hook('nat', 'OUTPUT', chains.services, [], 'platnet services'),
-    hook('nat', 'POSTROUTING', chains.postrouting, [], 'platnet masquerade'),
-    hook('filter', 'INPUT', chains.input, [isNew], 'platnet verdicts on services'),
-    hook('filter', 'FORWARD', chains.forward, [], 'platnet forwarding'),
-    hook('filter', 'FORWARD', chains.services, [isNew], 'platnet verdicts on services'),
-    hook('filter', 'FORWARD', chains.invalid, [isInvalid], 'platnet packets without a connection'),
-    hook('filter', 'OUTPUT', chains.forward, [], 'platnet forwarding'),
-    hook('filter', 'OUTPUT', chains.services, [isNew], 'platnet verdicts on services'),
+    hook('nat', 'PREROUTING', chains.services, []),
+    hook('nat', 'OUTPUT', chains.services, []),
+    hook('nat', 'POSTROUTING', chains.postrouting, []),
+    hook('filter', 'INPUT', chains.input, [isNew]),
+    hook('filter', 'FORWARD', chains.forward, []),
+    hook('filter', 'FORWARD', chains.services, [isNew]),
+    hook('filter', 'FORWARD', chains.invalid, [isInvalid]),
+    hook('filter', 'OUTPUT', chains.forward, []),
+    hook('filter', 'OUTPUT', chains.services, [isNew]),
   ]
 }
 
 const isNew: Match = { kind: 'connection-state', states: ['NEW'] }
 const isInvalid: Match = { kind: 'connection-state', states: ['INVALID'] }
 
-function hook(
-  table: TableName,
-  builtin: Hook['builtin'],
-  chain: string,
-  matches: readonly Match[],
-  comment: string,
-): Hook {
-  const rule: Rule = { matches, target: { kind: 'jump', chain }, comment }
-  return { table, builtin, rule }
+function hook(table: TableName, builtin: Hook['builtin'], chain: string, matches: readonly Match[]): Hook {
+  return { table, builtin, rule: rule(matches, jump(chain)) }
 }

@@ -1,8 +1,7 @@
 import { hostCidr } from '../model/ip.ts'
 import type { Frontend, FrontendEndpoint } from './frontend.ts'
 import { chains, endpointChain, serviceChain } from './names.ts'
-import { renderAddressPort } from './render.ts'
-import { fromSource, jump, otherTraffic, protocolOf, rule, toAddress } from './rule-parts.ts'
+import { fromSource, jump, named, otherTraffic, protocolOf, rule, toAddress } from './rule-parts.ts'
 import type { Chain, Match, Target } from './ruleset.ts'
 import type { AddressSet } from './sets.ts'
 import type { ProxyRuleSettings } from './settings.ts'
@@ -12,10 +11,9 @@ type NamedChain = readonly [name: string, chain: Chain]
 /** As many clients as an ipset holds when nothing else is said. */
 const maxClientsPerEndpoint = 65_536
 
-/** An endpoint with the name of its chain, which is also its affinity list's, and its text in comments. */
+/** An endpoint with the name of its chain, which is also its affinity list's. */
 interface NamedEndpoint extends FrontendEndpoint {
   readonly chain: string
-  readonly label: string
 }
 
 /** The chains that choose an endpoint, for each traffic policy in use, and one for each endpoint. */
@@ -43,8 +41,7 @@ export function affinitySets(
 }
 
 function nameEndpoint({ servicePort, protocol }: Frontend, { address, port }: FrontendEndpoint): NamedEndpoint {
-  const label = `${servicePort} -> ${renderAddressPort(address, port)}`
-  return { address, port, chain: endpointChain(servicePort, protocol, address, port), label }
+  return { address, port, chain: endpointChain(servicePort, protocol, address, port) }
 }
 
 function withoutRepeats(endpoints: readonly NamedEndpoint[]): readonly NamedEndpoint[] {
@@ -63,49 +60,48 @@ function balanceChain(
     ...endpoints.flatMap((endpoint) => stickToEndpoint(frontend, endpoint, settings)),
     ...endpoints.map((endpoint, index) => pickEndpoint(endpoint, 1 / (endpoints.length - index))),
   ]
-  return [[serviceChain(frontend.servicePort, frontend.protocol, kind), balance]]
+  return [[serviceChain(frontend.servicePort, frontend.protocol, kind), named(balance, frontend.servicePort)]]
 }
 
 /** The endpoint may be on another node, which could not send its answer to where the packet came from, except to pods. */
 function masqueradeToClusterIp(frontend: Frontend, settings: ProxyRuleSettings): Chain {
   const toClusterIp = toAddress(frontend, frontend.clusterIp)
-  if (settings.masqueradeAll === true)
-    return [rule(toClusterIp, jump(chains.markMasq), `${frontend.servicePort} cluster IP, masquerade all`)]
+  if (settings.masqueradeAll === true) return [rule(toClusterIp, jump(chains.markMasq))]
   if (settings.localTraffic === undefined) return []
   const matches = [otherTraffic(settings.localTraffic), ...toClusterIp]
-  return [rule(matches, jump(chains.markMasq), `${frontend.servicePort} from outside the cluster`)]
+  return [rule(matches, jump(chains.markMasq))]
 }
 
 /** Whoever used this endpoint within the timeout gets it again. */
 function stickToEndpoint(frontend: Frontend, endpoint: NamedEndpoint, { affinity }: ProxyRuleSettings): Chain {
   if (frontend.affinity === undefined) return []
-  const { chain, label } = endpoint
+  const { chain } = endpoint
   const seen: Match =
     affinity?.form === 'ipset' ? { kind: 'in-set', set: chain } : seenWithin(chain, frontend.affinity.timeoutSeconds)
-  return [rule([seen], jump(chain), label)]
+  return [rule([seen], jump(chain))]
 }
 
 /** The probability stands on the last rule too, where it is 1 (spec 2.12 rule 1). */
-function pickEndpoint({ chain, label }: NamedEndpoint, probability: number): Chain[number] {
-  return rule([{ kind: 'statistic', probability }], jump(chain), label)
+function pickEndpoint({ chain }: NamedEndpoint, probability: number): Chain[number] {
+  return rule([{ kind: 'statistic', probability }], jump(chain))
 }
 
 /** An endpoint that reaches itself through the Service must not see its own address as the source (hairpin). */
 function translate(frontend: Frontend, endpoint: NamedEndpoint, settings: ProxyRuleSettings): Chain {
-  const { servicePort, affinity } = frontend
+  const { affinity } = frontend
   const ofProtocol: Match = { kind: 'protocol', protocol: protocolOf(frontend) }
   const dnat: Target = { kind: 'dnat', address: endpoint.address, port: endpoint.port }
   const list = endpoint.chain
-  const masquerade = rule([fromSource(hostCidr(endpoint.address))], jump(chains.markMasq), servicePort)
-  if (affinity === undefined) return [masquerade, rule([ofProtocol], dnat, servicePort)]
+  const masquerade = rule([fromSource(hostCidr(endpoint.address))], jump(chains.markMasq))
+  if (affinity === undefined) return [masquerade, rule([ofProtocol], dnat)]
   const isHard = settings.affinity?.isHard === true
   if (settings.affinity?.form === 'ipset') {
     const remember: Target = { kind: 'add-to-set', set: list, refresh: !isHard }
-    return [masquerade, rule([ofProtocol], remember, servicePort), rule([ofProtocol], dnat, servicePort)]
+    return [masquerade, rule([ofProtocol], remember), rule([ofProtocol], dnat)]
   }
   // With a hard timeout, whoever is remembered is translated without being remembered anew.
-  const known = rule([ofProtocol, seenWithin(list, affinity.timeoutSeconds)], dnat, servicePort)
-  const remembered = rule([ofProtocol, { kind: 'recent-set', list }], dnat, servicePort)
+  const known = rule([ofProtocol, seenWithin(list, affinity.timeoutSeconds)], dnat)
+  const remembered = rule([ofProtocol, { kind: 'recent-set', list }], dnat)
   return [masquerade, ...(isHard ? [known] : []), remembered]
 }
 

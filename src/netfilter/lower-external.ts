@@ -1,7 +1,7 @@
 import { cidrContains, hostCidr } from '../model/ip.ts'
 import { type Frontend, isExternal } from './frontend.ts'
 import { chains, serviceChain } from './names.ts'
-import { fromSource, fromThisNode, jump, localTraffic, rule } from './rule-parts.ts'
+import { fromSource, fromThisNode, jump, localTraffic, named, rule } from './rule-parts.ts'
 import type { Chain, Match, Rule } from './ruleset.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 
@@ -10,10 +10,12 @@ type NamedChain = readonly [name: string, chain: Chain]
 /** The chain that everything from an external way enters (none where a node port alone can do without), and a load balancer's door. */
 export function externalChains(frontend: Frontend, settings: ProxyRuleSettings): readonly NamedChain[] {
   if (!frontend.hasEndpoints || !isExternal(frontend)) return []
+  const whose = frontend.servicePort
   const ways: NamedChain[] = usesExternalChain(frontend)
-    ? [[externalChainOf(frontend), externalChain(frontend, settings)]]
+    ? [[externalChainOf(frontend), named(externalChain(frontend, settings), whose)]]
     : []
-  return hasFirewall(frontend) ? [...ways, [firewallChainOf(frontend), firewallChain(frontend, settings)]] : ways
+  if (!hasFirewall(frontend)) return ways
+  return [...ways, [firewallChainOf(frontend), named(firewallChain(frontend, settings), whose)]]
 }
 
 /** Under the policy Cluster a node port leads straight to the Service's chain (spec 2.12). */
@@ -42,14 +44,13 @@ export function hasFirewall({ loadBalancerVips, sourceRanges = [] }: Frontend): 
 
 function externalChain(frontend: Frontend, settings: ProxyRuleSettings): Chain {
   const all = jump(serviceChain(frontend.servicePort, frontend.protocol, 'SVC'))
-  const comment = `${frontend.servicePort} from outside`
-  if (frontend.externalPolicy === 'Cluster') return [rule([], jump(chains.markMasq), comment), rule([], all, comment)]
+  if (frontend.externalPolicy === 'Cluster') return [rule([], jump(chains.markMasq)), rule([], all)]
   const onNode = jump(serviceChain(frontend.servicePort, frontend.protocol, 'SVL'))
   return [
     ...shortCircuitPods(frontend, settings),
-    rule([fromThisNode], jump(chains.markMasq), `${frontend.servicePort} from this node`),
-    rule([fromThisNode], all, `${frontend.servicePort} from this node`),
-    ...(frontend.localEndpoints.length > 0 ? [rule([], onNode, comment)] : []),
+    rule([fromThisNode], jump(chains.markMasq)),
+    rule([fromThisNode], all),
+    ...(frontend.localEndpoints.length > 0 ? [rule([], onNode)] : []),
   ]
 }
 
@@ -57,18 +58,15 @@ function externalChain(frontend: Frontend, settings: ProxyRuleSettings): Chain {
 function shortCircuitPods(frontend: Frontend, { localTraffic: detector }: ProxyRuleSettings): readonly Rule[] {
   if (detector === undefined) return []
   const all = jump(serviceChain(frontend.servicePort, frontend.protocol, 'SVC'))
-  return [rule([localTraffic(detector)], all, `${frontend.servicePort} from a pod`)]
+  return [rule([localTraffic(detector)], all)]
 }
 
 /** Who is let in; the others go on untranslated and meet a verdict in filter. */
 function firewallChain(frontend: Frontend, { nodeIps = [] }: ProxyRuleSettings): Chain {
   const { sourceRanges = [], loadBalancerVips } = frontend
-  const enter = (source: Match, comment: string) => rule([source], jump(externalChainOf(frontend)), comment)
+  const enter = (source: Match) => rule([source], jump(externalChainOf(frontend)))
   const isNodeAllowed = sourceRanges.some((range) => nodeIps.some((ip) => cidrContains(range, hostCidr(ip))))
   // A node that holds the address itself uses it as the source, too.
   const fromVips = isNodeAllowed ? loadBalancerVips.map((vip) => fromSource(hostCidr(vip))) : []
-  return [
-    ...sourceRanges.map((range) => enter(fromSource(range), `${frontend.servicePort} load balancer`)),
-    ...fromVips.map((source) => enter(source, `${frontend.servicePort} load balancer, this node to itself`)),
-  ]
+  return [...sourceRanges.map((range) => enter(fromSource(range))), ...fromVips.map(enter)]
 }

@@ -47,15 +47,14 @@ export function lowerService(frontends: readonly Frontend[], settings: ProxyRule
 
 function waysByAddress(frontend: Frontend): readonly Rule[] {
   const { servicePort, hasEndpoints, clusterIp, externalIps, loadBalancerVips } = frontend
-  const lead = (address: Ip, chain: string, way: string) =>
-    rule(toAddress(frontend, address), jump(chain), `${servicePort} ${way}`)
+  const lead = (address: Ip, chain: string) => rule(toAddress(frontend, address), jump(chain))
   const internal = serviceChain(servicePort, frontend.protocol, frontend.internalPolicy === 'Local' ? 'SVL' : 'SVC')
   const entrance = hasFirewall(frontend) ? firewallChainOf(frontend) : externalChainOf(frontend)
   const isOpen = hasEndpoints && isBalancerOpen(frontend)
   return [
-    ...(isInternalServed(frontend) ? [lead(clusterIp, internal, 'cluster IP')] : []),
-    ...(hasEndpoints ? externalIps.map((ip) => lead(ip, externalChainOf(frontend), 'external IP')) : []),
-    ...(isOpen ? loadBalancerVips.map((vip) => lead(vip, entrance, 'load balancer')) : []),
+    ...(isInternalServed(frontend) ? [lead(clusterIp, internal)] : []),
+    ...(hasEndpoints ? externalIps.map((ip) => lead(ip, externalChainOf(frontend))) : []),
+    ...(isOpen ? loadBalancerVips.map((vip) => lead(vip, entrance)) : []),
   ]
 }
 
@@ -64,12 +63,8 @@ function wayByNodePort(frontend: Frontend): readonly Rule[] {
   const { servicePort, nodePort, protocol } = frontend
   if (nodePort === undefined || !frontend.hasEndpoints) return []
   const match = [toPort(frontend, nodePort)]
-  const comment = `${servicePort} node port`
-  if (frontend.externalPolicy === 'Local') return [rule(match, jump(externalChainOf(frontend)), comment)]
-  return [
-    rule(match, jump(chains.markMasq), comment),
-    rule(match, jump(serviceChain(servicePort, protocol, 'SVC')), comment),
-  ]
+  if (frontend.externalPolicy === 'Local') return [rule(match, jump(externalChainOf(frontend)))]
+  return [rule(match, jump(chains.markMasq)), rule(match, jump(serviceChain(servicePort, protocol, 'SVC')))]
 }
 
 function verdictOnClusterIp(frontend: Frontend, settings: ProxyRuleSettings): readonly Rule[] {

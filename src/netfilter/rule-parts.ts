@@ -1,10 +1,19 @@
 import { type Cidr, hostCidr, type Ip } from '../model/ip.ts'
 import type { Frontend } from './frontend.ts'
-import type { Match, Rule, Target } from './ruleset.ts'
+import type { Chain, Match, Rule, Target } from './ruleset.ts'
 import type { LocalTraffic } from './settings.ts'
 
-export function rule(matches: readonly Match[], target: Target, comment: string): Rule {
-  return { matches, target, comment }
+/**
+ * A comment is a match of its own, which every packet that meets the others runs through, and which the kernel checks again with every
+ * commit. So there is one where few packets come, and one in each chain of a Service's own to say whose it is.
+ */
+export function rule(matches: readonly Match[], target: Target, comment?: string): Rule {
+  return comment === undefined ? { matches, target } : { matches, target, comment }
+}
+
+/** The chain with its first rule telling whose it is. */
+export function named([first, ...rest]: Chain, comment: string): Chain {
+  return first === undefined ? [] : [{ ...first, comment }, ...rest]
 }
 
 export function jump(chain: string): Target {

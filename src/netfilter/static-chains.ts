@@ -29,7 +29,7 @@ export function nodePortTail(settings: ProxyRuleSettings): Chain {
 }
 
 /** The last rule of filter PLAT-SERVICES. */
-export const externalTail: Chain = [rule([], jump(chains.external), 'external addresses')]
+export const externalTail: Chain = [rule([], jump(chains.external))]
 
 /** What node ports are opened on, one rule's matches each: given addresses, or all of this node that other machines can reach. */
 function nodePortAddresses({ family, nodePortAddresses: given }: ProxyRuleSettings): readonly (readonly Match[])[] {
@@ -63,17 +63,14 @@ function postrouting(bit: number, randomFully: boolean): Chain {
 function forward(bit: number): Chain {
   return [
     rule([{ kind: 'mark', value: bit, mask: bit }], { kind: 'accept' }, 'service traffic that must come back'),
-    rule([{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'] }], { kind: 'accept' }, 'return traffic'),
+    rule([{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'] }], { kind: 'accept' }),
   ]
 }
 
 /** Connections to this node itself, so nothing has to ask whether they are. What listens here on a cluster IP is left alone. */
 function input(settings: ProxyRuleSettings): Chain {
   const addresses = nodePortAddresses(settings).map((matches) => matches.filter(({ kind }) => kind !== 'address-type'))
-  return [
-    ...addresses.map((matches) => rule(matches, jump(chains.nodePorts), 'node ports')),
-    rule([], jump(chains.external), 'external addresses on this node'),
-  ]
+  return [...addresses.map((matches) => rule(matches, jump(chains.nodePorts))), rule([], jump(chains.external))]
 }
 
 /**

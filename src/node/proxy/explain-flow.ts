@@ -1,8 +1,9 @@
 import type { ObjectKey } from '../../model/api-object.ts'
+import { ipFamily } from '../../model/ip.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
-import { renderAddressPort, renderRule } from '../../netfilter/render.ts'
+import { renderAddressPort, renderRule, renderRuleSpec } from '../../netfilter/render.ts'
 import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
-import type { TracedPacket, TracedRule, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
+import type { TracedPacket, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
 import { describeWay, guessMeaning } from './explain-address.ts'
 import type { ServiceExplanation } from './explain-service.ts'
 import type { ProxySettings } from './service-plans.ts'
@@ -92,7 +93,7 @@ function sentence(text: string): string {
 
 function describeOutcome(outcome: TraceOutcome, { destination }: TracedPacket): OutcomeExplanation {
   const { probability, verdict, endpoint, masqueraded, rules } = outcome
-  const family = destination.includes(':') ? 'IPv6' : 'IPv4'
+  const family = ipFamily(destination)
   return {
     probability,
     verdict,
@@ -104,8 +105,9 @@ function describeOutcome(outcome: TraceOutcome, { destination }: TracedPacket): 
 
 function outcomeLines(outcome: TraceOutcome, packet: TracedPacket): readonly string[] {
   const share = outcome.probability > 0.9999 ? 'It' : `With ${(outcome.probability * 100).toFixed(1)} % it`
+  const family = ipFamily(packet.destination)
   const because = outcome.rules.map(
-    (rule) => `    ${placeOf(rule)}${rule.rule.comment ? `: ${rule.rule.comment}` : ''}`,
+    ({ table, chain, position, rule }) => `    ${table} ${chain} rule ${position}: ${renderRuleSpec(rule, family)}`,
   )
   return [`${share} ${fateOf(outcome, packet)}`, ...because]
 }
@@ -118,8 +120,4 @@ function fateOf(outcome: TraceOutcome, packet: TracedPacket): string {
   const source = masqueraded ? `, its source replaced by an address of this node` : `, its source ${packet.source} kept`
   if (endpoint) return `is sent to the endpoint ${renderAddressPort(endpoint.address, endpoint.port)}${source}.`
   return `goes on untouched${goesTo === 'this-node' ? ' to this node itself' : ''}${masqueraded ? source : ''}.`
-}
-
-function placeOf({ table, chain, position }: TracedRule): string {
-  return `${table} ${chain} rule ${position}`
 }

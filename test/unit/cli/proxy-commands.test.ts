@@ -158,7 +158,7 @@ describe('the commands that ask the running proxy', () => {
       stdout,
       /With 50\.0 % it is sent to the endpoint 10\.244\.0\.1:8080, its source replaced by an address of this node\./,
     )
-    assert.match(stdout, /nat PLAT-SERVICES rule \d+: default\/web:http cluster IP/)
+    assert.match(stdout, /nat PLAT-SERVICES rule \d+: -d 10\.96\.0\.10\/32 -p tcp -m tcp --dport 80 -j PLAT-SVC-/)
     const fromPod = await platnet('explain', '10.244.0.77', '10.96.0.10:80')
     assert.match(fromPod.stdout, /10\.244\.1\.2:8080, its source 10\.244\.0\.77 kept\./)
   })
