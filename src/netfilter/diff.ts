@@ -1,4 +1,5 @@
 import { equalChains, type SavedChain } from './parse.ts'
+import { renderRuleSpec } from './render.ts'
 import type { Chain, Ruleset, TableChange, TableName } from './ruleset.ts'
 
 const tableNames: readonly TableName[] = ['filter', 'nat']
@@ -14,8 +15,15 @@ export function diffRulesets(previous: HeldRuleset, next: Ruleset): readonly Tab
 /** What the kernel holds after `changes` were written over `ruleset`. */
 export function applyChanges(ruleset: Ruleset, changes: readonly TableChange[]): Ruleset {
   const tables = { nat: new Map(ruleset.nat), filter: new Map(ruleset.filter) }
-  for (const { table, set, remove } of changes) {
+  for (const { table, set, remove, drop = [] } of changes) {
     for (const name of remove) tables[table].delete(name)
+    for (const [name, rules] of drop) {
+      const gone = new Set(rules.map((rule) => renderRuleSpec(rule)))
+      tables[table].set(
+        name,
+        (tables[table].get(name) ?? []).filter((rule) => !gone.has(renderRuleSpec(rule))),
+      )
+    }
     for (const [name, chain] of set) tables[table].set(name, chain)
   }
   return tables

@@ -38,11 +38,13 @@ export function renderRuleSpec(rule: Rule, family: IpFamily = 'IPv4'): string {
   return words.join(' ')
 }
 
-function* renderTableChange({ table, set, remove }: TableChange, family: IpFamily): Generator<string, void> {
+function* renderTableChange({ table, set, remove, drop }: TableChange, family: IpFamily): Generator<string, void> {
   const names = [...set.keys()].sort()
   const declared = [...names, ...remove].sort().map((name) => `:${checkName(name)} - [0:0]\n`)
   yield `*${table}\n${declared.join('')}`
   for (const name of names) yield (set.get(name) ?? []).map((rule) => `${renderRule(name, rule, family)}\n`).join('')
+  for (const [name, rules] of drop ?? [])
+    yield rules.map((rule) => `-D ${checkName(name)} ${renderRuleSpec(rule, family)}\n`).join('')
   const removals = [...remove].sort().map((name) => `-X ${name}\n`)
   yield `${removals.join('')}COMMIT\n`
 }

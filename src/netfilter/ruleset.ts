@@ -70,9 +70,11 @@ export interface Hook {
   readonly rule: Rule
 }
 
-/** What changes in one table, in one commit: chains written whole, chains removed. */
+/** What changes in one table, in one commit: chains written whole, chains removed, single rules that go. */
 export interface TableChange {
   readonly table: TableName
   readonly set: ReadonlyMap<string, Chain>
   readonly remove: readonly string[]
+  /** By what they say, from chains that stay; a commit fails where one is not there. */
+  readonly drop?: ReadonlyMap<string, Chain>
 }

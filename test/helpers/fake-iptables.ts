@@ -62,7 +62,7 @@ export class FakeIptables {
     const next = new Map(Array.from(this.tables[name] ?? [], ([chain, rules]) => [chain, [...rules]]))
     for (const [index, line] of lines.entries()) {
       if (this.poison?.test(line)) throw restoreFailure('failed', `Error occurred at line: ${linesBefore + index + 2}`)
-      applyLine(next, line)
+      applyLine(next, line, linesBefore + index + 2)
     }
     for (const target of targetsOf(next)) {
       if (!next.has(target))
@@ -79,7 +79,7 @@ function builtins(): Table {
   return new Map(['PREROUTING', 'INPUT', 'FORWARD', 'OUTPUT', 'POSTROUTING'].map((name) => [name, []]))
 }
 
-function applyLine(table: Table, line: string): void {
+function applyLine(table: Table, line: string, number: number): void {
   const declared = /^:(\S+) /.exec(line)?.[1]
   if (declared !== undefined) table.set(declared, [])
   const [, command, chain = '', rest = ''] = /^-([AIDX]) (\S+) ?(.*)$/.exec(line) ?? []
@@ -89,7 +89,10 @@ function applyLine(table: Table, line: string): void {
     table.delete(chain)
   } else if (command === 'A') rules?.push(rest)
   else if (command === 'I') rules?.splice(Number(/^\d+/.exec(rest)?.[0]) - 1, 0, rest.replace(/^\d+ /, ''))
-  else if (command === 'D') rules?.splice(rules.indexOf(rest), 1)
+  else if (command === 'D') {
+    if (rules?.includes(rest) !== true) throw restoreFailure('failed', `line ${number} failed: Bad rule`)
+    rules.splice(rules.indexOf(rest), 1)
+  }
 }
 
 function targetsOf(table: Table): ReadonlySet<string> {

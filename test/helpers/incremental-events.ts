@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
 import { createProxyMetrics, ProxyPlane } from '../../src/node/proxy/index.ts'
 import { type Iptables, RulesWriter } from '../../src/node/rules/index.ts'
+import { sliceSizes } from '../../src/node/rules/slices.ts'
 import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
 import { readObject } from '../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
@@ -61,7 +62,12 @@ class Node {
     this.plane = new ProxyPlane({
       state,
       applied: this.applied,
-      writer: new RulesWriter({ iptables: kernel.iptables(), hooks: proxyHooks(), log: silentLogger }),
+      writer: new RulesWriter({
+        iptables: kernel.iptables(),
+        hooks: proxyHooks(),
+        log: silentLogger,
+        slices: { ...sliceSizes.nft, removalsAheadFrom: 0 },
+      }),
       settings: { nodeName: 'n1', family: 'IPv4', zone },
       metrics: createProxyMetrics(createMetrics())('IPv4'),
       log: silentLogger,

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { closeSync, fdatasync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
@@ -70,14 +69,8 @@ export class ResultCache {
     const temporary = this.#unfinishedOf(attachment)
     try {
       rmSync(temporary, { force: true })
-      const file = openSync(temporary, 'wx', 0o600)
-      try {
-        writeFileSync(file, JSON.stringify(toFile(attachment, this.#owner)))
-        // A disk takes its time: others go on meanwhile.
-        if (attachment.result !== undefined) await syncToDisk(file)
-      } finally {
-        closeSync(file)
-      }
+      writeFileSync(temporary, JSON.stringify(toFile(attachment, this.#owner)), { flag: 'wx', mode: 0o600 })
+      if (attachment.result !== undefined) await syncFile(temporary)
       renameSync(temporary, this.#fileOf(attachment))
     } catch (error) {
       rmSync(temporary, { force: true })
@@ -134,7 +127,15 @@ function baseName({ network, containerId, ifName }: AttachmentName): string {
   return `${network}-${containerId}-${ifName}`
 }
 
-const syncToDisk = promisify(fdatasync)
+/** A disk takes its time: others go on meanwhile. */
+async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r')
+  try {
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}
 
 async function readEntry(file: string, owner: string): Promise<CacheEntry> {
   try {

@@ -158,6 +158,11 @@ export class WantedTable {
     return set.size === 0 && remove.length === 0 ? undefined : { table: this.name, set, remove }
   }
 
+  /** Whether the kernel is known to hold `heldBefore`: the last restore of the table did not fail. */
+  get isKnown(): boolean {
+    return this.#stampWritten !== undefined
+  }
+
   /** What the kernel held of a chain before the writes still to be made; undefined for nothing. */
   heldBefore(name: string): SavedChain | undefined {
     return this.#unwritten.get(name)

@@ -17,7 +17,7 @@ import { type ChainDifference, previewChanges } from './preview.ts'
 import { ChangeReader, readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
 import { renderInTurns } from './restore-text.ts'
-import { planRestores, type SliceSize, sliceChange, sliceSizes } from './slices.ts'
+import { isGoneAlready, planRemovalsAhead, planRestores, type SliceSize, sliceChange, sliceSizes } from './slices.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
 
 /** Told of everything the writer does, for metrics and events. */
@@ -257,7 +257,7 @@ export class RulesWriter implements Component {
         return await this.#flush()
       } catch (error) {
         if (!(error instanceof RulesError) || error.code !== 'restore-failed' || attempt > 4) throw error
-        if (leaveToOthers(this.#eachTable(), error, this.#options.log)) continue
+        if (isGoneAlready(error) || leaveToOthers(this.#eachTable(), error, this.#options.log)) continue
         attempt++
         const isSetMade = await this.#addressSets.ensureAgain(this.#sets)
         if ((await this.#findDriftBehind(error, attempt <= 4)).length === 0 && !isSetMade) throw error
@@ -324,9 +324,10 @@ export class RulesWriter implements Component {
     const sliced = changes.map((change) =>
       sliceChange(change, (chain) => this.#tables[change.table].heldBefore(chain), slices.linesPerCommit),
     )
-    const main = sliced.map((slices) => slices.main).filter((change) => change.set.size > 0 || change.remove.length > 0)
+    const main = sliced.map(({ main }) => main).filter(({ set, remove }) => set.size > 0 || remove.length > 0)
     const { before, after } = planRestores(sliced, slices.commitsPerRestore)
-    return this.#restoreEach([...before, ...(main.length > 0 ? [this.#inCommitOrder(main)] : []), ...after])
+    const together = [...planRemovalsAhead(main, this.#tables.nat, slices), ...this.#inCommitOrder(main)]
+    return this.#restoreEach([...before, together, ...after].filter((commits) => commits.length > 0))
   }
 
   /** One after the other; while one is carried out the text of the next is made. */

@@ -9,6 +9,7 @@ import {
   type Run,
   type VerifyReport,
 } from '../../../../src/node/rules/index.ts'
+import { sliceSizes } from '../../../../src/node/rules/slices.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable, serviceChains } from './rules-fixture.ts'
 
@@ -108,7 +109,7 @@ describe('the first sync', () => {
   )
 
   onEachFlavour('of 1,000 Services goes in slices', async (netns, flavour) => {
-    const slices = { linesPerCommit: 1500, commitsPerRestore: 3 }
+    const slices = { ...sliceSizes.nft, linesPerCommit: 1500, commitsPerRestore: 3 }
     const writer = await makeWriter(netns, flavour, { slices })
     const report = await writer.sync(rulesetOf(1000), hashOf('a'))
     assert.equal(report.restores, 3 + 1 + 1, 'seven commits of new chains, what packets meet, and the hooks')

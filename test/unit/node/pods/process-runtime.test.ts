@@ -24,7 +24,6 @@ function newRuntime(
       return []
     },
     detach: async () => void done.push('detach'),
-    holdUpOf: () => undefined,
     isAttached: async () => isAttached,
     collect: async () => {},
   }

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyXorHash } from '../../../../src/model/xor-hash.ts'
 import { diffRulesets } from '../../../../src/netfilter/diff.ts'
+import { endpointChain } from '../../../../src/netfilter/names.ts'
 import type { Ruleset } from '../../../../src/netfilter/ruleset.ts'
 import { RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
+import { sliceSizes } from '../../../../src/node/rules/slices.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { FakeIptables } from '../../../helpers/fake-iptables.ts'
 import { buildRuleset } from '../../../helpers/proxy-lab.ts'
-import { makeService, makeSlice } from '../../../helpers/services.ts'
+import { ip, makeService, makeSlice } from '../../../helpers/services.ts'
 
 const clusterIps = { a: '10.96.0.1', b: '10.96.0.2' }
 
@@ -57,4 +59,66 @@ test('where one Service loses its endpoint as another gets one, both are refused
   assert.deepEqual(await commitsOf(served('a'), served('b')), [
     ['filter refuses 10.96.0.1 10.96.0.2', 'nat', 'filter refuses 10.96.0.1'],
   ])
+})
+
+/** One Service with these endpoints. */
+function webWith(...endpoints: readonly number[]): Ruleset {
+  const service = makeService('default/web', '10.96.0.9')
+  const addresses = endpoints.map((n) => `10.244.9.${n}`)
+  return buildRuleset([{ service, slices: [makeSlice(service.key, [['http', 'TCP', 8080]], addresses)] }], {
+    family: 'IPv4',
+  }).ruleset()
+}
+
+/** A writer to which every table is large, with three endpoints written, and the texts it writes from then on. */
+async function startAhead(kernel = new FakeIptables()) {
+  const texts: string[] = []
+  const run: Run = (file, args, options) => {
+    if (file.endsWith('-restore')) texts.push(options.input ?? '')
+    return kernel.run(file, args, options)
+  }
+  const slices = { ...sliceSizes.nft, removalsAheadFrom: 0 }
+  const writer = new RulesWriter({ iptables: kernel.iptables(run), hooks: [], log: silentLogger, slices })
+  await writer.sync(webWith(1, 2, 3), emptyXorHash)
+  texts.length = 0
+  const write = (from: Ruleset, to: Ruleset) => writer.write(diffRulesets(from, to), emptyXorHash)
+  return { kernel, texts, write, writer }
+}
+
+const endpoint = (n: number) => endpointChain('default/web:http', 'TCP', ip(`10.244.9.${n}`), 8080)
+
+/** Where the rules lead that each commit of a restore takes away by what they say. */
+function removedBy(text = ''): readonly (readonly string[])[] {
+  const commits = text.split('COMMIT\n').slice(0, -1)
+  return commits.map((commit) => Array.from(commit.matchAll(/^-D .* -j (\S+)$/gm), ([, chain = '']) => chain))
+}
+
+test('in a large table an endpoint that goes leaves in a commit ahead, under no stamp; in a small one it does not', async () => {
+  const { kernel, texts, write } = await startAhead()
+  await write(webWith(1, 2, 3), webWith(1, 3, 4))
+  assert.deepEqual(texts.map(removedBy), [[[endpoint(2)], []]])
+  assert.match(texts[0] ?? '', /^\*nat\n:PLAT-STATE - \[0:0\]\n-D PLAT-SVC-[^\n]*\nCOMMIT\n/)
+  const written = kernel.contents()
+  const atOnce = await startAhead()
+  await atOnce.writer.sync(webWith(1, 3, 4), emptyXorHash)
+  assert.deepEqual(written, atOnce.kernel.contents())
+  assert.deepEqual(await commitsOf(webWith(1, 2, 3), webWith(1, 3, 4)), [['nat']])
+})
+
+test('after a restore that may have been carried out in part nothing goes ahead until one has succeeded', async () => {
+  const { kernel, texts, write } = await startAhead()
+  kernel.faults.push('killed after the first commit')
+  await assert.rejects(write(webWith(1, 2, 3), webWith(2, 3)), { code: 'killed' })
+  assert.match(kernel.tables['nat']?.get('PLAT-STATE')?.join() ?? '', /^$/, 'nothing vouches for a table in between')
+  await write(webWith(2, 3), webWith(2, 3))
+  await write(webWith(2, 3), webWith(3))
+  assert.deepEqual(texts.map(removedBy), [[[endpoint(1)], []], [[]], [[endpoint(2)], []]])
+})
+
+test('where others have taken the rule already the chain is read and written whole', async () => {
+  const { kernel, texts, write, writer } = await startAhead()
+  for (const [name, rules] of kernel.tables['nat'] ?? []) if (name.startsWith('PLAT-SVC-')) rules.shift()
+  await write(webWith(1, 2, 3), webWith(2, 3))
+  assert.deepEqual(texts.map(removedBy), [[[endpoint(1)], []], [[]]])
+  assert.deepEqual((await writer.verify()).drift, [])
 })
