@@ -2,7 +2,7 @@
 // project ships, gate included, with an agent's memory around it. Prints its report as one line of JSON.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createNetns, deleteNetns, NetnsMaker, runProgram, SpawnHelper } from '../../src/host/index.ts'
+import { createNetns, deleteNetns, NetnsMaker, ProgramStarter, runProgram } from '../../src/host/index.ts'
 import { Slots } from '../../src/loop/slots.ts'
 import { parseCidr } from '../../src/model/ip.ts'
 import {
@@ -31,9 +31,9 @@ const configDir = join(root, 'net.d')
 const ipamDir = join(root, 'cni/networks')
 const binDirs = ['/usr/lib/cni', resolve(import.meta.dirname, '../../cni')]
 const controlSocket = join(root, 'agent.sock')
-const helper = new SpawnHelper()
-const { run } = helper
-/** How long programs took that were started through it, in all. */
+const programs = new ProgramStarter()
+const { run } = programs
+/** How long programs took that were started through `timedRun`, in all. */
 let inPluginsMs = 0
 const timedRun: typeof run = async (file, args, options) => {
   const startedMs = performance.now()
@@ -43,7 +43,7 @@ const timedRun: typeof run = async (file, args, options) => {
     inPluginsMs += performance.now() - startedMs
   }
 }
-const ownNamespaces = new NetnsMaker(helper.runProgram)
+const ownNamespaces = new NetnsMaker(programs.runProgram)
 const settings = { configDir, binDirs, cacheDir: join(root, 'cni'), log: silentLogger }
 /** Every plugin of the list is a program, as with cnitool and the bare calls: what the runtime itself costs. */
 const runtime = new CniRuntime({ ...settings, run: timedRun })
@@ -54,8 +54,8 @@ interface Namespaces {
 }
 
 const byIp: Namespaces = {
-  create: (name) => createNetns(name, helper.runProgram),
-  delete: (name) => deleteNetns(name, helper.runProgram),
+  create: (name) => createNetns(name, programs.runProgram),
+  delete: (name) => deleteNetns(name, programs.runProgram),
 }
 
 /** A way to make a namespace, to give it its network and to take both away. */
@@ -288,7 +288,6 @@ async function measure(cnitool: string | undefined): Promise<BenchReport> {
   const [burst, peerBurst] = await measureBursts([ours, ...peers])
   await agent.stop()
   await ownNamespaces.stop()
-  await helper.stop()
   const ofRunner = (part: 'add' | 'outside'): number => percentile(runner?.[part] ?? [], 0.5)
   const overhead = 100 * (ofRunner('add') / percentile(bare?.add ?? [], 0.5) - 1)
   return {

@@ -1,6 +1,6 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../client/index.ts'
 import { ConfigError, configzDocument } from '../config/index.ts'
-import { SpawnHelper } from '../host/index.ts'
+import { ProgramStarter } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { unspecifiedIpv4 } from '../model/ip.ts'
@@ -22,7 +22,10 @@ import { proxyQuestions } from './proxy-questions.ts'
 import { composeProxy } from './proxy-side.ts'
 
 /** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
-export async function composeAgent(context: AppContext, helper = new SpawnHelper()): Promise<readonly Component[]> {
+export async function composeAgent(
+  context: AppContext,
+  programs = new ProgramStarter(),
+): Promise<readonly Component[]> {
   const { values } = context.options
   const log = context.logging.logger('platform_kubelet')
   const access = await findAccess(values.node)
@@ -31,7 +34,7 @@ export async function composeAgent(context: AppContext, helper = new SpawnHelper
   const applied = new AppliedRevisions(state)
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const proxy = values.app.components.includes('proxy')
-    ? await composeProxy(context, client, state, applied, helper)
+    ? await composeProxy(context, client, state, applied, programs)
     : undefined
   const sourceLog = log.child('client')
   const dns = composeDns(context, state, applied)
@@ -45,18 +48,14 @@ export async function composeAgent(context: AppContext, helper = new SpawnHelper
         [...createStateSources({ client, dialect, state, log: sourceLog }), ...(proxy?.createSources(dialect) ?? [])],
         ...(registration ? [[registration]] : []),
         ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
-        ...composePods({ context, client, dialect, state, applied, gate, helper, onNetwork }).map((source) => [source]),
+        ...composePods({ context, client, dialect, state, applied, gate, programs, onNetwork }).map((source) => [
+          source,
+        ]),
       ]
     },
     log,
   })
-  const startsPrograms = proxy !== undefined || values.app.components.includes('pods')
-  const working: readonly Component[] = [
-    ...(startsPrograms ? [helper] : []),
-    ...(proxy?.components ?? []),
-    ...(dns ? [dns] : []),
-    connection,
-  ]
+  const working: readonly Component[] = [...(proxy?.components ?? []), ...(dns ? [dns] : []), connection]
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { ApiClient } from '../client/index.ts'
-import { type Capability, NetnsMaker, probeNamespaces, type SpawnHelper } from '../host/index.ts'
+import { type Capability, NetnsMaker, type ProgramStarter, probeNamespaces } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
@@ -42,7 +42,7 @@ interface PodsParts {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly gate: CniGate
-  readonly helper: SpawnHelper
+  readonly programs: ProgramStarter
   /** Hears whether pods can get a network, first when that is known and then with each change. */
   readonly onNetwork: (network: NodeNetwork) => void
 }
@@ -100,7 +100,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 
 /** The pods, and what tells whether there is a network for them. */
 function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
-  const { context, client, dialect, state, applied, gate, helper, onNetwork } = parts
+  const { context, client, dialect, state, applied, gate, programs, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
@@ -115,9 +115,9 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
       gate,
       program: join(shippedCniDir, 'platnet-gate'),
       socket: resolve(node.controlSocket),
-      run: helper.run,
+      run: programs.run,
     }),
-    runProgram: helper.runProgram,
+    runProgram: programs.runProgram,
     log: log.child('cni'),
   })
   let usesCni = false
@@ -131,7 +131,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   })
   const hostIps = [first, ...others] as const
   const network = new CniNetwork(cniRuntime, log)
-  const namespaces = new NetnsMaker(helper.runProgram)
+  const namespaces = new NetnsMaker(programs.runProgram)
   const plane = new PodsPlane({
     client,
     dialect,

@@ -6,8 +6,8 @@ import {
   listFlows,
   localAddresses,
   NftMonitor,
+  type ProgramStarter,
   readSysctl,
-  type SpawnHelper,
 } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
@@ -62,7 +62,7 @@ interface ProxyParts {
   readonly state: LiveNodeState
   readonly tell: TellOfService
   readonly applied: AppliedRevisions
-  readonly helper: SpawnHelper
+  readonly programs: ProgramStarter
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly monitor: NftMonitor
@@ -78,7 +78,7 @@ export async function composeProxy(
   client: ApiClient,
   state: LiveNodeState,
   applied: AppliedRevisions,
-  helper: SpawnHelper,
+  programs: ProgramStarter,
 ): Promise<ProxySide> {
   const log = context.logging.logger('platform_traffic_proxy')
   const monitor = new NftMonitor(log.child('monitor'))
@@ -87,7 +87,7 @@ export async function composeProxy(
     state,
     tell: serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state),
     applied,
-    helper,
+    programs,
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
@@ -200,11 +200,11 @@ function hasIpv6(): boolean {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, state, applied, helper, metricsOf, monitor, situation } = parts
+  const { context, state, applied, programs, metricsOf, monitor, situation } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
-  const choice = await detectIptables(helper.runProgram, family, 'auto')
-  const iptables = new Iptables(choice, helper.runProgram)
+  const choice = await detectIptables(programs.runProgram, family, 'auto')
+  const iptables = new Iptables(choice, programs.runProgram)
   await ensureUsable(iptables)
   const rulesLog = log.child('rules')
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
@@ -238,7 +238,7 @@ async function ensureUsable(iptables: Iptables): Promise<void> {
 }
 
 function composeCleaner(
-  { context, state, helper, conntrackMetricsOf }: ProxyParts,
+  { context, state, programs, conntrackMetricsOf }: ProxyParts,
   family: IpFamily,
   log: Logger,
 ): ConntrackCleaner<Flow> {
@@ -248,8 +248,8 @@ function composeCleaner(
     tcpGraceMs: conntrackTcpGrace === undefined ? undefined : conntrackTcpGrace * 1000,
     state,
     flows: {
-      list: (protocol) => listFlows(family, protocol, helper.runProgram),
-      remove: (flows) => deleteFlows(flows, helper.runProgram),
+      list: (protocol) => listFlows(family, protocol, programs.runProgram),
+      remove: (flows) => deleteFlows(flows, programs.runProgram),
     },
     isLocalAddress: (address) => localAddresses().has(address),
     metrics: conntrackMetricsOf(family),

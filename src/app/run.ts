@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
-import { applySysctls, createNotifier, type Notifier, nodeSysctls, SpawnHelper } from '../host/index.ts'
+import { applySysctls, createNotifier, type Notifier, nodeSysctls, ProgramStarter } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Logger } from '../observe/index.ts'
 import { agentArguments } from './agent-arguments.ts'
@@ -32,11 +32,9 @@ export async function runServer(context: AppContext): Promise<RunEnd> {
 /** `platnet agent`: the node side alone; under a supervisor it says when it is ready and ends with it. */
 export async function runAgent(context: AppContext): Promise<RunEnd> {
   const log = logOf(context)
-  // Starts beside the loading of the rest, for which this process needs one processor.
-  const helper = new SpawnHelper()
-  await helper.start()
+  const programs = new ProgramStarter()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([import('./check.ts'), import('./agent-side.ts')])
-  const components = await bothAtOnce(checkBeforeStart(context, helper.runProgram), composeAgent(context, helper))
+  const components = await bothAtOnce(checkBeforeStart(context, programs.runProgram), composeAgent(context, programs))
   await reportSysctls(log)
   if (process.send) process.on('message', (message) => takeLogFilter(context, message))
   else reloadOnHangup(context, async () => {})

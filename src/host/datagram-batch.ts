@@ -1,5 +1,6 @@
-import { endianness, networkInterfaces } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { bigIntToIp, type Ip, ipFamily, ipToBigInt } from '../model/ip.ts'
+import { knownFfi } from './ffi.ts'
 
 type Ffi = typeof import('node:ffi')
 type Calls = ReturnType<typeof findCalls>
@@ -54,7 +55,7 @@ export class DatagramBatch {
 
   /** Undefined where the kernel's calls cannot be reached (no `node:ffi`, another kernel or machine), or the address cannot be bound. */
   static open(address: Ip, port: number): DatagramBatch | undefined {
-    const ffi = isKnownMachine() ? process.getBuiltinModule('node:ffi') : undefined
+    const ffi = knownFfi()
     if (ffi === undefined) return undefined
     const calls = findCalls(ffi)
     const fd = openSocket(calls, ffi, address, port)
@@ -194,10 +195,6 @@ function linkName(index: number): string {
     own.some((address) => address.family === 'IPv6' && address.scopeid === index),
   )
   return found?.[0] ?? String(index)
-}
-
-function isKnownMachine(): boolean {
-  return process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch) && endianness() === 'LE'
 }
 
 /** Functions of the C library that this process runs with. */

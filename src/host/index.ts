@@ -41,7 +41,7 @@ export {
   signalProcess,
   startDetached,
 } from './processes.ts'
+export { ProgramStarter } from './program-starter.ts'
 export { type CapturedRun, type CaptureOptions, isTextBusy, runCaptured } from './run-captured.ts'
-export { SpawnHelper } from './spawn-helper.ts'
 export { applySysctls, nodeSysctls, readSysctl } from './sysctl.ts'
 export { createNotifier, type Notifier } from './systemd.ts'

@@ -1,4 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
 import { ExecError, explainStartFailure, killGroup } from './exec.ts'
 
 export interface CaptureOptions {
@@ -29,6 +31,23 @@ export interface CapturedRun {
   readonly pid?: number | undefined
 }
 
+/** A program that leads a process group of its own, and our ends of its pipes. */
+export interface StartedGroup {
+  readonly pid: number
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Its exit code, undefined where a signal ended it. */
+  readonly exited: Promise<number | undefined>
+}
+
+/** Throws ExecError (`not-found`, `failed`) where it cannot be started. */
+export type StartGroup = (
+  file: string,
+  args: readonly string[],
+  place: Pick<CaptureOptions, 'env' | 'cwd'>,
+) => Promise<StartedGroup>
+
 /** A program that has ended keeps its output open through a child of its own at most this long. */
 const outputGraceMs = 500
 
@@ -36,53 +55,59 @@ const outputGraceMs = 500
  * Runs a program that is not ours in a process group of its own, in an environment that is only what is given, and never more of its
  * output than allowed. Any exit is a result; throws ExecError (`not-found`, `failed`) only where it cannot be started.
  */
-export async function runCaptured(
+export function runCaptured(file: string, args: readonly string[], options: CaptureOptions): Promise<CapturedRun> {
+  return captureRun(spawnGroup, file, args, options)
+}
+
+/** `runCaptured` of a program that is started in another way. */
+export async function captureRun(
+  start: StartGroup,
   file: string,
   args: readonly string[],
   options: CaptureOptions,
 ): Promise<CapturedRun> {
-  if (options.signal?.aborted) return { endedBy: 'caller', exitCode: undefined, stdout: '', stderr: '', durationMs: 0 }
+  const { signal, maxOutputBytes } = options
+  if (signal?.aborted) return { endedBy: 'caller', exitCode: undefined, stdout: '', stderr: '', durationMs: 0 }
   const startedMs = performance.now()
-  const child = spawnGroup(file, args, options)
-  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>()
+  const program = await start(file, args, options)
+  const { pid, stdin } = program
   let endedBy: CapturedRun['endedBy'] = 'exit'
   const end = (why: CapturedRun['endedBy']): void => {
     if (endedBy === 'exit') endedBy = why
-    if (child.pid !== undefined) killGroup(child.pid, 'SIGKILL')
+    killGroup(pid, 'SIGKILL')
   }
-  const stdout = new BoundedText(child.stdout, options.maxOutputBytes, () => end('output'))
-  const stderr = new BoundedText(child.stderr, options.maxOutputBytes, () => end('output'))
+  const stdout = new BoundedText(program.stdout, maxOutputBytes, () => end('output'))
+  const stderr = new BoundedText(program.stderr, maxOutputBytes, () => end('output'))
   const timer = setTimeout(() => end('timeout'), options.timeoutMs)
   const onAbort = (): void => end('caller')
-  options.signal?.addEventListener('abort', onAbort, { once: true })
-  child.once('error', (cause: NodeJS.ErrnoException) => {
-    reject(explainStartFailure([file, ...args].join(' '), { code: cause.code, cause }))
-  })
-  child.once('exit', (code) => {
-    const closing = setTimeout(() => resolve(code ?? undefined), outputGraceMs)
-    child.once('close', () => {
-      clearTimeout(closing)
-      resolve(code ?? undefined)
-    })
-  })
+  signal?.addEventListener('abort', onAbort, { once: true })
+  if (signal?.aborted) onAbort()
   // A program may end without having read its input.
-  child.stdin?.on('error', () => {})
-  child.stdin?.end(options.input)
+  stdin.on('error', () => {})
+  stdin.end(options.input)
   try {
-    const exitCode = await promise
+    const exitCode = await program.exited
+    await closedWithin(outputGraceMs, [stdout, stderr])
     const durationMs = performance.now() - startedMs
-    return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs, pid: child.pid }
+    return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs, pid }
   } finally {
     clearTimeout(timer)
-    options.signal?.removeEventListener('abort', onAbort)
-    for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
+    signal?.removeEventListener('abort', onAbort)
+    for (const stream of [stdin, program.stdout, program.stderr]) stream.destroy()
   }
 }
 
-/** Some failures to start are thrown (EACCES, E2BIG) and some are told by event. */
-function spawnGroup(file: string, args: readonly string[], { env, cwd }: CaptureOptions): ChildProcess {
+/** By Node's own spawn. Some failures to start are thrown (EACCES, E2BIG) and some are told by event. */
+async function spawnGroup(...[file, args, { env, cwd }]: Parameters<StartGroup>): Promise<StartedGroup> {
   try {
-    return spawn(file, args, { env, cwd, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
+    const child = spawn(file, args, { env, cwd, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
+    const exited = new Promise<number | undefined>((resolve) =>
+      child.once('exit', (code) => resolve(code ?? undefined)),
+    )
+    const { pid, stdin, stdout, stderr } = child
+    await once(child, 'spawn')
+    if (pid === undefined) throw new Error('a child without a pid')
+    return { pid, stdin, stdout, stderr, exited }
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined
     throw explainStartFailure([file, ...args].join(' '), { code, cause: thrown })
@@ -99,19 +124,28 @@ function hasCode(thrown: unknown, code: string): boolean {
 }
 
 class BoundedText {
+  readonly closed: Promise<void>
   readonly #chunks: Buffer[] = []
 
-  constructor(stream: NodeJS.ReadableStream | null, maxBytes: number, onTooMuch: () => void) {
+  constructor(stream: Readable, maxBytes: number, onTooMuch: () => void) {
     let bytes = 0
-    stream?.on('data', (chunk: Buffer) => {
+    stream.on('data', (chunk: Buffer) => {
       bytes += chunk.length
       if (bytes > maxBytes) onTooMuch()
       else this.#chunks.push(chunk)
     })
-    stream?.on('error', () => {})
+    stream.on('error', () => {})
+    this.closed = new Promise((resolve) => stream.once('close', resolve))
   }
 
   text(): string {
     return Buffer.concat(this.#chunks).toString('utf8')
   }
+}
+
+async function closedWithin(graceMs: number, outputs: readonly BoundedText[]): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, graceMs)
+  await Promise.race([promise, Promise.all(outputs.map(({ closed }) => closed))])
+  clearTimeout(timer)
 }
