@@ -1,7 +1,8 @@
+import { compact } from '../model/compact.ts'
 import { hostCidr } from '../model/ip.ts'
 import type { Frontend, FrontendEndpoint } from './frontend.ts'
-import { chains, endpointChain, serviceChain } from './names.ts'
-import { fromSource, jump, named, otherTraffic, protocolOf, rule, toAddress } from './rule-parts.ts'
+import { endpointChain, serviceChain } from './names.ts'
+import { fromSource, jump, named, ofProtocol, oneOf, otherTraffic, rule, toAddress, toMarkMasq } from './rule-parts.ts'
 import type { Chain, Match, Target } from './ruleset.ts'
 import type { AddressSet } from './sets.ts'
 import type { ProxyRuleSettings } from './settings.ts'
@@ -58,18 +59,18 @@ function balanceChain(
   const balance: Chain = [
     ...masqueradeToClusterIp(frontend, settings),
     ...endpoints.flatMap((endpoint) => stickToEndpoint(frontend, endpoint, settings)),
-    ...endpoints.map((endpoint, index) => pickEndpoint(endpoint, 1 / (endpoints.length - index))),
+    ...endpoints.map((endpoint, index) => pickEndpoint(endpoint, endpoints.length - index)),
   ]
-  return [[serviceChain(frontend.servicePort, frontend.protocol, kind), named(balance, frontend.servicePort)]]
+  return [[serviceChain(frontend.servicePort, frontend.protocol, kind), compact(named(balance, frontend.servicePort))]]
 }
 
 /** The endpoint may be on another node, which could not send its answer to where the packet came from, except to pods. */
 function masqueradeToClusterIp(frontend: Frontend, settings: ProxyRuleSettings): Chain {
   const toClusterIp = toAddress(frontend, frontend.clusterIp)
-  if (settings.masqueradeAll === true) return [rule(toClusterIp, jump(chains.markMasq))]
+  if (settings.masqueradeAll === true) return [rule(toClusterIp, toMarkMasq)]
   if (settings.localTraffic === undefined) return []
   const matches = [otherTraffic(settings.localTraffic), ...toClusterIp]
-  return [rule(matches, jump(chains.markMasq))]
+  return [rule(compact(matches), toMarkMasq)]
 }
 
 /** Whoever used this endpoint within the timeout gets it again. */
@@ -82,26 +83,26 @@ function stickToEndpoint(frontend: Frontend, endpoint: NamedEndpoint, { affinity
 }
 
 /** The probability stands on the last rule too, where it is 1 (spec 2.12 rule 1). */
-function pickEndpoint({ chain }: NamedEndpoint, probability: number): Chain[number] {
-  return rule([{ kind: 'statistic', probability }], jump(chain))
+function pickEndpoint({ chain }: NamedEndpoint, candidates: number): Chain[number] {
+  return rule(oneOf(candidates), jump(chain))
 }
 
 /** An endpoint that reaches itself through the Service must not see its own address as the source (hairpin). */
 function translate(frontend: Frontend, endpoint: NamedEndpoint, settings: ProxyRuleSettings): Chain {
   const { affinity } = frontend
-  const ofProtocol: Match = { kind: 'protocol', protocol: protocolOf(frontend) }
+  const all = ofProtocol(frontend)
   const dnat: Target = { kind: 'dnat', address: endpoint.address, port: endpoint.port }
   const list = endpoint.chain
-  const masquerade = rule([fromSource(hostCidr(endpoint.address))], jump(chains.markMasq))
-  if (affinity === undefined) return [masquerade, rule([ofProtocol], dnat)]
+  const masquerade = rule([fromSource(hostCidr(endpoint.address))], toMarkMasq)
+  if (affinity === undefined) return [masquerade, rule(all, dnat)]
   const isHard = settings.affinity?.isHard === true
   if (settings.affinity?.form === 'ipset') {
     const remember: Target = { kind: 'add-to-set', set: list, refresh: !isHard }
-    return [masquerade, rule([ofProtocol], remember), rule([ofProtocol], dnat)]
+    return [masquerade, rule(all, remember), rule(all, dnat)]
   }
   // With a hard timeout, whoever is remembered is translated without being remembered anew.
-  const known = rule([ofProtocol, seenWithin(list, affinity.timeoutSeconds)], dnat)
-  const remembered = rule([ofProtocol, { kind: 'recent-set', list }], dnat)
+  const known = rule([...all, seenWithin(list, affinity.timeoutSeconds)], dnat)
+  const remembered = rule([...all, { kind: 'recent-set', list }], dnat)
   return [masquerade, ...(isHard ? [known] : []), remembered]
 }
 

@@ -1,7 +1,7 @@
 import { cidrContains, hostCidr } from '../model/ip.ts'
 import { type Frontend, isExternal } from './frontend.ts'
-import { chains, serviceChain } from './names.ts'
-import { fromSource, fromThisNode, jump, localTraffic, named, rule } from './rule-parts.ts'
+import { serviceChain } from './names.ts'
+import { fromSource, fromThisNode, jump, localTraffic, named, rule, toMarkMasq } from './rule-parts.ts'
 import type { Chain, Match, Rule } from './ruleset.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 
@@ -44,11 +44,11 @@ export function hasFirewall({ loadBalancerVips, sourceRanges = [] }: Frontend): 
 
 function externalChain(frontend: Frontend, settings: ProxyRuleSettings): Chain {
   const all = jump(serviceChain(frontend.servicePort, frontend.protocol, 'SVC'))
-  if (frontend.externalPolicy === 'Cluster') return [rule([], jump(chains.markMasq)), rule([], all)]
+  if (frontend.externalPolicy === 'Cluster') return [rule([], toMarkMasq), rule([], all)]
   const onNode = jump(serviceChain(frontend.servicePort, frontend.protocol, 'SVL'))
   return [
     ...shortCircuitPods(frontend, settings),
-    rule([fromThisNode], jump(chains.markMasq)),
+    rule([fromThisNode], toMarkMasq),
     rule([fromThisNode], all),
     ...(frontend.localEndpoints.length > 0 ? [rule([], onNode)] : []),
   ]

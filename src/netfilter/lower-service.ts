@@ -1,9 +1,10 @@
+import { compact } from '../model/compact.ts'
 import type { Ip } from '../model/ip.ts'
 import type { Frontend } from './frontend.ts'
 import { affinitySets, endpointChains } from './lower-endpoints.ts'
 import { externalChainOf, externalChains, firewallChainOf, hasFirewall, isBalancerOpen } from './lower-external.ts'
-import { chains, serviceChain } from './names.ts'
-import { jump, rule, toAddress, toPort } from './rule-parts.ts'
+import { serviceChain } from './names.ts'
+import { jump, rule, toAddress, toMarkMasq, toPort } from './rule-parts.ts'
 import type { Chain, Match, Rule, Target } from './ruleset.ts'
 import type { AddressSets } from './sets.ts'
 import type { ProxyRuleSettings } from './settings.ts'
@@ -25,22 +26,25 @@ export interface ServiceRules {
   readonly dispatch: DispatchRules
 }
 
+const noSets: AddressSets = new Map()
+
 /** All rules of one Service (spec 2.12). */
 export function lowerService(frontends: readonly Frontend[], settings: ProxyRuleSettings): ServiceRules {
+  const sets = frontends.flatMap((frontend) => affinitySets(frontend, settings))
   return {
     chains: new Map(
       frontends.flatMap((frontend) => [...endpointChains(frontend, settings), ...externalChains(frontend, settings)]),
     ),
-    sets: new Map(frontends.flatMap((frontend) => affinitySets(frontend, settings))),
+    sets: sets.length === 0 ? noSets : new Map(sets),
     dispatch: {
-      natServices: frontends.flatMap(waysByAddress),
-      natNodePorts: frontends.flatMap(wayByNodePort),
-      filterServices: frontends.flatMap((frontend) => verdictOnClusterIp(frontend, settings)),
-      filterExternal: frontends.flatMap((frontend) => verdictsOnExternal(frontend, settings)),
-      filterNodePorts: [
+      natServices: compact(frontends.flatMap(waysByAddress)),
+      natNodePorts: compact(frontends.flatMap(wayByNodePort)),
+      filterServices: compact(frontends.flatMap((frontend) => verdictOnClusterIp(frontend, settings))),
+      filterExternal: compact(frontends.flatMap((frontend) => verdictsOnExternal(frontend, settings))),
+      filterNodePorts: compact([
         ...acceptHealthChecks(frontends),
         ...frontends.flatMap((frontend) => verdictByNodePort(frontend, settings)),
-      ],
+      ]),
     },
   }
 }
@@ -64,7 +68,7 @@ function wayByNodePort(frontend: Frontend): readonly Rule[] {
   if (nodePort === undefined || !frontend.hasEndpoints) return []
   const match = [toPort(frontend, nodePort)]
   if (frontend.externalPolicy === 'Local') return [rule(match, jump(externalChainOf(frontend)))]
-  return [rule(match, jump(chains.markMasq)), rule(match, jump(serviceChain(servicePort, protocol, 'SVC')))]
+  return [rule(match, toMarkMasq), rule(match, jump(serviceChain(servicePort, protocol, 'SVC')))]
 }
 
 function verdictOnClusterIp(frontend: Frontend, settings: ProxyRuleSettings): readonly Rule[] {

@@ -1,5 +1,6 @@
 import { type Cidr, hostCidr, type Ip } from '../model/ip.ts'
 import type { Frontend } from './frontend.ts'
+import { chains } from './names.ts'
 import type { Chain, Match, Rule, Target } from './ruleset.ts'
 import type { LocalTraffic } from './settings.ts'
 
@@ -19,6 +20,8 @@ export function named([first, ...rest]: Chain, comment: string): Chain {
 export function jump(chain: string): Target {
   return { kind: 'jump', chain }
 }
+
+export const toMarkMasq = jump(chains.markMasq)
 
 export function fromSource(cidr: Cidr): Match {
   return { kind: 'source', cidr }
@@ -42,6 +45,27 @@ export function toAddress(frontend: Frontend, address: Ip): readonly Match[] {
 
 export function toPort(frontend: Frontend, port: number): Match {
   return { kind: 'destination-port', protocol: protocolOf(frontend), port }
+}
+
+const protocolMatches = {
+  tcp: [{ kind: 'protocol', protocol: 'tcp' }],
+  udp: [{ kind: 'protocol', protocol: 'udp' }],
+  sctp: [{ kind: 'protocol', protocol: 'sctp' }],
+} as const satisfies Record<string, readonly Match[]>
+
+export function ofProtocol(frontend: Frontend): readonly Match[] {
+  return protocolMatches[protocolOf(frontend)]
+}
+
+const chances = Array.from({ length: 16 }, (_, index) => chance(index + 1))
+
+/** One of this many packets. */
+export function oneOf(count: number): readonly Match[] {
+  return chances[count - 1] ?? chance(count)
+}
+
+function chance(count: number): readonly Match[] {
+  return [{ kind: 'statistic', probability: 1 / count }]
 }
 
 export function protocolOf({ protocol }: Frontend): 'tcp' | 'udp' | 'sctp' {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
+import { compact } from '../../model/compact.ts'
 import { type Cidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
 import { type Field, FieldReader } from './problem.ts'
@@ -67,14 +68,6 @@ export function readValues<Value>(
   const elements = reader.optional(list, json, path) ?? []
   const values = elements.map((element, index) => reader.required(field, element, `${path}[${index}]`))
   return compact([...new Set(values.filter((value) => value !== undefined))])
-}
-
-/** The empty list of every object, of which most have several. */
-export const none: readonly never[] = []
-
-/** A list that grew has room for more; one that is kept for long should not. */
-function compact<Value>(values: readonly Value[]): readonly Value[] {
-  return values.length === 0 ? none : values.slice()
 }
 
 function isRecord(json: unknown): json is JsonRecord {

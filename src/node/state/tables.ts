@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
+import { none } from '../../model/compact.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { WatchedResource } from './node-state.ts'
 import type { Hashed, StoredObject } from './stored-object.ts'
@@ -13,7 +14,8 @@ export class Tables {
     endpointslices: new Map(),
     endpoints: new Map(),
   }
-  readonly #slicesByService = new Map<ObjectKey, Map<string, Hashed<EndpointSlice>>>()
+  /** By `source`. */
+  readonly #slicesByService = new Map<ObjectKey, readonly Hashed<EndpointSlice>[]>()
 
   get(resource: WatchedResource, key: ObjectKey): StoredObject | undefined {
     return this.#objects[resource].get(key)
@@ -44,18 +46,16 @@ export class Tables {
 
   /** The slices of a Service by `source`; those of its Endpoints object only where it has no slice. */
   slicesOf(service: ObjectKey): readonly Hashed<EndpointSlice>[] {
-    const own = this.#slicesByService.get(service)
-    const slices = own === undefined ? (this.get('endpoints', service)?.slices ?? []) : [...own.values()]
-    return slices.toSorted((a, b) => (a.value.source < b.value.source ? -1 : 1))
+    return this.#slicesByService.get(service) ?? sortSlices(this.get('endpoints', service)?.slices ?? none)
   }
 
   #index(resource: WatchedResource, object: StoredObject, touched: Touched): void {
     touchServices(object, touched)
     if (resource !== 'endpointslices') return
     for (const slice of object.slices) {
-      const { service, source } = slice.value
-      const slices = this.#slicesByService.get(service) ?? new Map<string, Hashed<EndpointSlice>>()
-      this.#slicesByService.set(service, slices.set(source, slice))
+      const { service } = slice.value
+      const others = this.#slicesByService.get(service) ?? none
+      this.#slicesByService.set(service, sortSlices([...others, slice]))
     }
   }
 
@@ -63,11 +63,16 @@ export class Tables {
     touchServices(object, touched)
     if (resource !== 'endpointslices') return
     for (const { value } of object.slices) {
-      const slices = this.#slicesByService.get(value.service)
-      slices?.delete(value.source)
-      if (slices?.size === 0) this.#slicesByService.delete(value.service)
+      const { service, source } = value
+      const others = (this.#slicesByService.get(service) ?? none).filter((each) => each.value.source !== source)
+      if (others.length === 0) this.#slicesByService.delete(service)
+      else this.#slicesByService.set(service, others)
     }
   }
+}
+
+function sortSlices(slices: readonly Hashed<EndpointSlice>[]): readonly Hashed<EndpointSlice>[] {
+  return slices.toSorted((a, b) => (a.value.source < b.value.source ? -1 : 1))
 }
 
 function touchServices({ service, slices }: StoredObject, touched: Touched): void {
