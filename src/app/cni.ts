@@ -1,11 +1,18 @@
 import { resolve } from 'node:path'
 import { applySysctls, type Finding, nodeSysctls, probeSysctls, runProgram } from '../host/index.ts'
 import { describeError } from '../model/errors.ts'
-import { CniRuntime, type CniSandbox, examineNetworks, offerPlugins, type PortMapping } from '../node/cni/index.ts'
-import { silentLogger } from '../observe/index.ts'
+import {
+  CniRuntime,
+  type CniSandbox,
+  describeRunning,
+  examineNetworks,
+  offerPlugins,
+  type PortMapping,
+} from '../node/cni/index.ts'
+import { type Logger, silentLogger } from '../observe/index.ts'
 import type { Options } from './context.ts'
 
-export type { CniSandbox, PortMapping }
+export type { CniRuntime, CniSandbox, PortMapping }
 
 /** What `platnet cni add`, `check` and `del` are told of a sandbox. */
 export interface SandboxRequest {
@@ -36,16 +43,43 @@ export const shippedCniDir = resolve(import.meta.dirname, '../../cni')
 /** Where packages put the reference plugins. */
 const packagedPluginDirs = ['/usr/lib/cni', '/usr/libexec/cni']
 
+/** A person who waits for plugins, and may have enough of it. */
+export interface CniUser {
+  tell(line: string): void
+  /** Aborts when the person ends the command. */
+  readonly ended: AbortSignal
+  /** Aborts when the person wants no undoing either. */
+  readonly insisted: AbortSignal
+}
+
 /** The runtime as a person uses it: the agent's, but what it adds is nobody's pod, so the agent leaves it alone. */
-export function cniRuntimeOfCli({ values }: Options): CniRuntime {
+export function cniRuntimeOfCli({ values }: Options, { tell, ended, insisted }: CniUser): CniRuntime {
   const { cniConfDir: configDir, cniBinDir: binDirs, cniCacheDir: cacheDir } = values.cni
-  return new CniRuntime({ configDir, binDirs, cacheDir, owner: 'platnet-cli', log: silentLogger })
+  const log: Logger = {
+    ...silentLogger,
+    warn: (message, { error } = {}) =>
+      tell(`warning: ${message}${error === undefined ? '' : `: ${describeError(error)}`}`),
+  }
+  const runtime = new CniRuntime({
+    configDir,
+    binDirs,
+    cacheDir,
+    owner: 'platnet-cli',
+    log,
+    stop: { work: ended, undoing: insisted },
+    onSlow: (call) => {
+      const { failure } = runtime.holdUpOf(call.containerId ?? '') ?? {}
+      const why = failure === undefined ? '' : `; it undoes what failed: ${failure}`
+      tell(`waiting for ${Math.round((Date.now() - call.sinceMs) / 1000)} s: ${describeRunning(call)}${why}`)
+    },
+  })
+  return runtime
 }
 
 /** Everything that `platnet cni doctor` looks at; changes nothing. */
-export async function examineCni(options: Options): Promise<readonly Finding[]> {
+export async function examineCni(options: Options, user: CniUser): Promise<readonly Finding[]> {
   const bridge = (await probeSysctls()).filter(({ what }) => what.includes('bridge-nf-call'))
-  return [...(await examineNetworks(cniRuntimeOfCli(options))), ...bridge]
+  return [...(await examineNetworks(cniRuntimeOfCli(options, user))), ...bridge]
 }
 
 /** Links what packages brought, and our own plugin, into the first plugin folder. Resolves with the new ones. */
@@ -59,9 +93,9 @@ interface Mended {
 }
 
 /** What `--fix` can mend. Resolves with a line for each thing that was done or could not be. */
-export async function mendCni(options: Options): Promise<Mended> {
+export async function mendCni(options: Options, user: CniUser): Promise<Mended> {
   const linked = await offerPackagedPlugins(options.values.cni.cniBinDir)
-  const { done, failures } = await cleanCni(options)
+  const { done, failures } = await cleanCni(options, user)
   const sysctl = await allowBridgeFiltering()
   return {
     done: [...linked.map((name) => `linked ${name} into ${options.values.cni.cniBinDir[0]}`), ...done, ...sysctl.done],
@@ -70,8 +104,8 @@ export async function mendCni(options: Options): Promise<Mended> {
 }
 
 /** Releases what no namespace needs. Resolves with a line for each thing that was done or could not be. */
-export async function cleanCni(options: Options): Promise<Mended> {
-  const runtime = cniRuntimeOfCli(options)
+export async function cleanCni(options: Options, user: CniUser): Promise<Mended> {
+  const runtime = cniRuntimeOfCli(options, user)
   const first = await runtime.clean(await runtime.leftovers())
   // What a DEL cannot reach without its namespace becomes visible only after it.
   const { released } = await runtime.clean(await runtime.leftovers())

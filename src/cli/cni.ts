@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
+  type CniRuntime,
   type CniSandbox,
+  type CniUser,
   cleanCni,
   cniRuntimeOfCli,
   examineCni,
@@ -14,6 +16,7 @@ import { optionGroups } from '../app/option-groups.ts'
 import { printFinding } from './check.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+import { withUser } from './with-user.ts'
 
 /** `platnet cni …`: the networks of this node, by hand. */
 export const addCniCommand: AddCommand = (program, context) => {
@@ -26,17 +29,18 @@ export const addCniCommand: AddCommand = (program, context) => {
   addSubcommand(cni, context, 'gc', 'releases what is left of pods whose namespace is gone', collect)
 }
 
-type Work = (options: Options, context: CliContext) => Promise<void>
+type Work = (options: Options, context: CliContext, user: CniUser) => Promise<void>
 
 function addSubcommand(cni: Command, context: CliContext, name: string, description: string, work: Work): void {
   const command = cni.command(name).description(description)
   addOptionFlags(command, optionGroups, 'agent').action(async () => {
-    await work(await loadCommandOptions(command, optionGroups, context, 'agent'), context)
+    const options = await loadCommandOptions(command, optionGroups, context, 'agent')
+    await withUser(context, false, (user) => work(options, context, user))
   })
 }
 
-const list: Work = async (options, { stdout }) => {
-  const runtime = cniRuntimeOfCli(options)
+const list: Work = async (options, { stdout }, user) => {
+  const runtime = cniRuntimeOfCli(options, user)
   const { networks, skipped } = await runtime.networks()
   for (const [index, { name, cniVersion, plugins, file }] of networks.entries()) {
     const chain = plugins.map(({ type }) => type).join(', ')
@@ -56,18 +60,22 @@ function addDoctor(cni: Command, context: CliContext): void {
     .option('--fix', 'mend what can be mended: leaked addresses, orphan chains, empty results, missing links', false)
   addOptionFlags(command, optionGroups, 'agent').action(async ({ fix }: { fix: boolean }) => {
     const options = await loadCommandOptions(command, optionGroups, context, 'agent')
-    if (fix) {
-      const { done, failures } = await mendCni(options)
-      for (const line of done) context.stdout.write(`mended  ${line}\n`)
-      for (const line of failures) context.stderr.write(`error: ${line}\n`)
-    }
-    const findings = await examineCni(options)
-    for (const finding of findings) context.stdout.write(printFinding(finding))
-    if (findings.some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
+    await withUser(context, false, async (user) => {
+      if (fix) await mend(options, context, user)
+      const findings = await examineCni(options, user)
+      for (const finding of findings) context.stdout.write(printFinding(finding))
+      if (findings.some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
+    })
   })
 }
 
-type SandboxWork = (options: Options, context: CliContext, sandbox: CniSandbox) => Promise<void>
+const mend: Work = async (options, { stdout, stderr }, user) => {
+  const { done, failures } = await mendCni(options, user)
+  for (const line of done) stdout.write(`mended  ${line}\n`)
+  for (const line of failures) stderr.write(`error: ${line}\n`)
+}
+
+type SandboxWork = (sandbox: CniSandbox, runtime: CniRuntime, context: CliContext) => Promise<void>
 
 function addSandboxCommand(
   cni: Command,
@@ -86,25 +94,28 @@ function addSandboxCommand(
     .addOption(publish.argParser(parsePublish).default([], 'none'))
   addOptionFlags(command, optionGroups, 'agent').action(async (netns: string, flags: SandboxRequest) => {
     const options = await loadCommandOptions(command, optionGroups, context, 'agent')
-    await work(options, context, sandboxOfCli(netns, flags))
+    await withUser(context, name === 'add', (user) =>
+      work(sandboxOfCli(netns, flags), cniRuntimeOfCli(options, user), context),
+    )
   })
 }
 
-const add: SandboxWork = async (options, { stdout }, sandbox) => {
-  stdout.write(`${JSON.stringify(await cniRuntimeOfCli(options).add(sandbox), undefined, 2)}\n`)
+const add: SandboxWork = async (sandbox, runtime, { stdout }) => {
+  stdout.write(`${JSON.stringify(await runtime.add(sandbox), undefined, 2)}\n`)
 }
 
-const check: SandboxWork = async (options, { stdout }, sandbox) => {
-  await cniRuntimeOfCli(options).check(sandbox)
-  stdout.write('as it was made\n')
+const check: SandboxWork = async (sandbox, runtime, { stdout }) => {
+  const outcomes = await runtime.check(sandbox)
+  for (const { network, isAsked } of outcomes)
+    stdout.write(isAsked ? 'as it was made\n' : `not checked: disableCheck is set in the list of ${network}\n`)
 }
 
-const remove: SandboxWork = async (options, _, sandbox) => {
-  await cniRuntimeOfCli(options).del(sandbox)
+const remove: SandboxWork = async (sandbox, runtime) => {
+  await runtime.del(sandbox)
 }
 
-const collect: Work = async (options, { stdout, stderr, finish }) => {
-  const { done, failures } = await cleanCni(options)
+const collect: Work = async (options, { stdout, stderr, finish }, user) => {
+  const { done, failures } = await cleanCni(options, user)
   for (const line of done) stdout.write(`${line}\n`)
   for (const line of failures) stderr.write(`error: ${line}\n`)
   if (failures.length > 0) finish(exitCodes.failure)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ExecError, isTextBusy, type runCaptured } from '../../host/index.ts'
 import type { JsonObject } from '../../model/api-object.ts'
 import { CniError } from './errors.ts'
+import type { RunningCalls } from './running-calls.ts'
 
 export type Command = 'ADD' | 'DEL' | 'CHECK' | 'STATUS' | 'GC' | 'VERSION'
 
@@ -14,6 +15,8 @@ export interface PluginCall {
   /** The plugin's type, for messages. */
   readonly plugin: string
   readonly path: string
+  /** Undefined where it is asked for its versions. */
+  readonly network?: { readonly name: string; readonly file: string }
   /** The keys of the specification, `CNI_COMMAND` and `CNI_PATH` apart. */
   readonly variables: Readonly<Record<string, string>>
   readonly binDirs: readonly string[]
@@ -29,6 +32,17 @@ export interface CallSettings {
   readonly busyDelayMs: number
   /** What plugins get of this process' environment is PATH and the trace variables. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Knows each call while it runs. */
+  readonly running: RunningCalls
+  /** For a command that its user ends. */
+  readonly stop?: StopSignals | undefined
+}
+
+export interface StopSignals {
+  /** Kills every plugin that runs, and begins no other; what an ADD made is then undone. */
+  readonly work: AbortSignal
+  /** The same of those that undo (DEL). */
+  readonly undoing: AbortSignal
 }
 
 /** A result is a few hundred bytes; a plugin that prints more than this has gone mad. */
@@ -51,7 +65,7 @@ export async function callPlugin(call: PluginCall, settings: CallSettings): Prom
 }
 
 async function runWhileBusy(call: PluginCall, settings: CallSettings): ReturnType<PluginRunner> {
-  const { signal } = call
+  const signal = signalOf(call, settings)
   const options = {
     env: environmentOf(call, settings.env),
     input: JSON.stringify(call.config),
@@ -61,12 +75,23 @@ async function runWhileBusy(call: PluginCall, settings: CallSettings): ReturnTyp
   }
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await settings.run(call.path, [], options)
+      return await settings.running.during(aboutCall(call), settings.timeoutMs, () =>
+        settings.run(call.path, [], options),
+      )
     } catch (error) {
       if (!isTextBusy(error) || attempt === busyAttempts) throw explainStart(call, error)
       await sleep(settings.busyDelayMs)
     }
   }
+}
+
+function aboutCall({ command, plugin, network, variables }: PluginCall): Parameters<RunningCalls['during']>[0] {
+  return { command, plugin, network, containerId: network && variables['CNI_CONTAINERID'] }
+}
+
+function signalOf({ command, signal }: PluginCall, { stop }: CallSettings): AbortSignal | undefined {
+  const own = command === 'DEL' ? stop?.undoing : stop?.work
+  return signal && own ? AbortSignal.any([signal, own]) : (signal ?? own)
 }
 
 function environmentOf(call: PluginCall, own: CallSettings['env']): Record<string, string> {

@@ -98,6 +98,7 @@ async function callOne(context: ChainContext, command: Command, one: OneCall): P
     command,
     plugin: plugin.type,
     path,
+    network,
     binDirs: context.binDirs,
     variables,
     config,

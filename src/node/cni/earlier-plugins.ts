@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findGroupLeaders, isAlive, type ProcessIdentity, signalGroup } from '../../host/index.ts'
+import type { CallSettings } from './call-plugin.ts'
+import { CniError } from './errors.ts'
 
 const pollMs = 20
+
+type EarlierSettings = Pick<CallSettings, 'timeoutMs' | 'running' | 'stop'>
+
+interface EarlierPlugin extends ProcessIdentity {
+  readonly command: string
+}
 
 /**
  * Plugins that an agent before this one started and that still run: it was killed, they were not. Until they have ended nothing else is done at
@@ -9,39 +17,49 @@ const pollMs = 20
  */
 export class EarlierPlugins {
   readonly #path: string
-  readonly #timeoutMs: number
+  readonly #settings: EarlierSettings
   /** By container; looked for once, before this process starts a plugin of its own. */
-  #found: ReadonlyMap<string, readonly ProcessIdentity[]> | undefined
+  #found: ReadonlyMap<string, readonly EarlierPlugin[]> | undefined
   #deadlineMs = 0
 
   /** Those of other runtimes know other folders. At `timeoutMs`, which is as long as any plugin may take, their process groups are killed. */
-  constructor(binDirs: readonly string[], timeoutMs: number) {
+  constructor(binDirs: readonly string[], settings: EarlierSettings) {
     this.#path = binDirs.join(':')
-    this.#timeoutMs = timeoutMs
+    this.#settings = settings
   }
 
-  /** Resolves when none is left at this container. */
+  /** Resolves when none is left at this container. Throws CniError `cancelled` where its user ends the wait. */
   async ended(containerId: string): Promise<void> {
     if (this.#found === undefined) {
       this.#found = findPlugins(this.#path)
-      this.#deadlineMs = performance.now() + this.#timeoutMs
+      this.#deadlineMs = performance.now() + this.#settings.timeoutMs
     }
-    let left = this.#found.get(containerId) ?? []
+    const left = (this.#found.get(containerId) ?? []).filter(isAlive)
+    const [first] = left
+    if (first === undefined) return
+    const call = { command: first.command, plugin: 'of a process before this one', containerId }
+    await this.#settings.running.during(call, this.#settings.timeoutMs, () => this.#wait(left))
+  }
+
+  async #wait(plugins: readonly EarlierPlugin[]): Promise<void> {
     for (;;) {
-      left = left.filter(isAlive)
+      const left = plugins.filter(isAlive)
       if (left.length === 0) return
+      if (this.#settings.stop?.work.aborted)
+        throw new CniError('cancelled', 'the wait for an earlier plugin was given up')
       if (performance.now() >= this.#deadlineMs) for (const plugin of left) signalGroup(plugin, 'SIGKILL')
       await sleep(pollMs)
     }
   }
 }
 
-function findPlugins(path: string): Map<string, ProcessIdentity[]> {
-  const found = new Map<string, ProcessIdentity[]>()
+function findPlugins(path: string): Map<string, EarlierPlugin[]> {
+  const found = new Map<string, EarlierPlugin[]>()
   for (const { environment, ...plugin } of findGroupLeaders('CNI_COMMAND')) {
     const containerId = environment.get('CNI_CONTAINERID')
     if (containerId === undefined || environment.get('CNI_PATH') !== path) continue
-    found.set(containerId, [...(found.get(containerId) ?? []), plugin])
+    const command = environment.get('CNI_COMMAND') ?? ''
+    found.set(containerId, [...(found.get(containerId) ?? []), { ...plugin, command }])
   }
   return found
 }

@@ -3,7 +3,7 @@ import { PlatnetError } from '../../model/errors.ts'
 /**
  * `no-network`: no valid configuration; `plugin-failed`: a plugin said no, or could not be started; `plugin-timeout`: it was ended at the
  * deadline; `bad-output`: what it printed is not what the specification wants; `cancelled`: the caller gave up;
- * `delete-failed`: at least one plugin could not undo its part.
+ * `delete-failed`: at least one plugin could not undo its part; `not-supported`: the version of the list has no such operation.
  */
 type CniErrorCode =
   | 'invalid-config'
@@ -15,6 +15,7 @@ type CniErrorCode =
   | 'bad-output'
   | 'cancelled'
   | 'delete-failed'
+  | 'not-supported'
 
 interface CniErrorDetails {
   readonly object?: string
@@ -31,4 +32,9 @@ export class CniError extends PlatnetError<CniErrorCode> {
     super(code, message, details)
     this.pluginCode = details.pluginCode
   }
+}
+
+/** No fault of a file or plugin: whoever asked wants no answer any more. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof CniError && error.code === 'cancelled'
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '../../model/errors.ts'
-import { CniError } from './errors.ts'
+import { CniError, isCancelled } from './errors.ts'
 import { parseNetworkFile, parsePluginFile, withPlugins } from './parse-config.ts'
 import type { PluginBinaries } from './plugin-binaries.ts'
 import type { Network, NetworkConfig } from './types.ts'
@@ -34,6 +34,7 @@ export async function loadNetworks(configDir: string, binaries: PluginBinaries):
     try {
       networks.push(await loadNetwork(configDir, file, binaries))
     } catch (error) {
+      if (isCancelled(error)) throw error
       skipped.push(describeSkipped(configDir, file, error))
     }
   }

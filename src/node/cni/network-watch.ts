@@ -5,6 +5,7 @@ import { Periodic } from '../../loop/periodic.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { NetworkMetrics } from './metrics.ts'
+import { describeRunning } from './running-calls.ts'
 import type { CniRuntime } from './runtime.ts'
 
 /** Whether pods of this node can get a network now; the message names the network, or what is missing. */
@@ -15,7 +16,7 @@ export interface NetworkReadiness {
 
 export interface NetworkWatchParts {
   readonly configDir: string
-  readonly runtime: Pick<CniRuntime, 'networks' | 'status'>
+  readonly runtime: Pick<CniRuntime, 'networks' | 'status' | 'slowCalls'>
   /** Asked at the start: whether pods get their network by CNI here at all. */
   readonly isWanted: () => boolean
   /** Called with the first finding and with each one that differs. */
@@ -62,8 +63,12 @@ export class NetworkWatch implements Component {
     await this.#rescan.stop(scope)
   }
 
+  /** A plugin that hangs is told of while it does. */
   health(): Health {
-    return this.#health
+    const [slow] = this.#parts.runtime.slowCalls()
+    if (slow === undefined) return this.#health
+    const pod = slow.containerId === undefined ? '' : `, for the pod ${slow.containerId}`
+    return { level: 'degraded', message: `${describeRunning(slow)}${pod}`, sinceMs: slow.sinceMs }
   }
 
   async #look(): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { describeError } from '../../model/errors.ts'
 import { type CallSettings, callPlugin } from './call-plugin.ts'
-import { CniError } from './errors.ts'
+import { CniError, isCancelled } from './errors.ts'
 import { knownVersions } from './versions.ts'
 
 export interface FoundPlugin {
@@ -63,6 +63,7 @@ export class PluginBinaries {
     try {
       return { versions: await this.versions(type) }
     } catch (error) {
+      if (isCancelled(error)) throw error
       return { versions: [], problem: describeError(error) }
     }
   }

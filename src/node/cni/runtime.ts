@@ -3,7 +3,7 @@ import { runCaptured, runProgram } from '../../host/index.ts'
 import type { JsonObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { PluginRunner } from './call-plugin.ts'
+import type { PluginRunner, StopSignals } from './call-plugin.ts'
 import { addChain, type ChainContext, checkChain, collectChain, deleteChain, statusOfChain } from './chain.ts'
 import { EarlierPlugins } from './earlier-plugins.ts'
 import { CniError } from './errors.ts'
@@ -15,6 +15,7 @@ import { parseResult } from './parse-result.ts'
 import { type Leftovers, planLeftovers } from './plan.ts'
 import { type FoundPlugin, PluginBinaries } from './plugin-binaries.ts'
 import { type Attachment, ResultCache } from './result-cache.ts'
+import { describeRunning, type RunningCall, RunningCalls } from './running-calls.ts'
 import { capabilityArguments, checkSandbox, cniArguments } from './sandbox-arguments.ts'
 import type { CniResult, CniSandbox, Network, NetworkConfig } from './types.ts'
 import { isAtLeast, since } from './versions.ts'
@@ -39,6 +40,12 @@ export interface CniSettings {
   readonly runProgram?: typeof runProgram
   /** Who starts the plugins; in this process' own namespaces when absent. */
   readonly run?: PluginRunner
+  /** A plugin takes milliseconds; one that still runs at this age is told of. 3 s when absent. */
+  readonly slowAfterMs?: number
+  /** Called with it then and every 10 s from then on; the log is told when absent. */
+  readonly onSlow?: (call: RunningCall) => void
+  /** For a command that its user ends. */
+  readonly stop?: StopSignals
   readonly log: Logger
 }
 
@@ -56,6 +63,21 @@ export interface GcReport {
   readonly errors: readonly unknown[]
 }
 
+/** Why a pod still has no network, or still has one. */
+export interface HoldUp {
+  /** What went wrong, while it is undone. */
+  readonly failure?: string
+  /** The plugin that is waited for, where it takes long. */
+  readonly waitsFor?: string
+}
+
+/** Whether an attachment's plugins were asked. */
+export interface CheckOutcome {
+  readonly network: string
+  /** False where its list disables CHECK. */
+  readonly isAsked: boolean
+}
+
 /** Runs CNI plugins for the pods of this node. See README.md for what it promises. */
 export class CniRuntime {
   readonly #settings: CniSettings
@@ -64,6 +86,9 @@ export class CniRuntime {
   readonly #places: LeftoverPlaces
   readonly #locks = new AttachmentLocks()
   readonly #earlier: EarlierPlugins
+  readonly #running: RunningCalls
+  /** Why ADDs failed that are being undone, by container. */
+  readonly #failures = new Map<string, string>()
 
   constructor(settings: CniSettings) {
     const {
@@ -72,10 +97,14 @@ export class CniRuntime {
       pluginTimeoutMs: timeoutMs = 60_000,
       busyDelayMs = 1000,
       env = process.env,
+      onSlow = (call) => this.#logSlow(call),
+      slowAfterMs = 3000,
+      stop,
     } = settings
-    const callSettings = { run, timeoutMs, busyDelayMs, env }
+    this.#running = new RunningCalls(slowAfterMs, onSlow)
+    const callSettings = { run, timeoutMs, busyDelayMs, env, running: this.#running, stop }
     this.#settings = settings
-    this.#earlier = new EarlierPlugins(binDirs, timeoutMs)
+    this.#earlier = new EarlierPlugins(binDirs, callSettings)
     this.#context = { binaries: new PluginBinaries(binDirs, callSettings), binDirs, settings: callSettings }
     this.#cache = new ResultCache(settings.cacheDir, settings.owner ?? 'platnet')
     this.#places = {
@@ -125,7 +154,7 @@ export class CniRuntime {
         await this.#cache.write({ ...begun, result })
         return parsed
       } catch (error) {
-        await this.#undo(network, begun)
+        await this.#undo(network, begun, describeError(error))
         throw error
       }
     })
@@ -150,10 +179,23 @@ export class CniRuntime {
     return (await this.#cache.find(containerId, ifName)).length > 0
   }
 
-  /** Throws CniError of the plugin that finds its part not as it made it; does nothing where the list or its version has no CHECK. */
-  async check(sandbox: CniSandbox): Promise<void> {
+  /** The plugins that take long at this moment, the oldest first. */
+  slowCalls(): readonly RunningCall[] {
+    return this.#running.slow()
+  }
+
+  /** Undefined where nothing holds it up: no failure, and no plugin that takes long. */
+  holdUpOf(containerId: string): HoldUp | undefined {
+    const failure = this.#failures.get(containerId)
+    const call = this.slowCalls().find((one) => one.containerId === containerId)
+    if (failure === undefined && call === undefined) return undefined
+    return { ...(failure !== undefined && { failure }), ...(call && { waitsFor: describeRunning(call) }) }
+  }
+
+  /** Throws CniError of the plugin that finds its part not as it made it, and `not-supported` before 0.4.0. */
+  async check(sandbox: CniSandbox): Promise<readonly CheckOutcome[]> {
     checkSandbox(sandbox)
-    await this.#locks.forContainer(sandbox.containerId, async () => {
+    return this.#locks.forContainer(sandbox.containerId, async () => {
       const remembered = await this.#cache.find(sandbox.containerId, sandbox.ifName)
       if (remembered.length === 0) {
         throw new CniError('invalid-sandbox', 'nothing is known of an ADD of this interface', {
@@ -161,11 +203,15 @@ export class CniRuntime {
           remedy: 'name it as ADD did: the container id and the interface',
         })
       }
+      const outcomes: CheckOutcome[] = []
       for (const attachment of remembered) {
         const network = await this.#networkOf(attachment)
-        const isPossible = !network.disableCheck && isAtLeast(network.cniVersion, since.check)
-        if (isPossible) await checkChain(this.#context, network, attachment)
+        refuseCheckBefore(network)
+        const isAsked = !network.disableCheck
+        if (isAsked) await checkChain(this.#context, network, attachment)
+        outcomes.push({ network: network.name, isAsked })
       }
+      return outcomes
     })
   }
 
@@ -235,7 +281,13 @@ export class CniRuntime {
     return errors
   }
 
-  async #undo(network: Network, attachment: Attachment): Promise<void> {
+  #logSlow(call: RunningCall): void {
+    const failure = this.#failures.get(call.containerId ?? '')
+    this.#settings.log.warn('a plugin takes long', { pod: call.containerId, what: describeRunning(call), failure })
+  }
+
+  async #undo(network: Network, attachment: Attachment, failure: string): Promise<void> {
+    this.#failures.set(attachment.containerId, failure)
     try {
       await this.#delete(network, attachment)
     } catch (error) {
@@ -243,6 +295,8 @@ export class CniRuntime {
         pod: attachment.containerId,
         error: describeError(error),
       })
+    } finally {
+      this.#failures.delete(attachment.containerId)
     }
   }
 
@@ -258,7 +312,7 @@ export class CniRuntime {
     const causes = errors.map(describeError).join('; ')
     throw new CniError('delete-failed', `the network ${network.name} could not be taken from the pod: ${causes}`, {
       object: `container ${attachment.containerId}`,
-      remedy: 'it is tried again; "platnet cni doctor" shows what is left',
+      remedy: '"platnet cni doctor" shows what is left; a pod of the agent is tried again by itself',
       cause: new AggregateError(errors, causes),
     })
   }
@@ -288,6 +342,15 @@ export class CniRuntime {
   async #networkOf(attachment: Attachment): Promise<Network> {
     return negotiate(rememberedConfig(attachment), this.#context.binaries)
   }
+}
+
+/** In the words of libcni, whose users search for them. */
+function refuseCheckBefore({ name, cniVersion }: Network): void {
+  if (isAtLeast(cniVersion, since.check)) return
+  throw new CniError('not-supported', `configuration version "${cniVersion}" does not support the CHECK command`, {
+    object: `network ${name}`,
+    remedy: `CHECK came with ${since.check}: declare that version or a newer one in the list, for pods that are made from then on`,
+  })
 }
 
 function rememberedConfig({ network, config }: Attachment): NetworkConfig {

@@ -1,7 +1,7 @@
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { CniRuntime } from '../cni/index.ts'
-import type { NetworkSandbox, PodNetwork } from './runtime.ts'
+import type { HoldUp, NetworkSandbox, PodNetwork } from './runtime.ts'
 
 /** Pod networks by the CNI plugins of this node. */
 export class CniNetwork implements PodNetwork {
@@ -20,6 +20,10 @@ export class CniNetwork implements PodNetwork {
 
   async detach(sandbox: NetworkSandbox): Promise<void> {
     await this.#cni.del(sandbox)
+  }
+
+  holdUpOf({ containerId }: NetworkSandbox): HoldUp | undefined {
+    return this.#cni.holdUpOf(containerId)
   }
 
   async isAttached(sandbox: NetworkSandbox): Promise<boolean> {

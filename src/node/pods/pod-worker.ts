@@ -17,7 +17,8 @@ import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
 import { findContainer, newRecord, wantedOf, wasReady } from './read-pod.ts'
 import { RunWatches } from './run-watches.ts'
-import type { ContainerRun, PodRuntime } from './runtime.ts'
+import type { ContainerRun, HoldUp, PodRuntime } from './runtime.ts'
+import { watchHoldUps } from './sandbox-watch.ts'
 import { backOffOf, changedStatus, describeStatus, type PodView, phaseOf } from './status.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -60,6 +61,8 @@ export class PodWorker {
   #states: Readonly<Record<string, Observed>> = {}
   #refusals = new Map<string, Refusal>()
   #trouble: string | undefined
+  /** Why the step that is done now takes long, if so. */
+  #delay: string | undefined
   /** The one that is done, or was the last to fail. */
   #step: PodStep['do'] = 'wait'
   #hasSignalled = false
@@ -144,15 +147,34 @@ export class PodWorker {
       step: step.do,
       ...('container' in step && { container: step.container }),
     })
-    if (step.do === 'make-sandbox') return this.#parts.slots.run(() => this.#makeSandbox())
+    if (step.do === 'make-sandbox') return this.#parts.slots.run(() => this.#watched(() => this.#makeSandbox()))
     if (step.do === 'start') return this.#start(step)
     if (step.do === 'stop-container') return this.#stopContainer(step.container)
     if (step.do === 'kill-container') return this.#kill([step.container])
     if (step.do === 'stop') return this.#stop(step.graceSeconds)
     if (step.do === 'kill') return this.#kill(Object.keys(this.#states))
-    if (step.do === 'remove-sandbox') return this.#parts.slots.run(() => this.#removeSandbox())
+    if (step.do === 'remove-sandbox') return this.#parts.slots.run(() => this.#watched(() => this.#removeSandbox()))
     if (step.do === 'delete-object') return this.#deleteObject()
     return this.#forget()
+  }
+
+  /** Nobody has to wait for the end of a plugin that hangs to learn of it. */
+  async #watched(work: () => Promise<void>): Promise<void> {
+    const ask = (): HoldUp | undefined => this.#record && this.#parts.runtime.holdUpOf(this.#record)
+    try {
+      await watchHoldUps(ask, (holdUp) => this.#tellHoldUp(holdUp), work)
+    } finally {
+      this.#delay = undefined
+    }
+  }
+
+  async #tellHoldUp({ failure, waitsFor }: HoldUp): Promise<void> {
+    this.#delay = waitsFor
+    if (failure !== undefined) {
+      this.#trouble = failure
+      this.#tellFailure(failure)
+    }
+    await this.#tellStatus()
   }
 
   async #makeSandbox(): Promise<void> {
@@ -373,6 +395,7 @@ export class PodWorker {
       containers: Object.fromEntries(containers),
       hostIps: this.#parts.hostIps,
       trouble: this.#trouble,
+      delay: this.#delay,
       nowMs: Date.now(),
     }
   }
@@ -394,14 +417,18 @@ export class PodWorker {
 
   #onTrouble(error: unknown, retryInMs: number): void {
     this.#trouble = describeError(error)
-    const failure = failures[this.#step]
-    if (failure !== undefined) this.#tell(failure.reason, `${failure.what}: ${this.#trouble}`)
+    this.#tellFailure(this.#trouble)
     this.#parts.metrics.countFailure()
     this.#parts.log.warn('a step of a pod failed and is tried again', {
       pod: this.#name,
       error,
       retryInMs: Math.round(retryInMs),
     })
+  }
+
+  #tellFailure(why: string): void {
+    const failure = failures[this.#step]
+    if (failure !== undefined) this.#tell(failure.reason, `${failure.what}: ${why}`)
   }
 
   get #name(): string {

@@ -21,7 +21,7 @@ import { ociConfig } from './oci-bundle.ts'
 import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
-import type { ContainerRun, ExecResult, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
+import type { ContainerRun, ExecResult, HoldUp, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
 
 export interface ProcessRuntimeParts {
   readonly folders: PodFolders
@@ -64,6 +64,10 @@ export class ProcessRuntime implements PodRuntime {
     if (sandbox.hostNetwork) return
     await this.#parts.network.detach(this.#networkSandbox(sandbox))
     await this.#parts.namespaces.delete(this.#netnsName(sandbox))
+  }
+
+  holdUpOf(sandbox: Sandbox): HoldUp | undefined {
+    return sandbox.hostNetwork ? undefined : this.#parts.network.holdUpOf(this.#networkSandbox(sandbox))
   }
 
   /** Plugins are not asked to undo what nobody began: that would cost a new pod as much as its network does. */

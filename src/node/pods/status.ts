@@ -23,6 +23,8 @@ export interface PodView {
   readonly hostIps: readonly Ip[]
   /** Why the last step did not work, if so. */
   readonly trouble: string | undefined
+  /** Why the step that is done now takes long, if so. */
+  readonly delay: string | undefined
   readonly nowMs: number
 }
 
@@ -99,7 +101,8 @@ export function phaseOf({ pod, wanted, record, containers }: PodView): string {
 }
 
 function describeConditions(view: PodView, before: readonly Condition[]): readonly Condition[] {
-  const { pod, wanted, record, containers, nowMs, trouble } = view
+  const { pod, wanted, record, containers, nowMs } = view
+  const why = whyOf(view)
   const phase = phaseOf(view)
   const isOver = phase === 'Succeeded' || phase === 'Failed'
   const unready = wanted.containers.filter((name) => isOver || containers[name]?.isReady !== true)
@@ -115,11 +118,7 @@ function describeConditions(view: PodView, before: readonly Condition[]): readon
   const gateWhy = { reason: 'ReadinessGatesNotReady', message: `not true yet: ${closed.join(', ')}` }
   const own = [
     condition('PodScheduled', true),
-    condition(
-      'PodReadyToStartContainers',
-      record?.sandbox === 'ready',
-      trouble === undefined ? {} : { message: trouble },
-    ),
+    condition('PodReadyToStartContainers', record?.sandbox === 'ready', why === undefined ? {} : { message: why }),
     condition('Initialized', isInitialized, { reason: 'ContainersNotInitialized' }),
     condition('ContainersReady', unready.length === 0, unreadyWhy),
     condition('Ready', unready.length + closed.length === 0, unready.length > 0 ? unreadyWhy : gateWhy),
@@ -177,8 +176,15 @@ function describeState(state: ContainerState, view: PodView, name: string): Json
   const backOff = backOffOf(view, name)
   if (backOff !== undefined) return { waiting: { reason: 'CrashLoopBackOff', message: backOff.message } }
   if (state.kind === 'exited') return { terminated: describeEnd(state) }
-  if (view.trouble !== undefined) return { waiting: { reason: 'CreatePodSandboxError', message: view.trouble } }
-  return { waiting: { reason: 'ContainerCreating' } }
+  const message = whyOf(view)
+  const reason = view.trouble === undefined ? 'ContainerCreating' : 'CreatePodSandboxError'
+  return { waiting: { reason, ...(message !== undefined && { message }) } }
+}
+
+/** Why there is no network yet, or still one. */
+function whyOf({ trouble, delay }: PodView): string | undefined {
+  const parts = [trouble, delay].filter((part) => part !== undefined)
+  return parts.length === 0 ? undefined : parts.join('; ')
 }
 
 /** It has ended and will be started again. */

@@ -23,7 +23,7 @@ function newCni(t: ConstructorParameters<typeof FakeCni>[0]) {
 test('CHECK asks every plugin in order with the final result', async (t) => {
   const { cni, second, runtime } = newCni(t)
   await runtime.add(sandbox)
-  await runtime.check(sandbox)
+  assert.deepEqual(await runtime.check(sandbox), [{ network: 'test', isAsked: true }])
   assert.deepEqual(cni.order().slice(2), ['CHECK first', 'CHECK second'])
   assert.deepEqual(second.inputs('CHECK')[0]?.['prevResult'], { ...okResult, cniVersion: '1.1.0' })
 })
@@ -39,7 +39,6 @@ test('CHECK tells what the first plugin finds wrong', async (t) => {
 for (const [what, change] of [
   ['is disabled', { disableCheck: true }],
   ['is disabled in words', { disableCheck: 'true' }],
-  ['is not known to 0.3.1', { cniVersion: '0.3.1' }],
 ] as const) {
   test(`CHECK asks nobody where it ${what}`, async (t) => {
     const cni = new FakeCni(t)
@@ -47,10 +46,21 @@ for (const [what, change] of [
     cni.network('10-test.conflist', { ...list, ...change })
     const runtime = cni.runtime()
     await runtime.add(sandbox)
-    await runtime.check(sandbox)
+    assert.deepEqual(await runtime.check(sandbox), [{ network: 'test', isAsked: false }])
     assert.deepEqual(cni.order(), ['ADD first', 'ADD second'])
   })
 }
+
+test('CHECK before 0.4.0 is refused in the words of libcni', async (t) => {
+  const cni = new FakeCni(t)
+  for (const name of ['first', 'second']) cni.plugin(name, ['0.3.1', ...newest])
+  cni.network('10-test.conflist', { ...list, cniVersion: '0.3.1' })
+  const runtime = cni.runtime()
+  await runtime.add(sandbox)
+  const message = 'configuration version "0.3.1" does not support the CHECK command'
+  await assert.rejects(runtime.check(sandbox), { code: 'not-supported', message })
+  assert.deepEqual(cni.order(), ['ADD first', 'ADD second'])
+})
 
 test('CHECK of what was never added says so', async (t) => {
   await assert.rejects(newCni(t).runtime.check(sandbox), { code: 'invalid-sandbox', message: /nothing is known/ })

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { findProcess, startProgram } from '../../../../src/host/index.ts'
+import { describeRunning } from '../../../../src/node/cni/index.ts'
 import { FakeCni, sandbox } from '../../../helpers/fake-cni.ts'
 import { until } from '../../../helpers/until.ts'
 
@@ -32,6 +33,20 @@ test('DEL waits for the plugin of an agent that was killed: it goes on, and woul
   await killInAdd(t, cni, slow)
   await cni.runtime().del(sandbox)
   assert.deepEqual(cni.order(), ['ADD only', 'end of an ADD', 'DEL only'])
+})
+
+test('who waits for it is told, and may give it up', async (t) => {
+  const cni = new FakeCni(t)
+  await killInAdd(t, cni, 'while [ -d "$d" ]; do sleep 0.1; done')
+  const work = new AbortController()
+  const slow: string[] = []
+  const stop = { work: work.signal, undoing: work.signal }
+  const runtime = cni.runtime({ slowAfterMs: 50, onSlow: (call) => slow.push(describeRunning(call)), stop })
+  const deleted = assert.rejects(runtime.del(sandbox), { code: 'cancelled' })
+  const earlier = /^the plugin of a process before this one \(ADD\) has been running since/
+  await until('it is told', () => slow.some((line) => earlier.test(line)), 20_000)
+  work.abort()
+  await deleted
 })
 
 test('so does an ADD', async (t) => {

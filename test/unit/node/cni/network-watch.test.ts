@@ -8,13 +8,13 @@ import { FakeCni } from '../../../helpers/fake-cni.ts'
 import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
 import { until } from '../../../helpers/until.ts'
 
-async function startWatch(t: TestContext, cni: FakeCni, isWanted = true) {
+async function startWatch(t: TestContext, cni: FakeCni, isWanted = true, slowAfterMs = 30_000) {
   const seen: NetworkReadiness[] = []
   const gauges = { ready: -1, skipped: -1 }
   const { log, lines } = createRecordingLogger()
   const watch = new NetworkWatch({
     configDir: cni.configDir,
-    runtime: cni.runtime(),
+    runtime: cni.runtime({ slowAfterMs }),
     isWanted: () => isWanted,
     onChange: (readiness) => seen.push(readiness),
     metrics: { setReady: (is) => (gauges.ready = is ? 1 : 0), setSkipped: (count) => (gauges.skipped = count) },
@@ -78,4 +78,19 @@ test('where pods get no network by CNI nothing is watched or told', async (t) =>
   const { watch, seen } = await startWatch(t, new FakeCni(t), false)
   assert.equal(watch.health().level, 'ok')
   assert.deepEqual(seen, [])
+})
+
+test('a plugin that hangs is named while it does', async (t) => {
+  const cni = new FakeCni(t)
+  const plugin = cni.plugin('only', ['1.1.0'])
+  plugin.answer('STATUS', { sh: 'while [ ! -e "$d/go" ]; do sleep 0.02; done' })
+  cni.network('10-a.conflist', { cniVersion: '1.1.0', name: 'first', plugins: [{ type: 'only' }] })
+  const { watch, sees } = await startWatch(t, cni, true, 50)
+  const waits =
+    /^the plugin only \(STATUS\) of the network first \(.*10-a.conflist\) has been running since \d\d:\d\d:\d\d UTC/
+  await until('it is named', () => waits.test(watch.health().message), 30_000)
+  assert.equal(watch.health().level, 'degraded')
+  writeFileSync(`${plugin.path}.d/go`, '')
+  await sees('the network', true, /the network first/)
+  await until('it is well again', () => watch.health().level === 'ok', 30_000)
 })

@@ -8,7 +8,7 @@ import type { ContainerState } from '../../../../src/node/pods/plan.ts'
 import { PodFolders } from '../../../../src/node/pods/pod-folders.ts'
 import { type PodSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { PodWorker } from '../../../../src/node/pods/pod-worker.ts'
-import type { PodRuntime } from '../../../../src/node/pods/runtime.ts'
+import type { HoldUp, PodRuntime } from '../../../../src/node/pods/runtime.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
@@ -31,16 +31,20 @@ function makeWorker(context: TestContext) {
   const events: string[] = []
   const phases: unknown[] = []
   const told: string[] = []
+  const statuses: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
+  const network: { holdUp?: HoldUp; made?: Promise<void> } = {}
   const written = () => folders.readAll().pods[0]
   const runtime: PodRuntime = {
     engineSocket: undefined,
     makeSandbox: async () => {
       events.push(`make the network, written down as ${written()?.sandbox}`)
+      await network.made
       if (node.faults-- > 0) throw new Error('no address is free')
       return [ipOf('10.244.0.7')]
     },
     removeSandbox: async () => void events.push(`remove the network, written down as ${written()?.sandbox}`),
+    holdUpOf: () => network.holdUp,
     start: async (_pod, _sandbox, { attempt }) => {
       events.push(`start run ${attempt}, written down as ${written()?.containers['main']?.attempt}`)
       node.state = { kind: 'running', startedAtMs: Date.now() }
@@ -60,7 +64,10 @@ function makeWorker(context: TestContext) {
       runtime,
       folders,
       api: {
-        writeStatus: async (_pod, status) => void phases.push(status['phase'] ?? phases.at(-1)),
+        writeStatus: async (_pod, status) => {
+          phases.push(status['phase'] ?? phases.at(-1))
+          statuses.push(JSON.stringify(status))
+        },
         remove: async () => void events.push('remove the object'),
       },
       events: {
@@ -87,7 +94,7 @@ function makeWorker(context: TestContext) {
     undefined,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
-  return { worker, folders, events, phases, told, node }
+  return { worker, folders, events, phases, told, statuses, node, network }
 }
 
 describe('one pod', () => {
@@ -140,6 +147,31 @@ describe('one pod', () => {
     await until('nothing is left', () => node.isForgotten, deadlineMs)
     assert.deepEqual(events, ['SIGTERM', 'SIGKILL', 'remove the network, written down as removing'])
     assert.equal(node.asked, 0)
+  })
+
+  test('whose plugin hangs says so while it does, and why its network failed while that is undone', async (context) => {
+    const { worker, phases, told, statuses, network } = makeWorker(context)
+    const made = Promise.withResolvers<void>()
+    network.made = made.promise
+    network.holdUp = { waitsFor: 'the plugin sleepy (ADD) has been running' }
+    worker.setPod(makePod())
+    const waits = (reason: string, message: string) => (status: string) =>
+      status.includes(`"waiting":{"reason":"${reason}","message":"${message}`)
+    await until(
+      'its status',
+      () => statuses.some(waits('ContainerCreating', 'the plugin sleepy (ADD) has')),
+      deadlineMs,
+    )
+    assert.deepEqual(told, [])
+    network.holdUp = { failure: 'the plugin sleepy (ADD) was killed', waitsFor: 'the plugin sleepy (DEL) is running' }
+    const both = 'the plugin sleepy (ADD) was killed; the plugin sleepy (DEL) is running'
+    await until('its failure', () => statuses.some(waits('CreatePodSandboxError', both)), deadlineMs)
+    assert.deepEqual(told, [
+      'u-1 Warning FailedCreatePodSandBox: Failed to create pod sandbox: the plugin sleepy (ADD) was killed',
+    ])
+    made.resolve()
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    assert.doesNotMatch(statuses.at(-1) ?? '', /sleepy/)
   })
 
   test('whose network could not be made gets it with another attempt, and says so meanwhile', async (context) => {

@@ -24,6 +24,7 @@ function newRuntime(
       return []
     },
     detach: async () => void done.push('detach'),
+    holdUpOf: () => undefined,
     isAttached: async () => isAttached,
     collect: async () => {},
   }

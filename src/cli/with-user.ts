@@ -1,0 +1,31 @@
+import type { CniUser } from '../app/cni.ts'
+import type { CliContext } from './program.ts'
+
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Does work that waits for programs in process groups of their own, which a terminal's Ctrl-C does not reach: the first signal ends those
+ * that do the work, the second those that undo it. `undoes` is whether the work is followed by any undoing.
+ */
+export async function withUser<T>(
+  { stderr }: Pick<CliContext, 'stderr'>,
+  undoes: boolean,
+  work: (user: CniUser) => Promise<T>,
+): Promise<T> {
+  const ended = new AbortController()
+  const insisted = new AbortController()
+  const tell = (line: string): void => void stderr.write(`${line}\n`)
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const isFirst = !ended.signal.aborted
+    if (undoes && isFirst) tell(`${signal}: what was begun is undone; once more leaves it as it is`)
+    else insisted.abort()
+    if (undoes && !isFirst) tell(`${signal}: left as it is; "platnet cni del" undoes the rest`)
+    ended.abort()
+  }
+  for (const signal of endSignals) process.on(signal, onSignal)
+  try {
+    return await work({ tell, ended: ended.signal, insisted: insisted.signal })
+  } finally {
+    for (const signal of endSignals) process.off(signal, onSignal)
+  }
+}
