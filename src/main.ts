@@ -1,4 +1,8 @@
 #!/usr/bin/env node
+import { endOutput } from './cli/end-output.ts'
 import { runCli } from './cli/run-cli.ts'
 
-process.exit(await runCli(process.argv, process))
+const flushed = endOutput(process)
+const code = await runCli(process.argv, process)
+await flushed()
+process.exit(code)

@@ -1,4 +1,4 @@
-import { type LogRequest, PodFolders, readLog } from '../node/pods/index.ts'
+import { type LogOptions, type LogRequest, PodFolders, readLog } from '../node/pods/index.ts'
 import { podsFolder } from './compose-pods.ts'
 import type { Options } from './context.ts'
 
@@ -6,9 +6,9 @@ import type { Options } from './context.ts'
 export async function* readPodLogs(
   options: Options['values'],
   request: LogRequest,
-  { follow }: { readonly follow: boolean },
+  logOptions: LogOptions,
 ): AsyncGenerator<string> {
-  const log = readLog(new PodFolders(podsFolder(options)), request, { follow })
+  const log = readLog(new PodFolders(podsFolder(options)), request, logOptions)
   const decoder = new TextDecoder()
   for await (const chunk of log) yield decoder.decode(chunk, { stream: true })
 }

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander'
 import { optionGroups } from '../app/option-groups.ts'
 import { readPodLogs } from '../app/pod-logs.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
@@ -7,6 +8,7 @@ interface LogFlags {
   readonly container?: string
   readonly previous: boolean
   readonly follow: boolean
+  readonly tail?: number
 }
 
 /** `platnet logs POD`: from this node's files, also while no agent runs. */
@@ -18,11 +20,17 @@ export const addLogsCommand: AddCommand = (program, context) => {
     .option('-n, --namespace <namespace>', 'where the pod is', 'default')
     .option('-c, --container <name>', 'which container, where the pod has several')
     .option('-f, --follow', 'go on until the container ends', false)
+    .option('--tail <lines>', 'of what is there already only so many lines at the end', parseLines)
     .option('-p, --previous', 'the run before the last one', false)
   addOptionFlags(command, optionGroups, 'agent').action(async (pod: string, flags: LogFlags) => {
     const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
-    const { namespace, container, previous, follow } = flags
-    const log = readPodLogs(values, { namespace, pod, container, previous }, { follow })
+    const { namespace, container, previous, follow, tail } = flags
+    const log = readPodLogs(values, { namespace, pod, container, previous }, { follow, tail })
     for await (const text of log) context.stdout.write(text)
   })
+}
+
+function parseLines(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('expected a number of lines')
+  return Number(text)
 }

@@ -11,9 +11,10 @@ const ip = z
     (text, context) => parseIp(text) ?? refuse(context, `expected an IP address, found ${JSON.stringify(text)}`),
   )
 
-const address = z.object({ address: z.string(), gateway: ip.optional(), interface: z.number().nullish() })
-const route = z.object({ dst: z.string(), gw: ip.optional() })
-const link = z.object({ name: z.string(), mac: z.string().optional(), sandbox: z.string().optional() })
+/** As libcni reads it, null is nothing. */
+const address = z.object({ address: z.string(), gateway: ip.nullish(), interface: z.number().nullish() })
+const route = z.object({ dst: z.string(), gw: ip.nullish() })
+const link = z.object({ name: z.string(), mac: z.string().nullish(), sandbox: z.string().nullish() })
 const names = z
   .array(z.string())
   .nullish()
@@ -23,7 +24,7 @@ const resultSchema = z.object({
   ips: z.array(address).nullish(),
   interfaces: z.array(link).nullish(),
   routes: z.array(route).nullish(),
-  dns: z.object({ nameservers: names, domain: z.string().optional(), search: names, options: names }).nullish(),
+  dns: z.object({ nameservers: names, domain: z.string().nullish(), search: names, options: names }).nullish(),
 })
 
 /** Understands the results of 0.3.0 to 1.1.0. Throws CniError `bad-output` that names the field. */
@@ -71,7 +72,7 @@ function readAddress(one: z.output<typeof address>, from: string, links: number)
   }
   const index = one.interface ?? -1
   const isIndex = Number.isInteger(index) && index >= 0 && index < links
-  if (one.gateway !== undefined && ipFamily(one.gateway) !== ipFamily(found))
+  if (one.gateway && ipFamily(one.gateway) !== ipFamily(found))
     throw badResult(from, 'ips.gateway is of the other family')
   return {
     ip: found,

@@ -1,6 +1,7 @@
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { CniRuntime } from '../cni/index.ts'
+import { PodError } from './errors.ts'
 import type { HoldUp, NetworkSandbox, PodNetwork } from './runtime.ts'
 
 /** Pod networks by the CNI plugins of this node. */
@@ -15,7 +16,12 @@ export class CniNetwork implements PodNetwork {
 
   async attach(sandbox: NetworkSandbox): Promise<readonly Ip[]> {
     const { ips } = await this.#cni.add(sandbox)
-    return ips.map(({ ip }) => ip)
+    if (ips.length > 0) return ips.map(({ ip }) => ip)
+    await this.#cni.del(sandbox)
+    throw new PodError('no-address', 'the plugins of the default network gave the pod no address', {
+      object: `Pod ${sandbox.podNamespace}/${sandbox.podName}`,
+      remedy: 'put a list with address management ("ipam") first: "platnet cni list" shows which one pods get',
+    })
   }
 
   async detach(sandbox: NetworkSandbox): Promise<void> {

@@ -95,8 +95,10 @@ function definedOf<T extends object>(record: T): Partial<T> {
 }
 
 function findUnsupported(container: ContainerSpec): string | undefined {
-  const { envFrom, env, volumeMounts, readinessProbe, livenessProbe, startupProbe } = container
+  const { envFrom, env, volumeMounts, restartPolicy, readinessProbe, livenessProbe, startupProbe } = container
   if ([readinessProbe, livenessProbe, startupProbe].some((probe) => probe?.grpc)) return 'grpc probes are not supported'
+  if (restartPolicy !== '')
+    return 'restartPolicy of a single container is not supported: an init container that runs on (a sidecar) would hold up the pod for ever'
   if (volumeMounts.length > 0)
     return 'volumeMounts are not supported: a container here sees the files of the host or of its root filesystem'
   if (envFrom.length > 0) return 'envFrom is not supported: write the variables as env'

@@ -4,9 +4,9 @@ import { type EngineClient, EngineError } from '../../host/index.ts'
 export async function* readEngineLog(
   engine: Pick<EngineClient, 'stream' | 'socketPath'>,
   container: string,
-  { follow }: { readonly follow: boolean },
+  { follow, tail }: { readonly follow: boolean; readonly tail?: number | undefined },
 ): AsyncGenerator<Buffer> {
-  const query = { stdout: 'true', stderr: 'true', follow: String(follow) }
+  const query = { stdout: 'true', stderr: 'true', follow: String(follow), tail: String(tail ?? 'all') }
   yield* joinFrames(await engine.stream(`/containers/${container}/logs`, query), engine.socketPath)
 }
 

@@ -1,6 +1,6 @@
 import { PlatnetError } from '../../model/errors.ts'
 
-type PodErrorCode = 'not-running' | 'no-logs'
+type PodErrorCode = 'not-running' | 'no-logs' | 'no-address'
 
 /** Something that was asked of a pod of this node is not possible. */
 export class PodError extends PlatnetError<PodErrorCode> {}

@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineClient, EngineError } from '../../host/index.ts'
@@ -25,14 +25,18 @@ export interface LogRequest {
   readonly previous: boolean
 }
 
+export interface LogOptions {
+  /** Until the container ends. */
+  readonly follow: boolean
+  /** Of what is there already, only so many lines at the end; all when absent. */
+  readonly tail?: number | undefined
+}
+
 const pollMs = 200
+const newline = 10
 
 /** What a container of this node wrote; needs no agent, but its engine where one has it. Throws PodError `no-logs`, EngineError. */
-export async function* readLog(
-  folders: PodFolders,
-  request: LogRequest,
-  options: { readonly follow: boolean },
-): AsyncGenerator<Buffer> {
+export async function* readLog(folders: PodFolders, request: LogRequest, options: LogOptions): AsyncGenerator<Buffer> {
   const { record, run } = findRun(folders, request)
   const folder = folders.runFolder(record.uid, run)
   // What an engine's containers wrote is in the folder once they are gone.
@@ -74,12 +78,9 @@ function hasNotRun({ namespace, pod, previous }: LogRequest, container: string):
   return new PodError('no-logs', `the container ${container} ${how}`, { object: `Pod ${namespace}/${pod}` })
 }
 
-/** The log from its oldest piece; with `follow` until the container ends. */
-export async function* followLog(
-  { folder, isOver }: LogSource,
-  { follow }: { readonly follow: boolean },
-): AsyncGenerator<Buffer> {
-  let [piece, offset] = [listFolder(folder)[0], 0]
+/** The log from its oldest piece, or its last lines; with `follow` until the container ends. */
+export async function* followLog({ folder, isOver }: LogSource, { follow, tail }: LogOptions): AsyncGenerator<Buffer> {
+  let { piece, offset } = tail === undefined ? { piece: listFolder(folder)[0], offset: 0 } : findTail(folder, tail)
   for (;;) {
     // Asked before reading: what was written until then is read below.
     const wasOver = isOver()
@@ -98,6 +99,35 @@ export async function* followLog(
     }
     if (!follow || wasOver) return
     await sleep(pollMs)
+  }
+}
+
+/** Where the last lines begin. Pieces are small: each is read whole, from the newest on. */
+function findTail(folder: string, lines: number): { piece: string | undefined; offset: number } {
+  const pieces = listFolder(folder)
+  let left = lines
+  // What ends the last line begins none.
+  let isEnd = true
+  for (const piece of pieces.toReversed()) {
+    const text = readWhole(join(folder, piece))
+    if (left === 0) return { piece, offset: text.length }
+    let end = isEnd && text.at(-1) === newline ? text.length - 1 : text.length
+    isEnd &&= text.length === 0
+    while (end > 0) {
+      end = text.lastIndexOf(newline, end - 1)
+      if (end >= 0) left -= 1
+      if (left === 0) return { piece, offset: end + 1 }
+    }
+  }
+  return { piece: pieces[0], offset: 0 }
+}
+
+/** Empty for a piece that was rotated away. */
+function readWhole(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch {
+    return Buffer.alloc(0)
   }
 }
 

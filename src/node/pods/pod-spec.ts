@@ -93,6 +93,8 @@ const containerSchema = z.object({
     [],
   ),
   resources: absentAs(z.object({ limits: absentAs(z.record(z.string(), quantity), {}) }), { limits: {} }),
+  /** Of an init container: one that runs on beside the others. */
+  restartPolicy: absentAs(text, ''),
   volumeMounts: absentAs(z.array(z.unknown()), []),
   securityContext,
   readinessProbe: probeSchema,

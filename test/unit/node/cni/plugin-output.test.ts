@@ -104,6 +104,26 @@ for (const { what, answer, code, message } of cases) {
   })
 }
 
+test('null in a result is nothing, as libcni reads it', async (t) => {
+  const cni = new FakeCni(t)
+  const ips = [{ address: '198.18.0.2/24', gateway: null, interface: null }]
+  const out = {
+    cniVersion: '1.0.0',
+    ips,
+    interfaces: [{ name: 'eth0', mac: null, sandbox: null }],
+    routes: [{ dst: '0.0.0.0/0', gw: null }],
+    dns: { nameservers: null, domain: null, search: null, options: null },
+  }
+  cni.plugin('only').answer('ADD', { out })
+  cni.list('only')
+  assert.deepEqual(await cni.runtime().add(sandbox), {
+    ips: [{ ip: '198.18.0.2', prefixLength: 24 }],
+    interfaces: [{ name: 'eth0' }],
+    routes: [{ destination: '0.0.0.0/0' }],
+    dns: { nameservers: [], search: [], options: [] },
+  })
+})
+
 test('a plugin that does not read its input still counts by its answer', async (t) => {
   const cni = new FakeCni(t)
   const plugin = cni.plugin('only')

@@ -61,6 +61,11 @@ describe('how a container is run', () => {
       { command: ['x'], volumeMounts: [{ name: 'v', mountPath: '/v' }] },
       /^CreateContainerConfigError volumeMounts/,
     ],
+    [
+      'an init container that would run on',
+      { command: ['x'], restartPolicy: 'Always' },
+      /^CreateContainerConfigError restartPolicy of a single container/,
+    ],
     ['envFrom', { command: ['x'], envFrom: [{}] }, /^CreateContainerConfigError envFrom/],
     [
       'variables of Secrets',

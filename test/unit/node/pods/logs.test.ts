@@ -63,6 +63,32 @@ describe('the log of a container', () => {
     assert.equal((await following.next()).done, true)
   })
 
+  test('shows its last lines over pieces, however it ends, and goes on from there', async (context) => {
+    const { folders, run, log } = await makeLog(context)
+    writeFileSync(join(log, '1000000'), 'one\ntwo\nth')
+    writeFileSync(join(log, '1000001'), 'ree\nfour\n')
+    const last = (tail: number) => readAll(readLog(folders, request, { follow: false, tail }))
+    const all = 'one\ntwo\nthree\nfour\n'
+    assert.deepEqual(await Promise.all([0, 1, 2, 3, 4, 9].map(last)), [
+      '',
+      'four\n',
+      'three\nfour\n',
+      'two\nthree\nfour\n',
+      all,
+      all,
+    ])
+    writeFileSync(join(log, '1000002'), '')
+    assert.equal(await last(1), 'four\n')
+    writeFileSync(join(log, '1000002'), 'fi')
+    assert.deepEqual([await last(1), await last(2)], ['fi', 'four\nfi'])
+    const following = readLog(folders, request, { follow: true, tail: 0 })
+    const next = following.next()
+    appendFileSync(join(log, '1000002'), 've\n')
+    assert.equal(String((await next).value), 've\n')
+    writeFileSync(join(run, 'exit'), '0 1\n')
+    assert.equal((await following.next()).done, true)
+  })
+
   test('that is not there is an error that says what to do', async (context) => {
     const { folders } = await makeLog(context)
     const ask = (changes: object) => readAll(readLog(folders, { ...request, ...changes }, { follow: false }))
