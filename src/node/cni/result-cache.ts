@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { closeSync, fdatasync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
@@ -69,8 +70,14 @@ export class ResultCache {
     const temporary = this.#unfinishedOf(attachment)
     try {
       rmSync(temporary, { force: true })
-      writeFileSync(temporary, JSON.stringify(toFile(attachment, this.#owner)), { flag: 'wx', mode: 0o600 })
-      if (attachment.result !== undefined) await syncFile(temporary)
+      const file = openSync(temporary, 'wx', 0o600)
+      try {
+        writeFileSync(file, JSON.stringify(toFile(attachment, this.#owner)))
+        // A disk takes its time: others go on meanwhile.
+        if (attachment.result !== undefined) await syncToDisk(file)
+      } finally {
+        closeSync(file)
+      }
       renameSync(temporary, this.#fileOf(attachment))
     } catch (error) {
       rmSync(temporary, { force: true })
@@ -127,15 +134,7 @@ function baseName({ network, containerId, ifName }: AttachmentName): string {
   return `${network}-${containerId}-${ifName}`
 }
 
-/** A disk takes its time: others go on meanwhile. */
-async function syncFile(file: string): Promise<void> {
-  const handle = await open(file, 'r')
-  try {
-    await handle.datasync()
-  } finally {
-    await handle.close()
-  }
-}
+const syncToDisk = promisify(fdatasync)
 
 async function readEntry(file: string, owner: string): Promise<CacheEntry> {
   try {
