@@ -44,15 +44,14 @@ export class BenchCluster {
     await Promise.all(Array.from({ length: clients }, client))
   }
 
-  /** Replaces the first endpoint of a Service. The resourceVersion of its slice; resolves at the API's answer. */
-  async changeFirstEndpoint(number: number, generation: number): Promise<string> {
-    const { code, body } = await this.#connection.call(
-      'PUT',
-      `${slices}/${name(number)}`,
-      this.#slice(number, generation),
-    )
-    if (code !== 200) throw new Error(`a change was answered with ${code}: ${body.message}`)
-    return body.metadata.resourceVersion
+  /** Replaces the first endpoint of a Service; resolves at the API's answer. */
+  changeFirstEndpoint(number: number, generation: number): Promise<void> {
+    return this.#put(number, this.#slice(number, generation))
+  }
+
+  /** Takes one endpoint of a Service away, or none: then all are back. */
+  leaveOutEndpoint(number: number, endpoint: number | undefined): Promise<void> {
+    return this.#put(number, this.#slice(number, 0, endpoint))
   }
 
   async resourceVersion(resource: 'services' | 'endpointslices'): Promise<string> {
@@ -62,6 +61,11 @@ export class BenchCluster {
 
   close(): void {
     this.#connection.close()
+  }
+
+  async #put(number: number, slice: unknown): Promise<void> {
+    const { code, body } = await this.#connection.call('PUT', `${slices}/${name(number)}`, slice)
+    if (code !== 200) throw new Error(`a change was answered with ${code}: ${body.message}`)
   }
 
   async #post(path: string, object: unknown): Promise<void> {
@@ -74,11 +78,11 @@ export class BenchCluster {
     await this.#connection.call('PATCH', `/api/v1/nodes/${node}/status`, { status })
   }
 
-  #slice(number: number, generation: number): unknown {
+  #slice(number: number, generation: number, leftOut?: number): unknown {
     const endpoints = Array.from({ length: this.size.endpoints }, (_, index) => ({
       addresses: [endpointAddress(number, index, index === 0 ? generation : 0)],
       conditions: { ready: true, serving: true, terminating: false },
-    }))
+    })).filter((_, index) => index !== leftOut)
     return {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',

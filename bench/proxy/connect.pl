@@ -1,6 +1,7 @@
 # Connects to Services, bare enough that what is measured is the kernel. Each line of the input is one order:
 #   time ADDRESS PORT            answers with the microseconds of connect(), or "failed"
 #   until ADDRESS PORT ENDPOINT  connects until that endpoint answers, and says "seen"
+#   gone ADDRESS PORT ENDPOINT   connects until only others have answered 60 times, and says after how many milliseconds it answered last
 # Every endpoint writes its own address and closes first, so that no port of ours waits.
 use strict; use warnings;
 use Socket;
@@ -29,6 +30,15 @@ while (my $line = <STDIN>) {
   if ($order eq 'time') {
     my ($took) = attempt($address, $port);
     print defined $took ? sprintf("%.1f\n", $took * 1e6) : "failed\n";
+  } elsif ($order eq 'gone') {
+    my $started = clock_gettime(CLOCK_MONOTONIC);
+    my $last = $started;
+    for (my $others = 0; $others < 60;) {
+      my (undef, $answer) = attempt($address, $port);
+      next unless defined $answer;
+      if ($answer eq $endpoint) { $last = clock_gettime(CLOCK_MONOTONIC); $others = 0 } else { $others++ }
+    }
+    printf "%.2f\n", 1000 * ($last - $started);
   } else {
     for (my $tries = 1; ; $tries++) {
       my (undef, $answer) = attempt($address, $port);

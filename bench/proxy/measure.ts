@@ -23,6 +23,12 @@ export interface Figures {
   readonly failedConnects: number
   readonly changeP50Ms: number
   readonly changeP99Ms: number
+  /** Of an endpoint that is there no longer, whatever its place among the others. */
+  readonly removalP50Ms: number
+  readonly removalP99Ms: number
+  /** Of one that comes beside the others. */
+  readonly additionP50Ms: number
+  readonly additionP99Ms: number
   readonly residentMiB: number
   readonly idleCpuPercent: number
   readonly restartMs: number
@@ -67,6 +73,7 @@ async function* measureInTurn(
     await sleep(2_000)
     if (parts.includes('connect')) yield await timeConnects(lab, cluster)
     if (parts.includes('change')) yield await timeChanges(lab, cluster)
+    if (parts.includes('change') && cluster.size.endpoints > 1) yield await timeRemovals(lab, cluster)
     if (parts.includes('idle')) yield await measureIdle(program.pid)
     if (!parts.includes('restart')) return
     await kill(program)
@@ -106,6 +113,32 @@ async function timeChanges(lab: NodeLab, cluster: BenchCluster): Promise<Partial
     await sleep(20)
   }
   return { changeP50Ms: percentile(tookMs, 0.5), changeP99Ms: percentile(tookMs, 0.99) }
+}
+
+/** One endpoint after the other goes and comes back, each of another Service and at the next place. */
+async function timeRemovals(lab: NodeLab, cluster: BenchCluster): Promise<Partial<Figures>> {
+  const { services, endpoints } = cluster.size
+  const [removals, additions]: [number[], number[]] = [[], []]
+  const endMs = performance.now() + changesSeconds * 1000
+  for (let change = 0; change < changes / 2 && performance.now() < endMs; change += 1) {
+    const service = change * Math.floor((2 * services) / changes)
+    const endpoint = change % endpoints
+    const address = endpointAddress(service, endpoint)
+    await cluster.leaveOutEndpoint(service, endpoint)
+    removals.push(await lab.timeUntilGone(clusterIp(service), address))
+    await sleep(50)
+    await cluster.leaveOutEndpoint(service, undefined)
+    const startedMs = performance.now()
+    await lab.untilReached(clusterIp(service), address)
+    additions.push(performance.now() - startedMs)
+    await sleep(50)
+  }
+  return {
+    removalP50Ms: percentile(removals, 0.5),
+    removalP99Ms: percentile(removals, 0.99),
+    additionP50Ms: percentile(additions, 0.5),
+    additionP99Ms: percentile(additions, 0.99),
+  }
 }
 
 async function measureBareRestores(lab: NodeLab): Promise<Partial<Figures>> {

@@ -57,6 +57,11 @@ export class NodeLab {
     await this.#ask(`until ${address} 80 ${endpoint}`)
   }
 
+  /** Milliseconds until this endpoint answered for the Service for the last time. Some endpoint has to answer. */
+  async timeUntilGone(address: string, endpoint: string): Promise<number> {
+    return Number(await this.#ask(`gone ${address} 80 ${endpoint}`))
+  }
+
   async #ask(order: string): Promise<string> {
     if (!this.#lines) throw new Error('the lab is not created')
     this.#probe?.stdin?.write(`${order}\n`)
