@@ -16,6 +16,8 @@ export interface CaptureOptions {
   readonly maxOutputBytes: number
   /** Aborting kills the process group. */
   readonly signal?: AbortSignal
+  /** Once standard output holds this, all is done, and well: nobody waits for the end of the program any more. */
+  readonly lastWords?: string | undefined
 }
 
 /** How a program that was started came to its end. */
@@ -66,7 +68,7 @@ export async function captureRun(
   args: readonly string[],
   options: CaptureOptions,
 ): Promise<CapturedRun> {
-  const { signal, maxOutputBytes } = options
+  const { signal, maxOutputBytes, lastWords } = options
   if (signal?.aborted) return { endedBy: 'caller', exitCode: undefined, stdout: '', stderr: '', durationMs: 0 }
   const startedMs = performance.now()
   const program = await start(file, args, options)
@@ -76,6 +78,8 @@ export async function captureRun(
     if (endedBy === 'exit') endedBy = why
     killGroup(pid, 'SIGKILL')
   }
+  const said = Promise.withResolvers<number>()
+  program.stdout.on('data', (chunk: Buffer) => lastWords !== undefined && chunk.includes(lastWords) && said.resolve(0))
   const stdout = new BoundedText(program.stdout, maxOutputBytes, () => end('output'))
   const stderr = new BoundedText(program.stderr, maxOutputBytes, () => end('output'))
   const timer = setTimeout(() => end('timeout'), options.timeoutMs)
@@ -85,16 +89,16 @@ export async function captureRun(
   // A program may end without having read its input.
   stdin.on('error', () => {})
   stdin.end(options.input)
-  try {
-    const exitCode = await program.exited
+  const ended = program.exited.then(async (exitCode) => {
     await closedWithin(outputGraceMs, [stdout, stderr])
-    const durationMs = performance.now() - startedMs
-    return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs, pid }
-  } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
     for (const stream of [stdin, program.stdout, program.stderr]) stream.destroy()
-  }
+    return exitCode
+  })
+  const exitCode = await Promise.race([ended, said.promise])
+  const durationMs = performance.now() - startedMs
+  return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs, pid }
 }
 
 /** By Node's own spawn. Some failures to start are thrown (EACCES, E2BIG) and some are told by event. */

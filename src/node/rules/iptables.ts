@@ -27,6 +27,8 @@ export interface ChainCounters {
 }
 
 const lockWaitSeconds = '5'
+/** iptables-nft-restore repeats comments when it is told to be verbose: this one behind the last commit, as soon as that has succeeded. */
+const lastWords = '# platnet: all is committed\n'
 const restoreTimeoutMs = 60_000
 const readTimeoutMs = 60_000
 
@@ -40,13 +42,19 @@ export class Iptables {
     this.run = run
   }
 
-  /** Each `COMMIT` of the text is applied as a whole or not at all; what the text does not name stays as it is. Returns the program's pid. */
+  /**
+   * Each `COMMIT` of the text is applied as a whole or not at all; what the text does not name stays as it is. Returns the program's pid. With
+   * iptables-nft that is after the last commit, not when the program has ended: the kernel keeps it until no packet can be at the old rules any more.
+   */
   async restore(text: string): Promise<{ pid: number | undefined }> {
+    const { flavour, program } = this.choice
     const args = ['--noflush', '--wait', lockWaitSeconds]
+    const eager = flavour === 'nft' ? { lastWords } : undefined
     try {
-      const { pid } = await this.run(`${this.choice.program}-restore`, args, {
-        input: text,
+      const { pid } = await this.run(`${program}-restore`, eager ? [...args, '--verbose'] : args, {
+        input: eager ? text + lastWords : text,
         timeoutMs: restoreTimeoutMs,
+        ...eager,
       })
       return { pid }
     } catch (thrown) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, closeSync, copyFileSync, openSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, copyFileSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
@@ -47,6 +47,18 @@ test('deadline, too much output and a caller who gives up end a program as witho
   setTimeout(() => givingUp.abort(), 50)
   assert.equal((await running).endedBy, 'caller')
   assert.equal((await run('/bin/sleep', ['600'], { ...options, signal: AbortSignal.abort() })).endedBy, 'caller')
+})
+
+test('a program that has said its last words is not waited for, but is still ended in time and reaped', async () => {
+  const { stdout, pid = 0 } = await runProgram('sh', ['-c', 'echo one; echo done; exec sleep 600'], {
+    timeoutMs: 1000,
+    lastWords: 'done\n',
+  })
+  assert.equal(stdout, 'one\ndone\n')
+  assert.equal(process.kill(pid, 0), true, 'it has not ended')
+  await until('it is ended at its age', () => !existsSync(`/proc/${pid}`), 60_000)
+  const failing = runProgram('sh', ['-c', 'echo almost do; exit 3'], { timeoutMs: 60_000, lastWords: 'done\n' })
+  await assert.rejects(failing, { code: 'failed', exitCode: 3 })
 })
 
 test('output of megabytes arrives whole, and so does what a program reads', async () => {
