@@ -80,6 +80,13 @@ async function answerFlow(families: readonly AskedFamily[], query: URLSearchPara
   if (ipFamily(source) !== family) return refuse('source and destination must be of one IP family')
   const found = families.find(({ plane }) => plane.family === family)
   if (found === undefined) return { status: 503, body: { error: `this node does not serve ${family}` } }
+  if (found.plane.isPlanning) {
+    const why = found.plane.health().message
+    return {
+      status: 503,
+      body: { error: `it is not known yet what all rules should be, ask again in a few seconds: ${why}` },
+    }
+  }
   const own = localAddresses()
   const packet = {
     ...rest,

@@ -35,7 +35,9 @@ function renderStatus({ nodeName, components, applied, proxy, problems }: AgentS
 function renderProxy({ family, services, objectsHash, lastSync, setAside }: AgentStatus['proxy'][number]): string[] {
   const sync = lastSync
     ? `last sync ${new Date(lastSync.atMs).toISOString()}, ${Math.round((Date.now() - lastSync.atMs) / 1000)} s ago (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
-    : 'not synced yet'
+    : objectsHash === undefined
+      ? 'not synced yet'
+      : 'by PLAT-STATE as it was left, being planned to be compared'
   return [
     `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,
     ...setAside.map(

@@ -27,6 +27,10 @@ export function removeHash(hash: XorHash, item: bigint): XorHash {
   return { value: hash.value ^ item, count: hash.count - 1 }
 }
 
+export function equalHashes(a: XorHash, b: XorHash): boolean {
+  return a.value === b.value && a.count === b.count
+}
+
 /** `0123456789abcdef/42`: 16 hex digits and the count. */
 export function formatXorHash(hash: XorHash): string {
   return `${hash.value.toString(16).padStart(16, '0')}/${hash.count}`

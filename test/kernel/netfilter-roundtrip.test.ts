@@ -109,8 +109,8 @@ function buildRules(states: readonly ServiceState[]): Ruleset {
   const { nat, filter } = ruleset.ruleset()
   const objects = { value: BigInt(states.length), count: states.length }
   return {
-    nat: new Map([...nat, [stateChain, renderStamp({ version: 1, objects, rules: hashTable(nat) })]]),
-    filter: new Map([...filter, [stateChain, renderStamp({ version: 1, objects, rules: hashTable(filter) })]]),
+    nat: new Map([...nat, [stateChain, renderStamp({ version: 2, objects, rules: hashTable(nat) })]]),
+    filter: new Map([...filter, [stateChain, renderStamp({ version: 2, objects, rules: hashTable(filter) })]]),
   }
 }
 

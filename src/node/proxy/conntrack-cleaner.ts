@@ -56,7 +56,6 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   /** Services of each write, as they were then, that are not compared yet. */
   readonly #applied: (readonly AppliedService[])[] = []
   #pending: StaleRule[] = []
-  #isFirst = true
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
   constructor(parts: ConntrackCleanerParts<F>) {
@@ -79,7 +78,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     return this.#health
   }
 
-  /** The kernel has the rules of these Services as they are now; the first call names all. They are compared later, in slices. */
+  /** The kernel has the rules of these Services as they are now. They are compared later, in slices, with what was told before. */
   onApplied(services: readonly ObjectKey[]): void {
     const { state } = this.#parts
     const applied = services.map((key) => ({ key, service: state.service(key), slices: state.slicesOf(key) }))
@@ -95,21 +94,19 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
         stale.push(...this.#refresh(service))
         if (slice.spent) await slice.pause()
       }
-      const rules = this.#isFirst ? planReconciliation([...this.#ways.values()].flat()) : stale
-      this.#isFirst = false
-      this.#pending.push(...rules.filter(({ way }) => way.protocol === 'udp'))
-      this.#queueLater(rules.filter(({ way }) => way.protocol === 'tcp'))
+      this.#pending.push(...stale.filter(({ way }) => way.protocol === 'udp'))
+      this.#queueLater(stale.filter(({ way }) => way.protocol === 'tcp'))
     }
   }
 
   #refresh({ key, service, slices }: AppliedService): readonly StaleRule[] {
     const { family, tcpGraceMs } = this.#parts
     const withTcp = tcpGraceMs !== undefined
-    const before = this.#ways.get(key) ?? []
+    const before = this.#ways.get(key)
     const after = service === undefined ? [] : planFlowWays(service, slices, { family, withTcp })
     if (after.length > 0) this.#ways.set(key, after)
     else this.#ways.delete(key)
-    return planStale(before, after)
+    return before === undefined ? planReconciliation(after) : planStale(before, after)
   }
 
   #queue(rules: readonly StaleRule[]): void {

@@ -87,7 +87,7 @@ function isWidened(before: FlowWay | undefined, after: FlowWay | undefined): boo
   return isElsewhere || after?.addresses.some((address) => !known.has(address)) === true
 }
 
-/** After a restart nobody knows what went away meanwhile: whatever leads to nobody that serves, where somebody does. */
+/** Of what nobody has told yet, nobody knows what went away before: whatever leads to nobody that serves, where somebody does. */
 export function planReconciliation(ways: readonly FlowWay[]): readonly StaleRule[] {
   return ways
     .filter(({ serving }) => serving.size > 0)

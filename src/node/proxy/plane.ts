@@ -5,7 +5,7 @@ import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
-import { formatXorHash, type XorHash } from '../../model/xor-hash.ts'
+import { equalHashes, formatXorHash, type XorHash } from '../../model/xor-hash.ts'
 import { isExternal } from '../../netfilter/frontend.ts'
 import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
@@ -24,7 +24,7 @@ import { SetAside, type SetAsideService } from './set-aside.ts'
 
 export interface ProxyPlaneParts {
   readonly state: LiveNodeState
-  readonly writer: Pick<RulesWriter, 'sync' | 'write'>
+  readonly writer: Pick<RulesWriter, 'recognises' | 'sync' | 'write'>
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings
   /** Nothing is written before `configure` has been called. */
@@ -35,7 +35,7 @@ export interface ProxyPlaneParts {
   readonly minGapMs?: (lastRunMs: number) => number
   /** Told of each Service that the kernel refuses, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void
-  /** Told of the Services whose rules the kernel has taken; the first call names all. */
+  /** Told of the Services whose rules the kernel has taken, or was found to hold: each at least once. */
   readonly onApplied?: (services: readonly ObjectKey[]) => void
 }
 
@@ -142,6 +142,11 @@ export class ProxyPlane implements Component {
     return { family: settings.family, pendingSinceMs: this.#pending.sinceMs, lastSyncMs: this.#lastSync?.atMs }
   }
 
+  /** As long as it is not known what all rules should be, though the kernel may hold them. */
+  get isPlanning(): boolean {
+    return this.#lastSync === undefined
+  }
+
   /** What the rules as they should be now make of the first packet of a connection. */
   explainFlow(packet: TracedPacket, world: Pick<TraceWorld, 'isLocalAddress' | 'hooks'>): FlowExplanation {
     const services = {
@@ -214,53 +219,83 @@ export class ProxyPlane implements Component {
   }
 
   async #syncOnce(): Promise<void> {
-    const { state, applied, metrics, onApplied } = this.#parts
+    const { state } = this.#parts
     if (!state.synced || !this.#isConfigured) return
     const revision = state.revision
-    const isFirst = this.#appliedHash === undefined
+    const settings = this.#settings
     this.#hasPlanned = true
     const batch = this.#pending.take()
     const keys = [...batch.services]
+    await this.#plan(keys)
+    // Some were planned for the node as it was, some as it is; all of them have been asked for again.
+    if (settings !== this.#settings) return this.#pending.putBack(batch)
     try {
-      await this.#applyChanges(keys)
+      const objects = this.#plans.hash
+      const isTold = this.#appliedHash === undefined && (await this.#recognise(keys, { objects, revision }))
+      await this.#applyChanges(keys, objects)
+      this.#publish(isTold ? [] : keys, revision)
     } catch (error) {
       this.#pending.putBack(batch)
       throw error
     }
     this.#failures = 0
-    metrics.observeProgramming(batch.triggeredAtMs)
-    applied.publish(this.name, revision)
-    // A Service that has changed again is another one by now than its rules: it comes with the next write.
-    const settled = isFirst ? keys : keys.filter((key) => !this.#pending.has(key))
-    if (settled.length > 0) onApplied?.(settled)
+    this.#parts.metrics.observeProgramming(batch.triggeredAtMs)
     this.#retrySetAsideLater()
     this.#tellHealth(revision)
   }
 
-  async #applyChanges(keys: readonly ObjectKey[]): Promise<void> {
-    const planned = await this.#plan(keys)
-    const objects = this.#plans.hash
+  /** A Service that has changed again is another one by now than its rules: it comes with the next write. */
+  #publish(keys: readonly ObjectKey[], revision: number): void {
+    const { applied, onApplied } = this.#parts
+    applied.publish(this.name, revision)
+    const settled = keys.filter((key) => !this.#pending.has(key))
+    if (settled.length > 0) onApplied?.(settled)
+  }
+
+  /** A change that comes while others are still being planned marks its Services dirty again. */
+  async #plan(keys: readonly ObjectKey[]): Promise<void> {
+    const slice = new TimeSlice()
+    for (const key of keys) {
+      this.#plans.refresh(key)
+      if (slice.spent) await slice.pause()
+    }
+  }
+
+  /** Where the kernel holds what is made of these very objects and settings, all is applied before any rule is known. */
+  async #recognise(
+    keys: readonly ObjectKey[],
+    { objects, revision }: { readonly objects: XorHash; readonly revision: number },
+  ): Promise<boolean> {
+    const { writer, log } = this.#parts
+    if (!(await writer.recognises(objects))) return false
+    this.#appliedHash = objects
+    this.#publish(keys, revision)
+    log.info('the kernel holds our rules already, by PLAT-STATE', { objects: formatXorHash(objects) })
+    this.#setHealth('ok', `rules of revision ${revision} are in the kernel by PLAT-STATE, to be compared`)
+    return true
+  }
+
+  async #applyChanges(keys: readonly ObjectKey[], objects: XorHash): Promise<void> {
     const alone = this.#setAside.due(keys)
-    if (this.#failures > 0 || !this.#isApplied(objects)) await this.#writeRules(planned, objects)
+    const mayDiffer = this.isPlanning || this.#failures > 0 || !this.#isApplied(objects)
+    if (mayDiffer) await this.#writeRules(await this.#lower(keys), objects)
     this.#appliedHash = objects
     for (const key of alone) await this.#tryAlone(key, objects)
   }
 
   /** Spec 2.12 rule 2: equal hashes mean that there is nothing to do. */
   #isApplied(objects: XorHash): boolean {
-    const last = this.#appliedHash
-    return last !== undefined && last.value === objects.value && last.count === objects.count
+    return this.#appliedHash !== undefined && equalHashes(this.#appliedHash, objects)
   }
 
-  /** A change that comes while others are still being planned marks its Services dirty again. */
-  async #plan(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, ServiceRules | undefined>> {
-    const planned = new Map<ObjectKey, ServiceRules | undefined>()
+  async #lower(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, ServiceRules | undefined>> {
+    const lowered = new Map<ObjectKey, ServiceRules | undefined>()
     const slice = new TimeSlice()
     for (const key of keys) {
-      planned.set(key, this.#plans.refresh(key)?.rules)
+      lowered.set(key, this.#plans.get(key)?.rules)
       if (slice.spent) await slice.pause()
     }
-    return planned
+    return lowered
   }
 
   async #writeRules(planned: ReadonlyMap<ObjectKey, ServiceRules | undefined>, objects: XorHash): Promise<void> {
@@ -277,7 +312,7 @@ export class ProxyPlane implements Component {
   }
 
   get #syncKind(): SyncKind {
-    return this.#appliedHash === undefined ? 'full' : 'partial'
+    return this.isPlanning ? 'full' : 'partial'
   }
 
   /** A Service that was refused goes by itself, so that it cannot hold up others again. */

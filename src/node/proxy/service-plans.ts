@@ -6,6 +6,7 @@ import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { LiveNodeState } from '../state/index.ts'
 import { lostEndpoints } from './endpoint-changes.ts'
 import { type PlanNode, planService } from './plan.ts'
+import { hashRuleForms } from './rule-forms.ts'
 
 /** Everything beside the objects that shapes this family's rules. */
 export type ProxySettings = PlanNode & ProxyRuleSettings
@@ -13,39 +14,55 @@ export type ProxySettings = PlanNode & ProxyRuleSettings
 /** A Service as it is planned for this node and family. */
 export interface ServicePlan {
   readonly frontends: readonly Frontend[]
+  /** Made when they are first asked for. */
   readonly rules: ServiceRules
   /** Milliseconds since 1970. */
   readonly changedAtMs: number
 }
 
-interface Planned extends ServicePlan {
+class Planned implements ServicePlan {
+  readonly frontends: readonly Frontend[]
   readonly hash: bigint
   readonly settings: ProxySettings
+  readonly changedAtMs: number
+  #rules: ServiceRules | undefined
+
+  constructor(frontends: readonly Frontend[], hash: bigint, settings: ProxySettings, changedAtMs: number) {
+    this.frontends = frontends
+    this.hash = hash
+    this.settings = settings
+    this.changedAtMs = changedAtMs
+  }
+
+  get rules(): ServiceRules {
+    this.#rules ??= lowerService(this.frontends, this.settings)
+    return this.#rules
+  }
 }
 
 /** What this family wants of each Service, planned when asked, with the hash of all of it (spec 2.12 rule 2). */
 export class ServicePlans {
   readonly #state: Pick<LiveNodeState, 'service' | 'slicesOf'>
   #settings: ProxySettings
+  #settingsHash: bigint | undefined
   readonly #plans = new Map<ObjectKey, Planned>()
-  #hash: XorHash
+  #objects: XorHash = emptyXorHash
 
   constructor(state: Pick<LiveNodeState, 'service' | 'slicesOf'>, settings: ProxySettings) {
     this.#state = state
     this.#settings = settings
-    this.#hash = { value: hashSettings(settings), count: emptyXorHash.count }
   }
 
   /** Every Service is to be planned anew after this. */
   configure(settings: ProxySettings): void {
-    const value = this.#hash.value ^ hashSettings(this.#settings) ^ hashSettings(settings)
-    this.#hash = { value, count: this.#hash.count }
     this.#settings = settings
+    this.#settingsHash = undefined
   }
 
-  /** Over all planned ways in and the settings; of Services that have no way in for this family, nothing. */
+  /** Over all planned ways in, the settings and the forms of our rules; of Services that have no way in for this family, nothing. */
   get hash(): XorHash {
-    return this.#hash
+    this.#settingsHash ??= hashSettings(this.#settings)
+    return { value: this.#objects.value ^ this.#settingsHash, count: this.#objects.count }
   }
 
   get size(): number {
@@ -64,17 +81,16 @@ export class ServicePlans {
   refresh(key: ObjectKey): ServicePlan | undefined {
     const before = this.#plans.get(key)
     const frontends = this.#frontendsOf(key)
-    if (before !== undefined) this.#hash = removeHash(this.#hash, before.hash)
+    if (before !== undefined) this.#objects = removeHash(this.#objects, before.hash)
     if (frontends.length === 0) {
       this.#plans.delete(key)
       return undefined
     }
     const hash = hashItem(key, JSON.stringify(frontends))
-    this.#hash = addHash(this.#hash, hash)
+    this.#objects = addHash(this.#objects, hash)
     if (before?.hash === hash && before.settings === this.#settings) return before
-    const settings = this.#settings
     const changedAtMs = before?.hash === hash ? before.changedAtMs : Date.now()
-    const plan = { frontends, hash, settings, changedAtMs, rules: lowerService(frontends, settings) }
+    const plan = new Planned(frontends, hash, this.#settings, changedAtMs)
     this.#plans.set(key, plan)
     return plan
   }
@@ -92,5 +108,5 @@ export class ServicePlans {
 }
 
 function hashSettings(settings: ProxySettings): bigint {
-  return hashItem('settings', JSON.stringify(settings))
+  return hashItem('settings', JSON.stringify(settings)) ^ hashRuleForms(settings)
 }

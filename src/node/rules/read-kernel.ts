@@ -13,8 +13,13 @@ import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import { parseStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
 import type { Iptables } from './iptables.ts'
 
-/** PLAT-STATE of one table; undefined where there is none or it is not one of this version. */
-export async function readStamp(iptables: Iptables, table: TableName): Promise<Stamp | undefined> {
+/** PLAT-STATE of each table; undefined where there is none or it is not one of this version. */
+export async function readStamps(iptables: Iptables): Promise<Readonly<Record<TableName, Stamp | undefined>>> {
+  const [nat, filter] = await Promise.all([readStamp(iptables, 'nat'), readStamp(iptables, 'filter')])
+  return { nat, filter }
+}
+
+async function readStamp(iptables: Iptables, table: TableName): Promise<Stamp | undefined> {
   const text = await iptables.listChain(table, stateChain)
   const chain = text === undefined ? undefined : parseSave(text, table)[table].chains.get(stateChain)
   return chain && parseStamp(chain.map((rule) => ('unparsed' in rule ? {} : rule)))

@@ -1,5 +1,5 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
-import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
+import { addHash, emptyXorHash, equalHashes, removeHash, type XorHash } from '../../model/xor-hash.ts'
 import { equalChains, type SavedChain } from '../../netfilter/parse.ts'
 import type { Chain, Rule, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import { hashChain, parseStamp, renderStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
@@ -140,10 +140,10 @@ export class WantedTable {
   }
 
   /**
-   * Everything unwritten, and the stamp where the kernel's is another; undefined where there is nothing to write. A table
-   * that need not carry the newest hash of the objects gets it only along with other changes.
+   * Everything unwritten, and the stamp where the kernel's is another; undefined where there is nothing to write. Only a table
+   * that also tells of filter's rules carries the newest hash of the objects; another gets it along with other changes.
    */
-  change(objects: XorHash, carriesObjects: boolean): TableChange | undefined {
+  change(objects: XorHash, filter?: XorHash): TableChange | undefined {
     const set = new Map<string, Chain>()
     const remove: string[] = []
     for (const name of this.#unwritten.keys()) {
@@ -151,8 +151,7 @@ export class WantedTable {
       if (chain === undefined) remove.push(name)
       else set.set(name, chain)
     }
-    const known = carriesObjects || this.#unwritten.size > 0 ? objects : this.#stampWritten?.objects
-    const stamp = renderStamp({ version: 1, objects: known ?? objects, rules: this.#rules })
+    const stamp = renderStamp(this.#nextStamp(objects, filter))
     const written = this.#stampWritten && renderStamp(this.#stampWritten)
     if (written === undefined || !equalChains(stamp, written)) set.set(stateChain, stamp)
     return set.size === 0 && remove.length === 0 ? undefined : { table: this.name, set, remove }
@@ -161,6 +160,12 @@ export class WantedTable {
   /** Whether the kernel is known to hold `heldBefore`: the last restore of the table did not fail. */
   get isKnown(): boolean {
     return this.#stampWritten !== undefined
+  }
+
+  #nextStamp(objects: XorHash, filter: XorHash | undefined): Stamp {
+    if (filter !== undefined) return { version: 2, objects, rules: this.#rules, filter }
+    const known = this.#unwritten.size > 0 ? objects : this.#stampWritten?.objects
+    return { version: 2, objects: known ?? objects, rules: this.#rules }
   }
 
   /** What the kernel held of a chain before the writes still to be made; undefined for nothing. */
@@ -191,7 +196,7 @@ export class WantedTable {
 
   /** Whether a stamp vouches for exactly what is wanted. */
   agreesWith(stamp: Stamp | undefined): boolean {
-    return stamp !== undefined && stamp.rules.value === this.#rules.value && stamp.rules.count === this.#rules.count
+    return stamp !== undefined && equalHashes(stamp.rules, this.#rules)
   }
 
   /** The stamp that the kernel is known to hold. */

@@ -5,6 +5,7 @@ import { orderCommits } from '../../netfilter/commit-order.ts'
 import type { SavedHook, SavedTables } from '../../netfilter/parse.ts'
 import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
+import { vouchFor } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { AddressSetWriter } from './address-sets.ts'
 import { isOurChain, placesOf } from './commit-places.ts'
@@ -14,10 +15,11 @@ import type { ChainCounters, Iptables } from './iptables.ts'
 import { leaveToOthers } from './left-to-others.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
-import { ChangeReader, readChains, readHooks, readStamp, readTables } from './read-kernel.ts'
+import { ChangeReader, readChains, readHooks, readStamps, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
 import { renderInTurns } from './restore-text.ts'
 import { isGoneAlready, planRemovalsAhead, planRestores, type SliceSize, sliceChange, sliceSizes } from './slices.ts'
+import { VerifySchedule } from './verify-schedule.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
 
 /** Told of everything the writer does, for metrics and events. */
@@ -40,10 +42,7 @@ export interface RulesWriterOptions {
   readonly slices?: SliceSize
 }
 
-/** Between a restart that trusted PLAT-STATE and the comparison that makes sure. */
-const verifyAfterAdoptionMs = 1000
 const noSets: AddressSets = new Map()
-const watchedIntervalMs = 30 * 60_000
 
 /**
  * The only writer of one family's nat and filter tables. Calls are carried out one after the other. A write that fails keeps
@@ -59,6 +58,7 @@ export class RulesWriter implements Component {
   #objects: XorHash = emptyXorHash
   #wasAsked = false
   #isKernelKnown = false
+  #isRecognised = false
   #areHooksEnsured = false
   /** How often; tells a reader whether what it read of the hooks may be older. */
   #hooksPlaced = 0
@@ -68,8 +68,7 @@ export class RulesWriter implements Component {
   #sets: AddressSets = noSets
   #queue: Promise<unknown> = Promise.resolve()
   #verifying: Promise<VerifyReport> | undefined
-  #timer: NodeJS.Timeout | undefined
-  #isRunning = false
+  readonly #schedule: VerifySchedule
   #health: Health = { level: 'unknown', message: 'nothing written yet', sinceMs: 0 }
 
   constructor(options: RulesWriterOptions) {
@@ -77,24 +76,38 @@ export class RulesWriter implements Component {
     this.#options = options
     this.#changes = new ChangeReader(options.iptables)
     this.#addressSets = new AddressSetWriter(options.iptables.choice.family, options.iptables.run)
+    const { flavour } = options.iptables.choice
+    this.#schedule = new VerifySchedule({ ...options, flavour, verify: () => this.verify() })
   }
 
   async start(_scope: { signal: AbortSignal }): Promise<void> {
     const { choice } = this.#options.iptables
     this.#options.log.info('writing rules', { ...choice })
-    this.#isRunning = true
-    this.#scheduleVerify(this.#options.verifyIntervalMs ?? 30_000)
+    this.#schedule.start()
   }
 
   /** Rules stay in the kernel: only `cleanupRules` removes them. */
   async stop(_scope: { signal: AbortSignal }): Promise<void> {
-    this.#isRunning = false
-    clearTimeout(this.#timer)
+    this.#schedule.stop()
     await Promise.allSettled([this.#verifying, this.#queue])
   }
 
   health(): Health {
     return this.#health
+  }
+
+  /**
+   * Whether PLAT-STATE vouches for the rules of these very objects, in both tables, and the hooks stand. Who is told so need not know
+   * the rules to rely on them; `sync` compares these afterwards. Writes nothing. Throws RulesError.
+   */
+  recognises(objects: XorHash): Promise<boolean> {
+    return this.#exclusive(async () => {
+      const { iptables, hooks } = this.#options
+      if (!vouchFor(objects, await readStamps(iptables))) return false
+      const { drift } = planHooks(hooks, await readHooks(iptables, hooks), iptables.choice.family)
+      this.#isRecognised = drift.length === 0
+      return this.#isRecognised
+    })
   }
 
   /**
@@ -139,7 +152,8 @@ export class RulesWriter implements Component {
 
   /** What the kernel holds otherwise than it should now, writes that failed included; changes nothing. Throws RulesError. */
   async preview(): Promise<readonly ChainDifference[]> {
-    if (!this.#wasAsked) throw new RulesError('not-synced', 'it is not known yet what the rules should be')
+    if (!this.#wasAsked)
+      throw new RulesError('not-synced', 'the rules are still being planned: ask again in a few seconds')
     const { iptables, hooks } = this.#options
     return this.#exclusive(async () =>
       previewChanges(this.#wanted, await readTables(iptables, this.#wanted), hooks, iptables.choice.family),
@@ -214,17 +228,19 @@ export class RulesWriter implements Component {
   #exclusive<T>(operation: () => T | Promise<T>): Promise<T> {
     const result = this.#queue.then(operation)
     this.#queue = result.then(
-      () =>
-        this.#setHealth(
-          this.#isKernelKnown ? 'ok' : 'unknown',
-          this.#isKernelKnown ? 'rules are in place' : 'nothing written yet',
-        ),
+      () => this.#tellHealth(),
       (error: unknown) => {
         this.#setHealth('degraded', describeError(error))
         this.#options.observer?.failed(error)
       },
     )
     return result
+  }
+
+  #tellHealth(): void {
+    if (this.#isKernelKnown) this.#setHealth('ok', 'rules are in place')
+    else if (this.#isRecognised) this.#setHealth('ok', 'rules are in place by PLAT-STATE, to be compared')
+    else this.#setHealth('unknown', 'nothing written yet')
   }
 
   #setHealth(level: HealthLevel, message: string): void {
@@ -280,9 +296,9 @@ export class RulesWriter implements Component {
 
   async #learnKernel(): Promise<void> {
     const tables = this.#eachTable()
-    const stamps = await Promise.all(tables.map((table) => readStamp(this.#options.iptables, table.name)))
-    for (const [index, table] of tables.entries()) table.setStamp(stamps[index])
-    const isAdopted = tables.every((table, index) => table.agreesWith(stamps[index]))
+    const stamps = await readStamps(this.#options.iptables)
+    for (const table of tables) table.setStamp(stamps[table.name])
+    const isAdopted = tables.every((table) => table.agreesWith(stamps[table.name]))
     if (isAdopted) {
       this.#options.log.info('the kernel holds our rules already, by PLAT-STATE')
       for (const table of tables) table.adopt()
@@ -291,7 +307,8 @@ export class RulesWriter implements Component {
       const suspects = await this.#findSuspects(held)
       for (const table of tables) table.compare(held[table.name].chains, suspects[table.name])
     }
-    if (this.#isRunning) this.#scheduleVerify(isAdopted ? verifyAfterAdoptionMs : this.#intervalMs)
+    if (isAdopted) this.#schedule.soon()
+    else this.#schedule.later()
     this.#isKernelKnown = true
   }
 
@@ -319,7 +336,7 @@ export class RulesWriter implements Component {
   #flush(): Promise<WriteReport> {
     const { slices = sliceSizes[this.#options.iptables.choice.flavour] } = this.#options
     const changes = this.#eachTable()
-      .map((table) => table.change(this.#objects, table.name === 'nat'))
+      .map((table) => table.change(this.#objects, table.name === 'nat' ? this.#tables.filter.rules : undefined))
       .filter((change) => change !== undefined)
     const sliced = changes.map((change) =>
       sliceChange(change, (chain) => this.#tables[change.table].heldBefore(chain), slices.linesPerCommit),
@@ -363,29 +380,6 @@ export class RulesWriter implements Component {
     }
     for (const change of changes) this.#tables[change.table].confirm(change)
     return reportRestore(text, changes, performance.now() - startedMs)
-  }
-
-  get #intervalMs(): number {
-    if (this.#options.verifyIntervalMs !== undefined) return this.#options.verifyIntervalMs
-    if (this.#options.isWatched?.() === true) return watchedIntervalMs
-    return this.#options.iptables.choice.flavour === 'legacy' ? 8_000 : 30_000
-  }
-
-  #scheduleVerify(delayMs: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#verifyAndReschedule(), delayMs)
-    this.#timer.unref()
-  }
-
-  async #verifyAndReschedule(): Promise<void> {
-    let delayMs = this.#intervalMs
-    try {
-      const { readMs } = await this.verify()
-      delayMs = Math.max(delayMs, 50 * readMs)
-    } catch (error) {
-      this.#options.log.warn('comparing the rules with the kernel failed', { error: describeError(error) })
-    }
-    if (this.#isRunning) this.#scheduleVerify(delayMs)
   }
 
   #reportDrift(report: VerifyReport): VerifyReport {

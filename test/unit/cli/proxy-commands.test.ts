@@ -36,6 +36,7 @@ let isLocked = false
 /** Takes every other write; what it says of the kernel is the test's. */
 const writer = {
   differences: [] as ChainDifference[],
+  recognises: async () => false,
   sync: async () => report,
   write: async (changes: readonly TableChange[]) => {
     if (isLocked) throw new RulesError('lock-busy', 'the lock is held')

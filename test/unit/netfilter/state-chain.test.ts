@@ -11,10 +11,11 @@ import {
   renderStamp,
   type Stamp,
   stateChain,
+  vouchFor,
 } from '../../../src/netfilter/state-chain.ts'
 
 const stamp: Stamp = {
-  version: 1,
+  version: 2,
   objects: addHash(emptyXorHash, hashItem('services/default/web', '{}')),
   rules: { value: 0x1n, count: 7 },
 }
@@ -26,6 +27,22 @@ test('a stamp comes back from the rules that carry it, also through their text',
   assert.deepEqual(parseStamp(readBack), stamp)
 })
 
+test('nat may tell of filter, and only both together vouch for the objects', () => {
+  const nat = { ...stamp, filter: { value: 0x2n, count: 3 } }
+  const filter = { ...stamp, rules: nat.filter }
+  assert.deepEqual(parseStamp(renderStamp(nat)), nat)
+  assert.equal(parseStamp([...renderStamp(stamp), { matches: [], comment: 'filter 1/2' }]), undefined)
+  const { objects } = stamp
+  assert.equal(vouchFor(objects, { nat, filter }), true)
+  assert.equal(vouchFor(emptyXorHash, { nat, filter }), false)
+  for (const stamps of [
+    { nat: stamp, filter },
+    { nat, filter: stamp },
+    { nat, filter: undefined },
+  ])
+    assert.equal(vouchFor(objects, stamps), false)
+})
+
 test('anything but a whole stamp of this version is none', () => {
   const [version, objects, rules] = renderStamp(stamp)
   assert.ok(version && objects && rules)
@@ -34,7 +51,7 @@ test('anything but a whole stamp of this version is none', () => {
     [version, objects],
     [objects, version, rules],
     [version, objects, rules, rules],
-    [{ matches: [], comment: 'version 2' }, objects, rules],
+    [{ matches: [], comment: 'version 1' }, objects, rules],
     [version, { matches: [], comment: 'objects 123/1' }, rules],
     [version, { matches: [], comment: `${objects.comment} more` }, rules],
     [version, { matches: [] }, rules],

@@ -1,136 +1,14 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test'
-import type { XorHash } from '../../../../src/model/xor-hash.ts'
-import { renderRule } from '../../../../src/netfilter/render.ts'
-import type { Chain, Ruleset, TableChange } from '../../../../src/netfilter/ruleset.ts'
-import {
-  collectInvalidDrops,
-  collectProxyCounts,
-  createProxyMetrics,
-  ProxyPlane,
-} from '../../../../src/node/proxy/index.ts'
-import { RulesError, type WriteReport } from '../../../../src/node/rules/index.ts'
-import { AppliedRevisions, LiveNodeState, type WatchedResource } from '../../../../src/node/state/index.ts'
-import { readObject } from '../../../../src/node/state/stored-object.ts'
-import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { collectInvalidDrops, collectProxyCounts, ProxyPlane } from '../../../../src/node/proxy/index.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
 import { until } from '../../../helpers/until.ts'
-import { dialect, type WireFixture, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
-
-const report: WriteReport = {
-  kind: 'written',
-  bytes: 100,
-  durationMs: 1,
-  chainsSet: 1,
-  chainsRemoved: 0,
-  restores: 1,
-  rules: { nat: 3, filter: 1 },
-}
-
-/** A kernel that remembers what it was given and refuses as often as it is told to. */
-class FakeWriter {
-  readonly syncs: XorHash[] = []
-  readonly writes: (readonly TableChange[])[] = []
-  refusals = 0
-  syncTakesMs = 0
-  /** Refuses every write that carries such a chain or rule; says the line only where it `tells`. */
-  poison: RegExp | undefined
-  tells = true
-  /** What the kernel holds of nat. */
-  readonly nat = new Map<string, Chain>()
-  #unwritten: TableChange[] = []
-
-  async sync(full: Ruleset, objects: XorHash): Promise<WriteReport> {
-    this.syncs.push(objects)
-    this.#unwritten = []
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.syncTakesMs)
-    return this.#take([{ table: 'nat', set: new Map(full.nat), remove: [] }])
-  }
-
-  async write(changes: readonly TableChange[], _objects: XorHash): Promise<WriteReport> {
-    this.writes.push(changes)
-    return this.#take(changes)
-  }
-
-  #take(changes: readonly TableChange[]): WriteReport {
-    this.#unwritten.push(...changes.filter(({ table }) => table === 'nat'))
-    if (this.refusals > 0) {
-      this.refusals -= 1
-      throw new Error('the lock is held by another program')
-    }
-    const next = new Map(this.nat)
-    for (const { set, remove } of this.#unwritten) {
-      for (const [name, chain] of set) next.set(name, chain)
-      for (const name of remove) next.delete(name)
-    }
-    this.#refusePoison(next)
-    for (const name of this.nat.keys()) if (!next.has(name)) this.nat.delete(name)
-    for (const [name, chain] of next) this.nat.set(name, chain)
-    this.#unwritten = []
-    return report
-  }
-
-  #refusePoison(chains: ReadonlyMap<string, Chain>): void {
-    for (const [chain, rules] of chains) {
-      for (const rule of rules) {
-        const text = renderRule(chain, rule)
-        if (!this.poison?.test(text)) continue
-        const line = { number: 3, text, table: 'nat', chain }
-        throw new RulesError('restore-failed', 'writing rules failed', this.tells ? { line } : {})
-      }
-    }
-  }
-
-  /** Changes that it was given and that the kernel has not taken. */
-  get unwritten(): number {
-    return this.#unwritten.length
-  }
-
-  /** The addresses that the kernel's rules lead to. */
-  endpoints(): string[] {
-    const targets = [...this.nat.values()].flat().map(({ target }) => (target?.kind === 'dnat' ? target.address : ''))
-    return targets.filter((address) => address !== '').sort()
-  }
-}
+import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
+import { FakeWriter, Node, newNode } from './plane-fixture.ts'
 
 /** Turns of the event loop, without a timer, until the condition holds or there were enough. */
 async function turns(condition: () => boolean, most = 1000): Promise<void> {
   for (let turn = 0; turn < most && !condition(); turn += 1) await new Promise((resolve) => setImmediate(resolve))
-}
-
-class Node {
-  readonly state = new LiveNodeState(silentLogger)
-  readonly writer = new FakeWriter()
-  readonly applied = new AppliedRevisions(this.state)
-  readonly registry = createMetrics()
-  readonly metrics = createProxyMetrics(this.registry)('IPv4')
-  readonly refused: string[] = []
-  readonly plane: ProxyPlane
-
-  constructor() {
-    this.applied.register('proxy')
-    const settings = { nodeName: 'n1', family: 'IPv4' } as const
-    const onRefused = ({ service }: { service: string }) => this.refused.push(service)
-    this.plane = new ProxyPlane({ ...this, settings, log: silentLogger, onRefused })
-  }
-
-  replace(resource: WatchedResource, ...objects: WireFixture[]): void {
-    const parsed = objects.map((object) => readObject(resource, object, dialect))
-    this.state.replace(resource, parsed, '10')
-  }
-
-  upsert(resource: WatchedResource, object: WireFixture): void {
-    this.state.upsert(resource, readObject(resource, object, dialect))
-  }
-
-  listEverything(): void {
-    this.replace('services', wireService('web', '1'), wireService('db', '2', { clusterIP: '10.96.0.11' }))
-    this.replace('endpointslices', wireSlice('web-1', 'web', '3'))
-    this.replace('endpoints')
-  }
-
-  appliedRevision(): number | undefined {
-    return this.applied.report().planes['proxy']
-  }
 }
 
 describe('the proxy plane', () => {
@@ -220,13 +98,6 @@ describe('the proxy plane', () => {
     assert.equal(lastSync?.bytes, 100)
   })
 })
-
-/** Stopped also where the test fails: a plane that retries would keep the process alive. */
-function newNode(t: TestContext): Node {
-  const node = new Node()
-  t.after(() => node.plane.stop({ signal: AbortSignal.timeout(1000) }))
-  return node
-}
 
 function threeServices(node: Node): void {
   const names = ['a', 'b', 'c']

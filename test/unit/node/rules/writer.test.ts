@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyXorHash } from '../../../../src/model/xor-hash.ts'
+import { addHash, emptyXorHash, hashItem } from '../../../../src/model/xor-hash.ts'
 import { diffRulesets } from '../../../../src/netfilter/diff.ts'
+import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import { endpointChain } from '../../../../src/netfilter/names.ts'
 import type { Ruleset } from '../../../../src/netfilter/ruleset.ts'
 import { RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
@@ -121,4 +122,26 @@ test('where others have taken the rule already the chain is read and written who
   await write(webWith(1, 2, 3), webWith(2, 3))
   assert.deepEqual(texts.map(removedBy), [[[endpoint(1)], []], [[]]])
   assert.deepEqual((await writer.verify()).drift, [])
+})
+
+test('another process recognises by PLAT-STATE what was made of the same objects, unless filter lacks its last commit or a hook is gone', async () => {
+  const kernel = new FakeIptables()
+  const hooks = proxyHooks()
+  const make = () => new RulesWriter({ iptables: kernel.iptables(), hooks, log: silentLogger })
+  const [before, after] = [served(), served('a')]
+  const [first, second] = ['one', 'two'].map((name) => addHash(emptyXorHash, hashItem(name, '')))
+  assert.ok(first && second)
+  assert.equal(await make().recognises(first), false, 'an empty kernel')
+  const writer = make()
+  await writer.sync(before, first)
+  assert.deepEqual([await make().recognises(first), await make().recognises(second)], [true, false])
+  kernel.faults.push('killed after the first commit')
+  await assert.rejects(writer.write(diffRulesets(before, after), second))
+  assert.deepEqual([await make().recognises(first), await make().recognises(second)], [false, false])
+  await writer.write([], second)
+  const restarted = make()
+  assert.deepEqual([await restarted.recognises(second), restarted.health().level], [true, 'ok'])
+  await assert.rejects(restarted.preview(), /still being planned/)
+  kernel.tables['nat']?.set('PREROUTING', [])
+  assert.equal(await make().recognises(second), false)
 })
