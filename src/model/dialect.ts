@@ -43,6 +43,9 @@ export interface Dialect {
     readonly mirrorPod: string
     /** On a Pod: the folder of this node that its containers have as their root. */
     readonly rootFilesystem: string
+    /** On a Pod: bits a second that it may get and send, for the network plugin that limits them. */
+    readonly ingressBandwidth: string
+    readonly egressBandwidth: string
   }
   readonly labels: {
     /** On an EndpointSlice: the name of the Service it belongs to. */
@@ -152,6 +155,8 @@ function platformDialect(domain: string): Dialect {
       podDeletionCost: `controller.${domain}/pod-deletion-cost`,
       mirrorPod: `${domain}/config.mirror`,
       rootFilesystem: `pods.${domain}/root-filesystem`,
+      ingressBandwidth: `${domain}/ingress-bandwidth`,
+      egressBandwidth: `${domain}/egress-bandwidth`,
     },
     labels: {
       serviceName: `${domain}/service-name`,
@@ -208,6 +213,8 @@ function kubernetesDialect(domain: string): Dialect {
       mirrorPod: 'kubernetes.io/config.mirror',
       // Ours alone, so it keeps our name.
       rootFilesystem: `pods.${domain}/root-filesystem`,
+      ingressBandwidth: 'kubernetes.io/ingress-bandwidth',
+      egressBandwidth: 'kubernetes.io/egress-bandwidth',
     },
     labels: {
       serviceName: 'kubernetes.io/service-name',

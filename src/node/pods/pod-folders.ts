@@ -35,6 +35,14 @@ const recordSchema = z.object({
       hostIP: ip.optional(),
     }),
   ),
+  bandwidth: z
+    .object({
+      ingressRate: z.number().optional(),
+      ingressBurst: z.number().optional(),
+      egressRate: z.number().optional(),
+      egressBurst: z.number().optional(),
+    })
+    .optional(),
   sandbox: z.enum(['none', 'making', 'ready', 'removing']),
   ips: z.array(ip),
   containers: z.record(

@@ -181,7 +181,7 @@ export class PodWorker {
     const pod = this.#pod
     if (pod === undefined) return
     const startedMs = performance.now()
-    const record = this.#record ?? newRecord(pod, this.#parts.runtime.engineSocket)
+    const record = this.#record ?? newRecord(pod, this.#parts.runtime.engineSocket, this.#parts.dialect)
     await this.#write({ ...record, sandbox: 'making', ips: [] })
     const ips = await this.#parts.runtime.makeSandbox(record)
     await this.#parts.folders.writeFiles(pod.uid, await this.#parts.files(pod, ips))

@@ -179,7 +179,7 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   #networkSandbox(sandbox: Sandbox): NetworkSandbox {
-    const { uid, namespace, name, portMappings } = sandbox
+    const { uid, namespace, name, portMappings, bandwidth } = sandbox
     return {
       containerId: uid,
       netnsPath: this.#netnsPath(sandbox),
@@ -188,6 +188,7 @@ export class ProcessRuntime implements PodRuntime {
       podName: name,
       podUid: uid,
       portMappings,
+      ...(bandwidth && { bandwidth }),
     }
   }
 }

@@ -10,6 +10,14 @@ export interface PortMapping {
   readonly hostIP?: Ip
 }
 
+/** Rates in bits a second, bursts in bits, as the bandwidth plugin has them. */
+export interface Bandwidth {
+  readonly ingressRate?: number
+  readonly ingressBurst?: number
+  readonly egressRate?: number
+  readonly egressBurst?: number
+}
+
 /** A pod as its network and its processes know it; all of it is written down before anything is made. */
 export interface Sandbox {
   readonly uid: string
@@ -17,6 +25,7 @@ export interface Sandbox {
   readonly name: string
   readonly hostNetwork: boolean
   readonly portMappings: readonly PortMapping[]
+  readonly bandwidth?: Bandwidth
   /** Of the first container; an engine holds the pod's network with it. */
   readonly image: string
   /** Where the engine listens that has the pod's containers; absent where they are processes of this node. */
@@ -80,4 +89,5 @@ export interface NetworkSandbox {
   readonly podName: string
   readonly podUid: string
   readonly portMappings: readonly PortMapping[]
+  readonly bandwidth?: Bandwidth
 }

@@ -19,3 +19,14 @@ test('a list that gives no address is a failure that is undone: a pod without on
   assert.deepEqual(cni.order(), ['ADD only', 'ADD only', 'DEL only'])
   assert.deepEqual(cni.cacheFiles(), ['test-c1-eth0'])
 })
+
+test('ports and rates of a pod reach the plugins that declare them', async (t) => {
+  const cni = new FakeCni(t)
+  const plugin = cni.plugin('only')
+  const capabilities = { portMappings: true, bandwidth: true }
+  cni.network('10-test.conflist', { cniVersion: '1.0.0', name: 'test', plugins: [{ type: 'only', capabilities }] })
+  const portMappings = [{ hostPort: 8080, containerPort: 80, protocol: 'tcp' as const }]
+  const bandwidth = { egressRate: 1_000_000, egressBurst: 1_000_000 }
+  await new CniNetwork(cni.runtime(), silentLogger).attach({ ...sandbox, portMappings, bandwidth })
+  assert.deepEqual(plugin.inputs('ADD')[0]?.['runtimeConfig'], { portMappings, bandwidth })
+})
