@@ -12,7 +12,7 @@ const parts = (process.env['BENCH_PROXY_PARTS'] ?? 'connect,change,idle,restart'
 const changes = 60
 /** Whoever needs seconds for a change is not asked for all of them. */
 const changesSeconds = 60
-const connects = 3_000
+const connects = 10_000
 const idleSeconds = 10
 
 /** What one proxy shows at one size. */
@@ -62,7 +62,7 @@ async function* measureInTurn(
 ): AsyncGenerator<Partial<Figures>, void> {
   const lab = new NodeLab()
   let program: RunningProgram | undefined
-  signal.addEventListener('abort', () => lab.stopPrograms(), { once: true })
+  signal.addEventListener('abort', () => lab.stopProbe(), { once: true })
   try {
     await lab.create()
     const startedMs = performance.now()
@@ -147,10 +147,8 @@ async function measureBareRestores(lab: NodeLab): Promise<Partial<Figures>> {
 }
 
 async function timeConnects(lab: NodeLab, { size }: BenchCluster): Promise<Partial<Figures>> {
-  const tookUs: number[] = []
-  for (let count = 0; count < connects; count += 1) {
-    tookUs.push(await lab.timeConnect(clusterIp((count * 7919) % size.services)))
-  }
+  const services = Array.from({ length: connects }, (_, count) => clusterIp((count * 7919) % size.services))
+  const tookUs = await lab.timeConnects(services)
   return {
     firstPacketP50Us: percentile(tookUs, 0.5),
     firstPacketP99Us: percentile(tookUs, 0.99),

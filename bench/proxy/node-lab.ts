@@ -11,7 +11,6 @@ const clientAddress = '10.255.255.1'
 /** A node in a namespace of its own, where every address of the pod network answers on port 8080. */
 export class NodeLab {
   readonly netns = 'plt-bench'
-  #answers: RunningProgram | undefined
   #probe: RunningProgram | undefined
   #lines: Lines | undefined
 
@@ -25,31 +24,29 @@ export class NodeLab {
     await ip(...inside, 'link', 'set', 'eth0', 'up')
     await ip(...inside, 'route', 'add', 'default', 'via', serverAddress)
     await ip(...inside, 'route', 'add', 'local', podNetwork, 'dev', 'lo')
-    await this.#startPrograms()
+    await this.#startProbe()
   }
 
-  async #startPrograms(): Promise<void> {
-    const file = (name: string) => path.join(import.meta.dirname, name)
-    const answers = await this.start(process.execPath, [file('answer.program.ts')])
-    await new Lines(answers).next()
-    this.#answers = answers
-    const probe = await startInNetns(this.netns, 'perl', [file('connect.pl'), clientAddress], {
+  async #startProbe(): Promise<void> {
+    const program = path.join(import.meta.dirname, 'connect.pl')
+    const probe = await startInNetns(this.netns, 'perl', [program, clientAddress], {
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'inherit',
     })
     this.#probe = probe
     this.#lines = new Lines(probe)
+    await this.#lines.next()
   }
 
   start(program: string, args: readonly string[], stderr: 'inherit' | 'ignore' = 'inherit'): Promise<RunningProgram> {
     return startInNetns(this.netns, program, args, { stdout: 'pipe', stderr })
   }
 
-  /** Microseconds of one connect() to the Service; infinitely many where it was not answered in time. */
-  async timeConnect(address: string): Promise<number> {
-    const answer = await this.#ask(`time ${address} 80`)
-    return answer === 'failed' ? Number.POSITIVE_INFINITY : Number(answer)
+  /** Microseconds of a connect() to each of the Services, one after the other; infinitely many where it was not answered in time. */
+  async timeConnects(addresses: readonly string[]): Promise<readonly number[]> {
+    const answers = await this.#ask(`time 80 ${addresses.join(' ')}`)
+    return answers.split(' ').map((answer) => (answer === 'failed' ? Number.POSITIVE_INFINITY : Number(answer)))
   }
 
   /** Ends when this endpoint has answered for the Service. */
@@ -69,13 +66,13 @@ export class NodeLab {
   }
 
   /** Whoever waits for an answer is told that there will be none. */
-  stopPrograms(): void {
-    for (const program of [this.#answers, this.#probe]) program?.kill('SIGKILL')
+  stopProbe(): void {
+    this.#probe?.kill('SIGKILL')
   }
 
   async remove(): Promise<void> {
-    this.stopPrograms()
-    await Promise.all([this.#answers?.exited, this.#probe?.exited])
+    this.stopProbe()
+    await this.#probe?.exited
     await deleteNetns(this.netns)
     await runProgram('ip', ['link', 'delete', 'plt-b0'], { timeoutMs: 10_000 }).catch(() => undefined)
   }

@@ -6,7 +6,7 @@ const metrics: readonly (readonly [key: keyof Figures, metric: string, unit: str
   ['firstSyncMs', 'first full sync, start to the last Service', 'ms'],
   ['firstPacketP50Us', 'connect() to a Service, p50', 'µs'],
   ['firstPacketP99Us', 'connect() to a Service, p99', 'µs'],
-  ['failedConnects', 'connect() not answered within 30 ms, of 3,000', ''],
+  ['failedConnects', 'connect() not answered within 30 ms, of 10,000', ''],
   ['changeP50Ms', 'one endpoint replaced, API answer to packet, p50', 'ms'],
   ['changeP99Ms', 'one endpoint replaced, API answer to packet, p99', 'ms'],
   ['removalP50Ms', 'one endpoint gone, API answer to its last packet, p50', 'ms'],
