@@ -12,7 +12,7 @@ const line = 'what a container wrote\n'
 const lines = 40_000
 
 /** `platnet logs` of nearly a megabyte, into a pipe. */
-async function startLogs(t: TestContext) {
+async function startLogs(t: TestContext, ...flags: readonly string[]) {
   const folders = new PodFolders(makeTemporaryFolder(t))
   const about = { hostNetwork: false, portMappings: [], image: '', sandbox: 'ready', ips: [] } as const
   await folders.write({
@@ -25,14 +25,14 @@ async function startLogs(t: TestContext) {
   const log = join(folders.runFolder('u', { container: 'main', attempt: 0 }), 'log')
   mkdirSync(log, { recursive: true })
   writeFileSync(join(log, '1000000'), line.repeat(lines))
-  const child = spawn(process.execPath, [main, 'logs', 'web', '--pods-dir', folders.root], {
+  const child = spawn(process.execPath, [main, 'logs', 'web', '--pods-dir', folders.root, ...flags], {
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const err: string[] = []
   child.stderr.on('data', (chunk: Buffer) => err.push(String(chunk)))
   const ended = new Promise<number | null>((done) => child.once('close', done))
-  return { stdout: child.stdout, ended, err }
+  return { child, stdout: child.stdout, ended, err }
 }
 
 test('what a slow reader has not read yet is not lost when the command ends', async (t) => {
@@ -49,4 +49,11 @@ test('a reader that has enough ends the command in silence', async (t) => {
   const { stdout, ended, err } = await startLogs(t)
   stdout.once('data', () => stdout.destroy())
   assert.deepEqual([await ended, err], [0, []])
+})
+
+test('messages that nobody reads keep no command from its work', async (t) => {
+  const { child, stdout, ended } = await startLogs(t, '--tail', 'x')
+  child.stderr.destroy()
+  stdout.resume()
+  assert.equal(await ended, 2)
 })
