@@ -5,7 +5,7 @@ import type { FlowExplanation } from '../node/proxy/index.ts'
 import type { AgentStatus } from './agent-status.ts'
 import type { PlanAnswer, ServiceAnswer } from './proxy-questions.ts'
 
-export class AskError extends PlatnetError<'agent-away' | 'bad-answer'> {}
+export class AskError extends PlatnetError<'agent-away' | 'bad-question' | 'not-found' | 'bad-answer'> {}
 
 /** The status of the agent that listens on the control socket. Throws AskError `agent-away` where none does. */
 export function askStatus(controlSocket: string): Promise<AgentStatus> {
@@ -22,6 +22,8 @@ export interface FlowQuestion {
   readonly destination: string
   readonly port: string
   readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+  /** The one that the way back to the source leads through, where it is not said. */
+  readonly inInterface?: string
 }
 
 /** What becomes of a connection. Throws AskError, also where the question makes no sense. */
@@ -52,6 +54,8 @@ export function askDnsExplanation(controlSocket: string, name: string, type: str
 async function ask<Answer>(controlSocket: string, path: string): Promise<Answer> {
   const { status, body } = await getOverSocket(controlSocket, path)
   if (status === 200) return JSON.parse(body)
+  if (status === 400) throw new AskError('bad-question', reasonOf(body))
+  if (status === 404) throw new AskError('not-found', reasonOf(body))
   throw new AskError('bad-answer', `the agent answered ${status}: ${reasonOf(body)}`, {
     object: controlSocketName(controlSocket),
   })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { suggestName } from '../config/index.ts'
-import { localAddresses } from '../host/index.ts'
+import { interfaceTowards, localAddresses } from '../host/index.ts'
 import { describeError } from '../model/errors.ts'
-import { type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
+import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import type { ControlAnswer } from '../node/control/index.ts'
 import type { FlowExplanation, ServiceExplanation } from '../node/proxy/index.ts'
@@ -40,7 +40,10 @@ const flowQuery = z.object({
   destination: address,
   port: z.coerce.number(expectedPort).int(expectedPort).min(1, expectedPort).max(65_535, expectedPort),
   protocol: z.enum(['TCP', 'UDP', 'SCTP']).default('TCP'),
-  inInterface: z.string().max(15).optional(),
+  inInterface: z
+    .string()
+    .regex(/^[\w.-]{1,15}$/, 'expected the name of an interface')
+    .optional(),
 })
 
 const serviceQuery = z.object({
@@ -51,12 +54,21 @@ const serviceQuery = z.object({
 const maxCountedChains = 50
 
 /** What `platnet plan` and `platnet explain` ask of the running proxy. */
-export function proxyQuestions(families: readonly AskedFamily[]) {
+export function proxyQuestions(
+  families: readonly AskedFamily[],
+  interfaceOf: (source: Ip) => Promise<string | undefined> = interfaceTowards,
+) {
+  const ofProxy = async (answer: () => Promise<ControlAnswer>) => (families.length > 0 ? answer() : withoutProxy)
   return {
-    '/plan': () => answerPlan(families),
-    '/explain/flow': (query: URLSearchParams) => answerFlow(families, query),
-    '/explain/service': (query: URLSearchParams) => answerService(families, query),
+    '/plan': () => ofProxy(() => answerPlan(families)),
+    '/explain/flow': (query: URLSearchParams) => ofProxy(() => answerFlow(families, query, interfaceOf)),
+    '/explain/service': (query: URLSearchParams) => ofProxy(() => answerService(families, query)),
   }
+}
+
+const withoutProxy: ControlAnswer = {
+  status: 503,
+  body: { error: 'this agent runs without the proxy (--components)' },
 }
 
 async function answerPlan(families: readonly AskedFamily[]): Promise<ControlAnswer> {
@@ -72,10 +84,14 @@ async function answerPlan(families: readonly AskedFamily[]): Promise<ControlAnsw
   }
 }
 
-async function answerFlow(families: readonly AskedFamily[], query: URLSearchParams): Promise<ControlAnswer> {
+async function answerFlow(
+  families: readonly AskedFamily[],
+  query: URLSearchParams,
+  interfaceOf: (source: Ip) => Promise<string | undefined>,
+): Promise<ControlAnswer> {
   const parsed = flowQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return refuse(describeIssues(parsed.error))
-  const { source, destination, inInterface, ...rest } = parsed.data
+  const { source, destination, inInterface: asked, ...rest } = parsed.data
   const family = ipFamily(destination)
   if (ipFamily(source) !== family) return refuse('source and destination must be of one IP family')
   const found = families.find(({ plane }) => plane.family === family)
@@ -88,12 +104,14 @@ async function answerFlow(families: readonly AskedFamily[], query: URLSearchPara
     }
   }
   const own = localAddresses()
+  const isOwn = own.has(source)
+  const inInterface = asked ?? (isOwn ? undefined : await interfaceOf(source))
   const packet = {
     ...rest,
     source,
     destination,
     state: 'NEW',
-    origin: own.has(source) ? 'this-node' : 'elsewhere',
+    origin: isOwn ? 'this-node' : 'elsewhere',
     ...(inInterface !== undefined && { inInterface }),
   } as const
   const world = { hooks: proxyHooks(), isLocalAddress: (ip: typeof source) => own.has(ip) }
@@ -127,9 +145,15 @@ function describeIssues({ issues }: z.ZodError): string {
 /** Services of another namespace and such as have a similar name may be meant. */
 function describeUnknown(service: string, families: readonly AskedFamily[]): string {
   const known = [...new Set(families.flatMap(({ plane }) => [...plane.serviceKeys()]))]
-  const name = service.slice(service.indexOf('/'))
-  const meant = known.find((key) => key.endsWith(name)) ?? suggestName(service, known)
+  const [namespace = '', name = ''] = service.split('/')
+  const meant = known.find((key) => key.endsWith(`/${name}`)) ?? suggestBeside(namespace, name, known)
   return `this node knows no Service ${service}${meant === undefined ? '' : `; did you mean ${meant}?`}`
+}
+
+function suggestBeside(namespace: string, name: string, known: readonly string[]): string | undefined {
+  const names = known.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1))
+  const meant = suggestName(name, names)
+  return meant && `${namespace}/${meant}`
 }
 
 function refuse(error: string): ControlAnswer {

@@ -10,8 +10,13 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof ConfigError) return exitCodes.usage
-  if (error instanceof AskError) return exitCodes.unhealthy
+  if (error instanceof AskError) return exitCodeOfAsking(error)
   return isPrivilegeError(error) ? exitCodes.noPrivilege : exitCodes.failure
+}
+
+function exitCodeOfAsking({ code }: AskError): ExitCode {
+  if (code === 'bad-question') return exitCodes.usage
+  return code === 'not-found' ? exitCodes.failure : exitCodes.unhealthy
 }
 
 /** What failed, on which object, what to do; the stack only for those who ask for it. */

@@ -1,9 +1,8 @@
-import type { Command } from 'commander'
 import { askFlow, askService, type FlowQuestion } from '../app/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import type { ServiceAnswer } from '../app/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag } from './program.ts'
 
 /** `platnet explain SRC DST:PORT[/udp]` and `platnet explain service NS/NAME`, answered by the running agent. */
 export const addExplainCommand: AddCommand = (program, context) => {
@@ -14,19 +13,20 @@ export const addExplainCommand: AddCommand = (program, context) => {
     )
     .argument('<source>', 'the client\'s address; or the word "service"')
     .argument('<target>', 'ADDRESS:PORT, with /udp or /sctp where it is not TCP; or NAMESPACE/NAME of the Service')
-    .option('-o, --output <format>', 'text or json', 'text')
+    .option('--in-interface <name>', 'where the packet comes in; by the way back to its source where not said')
+    .addOption(outputFlag())
   addOptionFlags(command, optionGroups, 'agent').action(
-    async (source: string, target: string, { output }: { output: string }) => {
+    async (source: string, target: string, { output, inInterface }: { output: string; inInterface?: string }) => {
       const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
       const socket = values.node.controlSocket
       if (source === 'service') print(context, output, await askService(socket, target), renderService)
-      else await explainFlow(context, { command, socket, source, target, output })
+      else await explainFlow(context, { inInterface, socket, source, target, output })
     },
   )
 }
 
 interface FlowRequest {
-  readonly command: Command
+  readonly inInterface: string | undefined
   readonly socket: string
   readonly source: string
   readonly target: string
@@ -34,6 +34,7 @@ interface FlowRequest {
 }
 
 async function explainFlow(context: CliContext, request: FlowRequest): Promise<void> {
+  const { inInterface } = request
   const question = parseTarget(request.source, request.target)
   if (question === undefined) {
     context.stderr.write(
@@ -41,7 +42,12 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
     )
     return context.finish(exitCodes.usage)
   }
-  print(context, request.output, await askFlow(request.socket, question), ({ lines }) => `${lines.join('\n')}\n`)
+  print(
+    context,
+    request.output,
+    await askFlow(request.socket, { ...question, ...(inInterface && { inInterface }) }),
+    ({ lines }) => `${lines.join('\n')}\n`,
+  )
 }
 
 /** `10.96.0.10:53/udp`, `[fd00::a]:443`; undefined for anything else. The agent judges addresses and ports. */
@@ -67,7 +73,7 @@ function renderService({ families }: ServiceAnswer): string {
   return `${families.flatMap(renderFamily).join('\n')}\n`
 }
 
-function renderFamily({ family, ports, counters, changedAtMs, notes }: Family): string[] {
+function renderFamily({ family, ports, chains, counters, changedAtMs, notes }: Family): string[] {
   if (ports.length === 0) return [`${family}: no way in: ${notes.join('; ') || 'it is not planned yet'}`]
   const changed = changedAtMs === undefined ? 'never' : new Date(changedAtMs).toISOString()
   return [
@@ -77,6 +83,7 @@ function renderFamily({ family, ports, counters, changedAtMs, notes }: Family): 
     ...counters.map(
       ({ chain, packets, bytes }) => `  ${chain}: ${packets} packets, ${bytes} bytes (first of each connection)`,
     ),
+    ...(chains.length > counters.length ? [`  and ${chains.length - counters.length} more chains, not counted`] : []),
   ]
 }
 

@@ -2,14 +2,14 @@ import { askPlan } from '../app/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import type { PlanAnswer } from '../app/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag } from './program.ts'
 
 /** `platnet plan`: exit code 3 where the kernel's rules are not what the agent wants. */
 export const addPlanCommand: AddCommand = (program, context) => {
   const command = program
     .command('plan')
     .description('shows how the rules of the kernel differ from what they should be; changes nothing')
-    .option('-o, --output <format>', 'text or json', 'text')
+    .addOption(outputFlag())
   addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
     const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
     const plan = await askPlan(values.node.controlSocket)

@@ -41,6 +41,11 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
   return program
 }
 
+/** Anything but the two is an error: a script must not take text for JSON. */
+export function outputFlag(): Option {
+  return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')
+}
+
 /** Adds the flags of the options that the named command takes, or of all options. */
 export function addOptionFlags(command: Command, groups: OptionGroups, name?: CommandName): Command {
   for (const spec of Object.values(groups).flatMap((group) => Object.values(group))) {

@@ -2,14 +2,14 @@ import type { AgentStatus } from '../app/agent-status.ts'
 import { askStatus } from '../app/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag } from './program.ts'
 
 /** `platnet status`: exit code 3 when a part of the agent is not well. */
 export const addStatusCommand: AddCommand = (program, context) => {
   const command = program
     .command('status')
     .description('shows what the running agent serves and what the kernel has')
-    .option('-o, --output <format>', 'text or json', 'text')
+    .addOption(outputFlag())
   addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
     const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
     const status = await askStatus(values.node.controlSocket)

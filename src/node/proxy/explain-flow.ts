@@ -1,9 +1,11 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import { ipFamily } from '../../model/ip.ts'
+import type { Service } from '../../model/service.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { renderAddressPort, renderRule, renderRuleSpec } from '../../netfilter/render.ts'
 import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
 import type { TracedPacket, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
+import { whyNoWayIn } from './explain-absence.ts'
 import { describeWay, guessMeaning } from './explain-address.ts'
 import type { ServiceExplanation } from './explain-service.ts'
 import type { ProxySettings } from './service-plans.ts'
@@ -33,7 +35,9 @@ export interface OutcomeExplanation {
 /** The Services of this node, and what is to be said of each. */
 export interface ExplainedServices {
   readonly frontends: readonly Frontend[]
-  readonly settings: Pick<ProxySettings, 'nodePortAddresses'>
+  /** Those without a way in, too. */
+  readonly all: Iterable<Service>
+  readonly settings: Pick<ProxySettings, 'family' | 'nodePortAddresses' | 'localTraffic'>
   /** Why the kernel may hold other rules than those that are traced. */
   readonly caveat: string | undefined
   explain(service: ObjectKey): ServiceExplanation | undefined
@@ -52,7 +56,7 @@ export function explainFlow(packet: TracedPacket, services: ExplainedServices, w
   const isRefused = traced.some(({ verdict }) => verdict !== 'accept')
   const reasons =
     met.length === 0
-      ? guessMeaning(packet, services.frontends, node)
+      ? [...guessMeaning(packet, services.frontends, node), ...guessOthers(packet, services)]
       : met.flatMap(({ frontend }) => adviseOn(frontend, services, isRefused))
   return {
     services: met.map(({ way }) => way),
@@ -61,11 +65,21 @@ export function explainFlow(packet: TracedPacket, services: ExplainedServices, w
     lines: [
       ...(met.length === 0 ? [`${target} belongs to no Service on this node.`] : []),
       ...met.map(({ way }) => `${target} is ${way}.`),
+      ...(met.length > 1
+        ? ['The first Service by name that has endpoints gets it; the rules of the others are never reached.']
+        : []),
+      ...comesInBy(packet, services.settings),
       ...traced.flatMap((outcome) => outcomeLines(outcome, packet)),
       ...reasons,
       ...(services.caveat === undefined ? [] : [sentence(`The kernel may hold older rules: ${services.caveat}`)]),
     ],
   }
+}
+
+/** Where pods are told by their interfaces it decides. */
+function comesInBy({ origin, inInterface }: TracedPacket, { localTraffic }: ExplainedServices['settings']) {
+  if (localTraffic?.kind !== 'interface' || origin === 'this-node') return []
+  return [`It is taken to come in by ${inInterface ?? 'no known interface'}.`]
 }
 
 /** What is wrong with the Service as a whole, and where its packet is refused, what could have let it in. */
@@ -89,6 +103,16 @@ function adviseOn(frontend: Frontend, services: ExplainedServices, isRefused: bo
 /** What the kernel's programs say may end with a full stop already. */
 function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
+}
+
+/** The address may be that of a Service which this family does not serve at all. */
+function guessOthers({ destination }: TracedPacket, { all, settings }: ExplainedServices): readonly string[] {
+  return Array.from(all).flatMap((service) => {
+    const why = whyNoWayIn(service, settings.family)
+    const addresses = [...service.clusterIps, ...service.externalIps, ...service.loadBalancerVips]
+    if (why === undefined || !addresses.includes(destination)) return []
+    return [sentence(`${destination} is an address of ${service.key}, which has no way in here: ${why}`)]
+  })
 }
 
 function describeOutcome(outcome: TraceOutcome, { destination }: TracedPacket): OutcomeExplanation {

@@ -87,7 +87,8 @@ function explainPort(
         ...(local.has(name) ? ['for local traffic'] : []),
       ]
       const isUsed = uses.length > 0
-      const state = endpoint.ready ? 'ready' : 'no other is ready, and it terminates but still serves'
+      const ready = service.publishNotReadyAddresses ? 'ready, or published all the same' : 'ready'
+      const state = endpoint.ready ? ready : 'no other is ready, and it terminates but still serves'
       const reason = isUsed ? `used ${uses.join(' and ')}: ${state}` : whyNot(endpoint, frontend, nodeName)
       const { nodeName: node, target } = endpoint
       const where = [target, node && `on ${node}`].filter(Boolean).join(' ')

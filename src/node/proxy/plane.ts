@@ -149,8 +149,10 @@ export class ProxyPlane implements Component {
 
   /** What the rules as they should be now make of the first packet of a connection. */
   explainFlow(packet: TracedPacket, world: Pick<TraceWorld, 'isLocalAddress' | 'hooks'>): FlowExplanation {
+    const { state } = this.#parts
     const services = {
       frontends: [...this.#plans.frontends()],
+      all: [...state.serviceKeys()].flatMap((key) => state.service(key) ?? []),
       settings: this.#settings,
       caveat: this.#failures > 0 ? this.#health.message : undefined,
       explain: (service: ObjectKey) => this.explainService(service),

@@ -8,12 +8,13 @@ import { runCli } from '../../../src/cli/run-cli.ts'
 import type { TableChange } from '../../../src/netfilter/ruleset.ts'
 import { createControlSocket } from '../../../src/node/control/index.ts'
 import { createProxyMetrics, ProxyPlane } from '../../../src/node/proxy/index.ts'
+import type { ProxySettings } from '../../../src/node/proxy/service-plans.ts'
 import { type ChainDifference, RulesError, type WriteReport } from '../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../../src/node/state/index.ts'
 import { readObject } from '../../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
 import { cidr } from '../../helpers/services.ts'
-import { until } from '../../helpers/until.ts'
+import { until, untilAsync } from '../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../helpers/wire-objects.ts'
 
 const report: WriteReport = {
@@ -52,16 +53,17 @@ const writer = {
 const state = new LiveNodeState(silentLogger)
 const applied = new AppliedRevisions(state)
 applied.register('proxy')
+const settings: ProxySettings = {
+  nodeName: 'n1',
+  family: 'IPv4',
+  zone: 'a',
+  localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') },
+}
 const plane = new ProxyPlane({
   state,
   writer,
   applied,
-  settings: {
-    nodeName: 'n1',
-    family: 'IPv4',
-    zone: 'a',
-    localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') },
-  },
+  settings,
   metrics: createProxyMetrics(createMetrics())('IPv4'),
   log: silentLogger,
 })
@@ -123,7 +125,9 @@ describe('the commands that ask the running proxy', () => {
       path: socket,
       applied,
       status: () => ({}),
-      questions: proxyQuestions([{ plane, writer }]),
+      questions: proxyQuestions([{ plane, writer }], async (source) =>
+        source.startsWith('10.244.') ? 'cni0' : 'ext0',
+      ),
       log: silentLogger,
     })
     await control.start()
@@ -262,7 +266,69 @@ describe('the commands that ask the running proxy', () => {
     assert.match(misspelt.stderr, /knows no Service default\/wbe; did you mean default\/web\?/)
     const noAddress = await platnet('explain', 'nobody', '10.96.0.10:80')
     assert.match(noAddress.stderr, /source: expected an IP address/)
-    assert.notEqual(unknown.code, 0)
+    assert.deepEqual([unknown.code, mixed.code, noAddress.code], [1, 2, 2])
+    assert.equal(noAddress.stderr, 'error: source: expected an IP address\n')
+    const strange = await platnet('explain', 'service', 'default/quite-another')
+    assert.equal(strange.stderr, 'error: this node knows no Service default/quite-another\n')
+  })
+
+  test('an unknown form of output is refused', async () => {
+    for (const args of [['plan'], ['status'], ['explain', 'service', 'default/web']]) {
+      const { code, stdout, stderr } = await platnet(...args, '-o', 'yaml')
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /Allowed choices are text, json/)
+    }
+  })
+
+  test('an agent without the proxy says that it has none', async () => {
+    const answer = await proxyQuestions([])['/plan']()
+    assert.deepEqual(answer, { status: 503, body: { error: 'this agent runs without the proxy (--components)' } })
+  })
+
+  test('an address of a Service without a way in is said to be that', async () => {
+    const { stdout } = await platnet('explain', '203.0.113.9', '10.96.0.16:80')
+    assert.match(
+      stdout,
+      /10\.96\.0\.16 is an address of default\/others, which has no way in here: its label service-proxy-name gives it to another proxy\./,
+    )
+  })
+
+  test('of two Services with one external address it is said which one gets it', async () => {
+    const external = (name: string, clusterIP: string) =>
+      readObject('services', wireService(name, '40', { clusterIP, externalIPs: ['198.51.100.9'] }), dialect)
+    const slice = (name: string, address: string) =>
+      readObject(
+        'endpointslices',
+        wireSlice(`${name}-1`, name, '41', { endpoints: [{ addresses: [address] }] }),
+        dialect,
+      )
+    for (const [name, last] of [
+      ['rival-b', 21],
+      ['rival-a', 20],
+    ] as const) {
+      state.upsert('services', external(name, `10.96.0.${last}`))
+      state.upsert('endpointslices', slice(name, `10.244.9.${last}`))
+    }
+    await until('both are written', () => applied.report().planes['proxy'] === state.revision, 30_000)
+    const { stdout } = await platnet('explain', '10.244.0.77', '198.51.100.9:80')
+    assert.match(stdout, /an external IP of default\/rival-a:http\./)
+    assert.match(stdout, /an external IP of default\/rival-b:http\./)
+    assert.match(
+      stdout,
+      /The first Service by name that has endpoints gets it; the rules of the others are never reached\./,
+    )
+    assert.match(stdout, /It is sent to the endpoint 10\.244\.9\.20:8080/)
+  })
+
+  test('where pods are told by their interfaces, a packet comes in where the way back to its source leads', async () => {
+    plane.configure({ ...settings, localTraffic: { kind: 'interface', name: 'cni', isPrefix: true } })
+    const explain = async (source: string, ...more: string[]) =>
+      (await platnet('explain', source, '10.96.0.10:80', ...more)).stdout
+    const isPlanned = async () => (await explain('10.244.0.77')).includes('its source 10.244.0.77 kept')
+    await untilAsync('it is planned anew', isPlanned, 30_000)
+    assert.match(await explain('10.244.0.77'), /It is taken to come in by cni0\./)
+    assert.match(await explain('203.0.113.9'), /its source replaced by an address of this node/)
+    assert.match(await explain('203.0.113.9', '--in-interface', 'cni9'), /its source 203\.0\.113\.9 kept/)
   })
 
   test('plan shows differences as a diff and says with its exit code that there are some', async () => {
