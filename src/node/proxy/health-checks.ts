@@ -2,7 +2,7 @@ import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
-import { type Ip, ipFamily } from '../../model/ip.ts'
+import { type Ip, ipFamily, unspecifiedIpv4, unspecifiedIpv6 } from '../../model/ip.ts'
 import { renderAddressPort } from '../../netfilter/render.ts'
 import type { Logger } from '../../observe/index.ts'
 import { createRouter, httpListener, type Listener, type TextAnswer } from '../../serve/index.ts'
@@ -22,6 +22,8 @@ export interface HealthChecksParts {
 interface Check {
   readonly service: ObjectKey
   readonly port: number
+  /** Those of the Service, in order. */
+  readonly families: string
 }
 
 interface Server {
@@ -79,15 +81,18 @@ export class HealthChecks implements Component {
   /** Whether a port has to be opened or closed. */
   #refresh(key: ObjectKey): boolean {
     const before = this.#checks.get(key)
-    const port = this.#parts.state.service(key)?.healthCheckNodePort
-    if (port === undefined) return this.#checks.delete(key)
-    this.#checks.set(key, { service: key, port })
-    return before?.port !== port
+    const service = this.#parts.state.service(key)
+    const port = service?.foreignProxy === true ? undefined : service?.healthCheckNodePort
+    if (service === undefined || port === undefined) return this.#checks.delete(key)
+    const families = service.clusterIps.map(ipFamily).sort().join()
+    this.#checks.set(key, { service: key, port, families })
+    return before?.port !== port || before.families !== families
   }
 
   /** Ready ones on this node; what terminates does not count. An endpoint with an address of each family is one. */
   #countEndpoints(key: ObjectKey): number {
-    const endpoints = this.#parts.state.slicesOf(key).flatMap((slice) => slice.endpoints)
+    const slices = this.#parts.state.slicesOf(key).filter(({ namesOnly }) => namesOnly !== true)
+    const endpoints = slices.flatMap((slice) => slice.endpoints)
     const own = endpoints.filter(({ nodeName, ready }) => ready && nodeName === this.#parts.nodeName)
     const addresses = [...new Set(own.map(({ address }) => address))]
     const ofIpv4 = addresses.filter((address) => ipFamily(address) === 'IPv4').length
@@ -104,7 +109,9 @@ export class HealthChecks implements Component {
     const checks = [...this.#checks.values()]
     const wanted = new Map(
       checks.flatMap((check) =>
-        addresses.map((address) => [renderAddressPort(address, check.port), { check, address }] as const),
+        addresses
+          .filter((address) => isAskedOn(address, check))
+          .map((address) => [renderAddressPort(address, check.port), { check, address }] as const),
       ),
     )
     for (const [place, server] of this.#servers) {
@@ -158,4 +165,9 @@ export class HealthChecks implements Component {
     const message = closed.length === 0 ? '' : `health check ports that could not be opened: ${closed.join(', ')}`
     if (message !== this.#health.message) this.#health = { level, message, sinceMs: Date.now() }
   }
+}
+
+/** Whoever listens on all addresses does so for both families; on chosen ones a Service is asked by its own. */
+function isAskedOn(address: Ip, { families }: Check): boolean {
+  return address === unspecifiedIpv4 || address === unspecifiedIpv6 || families.includes(ipFamily(address))
 }

@@ -12,15 +12,16 @@ import { untilAsync } from '../../helpers/until.ts'
 import { PacketLab, places } from '../../kernel/netfilter/packet-lab.ts'
 import {
   boundService,
-  cases,
   createCluster,
   families,
+  fixedCases,
   nodeName,
   nodePortOf,
   nodeToServer,
   serverAddress,
 } from './cluster.ts'
 import { type Observed, observe } from './observe.ts'
+import { randomCases } from './random-cases.ts'
 import { type Settings, settingsOf } from './settings.ts'
 
 const dataDir = '/run/server'
@@ -99,6 +100,8 @@ async function askHealth(): Promise<Record<string, unknown>> {
 }
 
 const settings = settingsOf(process.argv[2])
+const seed = process.argv[3]
+const cases = seed === undefined ? fixedCases : randomCases(Number(seed))
 const healthPorts = new Map<number, number>()
 
 /** Times are those of the question. */
@@ -127,7 +130,7 @@ async function watch(proxy: Proxy, lab: PacketLab, connection: AdminConnection, 
   const [file, ...args] = proxy.command
   const program: RunningProgram = await lab.node.start(file, args, { stdout: 'ignore', stderr: proxy.stderr })
   await untilAsync(`${file} is ready`, () => proxy.isReady().catch(() => false), deadlineMs)
-  const packets = await observe(lab, expected)
+  const packets = await observe(lab, cases, expected)
   const health = await askHealth()
   await setTaint(connection, [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }])
   const isLeaving = async () => (await httpGet({ host: nodeToServer, port: 10256, path: '/healthz' })).status === 503
@@ -168,14 +171,14 @@ async function compare() {
   const netns = new NetnsLab()
   const onLoopback = families.map((family) => `${places[family].vip(boundService)}/${family === 'IPv4' ? 32 : 128}`)
   const lab = await PacketLab.build(netns, 'nft', {
-    nodePorts: cases.map((_, index) => nodePortOf(index + 1)),
+    nodePorts: [82, ...cases.flatMap((_, index) => [nodePortOf(index + 1), nodePortOf(index + 1, 1)])],
     onLoopback,
   })
   await joinServer(lab)
   const flags = ['--components=api', '--dialect=kubernetes', `--bind-address=${serverAddress}`]
   const server = new PlatnetServer(dataDir, await findFreePort(), {}, flags)
   const connection = new AdminConnection(await server.start(), 4)
-  await createCluster(connection)
+  await createCluster(connection, cases)
   await readHealthPorts(connection)
   const theirs = await watch(kubeProxy(settings), lab, connection)
   const ours = await watch(platnet(settings), lab, connection, theirs.packets)

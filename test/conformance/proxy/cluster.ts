@@ -6,41 +6,65 @@ export const nodeName = 'node-a'
 export const [serverAddress, nodeToServer] = ['198.19.0.1', '198.19.0.2']
 
 export const families = ['IPv4', 'IPv6'] as const
-type Family = (typeof families)[number]
+export type Family = (typeof families)[number]
 
-export const nodePortOf = (n: number): number => 30_000 + n
+/** Of the first or second port of a Service. */
+export const nodePortOf = (n: number, port = 0): number => 30_000 + n + 500 * port
 /** This load balancer's address stands on the node itself. */
 export const boundService = 7
 
-/** `L1` is the first endpoint of those on this node, `R2` the second on another. */
-interface EndpointWish {
-  readonly at: 'L1' | 'L2' | 'L3' | 'R1' | 'R2' | 'R3'
-  readonly conditions?: { readonly ready: boolean; readonly serving: boolean; readonly terminating: boolean }
-  readonly zone?: string
-  readonly hints?: object
+export interface Conditions {
+  readonly ready: boolean
+  readonly serving: boolean
+  readonly terminating: boolean
 }
 
-interface Case {
+/** `L1` is the first endpoint of those on this node, `R2` the second on another. */
+export interface EndpointWish {
+  readonly at: 'L1' | 'L2' | 'L3' | 'R1' | 'R2' | 'R3'
+  readonly conditions?: Conditions
+  readonly hints?: object
+  /** Of the Service's slices, the one that it stands in; the first where it is not said. */
+  readonly slice?: number
+}
+
+export interface PortWish {
+  readonly name: string
+  readonly port: number
+  readonly protocol: 'TCP' | 'UDP'
+  /** Whether the slices have a port of its name. */
+  readonly isServed: boolean
+}
+
+export interface Case {
   readonly title: string
   readonly spec?: object
   readonly labels?: object
   readonly protocol?: 'TCP' | 'UDP'
+  /** One, `main`, of that protocol, where it is not said. */
+  readonly ports?: readonly PortWish[]
+  readonly families?: readonly Family[]
+  readonly type?: 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   readonly sourceRanges?: 'client' | 'client and node' | 'nobody here'
   readonly ipMode?: 'VIP' | 'Proxy'
   readonly endpoints: readonly EndpointWish[]
 }
 
-const going = { ready: false, serving: true, terminating: true }
-const gone = { ready: false, serving: false, terminating: true }
-const unready = { ready: false, serving: false, terminating: false }
+export const going: Conditions = { ready: false, serving: true, terminating: true }
+export const gone: Conditions = { ready: false, serving: false, terminating: true }
+export const unready: Conditions = { ready: false, serving: false, terminating: false }
 const [here, there]: readonly EndpointWish[] = [{ at: 'L1' }, { at: 'R1' }]
 const both: readonly EndpointWish[] = [{ at: 'L1' }, { at: 'R1' }]
 const externalLocal = { externalTrafficPolicy: 'Local' }
 const internalLocal = { internalTrafficPolicy: 'Local' }
 const forZone = (name: string) => ({ forZones: [{ name }] })
 
+export function portsOf({ ports, protocol = 'TCP' }: Case): readonly PortWish[] {
+  return ports ?? [{ name: 'main', port: 80, protocol, isServed: true }]
+}
+
 /** Every one a Service with all ways in and both families; its number is its place here and one. */
-export const cases: readonly Case[] = [
+export const fixedCases: readonly Case[] = [
   { title: 'policies Cluster', endpoints: both },
   { title: 'external policy Local', spec: externalLocal, endpoints: both },
   { title: 'external policy Local, none local', spec: externalLocal, endpoints: there ? [there] : [] },
@@ -105,7 +129,7 @@ export const cases: readonly Case[] = [
 ]
 
 /** The Services and their slices, one of each family, and the node. */
-export async function createCluster(connection: AdminConnection): Promise<void> {
+export async function createCluster(connection: AdminConnection, cases: readonly Case[]): Promise<void> {
   const post = (path: string, body: object) => expectCode(connection, 'POST', path, body, 201)
   const patch = (path: string, body: object) => expectCode(connection, 'PATCH', path, body, 200)
   const cidrs = '/apis/networking.k8s.io/v1/servicecidrs'
@@ -128,8 +152,8 @@ export async function createCluster(connection: AdminConnection): Promise<void> 
     await patch(`/api/v1/namespaces/default/services/s${n}/status`, {
       status: { loadBalancer: { ingress: ingressOf(n, wish) } },
     })
-    for (const family of families)
-      await post('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', sliceOf(n, wish, family))
+    for (const slice of families.flatMap((family) => slicesOf(n, wish, family)))
+      await post('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', slice)
   }
 }
 
@@ -156,7 +180,8 @@ function typeOf(kind: string, apiVersion: string): object {
   return { kind, apiVersion }
 }
 
-function serviceOf(n: number, { spec, labels, protocol = 'TCP', sourceRanges }: Case): object {
+function serviceOf(n: number, wish: Case): object {
+  const { spec, labels, sourceRanges, type = 'LoadBalancer', families: own = families } = wish
   const each = <Value>(read: (place: (typeof places)[Family]) => Value) =>
     families.map((family) => read(places[family]))
   const ranges = {
@@ -164,40 +189,54 @@ function serviceOf(n: number, { spec, labels, protocol = 'TCP', sourceRanges }: 
     'client and node': each(({ range, nodeRange }) => [range, nodeRange]).flat(),
     'nobody here': ['233.252.0.0/24', '2001:db8:ffff::/64'],
   }
-  const clusterIps = each(({ clusterIp }) => clusterIp(n + 100))
+  const clusterIps = own.map((family) => places[family].clusterIp(n + 100))
   return {
     ...typeOf('Service', 'v1'),
     metadata: { name: `s${n}`, labels },
     spec: {
-      type: 'LoadBalancer',
+      type,
       clusterIP: clusterIps[0],
       clusterIPs: clusterIps,
-      ipFamilies: families,
-      ipFamilyPolicy: 'RequireDualStack',
+      ipFamilies: own,
+      ipFamilyPolicy: own.length > 1 ? 'RequireDualStack' : 'SingleStack',
       externalIPs: each(({ external }) => external(n)),
-      ports: [{ name: 'main', port: 80, targetPort: 8080, nodePort: nodePortOf(n), protocol }],
-      ...(sourceRanges && { loadBalancerSourceRanges: ranges[sourceRanges] }),
+      ports: portsOf(wish).map(({ name, port, protocol }, index) => ({
+        ...{ name, port, protocol, targetPort: 8080 },
+        ...(type !== 'ClusterIP' && { nodePort: nodePortOf(n, index) }),
+      })),
+      ...(sourceRanges && type === 'LoadBalancer' && { loadBalancerSourceRanges: ranges[sourceRanges] }),
       ...spec,
     },
   }
 }
 
-function ingressOf(n: number, { ipMode = 'VIP' }: Case): object[] {
-  return families.map((family) => ({ ip: places[family].vip(n), ipMode }))
+function ingressOf(n: number, { ipMode = 'VIP', type = 'LoadBalancer' }: Case): object[] {
+  return type === 'LoadBalancer' ? families.map((family) => ({ ip: places[family].vip(n), ipMode })) : []
 }
 
-function sliceOf(n: number, { endpoints, protocol = 'TCP' }: Case, family: Family): object {
+function slicesOf(n: number, wish: Case, family: Family): object[] {
+  const numbers = new Set([0, ...wish.endpoints.map(({ slice = 0 }) => slice)])
+  return [...numbers].map((number) => sliceOf(n, wish, family, number))
+}
+
+function sliceOf(n: number, wish: Case, family: Family, number: number): object {
   const addressOf = (at: EndpointWish['at']) => places[family][at.startsWith('L') ? 'local' : 'remote'](Number(at[1]))
+  const served = portsOf(wish).filter(({ isServed }) => isServed)
   return {
     ...typeOf('EndpointSlice', 'discovery.k8s.io/v1'),
-    metadata: { name: `s${n}-${family.toLowerCase()}`, labels: { 'kubernetes.io/service-name': `s${n}` } },
+    metadata: {
+      name: `s${n}-${family.toLowerCase()}-${number}`,
+      labels: { 'kubernetes.io/service-name': `s${n}` },
+    },
     addressType: family,
-    ports: [{ name: 'main', protocol, port: 8080 }],
-    endpoints: endpoints.map(({ at, conditions, hints }) => ({
-      addresses: [addressOf(at)],
-      nodeName: at.startsWith('L') ? nodeName : 'node-b',
-      ...(conditions && { conditions }),
-      ...(hints && { hints }),
-    })),
+    ports: served.map(({ name, protocol }) => ({ name, protocol, port: 8080 })),
+    endpoints: wish.endpoints
+      .filter(({ slice = 0 }) => slice === number)
+      .map(({ at, conditions, hints }) => ({
+        addresses: [addressOf(at)],
+        nodeName: at.startsWith('L') ? nodeName : 'node-b',
+        ...(conditions && { conditions }),
+        ...(hints && { hints }),
+      })),
   }
 }

@@ -259,6 +259,9 @@ function describeAnswer(result: string): string {
 async function connectPlace(lab: NetnsLab, node: TestNetns, place: Place): Promise<TestNetns> {
   const netns = await lab.create()
   await sysctl(netns, [
+    'net.ipv4.icmp_ratemask=0',
+    'net.ipv6.icmp.ratemask=255',
+    'net.ipv6.icmp.ratelimit=0',
     'net.ipv4.conf.all.rp_filter=0',
     'net.ipv4.conf.default.rp_filter=0',
     'net.ipv4.ip_local_port_range=1024 65535',

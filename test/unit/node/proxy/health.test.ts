@@ -89,6 +89,43 @@ test("a Service's health port tells how many endpoints are ready on this node, a
   )
 })
 
+test('health is told for our own Services only, by their own families, and of endpoints that are for proxies', async (t) => {
+  const state = new LiveNodeState(silentLogger)
+  const checks = new HealthChecks({
+    state,
+    nodeName: 'n1',
+    isProxyHealthy: () => true,
+    addresses: () => [ip('127.0.0.1'), ip('::1')],
+    log: silentLogger,
+  })
+  t.after(() => checks.stop(scope))
+  await checks.start()
+  const port = await freePort()
+  const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: port }
+  const service = (version: string, labels: object = {}) =>
+    readObject('services', wireService('web', version, spec, labels), dialect)
+  const slice = (name: string, address: string, labels: object = {}) => {
+    const wire = wireSlice(name, 'web', '1', { endpoints: [{ addresses: [address], nodeName: 'n1' }] })
+    const metadata = { ...wire.metadata, labels: { ...wire.metadata.labels, ...labels } }
+    return readObject('endpointslices', { ...wire, metadata }, dialect)
+  }
+  const foreign = { [dialect.labels.serviceProxyName]: 'mesh' }
+  state.replace('services', [service('1')], '1')
+  state.replace('endpoints', [], '1')
+  state.replace('endpointslices', [slice('web-1', '10.244.0.1'), slice('web-2', '10.244.0.2', foreign)], '1')
+  const ask = (host: string) =>
+    fetch(`http://${host}:${port}/`).then(
+      ({ headers }) => headers.get('x-load-balancing-endpoint-weight'),
+      () => undefined,
+    )
+  await untilAsync('the port is open', async () => (await ask('127.0.0.1')) !== undefined, 30_000)
+  assert.deepEqual([await ask('127.0.0.1'), await ask('[::1]')], ['1', undefined])
+  state.upsert('services', service('2', foreign))
+  await untilAsync('the port is left to the other proxy', async () => (await ask('127.0.0.1')) === undefined, 30_000)
+  state.upsert('services', service('3'))
+  await untilAsync('the port is ours again', async () => (await ask('127.0.0.1')) === '1', 30_000)
+})
+
 test('a health port that is taken is told once with its Service, and others are opened', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
