@@ -149,12 +149,15 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
     help: 'Connections to endpoints that are gone which were removed from conntrack.',
     labels: ['ip_family'],
   })
-  return (family) => ({
-    observe: (durationMs, count) => {
-      duration.observe(durationMs / 1000, { ip_family: family })
-      deleted.add(count, { ip_family: family })
-    },
-  })
+  return (family) => {
+    deleted.add(0, { ip_family: family })
+    return {
+      observe: (durationMs, count) => {
+        duration.observe(durationMs / 1000, { ip_family: family })
+        deleted.add(count, { ip_family: family })
+      },
+    }
+  }
 }
 
 /** What is counted only when metrics are asked for, of all families together. */
