@@ -12,6 +12,8 @@ const parts = (process.env['BENCH_PROXY_PARTS'] ?? 'connect,change,idle,restart'
 const changes = 60
 /** Whoever needs seconds for a change is not asked for all of them. */
 const changesSeconds = 60
+/** After a write that took an endpoint away, one that adds some waits for as long as that took: a single change is what is measured. */
+const restMs = 300
 const connects = 10_000
 const idleSeconds = 10
 
@@ -126,12 +128,12 @@ async function timeRemovals(lab: NodeLab, cluster: BenchCluster): Promise<Partia
     const address = endpointAddress(service, endpoint)
     await cluster.leaveOutEndpoint(service, endpoint)
     removals.push(await lab.timeUntilGone(clusterIp(service), address))
-    await sleep(50)
+    await sleep(restMs)
     await cluster.leaveOutEndpoint(service, undefined)
     const startedMs = performance.now()
     await lab.untilReached(clusterIp(service), address)
     additions.push(performance.now() - startedMs)
-    await sleep(50)
+    await sleep(restMs)
   }
   return {
     removalP50Ms: percentile(removals, 0.5),
