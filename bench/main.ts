@@ -17,6 +17,8 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   proxy: benchProxy,
 }
 
+// As in scripts/test.ts: `node:ffi` is experimental, which each process would say.
+process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { json: { type: 'boolean', default: false } },

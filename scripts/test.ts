@@ -54,5 +54,7 @@ function runTests(files: readonly string[]): void {
   events.compose(spec).pipe(process.stdout)
 }
 
+// Each process that reads many datagrams at once would say that `node:ffi` is experimental.
+process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`
 runSteps(staticChecks)
 runTests(listTestFiles(process.argv.includes('--long')))

@@ -1,4 +1,4 @@
-import { createSocket } from 'node:dgram'
+import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,6 +44,18 @@ export function isFound(message: Buffer): boolean {
   return (message.readUInt16BE(2) & 0xf) === 0 && message.readUInt16BE(6) > 0
 }
 
+/** Undefined where none comes in time; nobody listens then. */
+async function nextMessage(socket: Socket, timeoutMs: number): Promise<Buffer | undefined> {
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    const [message] = await once(socket, 'message', { signal })
+    return message
+  } catch (error) {
+    if (signal.aborted) return undefined
+    throw error
+  }
+}
+
 /** Soon enough for what is measured, and no load of its own. */
 const askAgainMs = 1
 
@@ -58,8 +70,8 @@ export async function untilAnswered(
   try {
     while (performance.now() - startedMs < patientMs) {
       socket.send(questionBytes(name), port, address)
-      const [message] = (await Promise.race([once(socket, 'message'), sleep(500, [Buffer.alloc(12)])])) as [Buffer]
-      if (isWanted(message)) return performance.now() - startedMs
+      const message = await nextMessage(socket, 500)
+      if (message !== undefined && isWanted(message)) return performance.now() - startedMs
       await sleep(askAgainMs)
     }
   } finally {
