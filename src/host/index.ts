@@ -27,7 +27,7 @@ export {
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'
 export { type Capability, probeNamespaces } from './namespace-probes.ts'
-export { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from './netns.ts'
+export { createNetns, deleteNetns, isNamespace, listNetns, runInNetns, startInNetns } from './netns.ts'
 export { NetnsMaker } from './netns-maker.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'

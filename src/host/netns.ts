@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { PlatnetError } from '../model/errors.ts'
 import {
   type ProgramResult,
@@ -13,6 +14,7 @@ import {
 export class NetworkNameError extends PlatnetError<'invalid-name'> {}
 
 const commandTimeoutMs = 10_000
+const nsfsMagic = 0x6e736673
 
 /** Makes a namespace under /run/netns with its loopback up. Throws ExecError where the name is taken. */
 export async function createNetns(name: string, run: typeof runProgram = runProgram): Promise<void> {
@@ -26,6 +28,13 @@ export async function deleteNetns(name: string, run: typeof runProgram = runProg
   checkNetnsName(name)
   if (!existsSync(`/run/netns/${name}`)) return
   await run('ip', ['netns', 'delete', name], { timeoutMs: commandTimeoutMs })
+}
+
+/** False also for the empty file where a namespace was bound, or was to be when its maker was killed. */
+export async function isNamespace(path: string): Promise<boolean> {
+  if (path === '') return false
+  const found = await statfs(path).catch(() => undefined)
+  return found?.type === nsfsMagic
 }
 
 /** The names under /run/netns. */

@@ -1,6 +1,6 @@
-import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { runProgram } from '../../host/index.ts'
+import { isNamespace, type runProgram } from '../../host/index.ts'
 import { parseIp } from '../../model/ip.ts'
 import { parseSavedChains } from './nat-chains.ts'
 import type { FoundAddress, FoundChain, FoundOnNode, Leftovers } from './plan.ts'
@@ -101,13 +101,4 @@ async function readHolder(file: string): Promise<string | undefined> {
 /** host-local writes an IPv6 address as it is; on Windows, which shares the format, with `_` for `:`. */
 function ipOf(name: string): string {
   return name.replaceAll('_', ':')
-}
-
-const nsfsMagic = 0x6e736673
-
-/** A namespace that is gone may leave an empty file where it was bound. */
-async function isNamespace(path: string): Promise<boolean> {
-  if (path === '') return false
-  const found = await statfs(path).catch(() => undefined)
-  return found?.type === nsfsMagic
 }

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { runCaptured, runProgram } from '../../host/index.ts'
+import { isNamespace, runCaptured, runProgram } from '../../host/index.ts'
 import type { JsonObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -307,7 +308,7 @@ export class CniRuntime {
   /** The cache forgets only what is undone. */
   async #delete(network: Network, attachment: Attachment): Promise<void> {
     await this.#earlier.ended(attachment.containerId)
-    const errors = await deleteChain(this.#context, network, attachment)
+    const errors = await deleteChain(this.#context, network, await nameOnlyNamespace(attachment))
     if (errors.length === 0) return this.#cache.remove(attachment)
     const causes = errors.map(describeError).join('; ')
     throw new CniError('delete-failed', `the network ${network.name} could not be taken from the pod: ${causes}`, {
@@ -351,6 +352,12 @@ function refuseCheckBefore({ name, cniVersion }: Network): void {
     object: `network ${name}`,
     remedy: `CHECK came with ${since.check}: declare that version or a newer one in the list, for pods that are made from then on`,
   })
+}
+
+/** A file that is there and is no namespace is one for plugins to fail at, again and again; none at all is a pod like any that has lost its own. */
+async function nameOnlyNamespace(attachment: Attachment): Promise<Attachment> {
+  const { netnsPath } = attachment
+  return existsSync(netnsPath) && !(await isNamespace(netnsPath)) ? { ...attachment, netnsPath: '' } : attachment
 }
 
 function rememberedConfig({ network, config }: Attachment): NetworkConfig {

@@ -61,6 +61,20 @@ test('addresses and chains whose results were lost are found by their age and ow
   }),
 )
 
+test('a namespace of which only the file was made, its maker was killed, keeps no pod from going', options, (t) =>
+  withNetns(async (lab) => {
+    const node = await CniNode.create(t, lab)
+    node.network('10-plt.conflist', bridgeList(node))
+    const runtime = node.runtime()
+    const before = await node.traces()
+    const { sandbox } = await node.sandbox('half', { portMappings, netnsPath: join(node.folder, 'half') })
+    writeFileSync(sandbox.netnsPath, '')
+    await assert.rejects(runtime.add(sandbox), /unknown FS magic/)
+    assert.deepEqual(await node.traces(), before, 'what failed was undone')
+    await runtime.del(sandbox)
+  }),
+)
+
 test('what another runtime added on the same network is never touched', options, (t) =>
   withNetns(async (lab) => {
     const node = await CniNode.create(t, lab)
