@@ -65,7 +65,8 @@ export class PodWorker {
   #delay: string | undefined
   /** The one that is done, or was the last to fail. */
   #step: PodStep['do'] = 'wait'
-  #hasSignalled = false
+  /** An agent before this one may have ended between writing down that something ends and telling its processes. */
+  #mustRepeatSignal: boolean
   #timer: NodeJS.Timeout | undefined
   #isOver = false
 
@@ -74,6 +75,7 @@ export class PodWorker {
     this.#parts = parts
     this.#record = record
     this.#uid = record?.uid
+    this.#mustRepeatSignal = record !== undefined
     this.#events = new PodEvents(parts.events)
     this.#flight = new SingleFlight(() => this.#advance(), {
       backoff: new Backoff({ baseMs: 200, maxMs: 30_000 }),
@@ -247,7 +249,6 @@ export class PodWorker {
     const record = this.#record
     if (record === undefined) return
     await this.#write({ ...record, stop: { atMs: Date.now(), graceSeconds } })
-    this.#hasSignalled = true
     for (const [name, { state }] of Object.entries(this.#states))
       if (state.kind === 'running') this.#tell('Killing', `Stopping container ${name}`)
     await this.#signal(Object.keys(this.#states), 'SIGTERM')
@@ -288,11 +289,12 @@ export class PodWorker {
     await this.#repeatSignal(record)
   }
 
-  /** An agent that ended between writing down that the pod ends and telling its processes: they are told now. */
-  async #repeatSignal({ stop }: StoredPod): Promise<void> {
-    if (stop === undefined || this.#hasSignalled) return
-    this.#hasSignalled = true
-    await this.#signal(Object.keys(this.#states), 'SIGTERM')
+  /** Those that were to end already are told now: once more, or for the first time. */
+  async #repeatSignal({ stop, containers }: StoredPod): Promise<void> {
+    if (!this.#mustRepeatSignal) return
+    this.#mustRepeatSignal = false
+    const names = Object.keys(this.#states)
+    await this.#signal(stop ? names : names.filter((name) => containers[name]?.stopAtMs !== undefined), 'SIGTERM')
   }
 
   /** Probes and a watch for as long as a run lasts. */

@@ -5,9 +5,10 @@ import { Slots } from '../../../../src/loop/slots.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { createPodsMetrics } from '../../../../src/node/pods/metrics.ts'
 import type { ContainerState } from '../../../../src/node/pods/plan.ts'
-import { PodFolders } from '../../../../src/node/pods/pod-folders.ts'
+import { PodFolders, type StoredPod } from '../../../../src/node/pods/pod-folders.ts'
 import { type PodSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { PodWorker } from '../../../../src/node/pods/pod-worker.ts'
+import { newRecord } from '../../../../src/node/pods/read-pod.ts'
 import type { HoldUp, PodRuntime } from '../../../../src/node/pods/runtime.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
@@ -26,7 +27,7 @@ function makePod(container: object = {}, restartPolicy = 'Never'): PodSpec {
 }
 
 /** A worker whose node is made up: one container that ends when it is killed. Everything done to the node is noted. */
-function makeWorker(context: TestContext) {
+function makeWorker(context: TestContext, record?: StoredPod) {
   const folders = new PodFolders(makeTemporaryFolder(context))
   const events: string[] = []
   const phases: unknown[] = []
@@ -91,7 +92,7 @@ function makeWorker(context: TestContext) {
         node.isForgotten = true
       },
     },
-    undefined,
+    record,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
   return { worker, folders, events, phases, told, statuses, node, network }
@@ -216,6 +217,22 @@ describe('one pod', () => {
     worker.setPod(makePod({ command: undefined, image: 'nginx' }))
     await until('it says so', () => told.length > 0, deadlineMs)
     assert.match(told.join(), /^u-1 Warning Failed: Error: ImageNotSupported: /)
+  })
+
+  test('whose container was to be told to end by an agent that was killed before it did is told by the next one', async (context) => {
+    const pod = makePod({}, 'Always')
+    const containers = { main: { attempt: 0, level: 0, stopAtMs: Date.now() } }
+    const ready = {
+      ...newRecord(pod, undefined, dialect),
+      sandbox: 'ready',
+      ips: [ipOf('10.244.0.7')],
+      containers,
+    } as const
+    const { worker, events, node } = makeWorker(context, ready)
+    node.state = { kind: 'running', startedAtMs: Date.now() }
+    worker.setPod(pod)
+    await until('it is told', () => events.length > 0, deadlineMs)
+    assert.deepEqual(events, ['SIGTERM'])
   })
 
   test('that a later agent takes up from what is written down is not started a second time', async (context) => {
