@@ -17,7 +17,7 @@ const dataDir = '/var/lib/platnet'
 const unit = 'platnet.service'
 const [group = ''] = process.argv.slice(2)
 const machine = new SystemdMachine()
-const lab = new PodsLab({ dataDir })
+const lab = new PodsLab({ dataDir, controlSocket: '/run/platnet/agent.sock' })
 
 async function rules(): Promise<string> {
   return (await runProgram('iptables-save', [], { timeoutMs: 5000 })).stdout.replaceAll(/^#.*\n|\[\d+:\d+\]/gm, '')
@@ -134,7 +134,7 @@ const flags = [
   `--node-ip=${lab.nodeAddress}`,
   '--cni-conf-dir=/run/net.d',
   '--cni-cache-dir=/run/cni',
-  '--control-socket=/run/platnet/agent.sock',
+  `--control-socket=${lab.controlSocket}`,
   `--corefile=${quickCorefile}`,
   '--log-level=warn',
 ]

@@ -29,6 +29,8 @@ export interface PodsLabOptions {
   readonly podCidr?: string
   /** Where server and agent keep what is theirs. */
   readonly dataDir?: string
+  /** Where the gate of the lab's network list finds the agent, too. */
+  readonly controlSocket?: string
   /** What starts the agent with less than root's rights, say: a program and its arguments, to which the agent's command is added. */
   readonly agentPrefix?: readonly string[]
 }
@@ -49,6 +51,7 @@ export class PodsLab {
   #agent: RunningProgram | undefined
   #client: ApiClient | undefined
   readonly nodeAddress: string
+  readonly controlSocket: string
   readonly #podCidr: string
   readonly #dataDir: string
   readonly #agentPrefix: readonly string[]
@@ -56,6 +59,7 @@ export class PodsLab {
   constructor(options: PodsLabOptions = {}) {
     const { nodeAddress = '192.0.2.1', podCidr = '10.244.0.0/24', dataDir = '/run/platnet' } = options
     this.nodeAddress = nodeAddress
+    this.controlSocket = options.controlSocket ?? '/run/agent.sock'
     this.#podCidr = podCidr
     this.#dataDir = dataDir
     this.#agentPrefix = options.agentPrefix ?? []
@@ -78,7 +82,7 @@ export class PodsLab {
   async buildNode(): Promise<void> {
     mkdirSync('/run/net.d')
     mkdirSync(this.#dataDir, { recursive: true })
-    writeFileSync('/run/net.d/10-pods.conflist', JSON.stringify(networkList(this.#podCidr)))
+    writeFileSync('/run/net.d/10-pods.conflist', JSON.stringify(networkList(this.#podCidr, this.controlSocket)))
     writeFileSync(quickCorefile, corefile)
     await createBridge({ name: 'plt-uplink' })
     await addAddress({ name: 'plt-uplink' }, { ip: ipOf(this.nodeAddress), prefixLength: 24 })
@@ -97,7 +101,7 @@ export class PodsLab {
     const level = onLine === undefined ? 'warn' : 'warn,platform_kubelet::pods=debug'
     const own = [
       '--control-socket',
-      '/run/agent.sock',
+      this.controlSocket,
       '--corefile',
       quickCorefile,
       '--log-level',
@@ -207,7 +211,7 @@ export class PodsLab {
 
   /** `platnet status`, as an operator runs it. */
   async status(): Promise<string> {
-    const args = ['status', '--control-socket', '/run/agent.sock']
+    const args = ['status', '--control-socket', this.controlSocket]
     return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
   }
 
@@ -238,12 +242,18 @@ export class PodsLab {
     }
   }
 
-  /** Resolves when pods have left nothing; their objects may go before their networks. */
+  /** Those that have the folder of a pod among their words. */
+  processes(): string[] {
+    const words = `${this.#dataDir}/pods/`
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && wordsOf(name).includes(words))
+  }
+
+  /** Resolves when pods have left nothing, processes (shims, and what they started) included; their objects may go before their networks. */
   async waitClean(): Promise<void> {
     let last = {}
     try {
       const isClean = async () => {
-        last = await this.leftovers()
+        last = { ...(await this.leftovers()), processes: this.processes() }
         return Object.values(last).flat().length === 0
       }
       await untilAsync('pods have left nothing', isClean, deadlineMs)
@@ -274,11 +284,21 @@ export function isReady(pod: AnyObject): boolean {
   return pod.status?.conditions?.some((each: AnyObject) => each.type === 'Ready' && each.status === 'True') === true
 }
 
-function networkList(subnet: string) {
+function networkList(subnet: string, socket: string) {
   const ipam = { type: 'host-local', dataDir: '/run/ipam', ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] }
   const bridge = { type: 'bridge', bridge: 'plt-pods', isGateway: true, ipMasq: true, hairpinMode: true, ipam }
   const portmap = { type: 'portmap', capabilities: { portMappings: true }, snat: true }
-  return { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [bridge, portmap] }
+  const gate = { type: 'platnet-gate', socket }
+  return { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [bridge, portmap, gate] }
+}
+
+/** Empty for a process that is gone. */
+function wordsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function readLines(program: RunningProgram, onLine: (line: string) => void): void {
