@@ -8,6 +8,7 @@ import { silentLogger } from '../../src/observe/logger.ts'
 import type { NetnsLab, TestNetns } from './netns.ts'
 import { skipReason } from './netns.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
+import { untilAsync } from './until.ts'
 
 export const debianPlugins = '/usr/lib/cni'
 
@@ -82,6 +83,14 @@ export class CniNode {
         ...more,
       },
     }
+  }
+
+  /** Takes the namespace of a pod that has its network; resolves when the kernel has taken its link, too, which it does a while later. */
+  async removePod({ name }: TestNetns): Promise<void> {
+    const { links } = await this.traces()
+    await this.#lab.removeOne(name)
+    const isGone = async () => (await this.traces()).links.length < links.length
+    await untilAsync('the link of the pod is gone', isGone, 30_000)
   }
 
   /** What an ADD may leave on a node, to be compared before and after. */

@@ -25,7 +25,7 @@ test('after a reboot all traces of pods that are gone are released, and those of
     const before = await node.traces()
     const gone = await node.sandbox('gone', { portMappings })
     await runtime.add(gone.sandbox)
-    await lab.removeOne(gone.pod.name)
+    await node.removePod(gone.pod)
     const { deleted, errors } = await node.runtime().gc([alive.sandbox])
     assert.deepEqual([deleted, errors], [['plt/plt-gone/eth0'], []])
     assert.deepEqual((await node.traces()).results, before.results)
@@ -45,7 +45,7 @@ test('addresses and chains whose results were lost are found by their age and ow
     const before = await node.traces()
     const lost = await node.sandbox('lost', { portMappings })
     await runtime.add(lost.sandbox)
-    await lab.removeOne(lost.pod.name)
+    await node.removePod(lost.pod)
     rmSync(join(node.cacheDir, 'results'), { recursive: true })
     const young = await runtime.gc([])
     assert.deepEqual(young.released, [], 'another runtime may be in the middle of its ADD')
@@ -105,7 +105,7 @@ test(
       await runtime.add(sandbox)
       writeFileSync(join(node.cacheDir, 'results/plt-plt-old-eth0'), '')
       assert.deepEqual((await runtime.leftovers()).attachments, [], 'its namespace stands')
-      await lab.removeOne(pod.name)
+      await node.removePod(pod)
       const leftovers = await runtime.leftovers()
       assert.deepEqual(
         leftovers.attachments.map(({ containerId }) => containerId),
