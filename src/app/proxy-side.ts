@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type ApiClient, ApiEventRecorder } from '../client/index.ts'
+import { ConfigError } from '../config/index.ts'
 import {
   deleteFlows,
   type Flow,
@@ -24,6 +25,7 @@ import {
   createProxyMetrics,
   HealthChecks,
   isFresh,
+  lackingOption,
   NodeWatch,
   ProxyHealthz,
   type ProxyMetrics,
@@ -71,7 +73,7 @@ interface ProxyParts {
 
 /**
  * A writer and a plane for each family that this node has; they share nothing, so that one which fails never stops the other.
- * Throws what the detection of programs threw where no family can be served.
+ * Throws ConfigError, and what the detection of programs threw where no family can be served.
  */
 export async function composeProxy(
   context: AppContext,
@@ -81,6 +83,10 @@ export async function composeProxy(
   programs: ProgramStarter,
 ): Promise<ProxySide> {
   const log = context.logging.logger('platform_traffic_proxy')
+  const wishes = wishesOf(context)
+  const lacking = lackingOption(wishes)
+  if (lacking !== undefined)
+    throw new ConfigError('config-invalid', [`--detect-local-mode ${wishes.detectLocalMode} needs ${lacking}`])
   const monitor = new NftMonitor(log.child('monitor'))
   const parts: ProxyParts = {
     context,

@@ -13,4 +13,4 @@ export {
 export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane, type ProxyStatus } from './plane.ts'
 export { isFresh, ProxyHealthz } from './proxy-healthz.ts'
-export { type NodeSituation, type ProxyWishes, planHealthAddresses, planSettings } from './settings.ts'
+export { lackingOption, type NodeSituation, type ProxyWishes, planHealthAddresses, planSettings } from './settings.ts'

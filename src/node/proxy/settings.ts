@@ -63,6 +63,15 @@ export function planHealthAddresses(wishes: ProxyWishes, situation: NodeSituatio
   return [...(ofIpv4 ?? ofFamily(own, 'IPv4')), ...(ofIpv6 ?? ofFamily(own, 'IPv6'))]
 }
 
+/** The option without which pods would never be told from others: they would be masqueraded, and kept from what is theirs. Undefined where none lacks. */
+export function lackingOption(wishes: ProxyWishes): string | undefined {
+  const { detectLocalMode: mode, podBridgeInterface, podInterfaceNamePrefix } = wishes
+  if (mode === 'BridgeInterface' && podBridgeInterface === undefined) return '--pod-bridge-interface'
+  return mode === 'InterfaceNamePrefix' && podInterfaceNamePrefix === undefined
+    ? '--pod-interface-name-prefix'
+    : undefined
+}
+
 /** Undefined as long as it cannot be known: nothing is masqueraded on suspicion. */
 function localTraffic(family: IpFamily, wishes: ProxyWishes, node: NodeFacts | undefined): LocalTraffic | undefined {
   const bySource = (cidrs: readonly Cidr[]): LocalTraffic | undefined => {

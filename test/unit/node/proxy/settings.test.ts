@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeFacts } from '../../../../src/model/node.ts'
 import {
+  lackingOption,
   type NodeSituation,
   type ProxyWishes,
   planHealthAddresses,
@@ -39,6 +40,15 @@ test('a Node object gives its zone and its first address of each family', () => 
   const settings = planSettings('IPv4', wishes, situation)
   assert.deepEqual([settings.zone, settings.nodeIps], ['a', ['192.0.2.7']])
   assert.deepEqual(planSettings('IPv6', wishes, situation).nodeIps, ['2001:db8::7'])
+})
+
+test('who tells pods by an interface has to name it', () => {
+  const lacking = (changes: Partial<ProxyWishes>) => lackingOption({ ...wishes, ...changes })
+  assert.equal(lacking({ detectLocalMode: 'BridgeInterface' }), '--pod-bridge-interface')
+  assert.equal(lacking({ detectLocalMode: 'BridgeInterface', podBridgeInterface: 'cni0' }), undefined)
+  assert.equal(lacking({ detectLocalMode: 'InterfaceNamePrefix' }), '--pod-interface-name-prefix')
+  assert.equal(lacking({ detectLocalMode: 'InterfaceNamePrefix', podInterfaceNamePrefix: 'veth' }), undefined)
+  assert.equal(lacking({ detectLocalMode: 'NodeCIDR' }), undefined)
 })
 
 test('local traffic is told by the cluster, by this node, or by interfaces', () => {
