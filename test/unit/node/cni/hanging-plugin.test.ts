@@ -31,7 +31,7 @@ test('a plugin that hangs is told of while it runs, with its list and since when
   const runtime = cni.runtime({ slowAfterMs: 30, onSlow: (call) => slow.push(describeRunning(call)) })
   const added = assert.rejects(runtime.add(sandbox, { signal: abort.signal }), { code: 'cancelled' })
   await hangs('ADD')
-  await until('it is told', () => slow.at(-1)?.includes('(ADD)') === true, deadlineMs)
+  await until('it is told', () => slow.at(-1)?.includes('sleepy (ADD)') === true, deadlineMs)
   const file = join(cni.configDir, '10-test.conflist')
   const text = `the plugin sleepy \\(ADD\\) of the network test \\(${file}\\) has been running since \\d\\d:\\d\\d:\\d\\d UTC; it is killed after 60 s`
   assert.match(slow.at(-1) ?? '', new RegExp(`^${text}$`))
