@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health, HealthLevel } from '../loop/component.ts'
 import { orAborted } from '../loop/deadline.ts'
+import { TimeSlice } from '../loop/time-slice.ts'
 import { describeError } from '../model/errors.ts'
 import type { Logger } from '../observe/index.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
-import { type Content, listKept } from './list-pages.ts'
+import { type Content, listPages } from './list-pages.ts'
 import { type Collection, describeRef } from './resource-path.ts'
 import { bookmarkVersion, type WatchEvent, watchCollection } from './watch-stream.ts'
 import { parseWireObject, type WireObject } from './wire-object.ts'
@@ -15,11 +16,6 @@ export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /** What an informer feeds. Calls come one after the other; the next waits for a promise that `onReplace` returns. */
 export interface InformerHandler {
-  /**
-   * What is to be kept of an item until `onReplace`, asked while a list is still coming; a list that breaks off is asked for again. Who takes
-   * what it needs at once keeps less. Absent: the whole object.
-   */
-  onItem?(item: WireObject): WireObject
   /** Everything there is, at that resourceVersion: what is not among the items is gone. */
   onReplace(items: readonly WireObject[], resourceVersion: string): void | Promise<void>
   onEvent(type: ChangeType, object: WireObject, resourceVersion: string): void
@@ -131,24 +127,29 @@ export class Informer implements Component {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, collection, fieldSelector, content, handler } = this.#options
-    const keep = (json: unknown) => this.#keepItem(json)
-    const list = await listKept(client, collection, keep, { fieldSelector, content, signal })
+    const list = await listPages(client, collection, { fieldSelector, content, signal })
+    const items = await this.#checkItems(list.items)
     signal.throwIfAborted()
-    await handler.onReplace(list.items, list.resourceVersion)
+    await handler.onReplace(items, list.resourceVersion)
     this.#resourceVersion = list.resourceVersion
     this.#options.log.debug('listed', {
       resource: this.#what,
-      items: list.items.length,
+      items: items.length,
       resourceVersion: list.resourceVersion,
     })
     this.#setHealth('ok', 'in step')
     this.#synced.resolve()
   }
 
-  #keepItem(json: unknown): WireObject | undefined {
-    const object = this.#checkObject(json)
-    const { handler } = this.#options
-    return object === undefined || handler.onItem === undefined ? object : handler.onItem(object)
+  async #checkItems(items: readonly unknown[]): Promise<WireObject[]> {
+    const sound: WireObject[] = []
+    const slice = new TimeSlice()
+    for (const item of items) {
+      const object = this.#checkObject(item)
+      if (object !== undefined) sound.push(object)
+      if (slice.spent) await slice.pause()
+    }
+    return sound
   }
 
   #checkObject(json: unknown): WireObject | undefined {

@@ -20,8 +20,9 @@ export interface ListOptions {
 /** `metadata`: objects come as PartialObjectMetadata, without spec and status. */
 export type Content = 'whole' | 'metadata'
 
-export interface ObjectList<Item = unknown> {
-  readonly items: readonly Item[]
+export interface ObjectList {
+  /** As parsed from JSON, not checked. */
+  readonly items: readonly unknown[]
   readonly resourceVersion: string
 }
 
@@ -37,25 +38,16 @@ const maxRestarts = 2
 
 /**
  * The whole collection at one resourceVersion, page by page, starting again when the pages expire (410). Work on the event
- * loop comes in slices of a few milliseconds, also when the server answers with one large body. Items are as parsed from JSON, not checked.
+ * loop comes in slices of a few milliseconds, also when the server answers with one large body.
  */
-export function listPages(client: ApiClient, collection: Collection, options: ListOptions = {}): Promise<ObjectList> {
-  return listKept(client, collection, (item) => item, options)
-}
-
-/** What is kept of an item, asked as it comes; nothing of it where it is undefined. */
-type Keep<Item> = (item: unknown) => Item | undefined
-
-/** The same of what is kept of each item; the rest is soon garbage. `keep` is also asked of items whose pages expire later. */
-export async function listKept<Item>(
+export async function listPages(
   client: ApiClient,
   collection: Collection,
-  keep: Keep<Item>,
   options: ListOptions = {},
-): Promise<ObjectList<Item>> {
+): Promise<ObjectList> {
   for (let restarts = 0; ; restarts += 1) {
     try {
-      return await listOnce(client, collection, keep, restarts < maxRestarts ? options : { ...options, limit: 0 })
+      return await listOnce(client, collection, restarts < maxRestarts ? options : { ...options, limit: 0 })
     } catch (error) {
       const expired = error instanceof ApiError && error.code === 'expired'
       if (!expired || restarts === maxRestarts) throw error
@@ -63,23 +55,14 @@ export async function listKept<Item>(
   }
 }
 
-async function listOnce<Item>(
-  client: ApiClient,
-  collection: Collection,
-  keep: Keep<Item>,
-  options: ListOptions,
-): Promise<ObjectList<Item>> {
-  const items: Item[] = []
-  const take = (item: unknown): void => {
-    const kept = keep(item)
-    if (kept !== undefined) items.push(kept)
-  }
+async function listOnce(client: ApiClient, collection: Collection, options: ListOptions): Promise<ObjectList> {
+  const items: unknown[] = []
   const slice = new TimeSlice()
   const limit = options.limit ?? defaultLimit
   const query = { ...(limit === 0 ? {} : { limit: String(limit) }), ...selectorQuery(options) }
-  let page = await listPage(client, collection, query, options, take, slice)
+  let page = await listPage(client, collection, query, options, items, slice)
   while (page.continue !== undefined && page.continue !== '') {
-    page = await listPage(client, collection, { ...query, continue: page.continue }, options, take, slice)
+    page = await listPage(client, collection, { ...query, continue: page.continue }, options, items, slice)
   }
   return { items, resourceVersion: page.resourceVersion }
 }
@@ -105,7 +88,7 @@ function listPage(
   collection: Collection,
   query: Record<string, string>,
   options: ListOptions,
-  take: (item: unknown) => void,
+  items: unknown[],
   slice: TimeSlice,
 ) {
   const timeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs
@@ -115,13 +98,13 @@ function listPage(
     const splitter = new ItemSplitter()
     for await (const chunk of chunks) {
       for (const text of splitter.push(chunk)) {
-        take(parseJson(text))
+        items.push(parseJson(text))
         if (slice.spent) await slice.pause()
       }
       if (slice.spent) await slice.pause()
     }
     const envelope = parseEnvelope(splitter.end())
-    for (const item of envelope.items ?? []) take(item)
+    for (const item of envelope.items ?? []) items.push(item)
     return envelope.metadata
   })
 }

@@ -7,7 +7,7 @@ import {
   type WireObject,
 } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
-import type { ObjectKey } from '../../model/api-object.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { Logger } from '../../observe/index.ts'
 import { type LiveNodeState, watchedResources } from './live-node-state.ts'
@@ -48,26 +48,21 @@ function collectionOf(resource: WatchedResource, dialect: Dialect): Collection {
 class ResourceFeed implements InformerHandler {
   readonly #resource: WatchedResource
   readonly #options: StateSourceOptions
-  /** What was read of the items of a list that is coming. */
-  readonly #listed = new Map<ObjectKey, StoredObject>()
 
   constructor(resource: WatchedResource, options: StateSourceOptions) {
     this.#resource = resource
     this.#options = options
   }
 
-  /** Read while the next page is on its way; the whole object is several times as large as what is used of it. */
-  onItem(item: WireObject): WireObject {
-    const { name, namespace, uid, resourceVersion } = item.metadata
-    const object = this.#read(item)
-    this.#listed.set(object.key, object)
-    this.#options.state.prepare(this.#resource, [object])
-    return { metadata: { name, namespace, uid, resourceVersion } }
-  }
-
-  onReplace(items: readonly WireObject[], resourceVersion: string): void {
-    const objects = items.map((item) => this.#listed.get(keyOf(item)) ?? this.#read(item))
-    this.#listed.clear()
+  async onReplace(items: readonly WireObject[], resourceVersion: string): Promise<void> {
+    const objects: StoredObject[] = []
+    const slice = new TimeSlice()
+    for (const item of items) {
+      const object = this.#read(item)
+      objects.push(object)
+      this.#options.state.prepare(this.#resource, [object])
+      if (slice.spent) await slice.pause()
+    }
     this.#options.state.replace(this.#resource, objects, resourceVersion)
   }
 

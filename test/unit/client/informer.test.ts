@@ -311,31 +311,6 @@ describe('an informer', () => {
     }
   })
 
-  it('hands over of each item what its handler kept as it came, before the next page is asked for', async () => {
-    await using server = await startServer((request, response) => {
-      const url = request.url ?? ''
-      if (url.includes('watch=true')) return watching([])(request, response)
-      const isFirst = !url.includes('continue')
-      const metadata = { resourceVersion: '5', ...(isFirst && { continue: 'x' }) }
-      const items = isFirst ? [object('a', '1'), { metadata: {} }] : [object('b', '2')]
-      sendJson(response, { metadata, items })
-    })
-    const order: string[] = []
-    const handler: InformerHandler = {
-      onItem: ({ metadata }) => {
-        order.push(`${metadata.name} after ${server.requests.length}`)
-        return { metadata, kept: true }
-      },
-      onReplace: (items) => void order.push(...items.map(({ metadata, kept }) => `${metadata.name} ${kept}`)),
-      onEvent: () => {},
-      onProgress: () => {},
-    }
-    const informer = new Informer({ client: clientOf(server), collection, handler, log: silentLogger, timing: quick })
-    await informer.start(forever)
-    await informer.stop()
-    assert.deepEqual(order, ['a after 1', 'b after 2', 'a true', 'b true'])
-  })
-
   it('gives its handler time: the watch begins when the list has been taken', async () => {
     await using server = await startServer(script([giving(list('5'))], [watching([event('ADDED', 'b', '6')])]))
     const order: string[] = []
