@@ -131,18 +131,26 @@ function readAffinity(reader: FieldReader, spec: fields.JsonRecord): Service['af
 }
 
 function readPorts(reader: FieldReader, spec: fields.JsonRecord, type: ServiceType): readonly ServicePort[] {
-  const taken = new Set<string>()
+  const taken: ServicePort[] = []
   return fields.readEach(reader, spec['ports'], 'spec.ports', (element, path) => {
     const port = readPort(reader, element, path, type)
-    if (port === undefined) return undefined
-    const id = `${port.protocol} ${port.port}`
-    if (taken.has(id)) {
-      reader.report(path, 'a port and protocol that no other port of the Service has', id)
-      return undefined
-    }
-    taken.add(id)
+    if (port === undefined || isTaken(reader, port, taken, path)) return undefined
+    taken.push(port)
     return port
   })
+}
+
+/** Chains are named after name and protocol: two ports that share them would share their rules. */
+function isTaken(reader: FieldReader, port: ServicePort, taken: readonly ServicePort[], path: string): boolean {
+  const { name, protocol } = port
+  const others = taken.filter((other) => other.protocol === protocol)
+  const samePort = others.some((other) => other.port === port.port)
+  const sameName = others.some((other) => other.name === name)
+  if (samePort)
+    reader.report(path, 'a port and protocol that no other port of the Service has', `${protocol} ${port.port}`)
+  else if (sameName)
+    reader.report(path, 'a name and protocol that no other port of the Service has', `${protocol} ${name || 'unnamed'}`)
+  return samePort || sameName
 }
 
 function readPort(

@@ -115,6 +115,11 @@ describe('a Service', () => {
     assert.equal(parse({}).value?.foreignProxy, undefined)
   })
 
+  it('takes an IPv4 address in the clothes of IPv6 for what it is', () => {
+    const { value, problems } = parse({ clusterIPs: ['::ffff:10.96.0.1', 'fd00::1'], externalIPs: ['::FFFF:a60:2'] })
+    assert.deepEqual([value?.clusterIps, value?.externalIps, problems], [['10.96.0.1', 'fd00::1'], ['10.96.0.2'], []])
+  })
+
   const partly: readonly [spec: object, message: string, kept: object][] = [
     [
       { ports: [{ port: 70_000 }, { port: 80 }] },
@@ -135,6 +140,16 @@ describe('a Service', () => {
       },
       'Service default/web: spec.ports[1]: expected a port and protocol that no other port of the Service has, found "TCP 80"',
       { ports: [{ name: 'a', protocol: 'TCP', port: 80 }] },
+    ],
+    [
+      { ports: [{ port: 80 }, { port: 81 }, { port: 81, protocol: 'UDP' }] },
+      'Service default/web: spec.ports[1]: expected a name and protocol that no other port of the Service has, found "TCP unnamed"',
+      {
+        ports: [
+          { name: '', protocol: 'TCP', port: 80 },
+          { name: '', protocol: 'UDP', port: 81 },
+        ],
+      },
     ],
     [
       { clusterIP: '10.96.0.1 -j ACCEPT' },
