@@ -88,10 +88,10 @@ export class EngineRuntime implements PodRuntime {
     return sandbox.hostNetwork ? this.#parts.hostIps : [await this.#addressOf(name)]
   }
 
-  /** A pod that has ended keeps what its containers wrote, in the folder where processes have it. */
   /** An engine says what it does when it is done. */
   holdUpOf(): undefined {}
 
+  /** A pod that has ended keeps what its containers wrote, in the folder where processes have it. */
   async removeSandbox(sandbox: Sandbox): Promise<void> {
     const found = await this.#list([`${podLabel}=${sandbox.uid}`])
     for (const each of found) await this.#keepLog(sandbox, each)

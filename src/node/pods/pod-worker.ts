@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventRecorder } from '../../client/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import { SingleFlight } from '../../loop/single-flight.ts'
-import type { Slots } from '../../loop/slots.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
@@ -18,7 +17,7 @@ import type { ContainerSpec, PodSpec } from './pod-spec.ts'
 import { findContainer, newRecord, wantedOf, wasReady } from './read-pod.ts'
 import { RunWatches } from './run-watches.ts'
 import type { ContainerRun, HoldUp, PodRuntime } from './runtime.ts'
-import { watchHoldUps } from './sandbox-watch.ts'
+import type { SandboxTurns } from './sandbox-turns.ts'
 import { backOffOf, changedStatus, describeStatus, type PodView, phaseOf } from './status.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -32,8 +31,7 @@ export interface PodWorkerParts {
   readonly nodeName: string
   readonly hostIps: readonly [Ip, ...Ip[]]
   readonly files: (pod: PodSpec, ips: readonly Ip[]) => Promise<PodFiles>
-  /** Making and removing sandboxes is heavy: only some at a time. */
-  readonly slots: Slots
+  readonly turns: SandboxTurns
   readonly metrics: PodsMetrics
   readonly log: Logger
   /** Nothing of the pod is left here. */
@@ -149,22 +147,23 @@ export class PodWorker {
       step: step.do,
       ...('container' in step && { container: step.container }),
     })
-    if (step.do === 'make-sandbox') return this.#parts.slots.run(() => this.#watched(() => this.#makeSandbox()))
+    if (step.do === 'make-sandbox') return this.#inTurn(() => this.#makeSandbox())
     if (step.do === 'start') return this.#start(step)
     if (step.do === 'stop-container') return this.#stopContainer(step.container)
     if (step.do === 'kill-container') return this.#kill([step.container])
     if (step.do === 'stop') return this.#stop(step.graceSeconds)
     if (step.do === 'kill') return this.#kill(Object.keys(this.#states))
-    if (step.do === 'remove-sandbox') return this.#parts.slots.run(() => this.#watched(() => this.#removeSandbox()))
+    if (step.do === 'remove-sandbox') return this.#inTurn(() => this.#removeSandbox())
     if (step.do === 'delete-object') return this.#deleteObject()
     return this.#forget()
   }
 
-  /** Nobody has to wait for the end of a plugin that hangs to learn of it. */
-  async #watched(work: () => Promise<void>): Promise<void> {
-    const ask = (): HoldUp | undefined => this.#record && this.#parts.runtime.holdUpOf(this.#record)
+  /** Nobody has to wait for the end of a plugin that hangs to learn of it, be it one of another pod. */
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const { runtime, turns } = this.#parts
+    const holdUp = (): HoldUp | undefined => this.#record && runtime.holdUpOf(this.#record)
     try {
-      await watchHoldUps(ask, (holdUp) => this.#tellHoldUp(holdUp), work)
+      await turns.run({ pod: this.#name, holdUp, tell: (why) => this.#tellHoldUp(why) }, work)
     } finally {
       this.#delay = undefined
     }

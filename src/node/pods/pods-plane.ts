@@ -10,7 +10,6 @@ import {
   type WireObject,
 } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import { Slots } from '../../loop/slots.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
@@ -25,6 +24,7 @@ import { PodEvents } from './pod-events.ts'
 import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
 import { type PodSpec, parsePod } from './pod-spec.ts'
 import { PodWorker, type PodWorkerParts } from './pod-worker.ts'
+import { SandboxTurns } from './sandbox-turns.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface PodsPlaneParts {
@@ -53,7 +53,7 @@ export class PodsPlane implements Component {
   readonly name = 'pods'
   readonly #parts: PodsPlaneParts
   readonly #workers = new Map<string, PodWorker>()
-  readonly #slots = new Slots(sandboxesAtOnce)
+  readonly #turns = new SandboxTurns(sandboxesAtOnce)
   readonly #metrics: PodsMetrics
   readonly #informer: Informer
   readonly #events: EventRecorder
@@ -118,9 +118,11 @@ export class PodsPlane implements Component {
     if (level !== this.#level) this.#sinceMs = Date.now()
     this.#level = level
     const first = troubles[0] === undefined ? '' : `, ${troubles.length} of them in trouble: ${troubles[0]}`
+    const { waiting } = this.#turns
+    const queue = waiting === 0 ? '' : `, ${waiting} wait for their turn at the network`
     return {
       level,
-      message: `${this.#workers.size} pods by ${this.#chosen?.description}${first}`,
+      message: `${this.#workers.size} pods by ${this.#chosen?.description}${queue}${first}`,
       sinceMs: this.#sinceMs,
     }
   }
@@ -179,7 +181,7 @@ export class PodsPlane implements Component {
       nodeName,
       hostIps,
       files: (pod, ips) => this.#files(pod, ips),
-      slots: this.#slots,
+      turns: this.#turns,
       metrics: this.#metrics,
       log,
       onForgotten: (uid) => this.#workers.delete(uid),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
-import { Slots } from '../../../../src/loop/slots.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { createPodsMetrics } from '../../../../src/node/pods/metrics.ts'
 import type { ContainerState } from '../../../../src/node/pods/plan.ts'
@@ -10,6 +9,7 @@ import { type PodSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { PodWorker } from '../../../../src/node/pods/pod-worker.ts'
 import { newRecord } from '../../../../src/node/pods/read-pod.ts'
 import type { HoldUp, PodRuntime } from '../../../../src/node/pods/runtime.ts'
+import { SandboxTurns } from '../../../../src/node/pods/sandbox-turns.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
@@ -35,6 +35,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
   const statuses: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
   const network: { holdUp?: HoldUp; made?: Promise<void> } = {}
+  const turns = new SandboxTurns(1)
   const written = () => folders.readAll().pods[0]
   const runtime: PodRuntime = {
     engineSocket: undefined,
@@ -85,7 +86,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
       nodeName: 'node-1',
       hostIps: [ipOf('192.0.2.1')],
       files: async () => ({ resolver: '', hosts: '' }),
-      slots: new Slots(1),
+      turns,
       metrics: createPodsMetrics(createMetrics(), () => []),
       log: silentLogger,
       onForgotten: () => {
@@ -95,7 +96,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
     record,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
-  return { worker, folders, events, phases, told, statuses, node, network }
+  return { worker, folders, events, phases, told, statuses, node, network, turns }
 }
 
 describe('one pod', () => {
@@ -172,6 +173,23 @@ describe('one pod', () => {
     ])
     made.resolve()
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    assert.doesNotMatch(statuses.at(-1) ?? '', /sleepy/)
+  })
+
+  test('whose turn does not come says whose plugin hangs, and gets its network when that has ended', async (context) => {
+    const { worker, events, phases, statuses, turns } = makeWorker(context)
+    const other = Promise.withResolvers<void>()
+    const holdUp = () => ({ waitsFor: 'the plugin sleepy (ADD) has been running' })
+    const held = turns.run({ pod: 'shop/first', holdUp, tell: async () => {} }, () => other.promise)
+    worker.setPod(makePod())
+    const message = 'its turn (1 pods at a time), while shop/first is held up: the plugin sleepy (ADD) has been running'
+    const waiting = `"waiting":{"reason":"ContainerCreating","message":"${message}"}`
+    await until('its status', () => statuses.some((status) => status.includes(waiting)), deadlineMs)
+    assert.deepEqual([turns.waiting, events], [1, []])
+    other.resolve()
+    await held
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    assert.equal(turns.waiting, 0)
     assert.doesNotMatch(statuses.at(-1) ?? '', /sleepy/)
   })
 
