@@ -5,7 +5,7 @@ import { stateChain } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
 import { findPrograms, readLegacyTableNames } from './flavour.ts'
-import type { Flavour, Run } from './iptables.ts'
+import { type Flavour, type Run, unreadableTable } from './iptables.ts'
 
 /** What was removed from one table. */
 export interface TableCleanup {
@@ -35,9 +35,10 @@ const timeoutMs = 120_000
 export async function cleanupRules(log: Logger, run: Run = runProgram): Promise<CleanupReport> {
   const removed: TableCleanup[] = []
   const failures: unknown[] = []
-  for (const { program, ...place } of await findTables(run)) {
+  for (const found of await findTables(run)) {
+    const { program: _, ...place } = found
     try {
-      const counts = await cleanTable(run, program, place.table)
+      const counts = await cleanTable(run, found)
       if (counts.chains + counts.hooks > 0) removed.push({ ...place, ...counts })
     } catch (error) {
       log.warn('a table could not be cleaned', { ...place, error: describeError(error) })
@@ -81,8 +82,9 @@ async function findTables(run: Run): Promise<readonly TablePlace[]> {
   return places
 }
 
-async function cleanTable(run: Run, program: string, table: string): Promise<{ chains: number; hooks: number }> {
-  const found = findOurs(await saveTable(run, program, table))
+async function cleanTable(run: Run, place: TablePlace): Promise<{ chains: number; hooks: number }> {
+  const { program, table } = place
+  const found = findOurs(await saveTable(run, place))
   if (found.chains.length + found.hooks.length > 0) {
     const input = renderRemoval(table, found)
     await run(`${program}-restore`, ['--noflush', '--wait', '5'], { input, timeoutMs }).catch((thrown: unknown) => {
@@ -92,12 +94,21 @@ async function cleanTable(run: Run, program: string, table: string): Promise<{ c
   return { chains: found.chains.length, hooks: found.hooks.length }
 }
 
-async function saveTable(run: Run, program: string, table: string): Promise<string> {
-  try {
-    return (await run(`${program}-save`, ['-t', table], { timeoutMs })).stdout
-  } catch (thrown) {
+/** Of a table with rules that it cannot show, iptables-nft-save says so in a comment, and that all went well. */
+async function saveTable(run: Run, place: TablePlace): Promise<string> {
+  const { stdout } = await run(`${place.program}-save`, ['-t', place.table], { timeoutMs }).catch((thrown: unknown) => {
     throw explainSaveFailure(thrown)
-  }
+  })
+  if (/^# Table .* is incompatible/m.test(stdout) && (await isOurs(run, place)))
+    throw unreadableTable(place.table, place)
+  return stdout
+}
+
+function isOurs(run: Run, { program, table }: TablePlace): Promise<boolean> {
+  return run(program, ['-t', table, '-S', stateChain], { timeoutMs }).then(
+    () => true,
+    () => false,
+  )
 }
 
 interface OurRules {

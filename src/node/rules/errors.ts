@@ -4,6 +4,8 @@ import { PlatnetError } from '../../model/errors.ts'
 export type RulesErrorCode =
   | 'restore-failed'
   | 'save-failed'
+  /** The table holds rules that iptables cannot show; it can still write there, and show other chains. */
+  | 'unreadable'
   | 'lock-busy'
   | 'not-found'
   | 'permission'

@@ -36,6 +36,7 @@ const readTimeoutMs = 60_000
 export class Iptables {
   readonly choice: IptablesChoice
   readonly run: Run
+  readonly #unreadable = new Set<TableName>()
 
   constructor(choice: IptablesChoice, run: Run) {
     this.choice = choice
@@ -70,9 +71,31 @@ export class Iptables {
     const { flavour, program } = this.choice
     if (flavour === 'legacy') return this.#read(`${program}-save`, ['-t', table])
     try {
-      return await this.#read(program, ['--wait', lockWaitSeconds, '-t', table, '-S'])
+      const text = await this.#read(program, ['--wait', lockWaitSeconds, '-t', table, '-S'])
+      this.#unreadable.delete(table)
+      return text
     } catch (thrown) {
-      throw isForeignTable(thrown) ? foreignTable(table, program, thrown) : thrown
+      if (!isUnreadable(thrown)) throw thrown
+      this.#unreadable.add(table)
+      throw unreadableTable(table, this.choice, thrown)
+    }
+  }
+
+  /** Said behind that all is well, where `save` could not show a table for rules of others that only nft can; else empty. */
+  get caveat(): string {
+    if (this.#unreadable.size === 0) return ''
+    const tables = [...this.#unreadable].join(', ')
+    return `; not all of ${tables} is compared, for rules of others that ${this.choice.program} cannot read`
+  }
+
+  /** Whether a rule stands in a chain that may hold others that cannot be shown. `spec` is as `renderRuleSpec` writes it, without quotes. */
+  async holds(table: TableName, chain: string, spec: string): Promise<boolean> {
+    try {
+      await this.#read(this.choice.program, ['--wait', lockWaitSeconds, '-t', table, '-C', chain, ...spec.split(' ')])
+      return true
+    } catch (thrown) {
+      if (thrown instanceof RulesError && thrown.code === 'save-failed') return false
+      throw thrown
     }
   }
 
@@ -108,13 +131,19 @@ export class Iptables {
   }
 }
 
-function isForeignTable(thrown: unknown): boolean {
+function isUnreadable(thrown: unknown): boolean {
   return thrown instanceof RulesError && thrown.cause instanceof ExecError && /incompatible/.test(thrown.cause.stderr)
 }
 
-function foreignTable(table: TableName, program: string, cause: unknown): RulesError {
-  return new RulesError('save-failed', `table ${table} holds rules that ${program} cannot read`, {
-    remedy: `look at it with \`nft list table ip ${table}\` and move foreign nft rules to a table of their own`,
+/** Also for `cleanupRules`. */
+export function unreadableTable(
+  table: string,
+  { program, family }: Pick<IptablesChoice, 'program' | 'family'>,
+  cause?: unknown,
+): RulesError {
+  const place = `${family === 'IPv4' ? 'ip' : 'ip6'} ${table}`
+  return new RulesError('unreadable', `table ${place} holds rules that ${program} cannot read`, {
+    remedy: `look at it with \`nft list table ${place}\` and move rules written with nft to a table of their own`,
     cause,
   })
 }

@@ -33,7 +33,8 @@ export async function probeIptables(run: Run = runProgram): Promise<readonly Fin
     return [{ level: 'fail', what: 'there is no iptables', remedy: 'apt-get install iptables' }]
   }
   const what = `iptables ${state.version}, ${state.flavour}: ${reason}`
-  return [{ level: 'ok', what }, findMixture(states), ...(await probeKernelParts(run, state))]
+  const unreadable = await findUnreadable(run, state)
+  return [{ level: 'ok', what }, findMixture(states), ...unreadable, ...(await probeKernelParts(run, state))]
 }
 
 function findMixture(states: readonly FlavourState[]): Finding {
@@ -47,6 +48,23 @@ function findMixture(states: readonly FlavourState[]): Finding {
       'find out who writes the other kind (iptables-nft-save, iptables-legacy-save) and move it with ' +
       'update-alternatives --set iptables; `platnet cleanup` removes ours from both',
   }
+}
+
+/** Tables that others wrote to with nft what iptables cannot show; nothing where there are none. */
+async function findUnreadable(run: Run, state: FlavourState): Promise<readonly Finding[]> {
+  if (state.flavour === 'legacy') return []
+  const iptables = new Iptables({ ...state, family: 'IPv4', reason: '' }, run)
+  const findings: Finding[] = []
+  for (const table of ['nat', 'filter'] as const) {
+    const error = await iptables.save(table).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    if (!(error instanceof RulesError) || error.code !== 'unreadable') continue
+    const what = `${error.message}: ours are written all the same, and not all of it is compared`
+    findings.push({ level: 'warn', what, remedy: error.remedy ?? '' })
+  }
+  return findings
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { TimeSlice } from '../../loop/time-slice.ts'
+import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import {
   parseSave,
@@ -9,8 +10,11 @@ import {
   type SavedTables,
   SaveParser,
 } from '../../netfilter/parse.ts'
+import { renderRuleSpec } from '../../netfilter/render.ts'
 import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import { parseStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
+import type { Logger } from '../../observe/logger.ts'
+import { RulesError } from './errors.ts'
 import type { Iptables } from './iptables.ts'
 
 /** PLAT-STATE of each table; undefined where there is none or it is not one of this version. */
@@ -28,16 +32,22 @@ async function readStamp(iptables: Iptables, table: TableName): Promise<Stamp | 
 /** Reads everything again and again, and only takes the text apart where it is another than when all was well. */
 export class ChangeReader {
   readonly #iptables: Iptables
+  readonly #hooks: readonly Hook[]
   #read: string | undefined
   #knownGood: string | undefined
 
-  constructor(iptables: Iptables) {
+  constructor(iptables: Iptables, hooks: readonly Hook[]) {
     this.#iptables = iptables
+    this.#hooks = hooks
   }
 
-  /** Undefined where the tables hold what they held when `remember` was called. */
+  /** Undefined where the tables hold what they held when `remember` was called, or cannot be read for rules of others in them. */
   async readIfChanged(expected: ExpectedTables): Promise<SavedTables | undefined> {
-    const texts = { nat: await this.#iptables.save('nat'), filter: await this.#iptables.save('filter') }
+    const texts = await saveTables(this.#iptables, expected, this.#hooks).catch((error: unknown) => {
+      if (isUnreadable(error)) return undefined
+      throw error
+    })
+    if (texts === undefined) return undefined
     this.#read = (await fingerprint(texts.nat)) + (await fingerprint(texts.filter))
     return this.#read === this.#knownGood ? undefined : parseTables(texts, expected, this.#iptables.choice.family)
   }
@@ -75,9 +85,81 @@ async function fingerprint(saved: string): Promise<string> {
 export type ExpectedTables = Readonly<Record<TableName, ReadonlyMap<string, SavedChain>>>
 
 /** Everything of ours; dear where there is much (`Iptables.save`). */
-export async function readTables(iptables: Iptables, expected: ExpectedTables): Promise<SavedTables> {
-  const texts = { nat: await iptables.save('nat'), filter: await iptables.save('filter') }
-  return parseTables(texts, expected, iptables.choice.family)
+export async function readTables(
+  iptables: Iptables,
+  expected: ExpectedTables,
+  hooks: readonly Hook[],
+): Promise<SavedTables> {
+  return parseTables(await saveTables(iptables, expected, hooks), expected, iptables.choice.family)
+}
+
+/** The same before anything was written: what cannot be read keeps nobody from writing, as iptables-restore needs not read it. */
+export async function readBeforeWriting(
+  iptables: Iptables,
+  expected: ExpectedTables,
+  hooks: readonly Hook[],
+  log: Logger,
+): Promise<SavedTables> {
+  try {
+    const held = await readTables(iptables, expected, hooks)
+    if (iptables.caveat !== '') log.warn(`the kernel was read chain by chain${iptables.caveat}`)
+    return held
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    log.warn('all rules are written without comparing them with what stands there', { error: describeError(error) })
+    return { nat: nothing, filter: nothing }
+  }
+}
+
+const nothing: SavedTable = { chains: new Map(), hooks: [] }
+/** Each takes the start of a program, some milliseconds. */
+const maxOneByOne = 500
+
+async function saveTables(iptables: Iptables, expected: ExpectedTables, hooks: readonly Hook[]) {
+  const save = async (table: TableName): Promise<string> => {
+    try {
+      return await iptables.save(table)
+    } catch (error) {
+      if (!isUnreadable(error) || expected[table].size > maxOneByOne) throw error
+      return saveOneByOne(iptables, table, expected[table].keys(), hooks)
+    }
+  }
+  return { nat: await save('nat'), filter: await save('filter') }
+}
+
+/** What stands there of the chains that should, and the hooks: chains that are not wanted any more are not found. */
+async function saveOneByOne(
+  iptables: Iptables,
+  table: TableName,
+  names: Iterable<string>,
+  hooks: readonly Hook[],
+): Promise<string> {
+  const texts: string[] = []
+  for (const name of [stateChain, ...names]) texts.push((await iptables.listChain(table, name)) ?? '')
+  const builtins = new Set(hooks.filter((hook) => hook.table === table).map(({ builtin }) => builtin))
+  for (const builtin of builtins) texts.push(await listBuiltin(iptables, table, builtin, hooks))
+  return texts.join('\n')
+}
+
+/** A built-in chain with rules that cannot be shown can still be asked for each of ours, though not for their places. */
+async function listBuiltin(
+  iptables: Iptables,
+  table: TableName,
+  builtin: Hook['builtin'],
+  hooks: readonly Hook[],
+): Promise<string> {
+  const listed = await iptables.listChain(table, builtin)
+  if (listed !== undefined) return listed
+  const lines: string[] = []
+  for (const { rule } of hooks.filter((hook) => hook.table === table && hook.builtin === builtin)) {
+    const spec = renderRuleSpec(rule, iptables.choice.family)
+    if (await iptables.holds(table, builtin, spec)) lines.push(`-A ${builtin} ${spec}`)
+  }
+  return lines.join('\n')
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof RulesError && error.code === 'unreadable'
 }
 
 async function parseTables(
@@ -133,7 +215,7 @@ export async function readHooks(
   const held: Record<TableName, SavedHook[]> = { nat: [], filter: [] }
   const places = new Map(hooks.map(({ table, builtin }) => [`${table} ${builtin}`, { table, builtin }]))
   for (const { table, builtin } of places.values()) {
-    const text = (await iptables.listChain(table, builtin)) ?? ''
+    const text = await listBuiltin(iptables, table, builtin, hooks)
     held[table].push(...parseSave(text, table)[table].hooks)
   }
   return held

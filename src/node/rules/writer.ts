@@ -15,7 +15,7 @@ import type { ChainCounters, Iptables } from './iptables.ts'
 import { leaveToOthers } from './left-to-others.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
-import { ChangeReader, readChains, readHooks, readStamps, readTables } from './read-kernel.ts'
+import { ChangeReader, readBeforeWriting, readChains, readHooks, readStamps, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
 import { renderInTurns } from './restore-text.ts'
 import { isGoneAlready, planRemovalsAhead, planRestores, type SliceSize, sliceChange, sliceSizes } from './slices.ts'
@@ -74,7 +74,7 @@ export class RulesWriter implements Component {
   constructor(options: RulesWriterOptions) {
     this.name = options.iptables.choice.family === 'IPv4' ? 'rules' : 'rules-ipv6'
     this.#options = options
-    this.#changes = new ChangeReader(options.iptables)
+    this.#changes = new ChangeReader(options.iptables, options.hooks)
     this.#addressSets = new AddressSetWriter(options.iptables.choice.family, options.iptables.run)
     const { flavour } = options.iptables.choice
     this.#schedule = new VerifySchedule({ ...options, flavour, verify: () => this.verify() })
@@ -156,7 +156,7 @@ export class RulesWriter implements Component {
       throw new RulesError('not-synced', 'the rules are still being planned: ask again in a few seconds')
     const { iptables, hooks } = this.#options
     return this.#exclusive(async () =>
-      previewChanges(this.#wanted, await readTables(iptables, this.#wanted), hooks, iptables.choice.family),
+      previewChanges(this.#wanted, await readTables(iptables, this.#wanted, hooks), hooks, iptables.choice.family),
     )
   }
 
@@ -238,7 +238,7 @@ export class RulesWriter implements Component {
   }
 
   #tellHealth(): void {
-    if (this.#isKernelKnown) this.#setHealth('ok', 'rules are in place')
+    if (this.#isKernelKnown) this.#setHealth('ok', `rules are in place${this.#options.iptables.caveat}`)
     else if (this.#isRecognised) this.#setHealth('ok', 'rules are in place by PLAT-STATE, to be compared')
     else this.#setHealth('unknown', 'nothing written yet')
   }
@@ -290,7 +290,7 @@ export class RulesWriter implements Component {
       return table.compareChains(names, await readChains(iptables, table.name, names))
     }
     for (const each of this.#eachTable()) each.beginRead()
-    const held = await readTables(iptables, this.#wanted)
+    const held = await readTables(iptables, this.#wanted, this.#options.hooks)
     return this.#eachTable().flatMap((each) => each.compare(held[each.name].chains))
   }
 
@@ -303,7 +303,8 @@ export class RulesWriter implements Component {
       this.#options.log.info('the kernel holds our rules already, by PLAT-STATE')
       for (const table of tables) table.adopt()
     } else {
-      const held = await readTables(this.#options.iptables, this.#wanted)
+      const { iptables, hooks, log } = this.#options
+      const held = await readBeforeWriting(iptables, this.#wanted, hooks, log)
       const suspects = await this.#findSuspects(held)
       for (const table of tables) table.compare(held[table.name].chains, suspects[table.name])
     }
