@@ -15,10 +15,7 @@ const claimed: ProcessIdentity = { pid: 0, startTicks: 0 }
 export function readRun(folder: string, nowMs: number): ContainerState {
   const exit = readNumbers(join(folder, 'exit'))
   const startedAtMs = modifiedMs(join(folder, 'shim')) ?? nowMs
-  if (exit !== undefined) {
-    const [exitCode, seconds = 0] = exit
-    return { kind: 'exited', exitCode, startedAtMs, finishedAtMs: Math.max(startedAtMs, seconds * 1000) }
-  }
+  if (exit !== undefined) return endOf(exit, startedAtMs)
   const folderMs = modifiedMs(folder)
   if (folderMs === undefined) return { kind: 'none' }
   const shim = readIdentity(join(folder, 'shim'))
@@ -59,6 +56,11 @@ export function claimRun(folder: string): boolean {
   } finally {
     rmSync(claim, { force: true })
   }
+}
+
+function endOf([exitCode, seconds = 0, oomKills = 0]: readonly number[], startedAtMs: number): ContainerState {
+  const finishedAtMs = Math.max(startedAtMs, seconds * 1000)
+  return { kind: 'exited', exitCode, startedAtMs, finishedAtMs, ...(oomKills > 0 && { isOutOfMemory: true }) }
 }
 
 function lost(startedAtMs: number, finishedAtMs: number): ContainerState {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one container to its end while nobody else needs to live: container-shim.sh FOLDER, everything else in the environment.
 # In FOLDER it leaves: shim (its identity, made once: who makes it first may go on), pid (by container-init.sh), log/N (output,
-# rotated by size), exit (code and time, last of all).
+# rotated by size), exit (code, time and, where memory is limited, how many processes that cost; last of all).
 #   PLATNET_NETNS        file of the network namespace to join; empty for the host's
 #   PLATNET_CGROUPS      folders of control groups to join
 #   PLATNET_LOG_BYTES    size of one piece of the log
@@ -43,6 +43,13 @@ run_bundle() {
   crun --cgroup-manager=disabled run --bundle "$PLATNET_BUNDLE" --pid-file "$1/crun.pid" "$PLATNET_ID"
 }
 
+# Each version of control groups has a file of its own for it.
+count_oom_kills() {
+  for folder in $PLATNET_CGROUPS; do
+    cat "$folder/memory.events" "$folder/memory.oom_control" 2>/dev/null
+  done | sed -n 's/^oom_kill //p'
+}
+
 run() {
   join_cgroups
   # The container has the usual signals, whatever its shim ignores.
@@ -54,7 +61,7 @@ run() {
 mkdir -p log
 {
   (run "$1") </dev/null
-  echo "$? $(date +%s)" >code
+  echo "$? $(date +%s) $(count_oom_kills)" >code
 } 2>&1 | SHELL=/bin/sh split --bytes="$PLATNET_LOG_BYTES" --numeric-suffixes=1000000 --suffix-length=7 \
   --filter='rm -f "log/$((${FILE#log/} - PLATNET_LOG_PIECES))"; exec cat >"$FILE"' - log/
 mv code exit

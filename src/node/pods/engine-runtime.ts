@@ -26,6 +26,7 @@ const stateSchema = z.object({
   State: z.object({
     Status: z.string(),
     ExitCode: z.number().nullish(),
+    OOMKilled: z.boolean().nullish(),
     StartedAt: z.string().nullish(),
     FinishedAt: z.string().nullish(),
   }),
@@ -144,13 +145,15 @@ export class EngineRuntime implements PodRuntime {
   async state(sandbox: Sandbox, run: ContainerRun, nowMs: number): Promise<ContainerState> {
     const found = await orAbsent(this.#call('GET', `/containers/${containerName(sandbox, run)}/json`))
     if (found === undefined) return { kind: 'none' }
-    const { Status, ExitCode, StartedAt, FinishedAt } = stateSchema.parse(found).State
+    const { Status, ExitCode, OOMKilled, StartedAt, FinishedAt } = stateSchema.parse(found).State
     const startedAtMs = timeOf(StartedAt, nowMs)
     if (Status === 'running' || Status === 'paused') return { kind: 'running', startedAtMs }
     // One that was created and never started is as good as none.
     if (Status === 'created' || Status === 'initialized' || Status === 'configured') return { kind: 'none' }
     if (Status !== 'exited' && Status !== 'dead' && Status !== 'stopped') return { kind: 'starting' }
-    return { kind: 'exited', exitCode: ExitCode ?? undefined, startedAtMs, finishedAtMs: timeOf(FinishedAt, nowMs) }
+    const finishedAtMs = timeOf(FinishedAt, nowMs)
+    const end = { kind: 'exited', exitCode: ExitCode ?? undefined, startedAtMs, finishedAtMs } as const
+    return { ...end, ...(OOMKilled === true && { isOutOfMemory: true }) }
   }
 
   async signal(sandbox: Sandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

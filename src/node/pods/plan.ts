@@ -14,6 +14,8 @@ export interface ContainerEnd {
   readonly exitCode: number | undefined
   readonly startedAtMs: number
   readonly finishedAtMs: number
+  /** The kernel killed it, or something in it, at its memory limit. */
+  readonly isOutOfMemory?: boolean
 }
 
 /** The run that is going on, or was the last one, and how dear failing has become. */

@@ -18,6 +18,7 @@ const endSchema = z.object({
   exitCode: z.number().optional(),
   startedAtMs: z.number(),
   finishedAtMs: z.number(),
+  isOutOfMemory: z.boolean().optional(),
 })
 
 const recordSchema = z.object({

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
   ExecError,
@@ -81,6 +81,7 @@ export class ProcessRuntime implements PodRuntime {
     const folder = folders.runFolder(sandbox.uid, run)
     // A run that never began, or half a folder of one.
     rmSync(folder, { recursive: true, force: true })
+    await this.#removeEarlierRuns(sandbox, run)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox, run), launch.limits)
     const bundle = launch.rootFilesystem === undefined ? '' : await this.#writeBundle(pod, sandbox, folder, launch)
@@ -160,6 +161,17 @@ export class ProcessRuntime implements PodRuntime {
     const { resolver, hosts } = this.#parts.folders.files(pod.uid)
     const resolverFile = { source: resolver, target: '/etc/resolv.conf' }
     return pod.spec.hostNetwork ? [resolverFile] : [resolverFile, { source: hosts, target: '/etc/hosts' }]
+  }
+
+  /** Of the runs before this one only the last is asked for again; a container that fails for days has thousands. */
+  async #removeEarlierRuns(sandbox: Sandbox, { container, attempt }: ContainerRun): Promise<void> {
+    const { folders, cgroups } = this.#parts
+    for (const name of listFolder(join(folders.folder(sandbox.uid), 'containers', container))) {
+      const earlier = { container, attempt: Number(name) }
+      if (earlier.attempt >= attempt - 1) continue
+      removeCgroups(cgroups, cgroupName(sandbox, earlier))
+      await rm(folders.runFolder(sandbox.uid, earlier), { recursive: true, force: true })
+    }
   }
 
   #removeCgroups(sandbox: Sandbox): void {

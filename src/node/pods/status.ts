@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Ip } from '../../model/ip.ts'
 import type { Refusal } from './container-launch.ts'
-import { type ContainerState, isFinished, type PodRecord, restartDelayMs, type WantedPod } from './plan.ts'
+import {
+  type ContainerEnd,
+  type ContainerState,
+  isFinished,
+  type PodRecord,
+  restartDelayMs,
+  type WantedPod,
+} from './plan.ts'
 import type { PodSpec } from './pod-spec.ts'
 
 /** What is known of a container beside its run's state. */
@@ -195,16 +202,23 @@ function isBackingOff(state: ContainerState, { pod, wanted }: PodView, name: str
   return policy === 'Always' || (policy === 'OnFailure' && state.exitCode !== 0)
 }
 
-function describeEnd({ exitCode, startedAtMs, finishedAtMs }: Extract<ContainerState, { kind: 'exited' }>): Json {
-  const reason = exitCode === undefined ? 'ContainerStatusUnknown' : exitCode === 0 ? 'Completed' : 'Error'
+function describeEnd(end: ContainerEnd): Json {
+  const { exitCode, startedAtMs, finishedAtMs } = end
   const signal = exitCode !== undefined && exitCode > 128 ? { signal: exitCode - 128 } : {}
   return {
     exitCode: exitCode ?? 137,
-    reason,
+    reason: reasonOf(end),
     ...signal,
     startedAt: formatTime(startedAtMs),
     finishedAt: formatTime(finishedAtMs),
   }
+}
+
+/** In the words of kubelet. */
+function reasonOf({ exitCode, isOutOfMemory }: ContainerEnd): string {
+  if (exitCode === undefined) return 'ContainerStatusUnknown'
+  if (exitCode === 0) return 'Completed'
+  return isOutOfMemory === true ? 'OOMKilled' : 'Error'
 }
 
 /** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */

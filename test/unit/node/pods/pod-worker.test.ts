@@ -215,7 +215,7 @@ describe('one pod', () => {
       unready.told.includes(`u-1 Warning Unhealthy: Readiness probe of main failed: ${why}`),
       unready.told.join('\n'),
     )
-    const { worker, told, node } = makeWorker(context)
+    const { worker, told, statuses, node } = makeWorker(context)
     worker.setPod(makePod({ livenessProbe: probe }, 'Always'))
     await until('its probe failed', () => told.some((line) => line.includes('Killing')), deadlineMs)
     assert.ok(told.includes(`u-1 Warning Unhealthy: Liveness probe of main failed: ${why}`), told.join('\n'))
@@ -224,10 +224,11 @@ describe('one pod', () => {
     node.state = end()
     worker.wake()
     await until('it runs a second time', () => node.state.kind === 'running', deadlineMs)
-    node.state = end()
+    node.state = { ...end(), exitCode: 137, isOutOfMemory: true }
     worker.wake()
     await until('it waits', () => told.some((line) => line.includes('BackOff')), deadlineMs)
     assert.equal(told.at(-1), 'u-1 Warning BackOff: back-off 10s restarting failed container=main pod=web_shop')
+    await until('why', () => statuses.some((status) => /"exitCode":137,"reason":"OOMKilled"/.test(status)), deadlineMs)
   })
 
   test('whose container cannot be run here says so', async (context) => {

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { createDialect } from '../../../../src/model/dialect.ts'
+import { detectCgroups } from '../../../../src/node/pods/cgroups.ts'
+import type { Launch } from '../../../../src/node/pods/container-launch.ts'
+import { PodFolders, ProcessRuntime } from '../../../../src/node/pods/index.ts'
+import { parsePod } from '../../../../src/node/pods/pod-spec.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+import { skipReason } from '../../../helpers/netns.ts'
+import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
+import { untilAsync } from '../../../helpers/until.ts'
+
+const deadlineMs = 30_000
+const uid = `test-${process.pid}`
+const sandbox = { uid, namespace: 'default', name: 'web', hostNetwork: true, portMappings: [], image: '' }
+const network = {
+  attach: async () => [],
+  detach: async () => {},
+  holdUpOf: () => undefined,
+  isAttached: async () => false,
+  collect: async () => {},
+}
+
+/** Runs the script to its end as the container `main`, in the host's network. */
+async function newNode(context: TestContext) {
+  const folders = new PodFolders(makeTemporaryFolder(context))
+  await folders.writeFiles(uid, { resolver: '', hosts: '' })
+  const namespaces = { create: async () => {}, delete: async () => {} }
+  const cgroups = detectCgroups()
+  const runtime = new ProcessRuntime({ folders, network, cgroups, hostIps: [], namespaces, log: silentLogger })
+  const parsed = parsePod(
+    { metadata: sandbox, spec: { hostNetwork: true, containers: [{ name: 'main' }] } },
+    createDialect('platform'),
+  )
+  if (parsed.kind !== 'pod') throw new Error(JSON.stringify(parsed))
+  const run = async (attempt: number, script: string, limits: Launch['limits']) => {
+    const command = ['/bin/sh', '-c', script]
+    const launch = { image: '', command, env: [], workingDir: '', user: undefined, limits, rootFilesystem: undefined }
+    const began = { container: 'main', attempt }
+    const problems = await runtime.start(parsed.pod, sandbox, began, launch)
+    const hasEnded = async () => runtime.state(sandbox, began, Date.now()).kind === 'exited'
+    await untilAsync('the container has ended', hasEnded, deadlineMs)
+    return { state: runtime.state(sandbox, began, Date.now()), problems }
+  }
+  const groups = () => readdirSync(`${cgroups.memory?.root}/platnet`).filter((name) => name.startsWith(uid))
+  return { run, runtime, groups, runs: () => readdirSync(join(folders.folder(uid), 'containers', 'main')).toSorted() }
+}
+
+describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, () => {
+  test('leave their last run and the one before it', async (context) => {
+    const { run, runs } = await newNode(context)
+    for (const attempt of [0, 1, 2]) await run(attempt, 'exit 1', {})
+    assert.deepEqual(runs(), ['1', '2'])
+  })
+
+  test('end for want of memory at their limit, it is known why, and their control groups go with the pod', async (context) => {
+    const { run, runtime, groups } = await newNode(context)
+    const limits = { memoryBytes: 16 * 1024 * 1024 }
+    const { state, problems } = await run(0, 'tail /dev/zero', limits)
+    if (problems.length > 0) return context.skip(problems.join())
+    assert.ok(state.kind === 'exited')
+    assert.deepEqual([state.exitCode, state.isOutOfMemory], [137, true])
+    const { state: other } = await run(1, 'exit 7', limits)
+    assert.ok(other.kind === 'exited')
+    assert.deepEqual([other.exitCode, other.isOutOfMemory], [7, undefined])
+    assert.equal(groups().length, 2)
+    await runtime.removeSandbox(sandbox)
+    assert.deepEqual(groups(), [])
+  })
+})
