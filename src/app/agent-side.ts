@@ -16,6 +16,7 @@ import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composePods } from './compose-pods.ts'
 import type { AppContext } from './context.ts'
+import { composeIdleMemory } from './idle-memory.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
 import { proxyQuestions } from './proxy-questions.ts'
@@ -71,7 +72,7 @@ export async function composeAgent(
     gate,
     log: log.child('control'),
   })
-  return [await composeEndpoints(context, access, working), control, ...working]
+  return [await composeEndpoints(context, access, working), control, ...working, ...composeIdleMemory(log)]
 }
 
 function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {
