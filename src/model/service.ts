@@ -21,6 +21,8 @@ export interface Service {
   readonly externalIps: readonly Ip[]
   /** Addresses of `status.loadBalancer.ingress` that this node answers itself: those whose `ipMode` is `Proxy` are left out (KEP-1860). */
   readonly loadBalancerVips: readonly Ip[]
+  /** Those left out, where there are any: only for people who ask. */
+  readonly proxiedVips?: readonly Ip[]
   /** Who may use the load balancer's addresses: absent means everyone, an empty list nobody. */
   readonly sourceRanges?: readonly Cidr[]
   /** Where a load balancer asks whether this node has endpoints; only with `externalTrafficPolicy: Local`. */

@@ -108,6 +108,10 @@ function sentence(text: string): string {
 /** The address may be that of a Service which this family does not serve at all. */
 function guessOthers({ destination }: TracedPacket, { all, settings }: ExplainedServices): readonly string[] {
   return Array.from(all).flatMap((service) => {
+    if (service.proxiedVips?.includes(destination) === true)
+      return [
+        `${destination} is a load balancer's address of ${service.key}, which no node answers: its ipMode is Proxy, and it sends on by itself.`,
+      ]
     const why = whyNoWayIn(service, settings.family)
     const addresses = [...service.clusterIps, ...service.externalIps, ...service.loadBalancerVips]
     if (why === undefined || !addresses.includes(destination)) return []

@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointSlice } from '../../model/endpoint-slice.ts'
-import type { IpFamily } from '../../model/ip.ts'
+import { type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
 import { renderAddressPort } from '../../netfilter/render.ts'
@@ -79,7 +79,7 @@ function explainPort(
   return {
     servicePort: frontend.servicePort,
     protocol: frontend.protocol,
-    ways: waysOf(frontend),
+    ways: [...waysOf(frontend), ...proxiedWays(service, family)],
     refusals: explainRefusals(port, frontend, slices, settings),
     endpoints: candidates.map(({ name, endpoint }) => {
       const uses = [
@@ -122,6 +122,11 @@ function waysOf({ clusterIp, port, externalIps, loadBalancerVips, nodePort, ...r
     ...(nodePort === undefined ? [] : [`node port ${nodePort} (policy ${rest.externalPolicy})`]),
     ...(rest.affinity ? [`each client stays with its endpoint for ${rest.affinity.timeoutSeconds} s`] : []),
   ]
+}
+
+function proxiedWays({ proxiedVips = [] }: Service, family: IpFamily): readonly string[] {
+  const ofFamily = proxiedVips.filter((ip) => ipFamily(ip) === family)
+  return ofFamily.map((ip) => `load balancer ${ip} not here (ipMode Proxy: it sends on by itself)`)
 }
 
 function nameOf({ address, port }: FrontendEndpoint): string {

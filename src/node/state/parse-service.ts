@@ -95,17 +95,20 @@ function readLoadBalancer(
   spec: fields.JsonRecord,
   status: fields.JsonRecord,
   type: ServiceType,
-): Pick<Service, 'loadBalancerVips' | 'sourceRanges' | 'healthCheckNodePort'> {
+): Pick<Service, 'loadBalancerVips' | 'proxiedVips' | 'sourceRanges' | 'healthCheckNodePort'> {
   if (type !== 'LoadBalancer') return { loadBalancerVips: [] }
   const balancer = reader.optional(fields.record, status['loadBalancer'], 'status.loadBalancer') ?? {}
   const vips = fields.readEach(reader, balancer['ingress'], 'status.loadBalancer.ingress', (ingress, path) =>
     readVip(reader, ingress, path),
   )
+  const vipsOf = (mode: 'VIP' | 'Proxy') => [...new Set(vips.filter((vip) => vip.mode === mode).map(({ ip }) => ip))]
+  const proxied = vipsOf('Proxy')
   const ranges = reader.optional(fields.list, spec['loadBalancerSourceRanges'], 'spec.loadBalancerSourceRanges') ?? []
   const isLocal = spec['externalTrafficPolicy'] === 'Local'
   const healthPort = isLocal ? readNodePort(reader, spec['healthCheckNodePort'], 'spec.healthCheckNodePort') : undefined
   return {
-    loadBalancerVips: [...new Set(vips)],
+    loadBalancerVips: vipsOf('VIP'),
+    ...(proxied.length > 0 && { proxiedVips: proxied }),
     // A range that makes no sense must not open the way to everyone.
     ...(ranges.length > 0 && {
       sourceRanges: fields.readValues(reader, fields.network, ranges, 'spec.loadBalancerSourceRanges'),
@@ -114,11 +117,15 @@ function readLoadBalancer(
   }
 }
 
-/** Nothing for a load balancer that is known by name only, or that rewrites the destination itself. */
-function readVip(reader: FieldReader, ingress: fields.JsonRecord, path: string): Ip | undefined {
+/** Nothing for a load balancer that is known by name only. One of mode `Proxy` rewrites the destination itself. */
+function readVip(
+  reader: FieldReader,
+  ingress: fields.JsonRecord,
+  path: string,
+): { readonly ip: Ip; readonly mode: 'VIP' | 'Proxy' } | undefined {
   const mode = reader.optional(ipMode, ingress['ipMode'], `${path}.ipMode`) ?? 'VIP'
   const ip = ingress['ip'] === '' ? undefined : reader.optional(fields.address, ingress['ip'], `${path}.ip`)
-  return mode === 'VIP' ? ip : undefined
+  return ip === undefined ? undefined : { ip, mode }
 }
 
 function readAffinity(reader: FieldReader, spec: fields.JsonRecord): Service['affinity'] {

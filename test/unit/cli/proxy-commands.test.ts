@@ -76,13 +76,16 @@ function listObjects(): void {
     wireService('here', '3', local),
     wireService('renamed', '4', { clusterIP: '10.96.0.13' }),
     wireService('unready', '5', { clusterIP: '10.96.0.14' }),
-    wireService('balanced', '6', {
-      clusterIP: '10.96.0.15',
-      type: 'LoadBalancer',
-      externalTrafficPolicy: 'Local',
-      loadBalancerSourceRanges: ['203.0.113.0/25'],
-      ports: [{ name: 'http', port: 80, nodePort: 30080 }],
-    }),
+    {
+      ...wireService('balanced', '6', {
+        clusterIP: '10.96.0.15',
+        type: 'LoadBalancer',
+        externalTrafficPolicy: 'Local',
+        loadBalancerSourceRanges: ['203.0.113.0/25'],
+        ports: [{ name: 'http', port: 80, nodePort: 30080 }],
+      }),
+      status: { loadBalancer: { ingress: [{ ip: '198.51.100.9', ipMode: 'Proxy' }] } },
+    },
     wireService('names', '7', { clusterIP: 'None' }),
     wireService('alias', '8', { type: 'ExternalName', externalName: 'www.example.org', clusterIP: undefined }),
     wireService('others', '9', { clusterIP: '10.96.0.16' }, { [dialect.labels.serviceProxyName]: 'mesh' }),
@@ -207,6 +210,7 @@ describe('the commands that ask the running proxy', () => {
         /is the node port of default\/balanced:http, but 10\.96\.0\.14 is no address of this node\./,
       ],
       ['127.0.0.1:30080', /is the node port of default\/balanced:http, but node ports are not open on loopback\./],
+      ['198.51.100.9:80', /load balancer's address of default\/balanced, which no node answers: its ipMode is Proxy/],
       ['10.244.1.2:8080', /It is an endpoint of default\/web:http, asked directly\./],
     ]
     for (const [target, words] of cases) assert.match((await platnet('explain', '203.0.113.9', target)).stdout, words)
@@ -215,6 +219,7 @@ describe('the commands that ask the running proxy', () => {
       balanced.stdout,
       /! what comes from outside is dropped: traffic policy Local, and no endpoint is on n1/,
     )
+    assert.match(balanced.stdout, /load balancer 198\.51\.100\.9 not here \(ipMode Proxy/)
     assert.match(balanced.stdout, /! its load balancer lets in 203\.0\.113\.0\/25 only/)
   })
 

@@ -91,6 +91,7 @@ describe('a Service', () => {
     const { value, problems } = parseService(json, dialect)
     assert.deepEqual(problems, [])
     assert.deepEqual(value?.loadBalancerVips, ['198.51.100.1', 'fd00::1'])
+    assert.deepEqual(value?.proxiedVips, ['198.51.100.2'])
     assert.deepEqual(value?.sourceRanges, ['203.0.113.0/25', 'fd00::/64'])
     assert.equal(value?.healthCheckNodePort, 32_000)
     const ofOtherType = parseService({ ...json, spec: { ...spec, type: 'NodePort' } }, dialect).value
