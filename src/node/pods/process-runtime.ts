@@ -2,15 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import {
-  ExecError,
-  listNetns,
-  type NetnsMaker,
-  runProgram,
-  signalGroup,
-  signalProcess,
-  startDetached,
-} from '../../host/index.ts'
+import { listNetns, type NetnsMaker, runCaptured, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
@@ -37,6 +29,7 @@ const shim = resolve(import.meta.dirname, 'container-shim.sh')
 const netnsFolder = '/run/netns'
 const logPieceBytes = 1024 * 1024
 const logPieces = 10
+const maxExecOutputBytes = 1024 * 1024
 
 /** Pods as network namespaces, containers as processes in namespaces of their own, each under a shim that outlives this process. */
 export class ProcessRuntime implements PodRuntime {
@@ -124,13 +117,15 @@ export class ProcessRuntime implements PodRuntime {
     if (program === undefined)
       throw new PodError('not-running', 'the container does not run', { object: run.container })
     const inside = ['--target', String(program.pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--root', '--wd']
-    try {
-      const { stdout, stderr } = await runProgram('nsenter', [...inside, '--', ...command], { timeoutMs })
-      return { exitCode: 0, output: `${stdout}${stderr}`.slice(0, 1024) }
-    } catch (error) {
-      if (!(error instanceof ExecError) || error.exitCode === undefined) throw error
-      return { exitCode: error.exitCode, output: error.stderr.slice(0, 1024) }
-    }
+    // Together with what it started: of a program that hangs `nsenter` alone would be killed, and its output stay open.
+    const { endedBy, exitCode, stdout, stderr } = await runCaptured('nsenter', [...inside, '--', ...command], {
+      env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' },
+      input: '',
+      timeoutMs,
+      maxOutputBytes: maxExecOutputBytes,
+    })
+    if (endedBy === 'timeout') throw new PodError('not-running', `${command[0]} did not end within ${timeoutMs} ms`)
+    return { exitCode: exitCode ?? 137, output: `${stdout}${stderr}`.slice(0, 1024) }
   }
 
   async collect(live: readonly Sandbox[]): Promise<void> {

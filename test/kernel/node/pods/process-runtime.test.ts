@@ -13,6 +13,7 @@ import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
 const deadlineMs = 30_000
+const forever = 'exec sleep 600'
 const uid = `test-${process.pid}`
 const sandbox = { uid, namespace: 'default', name: 'web', hostNetwork: true, portMappings: [], image: '' }
 const network = {
@@ -40,6 +41,7 @@ async function newNode(context: TestContext) {
     const launch = { image: '', command, env: [], workingDir: '', user: undefined, limits, rootFilesystem: undefined }
     const began = { container: 'main', attempt }
     const problems = await runtime.start(parsed.pod, sandbox, began, launch)
+    if (script === forever) return { state: runtime.state(sandbox, began, Date.now()), problems }
     const hasEnded = async () => runtime.state(sandbox, began, Date.now()).kind === 'exited'
     await untilAsync('the container has ended', hasEnded, deadlineMs)
     return { state: runtime.state(sandbox, began, Date.now()), problems }
@@ -68,5 +70,20 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     assert.equal(groups().length, 2)
     await runtime.removeSandbox(sandbox)
     assert.deepEqual(groups(), [])
+  })
+
+  test('are asked by programs that have their time, and are killed then with what they started', async (context) => {
+    const { run, runtime } = await newNode(context)
+    await run(0, forever, {})
+    const began = { container: 'main', attempt: 0 }
+    context.after(() => runtime.signal(sandbox, began, 'SIGKILL'))
+    const isRunning = async () => runtime.state(sandbox, began, Date.now()).kind === 'running'
+    await untilAsync('the container runs', isRunning, deadlineMs)
+    const ask = (script: string, timeoutMs: number) => runtime.exec(sandbox, began, ['sh', '-c', script], timeoutMs)
+    assert.deepEqual(await ask('echo bad; exit 3', deadlineMs), { exitCode: 3, output: 'bad\n' })
+    const startedMs = performance.now()
+    await assert.rejects(ask('sleep 20; echo late', 300), { message: /sh did not end within 300 ms/ })
+    assert.ok(performance.now() - startedMs < 10_000, 'it was waited for')
+    assert.doesNotMatch((await ask('cat /proc/[0-9]*/cmdline', deadlineMs)).output, /sleep.20/)
   })
 })
