@@ -3,9 +3,10 @@ import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
+import { cleanByNft } from './cleanup-by-nft.ts'
 import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
 import { findPrograms, readLegacyTableNames } from './flavour.ts'
-import { type Flavour, type Run, unreadableTable } from './iptables.ts'
+import type { Flavour, Run } from './iptables.ts'
 
 /** What was removed from one table. */
 export interface TableCleanup {
@@ -83,8 +84,10 @@ async function findTables(run: Run): Promise<readonly TablePlace[]> {
 }
 
 async function cleanTable(run: Run, place: TablePlace): Promise<{ chains: number; hooks: number }> {
-  const { program, table } = place
-  const found = findOurs(await saveTable(run, place))
+  const { program, family, table } = place
+  const saved = await saveTable(run, place)
+  if (saved === undefined) return (await isOurs(run, place)) ? cleanByNft(run, family, table) : { chains: 0, hooks: 0 }
+  const found = findOurs(saved)
   if (found.chains.length + found.hooks.length > 0) {
     const input = renderRemoval(table, found)
     await run(`${program}-restore`, ['--noflush', '--wait', '5'], { input, timeoutMs }).catch((thrown: unknown) => {
@@ -94,14 +97,12 @@ async function cleanTable(run: Run, place: TablePlace): Promise<{ chains: number
   return { chains: found.chains.length, hooks: found.hooks.length }
 }
 
-/** Of a table with rules that it cannot show, iptables-nft-save says so in a comment, and that all went well. */
-async function saveTable(run: Run, place: TablePlace): Promise<string> {
+/** Undefined of a table with rules that iptables-nft-save cannot show: it says so in a comment, and that all went well. */
+async function saveTable(run: Run, place: TablePlace): Promise<string | undefined> {
   const { stdout } = await run(`${place.program}-save`, ['-t', place.table], { timeoutMs }).catch((thrown: unknown) => {
     throw explainSaveFailure(thrown)
   })
-  if (/^# Table .* is incompatible/m.test(stdout) && (await isOurs(run, place)))
-    throw unreadableTable(place.table, place)
-  return stdout
+  return /^# Table .* is incompatible/m.test(stdout) ? undefined : stdout
 }
 
 function isOurs(run: Run, { program, table }: TablePlace): Promise<boolean> {

@@ -135,8 +135,7 @@ function isUnreadable(thrown: unknown): boolean {
   return thrown instanceof RulesError && thrown.cause instanceof ExecError && /incompatible/.test(thrown.cause.stderr)
 }
 
-/** Also for `cleanupRules`. */
-export function unreadableTable(
+function unreadableTable(
   table: string,
   { program, family }: Pick<IptablesChoice, 'program' | 'family'>,
   cause?: unknown,

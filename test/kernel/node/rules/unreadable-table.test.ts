@@ -47,7 +47,7 @@ for (const services of [2, 200]) {
 }
 
 test(
-  'what others change in a table that cannot be read is put right, and check and cleanup tell of it',
+  'what others change in a table that cannot be read is put right, and check tells of it and cleanup removes ours',
   { skip, timeout: 60_000 },
   () =>
     withNetns(async (lab) => {
@@ -64,7 +64,11 @@ test(
       const findings = await probeIptables(netns.run)
       const told = findings.find(({ what }) => what.includes('table ip nat holds rules that iptables-nft cannot read'))
       assert.deepEqual([told?.level, /nft list table ip nat/.test(told?.remedy ?? '')], ['warn', true])
-      const { failures } = await cleanupRules(silentLogger, netns.run)
-      assert.match(String(failures), /table ip nat holds rules that iptables-nft cannot read/)
+      const { failures, removed } = await cleanupRules(silentLogger, netns.run)
+      const counts = removed.map(({ table, chains, hooks }) => `${table} ${chains} ${hooks}`)
+      assert.deepEqual([failures, counts], [[], ['nat 7 3', 'filter 6 6']])
+      const left = await netns.exec('nft', 'list', 'ruleset')
+      assert.doesNotMatch(left, /PLAT-/)
+      assert.match(left, /ip saddr @others counter .*masquerade/)
     }),
 )
