@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { bridgeList, CniNode, cniSkipReason } from '../../../helpers/cni-node.ts'
+import { bridgeList, CniNode, cniSkipReason, debianPlugins } from '../../../helpers/cni-node.ts'
 import { type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
 const options = { skip: cniSkipReason(), timeout: 120_000 }
@@ -46,6 +49,29 @@ for (const cniVersion of ['0.3.1', '0.4.0', '1.0.0']) {
     }),
   )
 }
+
+test('a DEL whose bridge was killed at its deadline is remembered, and the next one leaves nothing', options, (t) =>
+  withNetns(async (lab) => {
+    const node = await CniNode.create(t, lab)
+    node.network('10-plt.conflist', bridgeList(node))
+    const before = await node.traces()
+    const { sandbox } = await node.sandbox('one', {
+      portMappings: [{ hostPort: 18080, containerPort: 80, protocol: 'tcp' }],
+    })
+    await node.runtime().add(sandbox)
+    const folder = makeTemporaryFolder(t)
+    writeFileSync(
+      join(folder, 'bridge'),
+      `#!/bin/sh\n[ $CNI_COMMAND != DEL ] || sleep 600\nexec ${debianPlugins}/bridge\n`,
+    )
+    chmodSync(join(folder, 'bridge'), 0o755)
+    const slow = node.runtime({ binDirs: [folder, debianPlugins], pluginTimeoutMs: 1000 })
+    await assert.rejects(slow.del(sandbox), { message: /the plugin bridge \(DEL\) was killed after 1000 ms/ })
+    assert.deepEqual([(await node.traces()).results.length, await slow.isRemembered(sandbox)], [1, true])
+    await node.runtime().del(sandbox)
+    assert.deepEqual(await node.traces(), before)
+  }),
+)
 
 test('a full range is told as the plugin says it, and leaves no interface that hides it the next time', options, (t) =>
   withNetns(async (lab) => {
