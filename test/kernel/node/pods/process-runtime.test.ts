@@ -26,6 +26,9 @@ const network = {
 
 /** Runs the script to its end as the container `main`, in the host's network. */
 async function newNode(context: TestContext) {
+  const end: (() => Promise<void>)[] = []
+  // Before the folder goes, by which it is known what runs: hooks run in the order in which they are given.
+  context.after(() => Promise.all(end.map((each) => each())))
   const folders = new PodFolders(makeTemporaryFolder(context))
   await folders.writeFiles(uid, { resolver: '', hosts: '' })
   const namespaces = { create: async () => {}, delete: async () => {} }
@@ -40,6 +43,7 @@ async function newNode(context: TestContext) {
     const command = ['/bin/sh', '-c', script]
     const launch = { image: '', command, env: [], workingDir: '', user: undefined, limits, rootFilesystem: undefined }
     const began = { container: 'main', attempt }
+    end.push(() => runtime.signal(sandbox, began, 'SIGKILL'))
     const problems = await runtime.start(parsed.pod, sandbox, began, launch)
     if (script === forever) return { state: runtime.state(sandbox, began, Date.now()), problems }
     const hasEnded = async () => runtime.state(sandbox, began, Date.now()).kind === 'exited'
@@ -76,7 +80,6 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     const { run, runtime } = await newNode(context)
     await run(0, forever, {})
     const began = { container: 'main', attempt: 0 }
-    context.after(() => runtime.signal(sandbox, began, 'SIGKILL'))
     const isRunning = async () => runtime.state(sandbox, began, Date.now()).kind === 'running'
     await untilAsync('the container runs', isRunning, deadlineMs)
     const ask = (script: string, timeoutMs: number) => runtime.exec(sandbox, began, ['sh', '-c', script], timeoutMs)
