@@ -14,6 +14,8 @@ export interface EngineRequest {
   readonly body?: unknown
   /** Given as it comes: the output of a program. */
   readonly answersText?: boolean
+  /** Aborting ends the call. Whoever gives one says how long an answer may take: nothing else does then. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Old enough for every Docker that is still about, and for Podman's compatible API. */
@@ -33,11 +35,11 @@ export class EngineClient {
   }
 
   /** The answer's JSON, undefined for an answer without a body; or its text. Throws EngineError. */
-  async call({ method, path, query = {}, body, answersText = false }: EngineRequest): Promise<unknown> {
+  async call({ method, path, query = {}, body, answersText = false, signal }: EngineRequest): Promise<unknown> {
     const search = new URLSearchParams(query).toString()
     const target = `/${apiVersion}${path}${search === '' ? '' : `?${search}`}`
     const text = body === undefined ? '' : JSON.stringify(body)
-    const response = await this.#open(method, target, text)
+    const response = await this.#open(method, target, text, signal)
     const [status, answer] = [response.statusCode ?? 0, await this.#read(response)]
     if (status < 200 || status >= 400) throw this.#refusal(`${method} ${path}`, status, answer)
     return answersText ? answer : parseAnswer(answer, `${method} ${path}`)
@@ -52,10 +54,11 @@ export class EngineClient {
     return response
   }
 
-  #open(method: string, path: string, body: string): Promise<IncomingMessage> {
+  #open(method: string, path: string, body: string, signal?: AbortSignal): Promise<IncomingMessage> {
     const typed = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const headers = { host: 'engine', ...(body === '' ? {} : typed) }
-    const options = { socketPath: this.socketPath, method, path, headers, agent: false, timeout: timeoutMs } as const
+    const timed = signal === undefined ? { timeout: timeoutMs } : { signal }
+    const options = { socketPath: this.socketPath, method, path, headers, agent: false, ...timed } as const
     return new Promise((resolve, reject) => {
       const asked = request(options, resolve)
       asked.once('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs} ms`)))

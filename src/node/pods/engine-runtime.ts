@@ -9,7 +9,7 @@ import { type Ip, parseIp } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import { hostnameOf, type Launch } from './container-launch.ts'
 import { readEngineLog } from './engine-log.ts'
-import { PodError } from './errors.ts'
+import { overdue } from './errors.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
@@ -165,25 +165,30 @@ export class EngineRuntime implements PodRuntime {
     }
   }
 
+  /** What the program started goes on in its container after its time: an engine has no call that ends it. */
   async exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
-    const body = { Cmd: command, AttachStdout: true, AttachStderr: true }
-    const created = await this.#call('POST', `/containers/${containerName(sandbox, run)}/exec`, {}, body)
-    const { Id } = createdSchema.parse(created)
-    // Attached: the answer ends with the program. An engine may need a moment to know how it ended.
-    const output = String(await this.#attach(Id))
-    const giveUpMs = performance.now() + timeoutMs
-    for (;;) {
-      const { ExitCode, Running } = executedSchema.parse(await this.#call('GET', `/exec/${Id}/json`))
-      if (Running === false && ExitCode != null) return { exitCode: ExitCode, output: output.slice(0, 1024) }
-      if (performance.now() > giveUpMs)
-        throw new PodError('not-running', `${command[0]} did not end within ${timeoutMs} ms`)
-      await sleep(execPollMs)
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      return await this.#execUntil(signal, containerName(sandbox, run), command)
+    } catch (error) {
+      throw signal.aborted ? overdue(command, timeoutMs) : error
     }
   }
 
-  #attach(id: string): Promise<unknown> {
-    const body = { Detach: false, Tty: false }
-    return this.#parts.engine.call({ method: 'POST', path: `/exec/${id}/start`, body, answersText: true })
+  async #execUntil(signal: AbortSignal, name: string, command: readonly string[]): Promise<ExecResult> {
+    const { engine } = this.#parts
+    const body = { Cmd: command, AttachStdout: true, AttachStderr: true }
+    const created = await engine.call({ method: 'POST', path: `/containers/${name}/exec`, body, signal })
+    const path = `/exec/${createdSchema.parse(created).Id}`
+    // Attached: the answer ends with the program. An engine may need a moment to know how it ended.
+    const attached = { body: { Detach: false, Tty: false }, answersText: true, signal }
+    const output = String(await engine.call({ method: 'POST', path: `${path}/start`, ...attached }))
+    for (;;) {
+      const told = await engine.call({ method: 'GET', path: `${path}/json`, signal })
+      const { ExitCode, Running } = executedSchema.parse(told)
+      if (Running === false && ExitCode != null) return { exitCode: ExitCode, output: output.slice(0, 1024) }
+      await sleep(execPollMs, undefined, { signal })
+    }
   }
 
   async collect(live: readonly Sandbox[]): Promise<void> {

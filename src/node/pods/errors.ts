@@ -4,3 +4,8 @@ type PodErrorCode = 'not-running' | 'no-logs' | 'no-address' | 'invalid-annotati
 
 /** Something that was asked of a pod of this node is not possible. */
 export class PodError extends PlatnetError<PodErrorCode> {}
+
+/** A program that a probe ran in a container took longer than it may. */
+export function overdue([program]: readonly string[], timeoutMs: number): PodError {
+  return new PodError('not-running', `${program} did not end within ${timeoutMs} ms`)
+}

@@ -8,7 +8,7 @@ import type { Logger } from '../../observe/index.ts'
 import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
 import { claimRun, findProgram, findShim, readRun } from './container-files.ts'
 import { hostnameOf, type Launch } from './container-launch.ts'
-import { PodError } from './errors.ts'
+import { overdue, PodError } from './errors.ts'
 import { ociConfig } from './oci-bundle.ts'
 import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
@@ -124,7 +124,7 @@ export class ProcessRuntime implements PodRuntime {
       timeoutMs,
       maxOutputBytes: maxExecOutputBytes,
     })
-    if (endedBy === 'timeout') throw new PodError('not-running', `${command[0]} did not end within ${timeoutMs} ms`)
+    if (endedBy === 'timeout') throw overdue(command, timeoutMs)
     return { exitCode: exitCode ?? 137, output: `${stdout}${stderr}`.slice(0, 1024) }
   }
 

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { createServer, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { EngineClient } from '../../../../src/host/index.ts'
+import { EngineRuntime } from '../../../../src/node/pods/engine-runtime.ts'
+import { PodFolders } from '../../../../src/node/pods/pod-folders.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
+
+const sandbox = { uid: 'u-1', namespace: 'default', name: 'web', hostNetwork: false, portMappings: [], image: '' }
+const run = { container: 'main', attempt: 0 }
+const deadlineMs = 30_000
+/** Long enough that nobody takes it for the time that a probe has. */
+const hangMs = 5000
+
+interface Program {
+  /** What the engine sends of its output. */
+  readonly say: (response: ServerResponse) => void
+  readonly isRunning?: boolean
+}
+
+/** Asks a program of an engine that has one container. */
+async function ask(context: TestContext, { say, isRunning = false }: Program, timeoutMs: number) {
+  const socket = join(makeTemporaryFolder(context), 'engine.sock')
+  const server = createServer(({ url = '' }, response) => {
+    if (url.endsWith('/start')) say(response)
+    else if (url.endsWith('/exec')) response.end(JSON.stringify({ Id: 'e-1' }))
+    else response.end(JSON.stringify({ ExitCode: 3, Running: isRunning }))
+  })
+  await new Promise<void>((resolve) => server.listen(socket, resolve))
+  context.after(() => server.close())
+  context.after(() => server.closeAllConnections())
+  const folders = new PodFolders(makeTemporaryFolder(context))
+  const engine = new EngineClient(socket)
+  const runtime = new EngineRuntime({ engine, folders, hostIps: [], log: silentLogger })
+  return runtime.exec(sandbox, run, ['check', '--all'], timeoutMs)
+}
+
+/** Says the same every few milliseconds, so that the connection is never idle. */
+function sayOften(response: ServerResponse): void {
+  const timer = setInterval(() => response.write('still here\n'), 20)
+  const over = setTimeout(() => response.end(), hangMs)
+  response.once('close', () => [timer, over].map(clearTimeout))
+}
+
+function sayNothing(response: ServerResponse): void {
+  const over = setTimeout(() => response.end(), hangMs)
+  response.once('close', () => clearTimeout(over))
+}
+
+describe("a program that a probe runs in an engine's container", () => {
+  test('tells how it ended and what it said', async (context) => {
+    const result = await ask(context, { say: (response) => response.end('bad\n') }, deadlineMs)
+    assert.deepEqual(result, { exitCode: 3, output: 'bad\n' })
+  })
+
+  for (const [how, program] of [
+    ['says nothing', { say: sayNothing }],
+    ['keeps talking', { say: sayOften }],
+    ['never comes to an end of which the engine knows', { say: (response) => response.end(), isRunning: true }],
+  ] as const satisfies readonly (readonly [string, Program])[]) {
+    test(`has its time, also where it ${how}`, async (context) => {
+      const startedMs = performance.now()
+      const message = 'check did not end within 300 ms'
+      await assert.rejects(ask(context, program, 300), { code: 'not-running', message })
+      assert.ok(performance.now() - startedMs < hangMs, 'it was waited for')
+    })
+  }
+})
