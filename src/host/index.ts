@@ -37,6 +37,7 @@ export {
   findProcess,
   isAlive,
   type ProcessIdentity,
+  readEnvironment,
   signalGroup,
   signalProcess,
   startDetached,

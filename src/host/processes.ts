@@ -80,8 +80,8 @@ function readStat(pid: number): Stat | undefined {
   return { state, group: Number(group), terminal: Number(terminal), startTicks: Number(fields[19]) }
 }
 
-/** As the process was started; empty where it is somebody else's. */
-function readEnvironment(pid: number): Map<string, string> {
+/** As the process was started; empty where it is somebody else's, or gone. */
+export function readEnvironment(pid: number): Map<string, string> {
   const pairs = (readText(`/proc/${pid}/environ`) ?? '').split('\0').filter((pair) => pair.includes('='))
   return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
 }

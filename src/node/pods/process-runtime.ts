@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { listNetns, type NetnsMaker, runCaptured, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
+import {
+  listNetns,
+  type NetnsMaker,
+  readEnvironment,
+  runCaptured,
+  signalGroup,
+  signalProcess,
+  startDetached,
+} from '../../host/index.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
@@ -14,6 +22,7 @@ import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
 import type { ContainerRun, ExecResult, HoldUp, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
+import { besideWords, shimEnvironment } from './shim-environment.ts'
 
 export interface ProcessRuntimeParts {
   readonly folders: PodFolders
@@ -113,12 +122,14 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
-    const program = findProgram(this.#parts.folders.runFolder(sandbox.uid, run))
-    if (program === undefined)
+    const folder = this.#parts.folders.runFolder(sandbox.uid, run)
+    const [program, begun] = [findProgram(folder), findShim(folder)]
+    if (program === undefined || begun === undefined)
       throw new PodError('not-running', 'the container does not run', { object: run.container })
     const inside = ['--target', String(program.pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--root', '--wd']
+    const beside = besideWords(readEnvironment(begun.pid), command)
     // Together with what it started: of a program that hangs `nsenter` alone would be killed, and its output stay open.
-    const { endedBy, exitCode, stdout, stderr } = await runCaptured('nsenter', [...inside, '--', ...command], {
+    const { endedBy, exitCode, stdout, stderr } = await runCaptured('nsenter', [...inside, ...beside], {
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' },
       input: '',
       timeoutMs,
@@ -197,25 +208,6 @@ export class ProcessRuntime implements PodRuntime {
       portMappings,
       ...(bandwidth && { bandwidth }),
     }
-  }
-}
-
-/** The values stay variables from here to the container's first process, and are nowhere read as code. */
-function shimEnvironment({ command, env, workingDir, user }: Launch): Record<string, string> {
-  const numbered = (prefix: string, values: readonly string[]) => [
-    [`${prefix}_COUNT`, String(values.length)],
-    ...values.map((value, index) => [`${prefix}_${index}`, value]),
-  ]
-  return {
-    PLATNET_WORKDIR: workingDir,
-    PLATNET_USER: user === undefined ? '' : `${user.uid}:${user.gid}`,
-    ...Object.fromEntries([
-      ...numbered(
-        'PLATNET_ENV',
-        env.map(([name, value]) => `${name}=${value}`),
-      ),
-      ...numbered('PLATNET_ARG', command),
-    ]),
   }
 }
 

@@ -39,9 +39,10 @@ async function newNode(context: TestContext) {
     createDialect('platform'),
   )
   if (parsed.kind !== 'pod') throw new Error(JSON.stringify(parsed))
-  const run = async (attempt: number, script: string, limits: Launch['limits']) => {
+  const run = async (attempt: number, script: string, limits: Launch['limits'], more: Partial<Launch> = {}) => {
     const command = ['/bin/sh', '-c', script]
-    const launch = { image: '', command, env: [], workingDir: '', user: undefined, limits, rootFilesystem: undefined }
+    const plain = { image: '', command, env: [], workingDir: '', user: undefined, limits, rootFilesystem: undefined }
+    const launch: Launch = { ...plain, ...more }
     const began = { container: 'main', attempt }
     end.push(() => runtime.signal(sandbox, began, 'SIGKILL'))
     const problems = await runtime.start(parsed.pod, sandbox, began, launch)
@@ -88,5 +89,19 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     await assert.rejects(ask('sleep 20; echo late', 300), { message: /sh did not end within 300 ms/ })
     assert.ok(performance.now() - startedMs < 10_000, 'it was waited for')
     assert.doesNotMatch((await ask('cat /proc/[0-9]*/cmdline', deadlineMs)).output, /sleep.20/)
+  })
+
+  test('are asked as their user, with their variables and none of the agent, in their folder', async (context) => {
+    const { run, runtime } = await newNode(context)
+    const env = [['PATH', '/bin:/usr/bin'] as const, ['COLOUR', 'dark "blue"'] as const]
+    await run(0, forever, {}, { user: { uid: 65534, gid: 65533 }, env, workingDir: '/usr' })
+    const began = { container: 'main', attempt: 0 }
+    const ask = (...command: string[]) => runtime.exec(sandbox, began, command, deadlineMs)
+    const isRunning = async () => runtime.state(sandbox, began, Date.now()).kind === 'running'
+    await untilAsync('the container runs', isRunning, deadlineMs)
+    // Its pid is told a moment before it goes there.
+    await untilAsync('it is in its folder', async () => (await ask('pwd')).output === '/usr\n', deadlineMs)
+    assert.equal((await ask('sh', '-c', 'id -u; id -g; id -G')).output, '65534\n65533\n65533\n')
+    assert.equal((await ask('env')).output, 'PATH=/bin:/usr/bin\nCOLOUR=dark "blue"\n')
   })
 })
