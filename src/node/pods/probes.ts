@@ -1,10 +1,15 @@
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { connect } from 'node:net'
+import { connect, isIPv6 } from 'node:net'
 import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { ContainerSpec, ProbeSpec } from './pod-spec.ts'
 import type { ExecResult } from './runtime.ts'
+
+/** The first one and those that redirects lead to. */
+const maxHttpRequests = 10
+/** Those that say where to ask instead. */
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 
@@ -36,31 +41,70 @@ async function probeExec(command: readonly string[], timeoutMs: number, { exec }
   return exitCode === 0 ? undefined : `${command[0]} exited with ${exitCode}: ${output.trim().slice(0, 200)}`
 }
 
-/** A status from 200 to 399 is success; a redirect is not followed and no certificate is checked, as kubelet does it. */
-function probeHttp(
+/**
+ * A status from 200 to 399 is success. As kubelet does it, redirects are followed as long as they stay on the host, one that leads to another
+ * host is success, and no certificate is checked.
+ */
+async function probeHttp(
   { path, port, host, scheme, httpHeaders }: NonNullable<ProbeSpec['httpGet']>,
   timeoutMs: number,
   target: ProbeTarget,
 ): Promise<ProbeFailure> {
-  const headers = Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value]))
-  const options = {
+  const own = Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value]))
+  const headers = { 'user-agent': 'platnet-probe', accept: '*/*', ...own }
+  const signal = AbortSignal.timeout(timeoutMs)
+  let place: HttpPlace = {
+    protocol: scheme === 'HTTPS' ? 'https:' : 'http:',
     host: host === '' ? target.ip : host,
     port: portOf(port, target.container),
     path: path.startsWith('/') ? path : `/${path}`,
-    headers: { 'user-agent': 'platnet-probe', accept: '*/*', ...headers },
-    agent: false as const,
-    signal: AbortSignal.timeout(timeoutMs),
   }
-  return new Promise((resolve, reject) => {
-    const asked = scheme === 'HTTPS' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options)
+  for (let asked = 0; asked < maxHttpRequests; asked++) {
+    const { status, location } = await get(place, headers, signal)
+    const next = redirectStatuses.has(status) ? redirected(place, location) : undefined
+    if (next === undefined) return status >= 200 && status < 400 ? undefined : `the answer has the status ${status}`
+    place = next
+  }
+  return `${maxHttpRequests} answers in a row are redirects`
+}
+
+interface HttpPlace {
+  readonly protocol: 'http:' | 'https:'
+  readonly host: string
+  readonly port: number
+  readonly path: string
+}
+
+interface HttpAnswer {
+  readonly status: number
+  readonly location: string | undefined
+}
+
+/** What a server answers, its body left unread. */
+function get({ protocol, ...place }: HttpPlace, headers: Record<string, string>, signal: AbortSignal) {
+  const options = { ...place, headers, agent: false as const, signal }
+  return new Promise<HttpAnswer>((resolve, reject) => {
+    const asked = protocol === 'https:' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options)
     asked.once('error', reject)
     asked.once('response', (response) => {
-      const status = response.statusCode ?? 0
       response.destroy()
-      resolve(status >= 200 && status < 400 ? undefined : `the answer has the status ${status}`)
+      resolve({ status: response.statusCode ?? 0, location: response.headers.location })
     })
     asked.end()
   })
+}
+
+/** Undefined where an answer leads to no other place on the same host. */
+function redirected(place: HttpPlace, location: string | undefined): HttpPlace | undefined {
+  const { host, port, path } = place
+  const asked = URL.parse(`${place.protocol}//${isIPv6(host) ? `[${host}]` : host}:${port}${path}`)
+  if (asked === null || location === undefined) return undefined
+  const url = URL.parse(location, asked)
+  if (url === null || url.hostname !== asked.hostname) return undefined
+  const { protocol, pathname, search } = url
+  if (protocol !== 'http:' && protocol !== 'https:') return undefined
+  const standardPort = protocol === 'https:' ? 443 : 80
+  return { protocol, host, port: Number(url.port) || standardPort, path: `${pathname}${search}` }
 }
 
 function probeTcp(

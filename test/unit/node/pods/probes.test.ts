@@ -51,20 +51,42 @@ function serve(context: TestContext, listener: RequestListener): Promise<number>
 }
 
 describe('an HTTP probe', () => {
-  test('succeeds with any status from 200 to 399 and follows no redirect', async (context) => {
-    const asked: (string | undefined)[] = []
-    const port = await serve(context, (request, response) => {
-      asked.push(request.url)
-      const status = Number(request.url?.slice(1))
-      response.writeHead(status, { location: '/elsewhere' }).end()
-    })
+  test('succeeds with any status from 200 to 399', async (context) => {
+    const port = await serve(context, ({ url }, response) => response.writeHead(Number(url?.slice(1))).end())
     for (const status of [200, 204, 302, 399]) {
       assert.equal(await ask({ httpGet: { port, path: `/${status}` } }), undefined, `${status}`)
     }
     for (const status of [400, 404, 500, 503]) {
       assert.match((await ask({ httpGet: { port, path: `/${status}` } })) ?? '', new RegExp(`status ${status}`))
     }
-    assert.ok(!asked.includes('/elsewhere'))
+  })
+
+  test('follows redirects on the same host, with its headers, and takes one to another host for success', async (context) => {
+    const seen: unknown[] = []
+    const locations = new Map<string | undefined, string>()
+    const port = await serve(context, ({ url, headers }, response) => {
+      seen.push([url, headers['x-probe']])
+      const location = locations.get(url)
+      if (location !== undefined) response.setHeader('location', location)
+      response.writeHead(location === undefined ? Number(url?.slice(1)) : 307).end()
+    })
+    const other = await serve(context, (_, response) => response.writeHead(503).end())
+    locations.set('/a', 'b?c=d')
+    locations.set('/b?c=d', `http://127.0.0.1:${port}/200`)
+    locations.set('/ill', '/500')
+    locations.set('/port', `http://127.0.0.1:${other}/`)
+    locations.set('/host', `http://localhost:${other}/`)
+    locations.set('/round', '/round')
+    const to = (path: string) => ask({ httpGet: { port, path, httpHeaders: [{ name: 'X-Probe', value: 'yes' }] } })
+    assert.equal(await to('/a'), undefined)
+    const expected = ['/a', '/b?c=d', '/200'].map((url) => [url, 'yes'])
+    assert.deepEqual(seen.splice(0), expected)
+    assert.equal(await to('/ill'), 'the answer has the status 500')
+    assert.equal(await to('/port'), 'the answer has the status 503')
+    assert.equal(await to('/host'), undefined)
+    seen.splice(0)
+    assert.equal(await to('/round'), '10 answers in a row are redirects')
+    assert.equal(seen.length, 10)
   })
 
   test("asks the port that the container calls so, with the probe's headers", async (context) => {
