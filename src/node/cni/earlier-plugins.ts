@@ -7,8 +7,10 @@ const pollMs = 20
 
 type EarlierSettings = Pick<CallSettings, 'timeoutMs' | 'running' | 'stop'>
 
-interface EarlierPlugin extends ProcessIdentity {
+/** A plugin that somebody started and that still runs. */
+export interface StartedPlugin extends ProcessIdentity {
   readonly command: string
+  readonly containerId: string
 }
 
 /**
@@ -16,22 +18,22 @@ interface EarlierPlugin extends ProcessIdentity {
  * their container, since an ADD that goes on beside our DEL makes what nobody knows of.
  */
 export class EarlierPlugins {
-  readonly #path: string
+  readonly #binDirs: readonly string[]
   readonly #settings: EarlierSettings
   /** By container; looked for once, before this process starts a plugin of its own. */
-  #found: ReadonlyMap<string, readonly EarlierPlugin[]> | undefined
+  #found: ReadonlyMap<string, readonly StartedPlugin[]> | undefined
   #deadlineMs = 0
 
   /** Those of other runtimes know other folders. At `timeoutMs`, which is as long as any plugin may take, their process groups are killed. */
   constructor(binDirs: readonly string[], settings: EarlierSettings) {
-    this.#path = binDirs.join(':')
+    this.#binDirs = binDirs
     this.#settings = settings
   }
 
   /** Resolves when none is left at this container. Throws CniError `cancelled` where its user ends the wait. */
   async ended(containerId: string): Promise<void> {
     if (this.#found === undefined) {
-      this.#found = findPlugins(this.#path)
+      this.#found = Map.groupBy(findPlugins(this.#binDirs), ({ containerId }) => containerId)
       this.#deadlineMs = performance.now() + this.#settings.timeoutMs
     }
     const left = (this.#found.get(containerId) ?? []).filter(isAlive)
@@ -41,7 +43,7 @@ export class EarlierPlugins {
     await this.#settings.running.during(call, this.#settings.timeoutMs, () => this.#wait(left))
   }
 
-  async #wait(plugins: readonly EarlierPlugin[]): Promise<void> {
+  async #wait(plugins: readonly StartedPlugin[]): Promise<void> {
     for (;;) {
       const left = plugins.filter(isAlive)
       if (left.length === 0) return
@@ -53,13 +55,11 @@ export class EarlierPlugins {
   }
 }
 
-function findPlugins(path: string): Map<string, EarlierPlugin[]> {
-  const found = new Map<string, EarlierPlugin[]>()
-  for (const { environment, ...plugin } of findGroupLeaders('CNI_COMMAND')) {
+/** Those of this machine that look for others in these folders, whoever started them. */
+export function findPlugins(binDirs: readonly string[]): readonly StartedPlugin[] {
+  return findGroupLeaders('CNI_COMMAND').flatMap(({ environment, ...plugin }) => {
     const containerId = environment.get('CNI_CONTAINERID')
-    if (containerId === undefined || environment.get('CNI_PATH') !== path) continue
-    const command = environment.get('CNI_COMMAND') ?? ''
-    found.set(containerId, [...(found.get(containerId) ?? []), { ...plugin, command }])
-  }
-  return found
+    if (containerId === undefined || environment.get('CNI_PATH') !== binDirs.join(':')) return []
+    return [{ ...plugin, containerId, command: environment.get('CNI_COMMAND') ?? '' }]
+  })
 }

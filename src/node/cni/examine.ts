@@ -9,7 +9,10 @@ const fixRemedy = 'platnet cni doctor --fix'
 /** What is right and wrong with this node's networks, as its runtime sees them. Changes nothing. */
 export async function examineNetworks(runtime: CniRuntime): Promise<readonly Finding[]> {
   const [plugins, networks, leftovers] = [await runtime.plugins(), await runtime.networks(), await runtime.leftovers()]
-  return [...aboutNetworks(networks), ...aboutPlugins(plugins), ...aboutLeftovers(leftovers)]
+  const atWork = runtime.pluginsAtWork().map(({ command, containerId, pid }): Finding => {
+    return { level: 'ok', what: `a plugin is at work: ${command} of ${containerId}, process ${pid}` }
+  })
+  return [...aboutNetworks(networks), ...aboutPlugins(plugins), ...atWork, ...aboutLeftovers(leftovers)]
 }
 
 function aboutNetworks({ networks, skipped }: LoadedNetworks): readonly Finding[] {

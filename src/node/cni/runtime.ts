@@ -6,7 +6,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { PluginRunner, StopSignals } from './call-plugin.ts'
 import { addChain, type ChainContext, checkChain, collectChain, deleteChain, statusOfChain } from './chain.ts'
-import { EarlierPlugins } from './earlier-plugins.ts'
+import { EarlierPlugins, findPlugins, type StartedPlugin } from './earlier-plugins.ts'
 import { CniError } from './errors.ts'
 import { findOnNode, type LeftoverPlaces, releaseLeftovers } from './find-leftovers.ts'
 import { type LoadedNetworks, loadNetworks, negotiate } from './load-networks.ts'
@@ -123,6 +123,11 @@ export class CniRuntime {
   /** Every plugin of the folders, with what it answers to VERSION or why it does not. */
   async plugins(): Promise<readonly FoundPlugin[]> {
     return this.#context.binaries.list()
+  }
+
+  /** Those that are at work on a container now, also another process' own. */
+  pluginsAtWork(): readonly StartedPlugin[] {
+    return findPlugins(this.#context.binDirs)
   }
 
   /** The first valid one. Throws CniError `no-network` that names each file and its fault. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { findProcess, startProgram } from '../../../../src/host/index.ts'
+import { examineNetworks } from '../../../../src/node/cni/examine.ts'
 import { describeRunning } from '../../../../src/node/cni/index.ts'
 import { FakeCni, sandbox } from '../../../helpers/fake-cni.ts'
 import { until } from '../../../helpers/until.ts'
@@ -47,6 +48,15 @@ test('who waits for it is told, and may give it up', async (t) => {
   await until('it is told', () => slow.some((line) => earlier.test(line)), 20_000)
   work.abort()
   await deleted
+})
+
+test('the doctor names what plugins do, whoever started them', async (t) => {
+  const cni = new FakeCni(t)
+  const lines = async () => (await examineNetworks(cni.runtime())).map(({ level, what }) => `${level} ${what}`)
+  const atWork = /^ok a plugin is at work: ADD of c1, process \d+$/
+  await killInAdd(t, cni, 'while [ -d "$d" ]; do sleep 0.1; done')
+  assert.equal((await lines()).filter((line) => atWork.test(line)).length, 1)
+  assert.deepEqual(cni.runtime({ binDirs: [cni.folder] }).pluginsAtWork(), [])
 })
 
 test('so does an ADD', async (t) => {
