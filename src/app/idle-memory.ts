@@ -17,10 +17,10 @@ export interface IdleMemoryParts {
 }
 
 const defaultLookMs = 5000
-/** Of one processor, between two looks. */
-const restingShare = 0.03
+/** Of one processor, between two looks: changes that come one by one are work, too, and none of them is to wait for a collection. */
+const restingShare = 0.01
 /** Less is not worth a stop. */
-const worthwhileGrowth = 1.15
+const worthwhileGrowth = 1.25
 
 /**
  * Gives back what a list of everything left behind. The collector by itself runs only when a heap has grown, and then leaves room for half as much
