@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, rmSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
@@ -127,7 +127,7 @@ export class ProcessRuntime implements PodRuntime {
     if (program === undefined || begun === undefined)
       throw new PodError('not-running', 'the container does not run', { object: run.container })
     const inside = ['--target', String(program.pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--root', '--wd']
-    const beside = besideWords(readEnvironment(begun.pid), command)
+    const beside = besideWords(readEnvironment(begun.pid), command, hasEnv(program.pid))
     // Together with what it started: of a program that hangs `nsenter` alone would be killed, and its output stay open.
     const { endedBy, exitCode, stdout, stderr } = await runCaptured('nsenter', [...inside, ...beside], {
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' },
@@ -209,6 +209,11 @@ export class ProcessRuntime implements PodRuntime {
       ...(bandwidth && { bandwidth }),
     }
   }
+}
+
+/** A root filesystem of a container's own may hold one program and nothing else. */
+function hasEnv(pid: number): boolean {
+  return ['usr/bin/env', 'bin/env'].some((path) => lstatSync(`/proc/${pid}/root/${path}`, { throwIfNoEntry: false }))
 }
 
 function cgroupName({ uid }: Sandbox, { container, attempt }: ContainerRun): string {

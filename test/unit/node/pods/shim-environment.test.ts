@@ -17,8 +17,8 @@ const launch: Launch = {
   rootFilesystem: undefined,
 }
 
-function besideOf(changed: Partial<Launch>, command: readonly string[]): string[] {
-  return besideWords(new Map(Object.entries(shimEnvironment({ ...launch, ...changed }))), command)
+function besideOf(changed: Partial<Launch>, command: readonly string[], hasEnv = true): string[] {
+  return besideWords(new Map(Object.entries(shimEnvironment({ ...launch, ...changed }))), command, hasEnv)
 }
 
 describe('a program beside that of a container', () => {
@@ -31,6 +31,10 @@ describe('a program beside that of a container', () => {
   test('runs as whoever runs the agent where the container does', () => {
     assert.deepEqual(besideOf({ user: undefined, env: [] }, ['check']), ['--', 'env', '-i', 'check'])
     assert.deepEqual(besideOf({ user: { uid: 0, gid: 0 }, env: [] }, ['x']).slice(0, 2), ['--setuid=0', '--setgid=0'])
+  })
+
+  test('goes without the variables where there is no env(1) to set them', () => {
+    assert.deepEqual(besideOf({}, ['check'], false), ['--setuid=1000', '--setgid=2000', '--', 'check'])
   })
 
   test('is none where its name would be read as a variable', () => {
