@@ -35,7 +35,18 @@ export class FakeUpstream {
     this.#tls = tls
   }
 
-  async start(port = 0): Promise<this> {
+  /** A port that is free for TCP may be somebody's for UDP: another one is taken then, unless it was asked for. */
+  async start(port = 0, attempts = 10): Promise<this> {
+    try {
+      return await this.#listen(port)
+    } catch (error) {
+      await this.stop()
+      if (port !== 0 || attempts === 1) throw error
+      return this.start(port, attempts - 1)
+    }
+  }
+
+  async #listen(port: number): Promise<this> {
     const onConnection = (connection: Connection) => this.#serve(connection)
     this.#tcp = this.#tls ? createTlsServer(this.#tls, onConnection) : createServer(onConnection)
     this.#tcp.listen(port, '127.0.0.1')
