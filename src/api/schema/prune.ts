@@ -1,37 +1,52 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 import { childSchema } from './child-schema.ts'
+import { objectMetadata } from './coerce-embedded.ts'
 import { joinPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
-/** What every API object has, whether its schema names it or not. */
-const objectFields = ['apiVersion', 'kind', 'metadata']
+const anyValue: Schema = { preserveUnknownFields: true }
 
 /**
- * Drops the fields that a structural schema does not declare, and tells their paths. Nothing else changes; a value that has nothing to
+ * Drops the fields that a structural schema does not declare, and reports their paths. Nothing else changes; a value that has nothing to
  * drop is answered itself.
  */
 export function prune(schema: Schema, value: Json, path = ''): { value: Json; unknown: readonly string[] } {
   const unknown: string[] = []
-  return { value: pruneValue(schema, value, path, unknown), unknown }
+  return { value: pruneValue(schema, value, path, unknown, false), unknown }
 }
 
-function pruneValue(schema: Schema | undefined, value: Json, path: string, unknown: string[]): Json {
+/** `isKept`: the schema or a list around the value preserves unknown fields. Declared fields are pruned there too. */
+function pruneValue(
+  schema: Schema | undefined,
+  value: Json,
+  path: string,
+  unknown: string[],
+  isAroundKept: boolean,
+): Json {
+  const isKept = isAroundKept || schema?.preserveUnknownFields === true
+  if (isKept && schema === undefined) return value
   if (Array.isArray(value)) {
-    return mapItems(value, (item, index) => pruneValue(schema?.items, item, `${path}[${index}]`, unknown))
+    return mapItems(value, (item, index) => pruneValue(schema?.items, item, `${path}[${index}]`, unknown, isKept))
   }
-  return isJsonObject(value) ? pruneObject(schema ?? {}, value, path, unknown) : value
+  return isJsonObject(value) ? pruneObject(schema ?? {}, value, path, unknown, isKept) : value
 }
 
-function pruneObject(schema: Schema, value: JsonObject, path: string, unknown: string[]): JsonObject {
+function pruneObject(schema: Schema, value: JsonObject, path: string, unknown: string[], isKept: boolean): JsonObject {
   return mapFields(value, (field, key) => {
-    if (schema.embeddedResource === true && objectFields.includes(key)) return field
-    const fieldSchema = childSchema(schema, key)
-    if (fieldSchema !== undefined) return pruneValue(fieldSchema, field, joinPath(path, key), unknown)
-    if (schema.preserveUnknownFields === true) return field
+    const fieldSchema = memberSchema(schema, key)
+    if (fieldSchema !== undefined) return pruneValue(fieldSchema, field, joinPath(path, key), unknown, false)
+    if (isKept) return field
     unknown.push(joinPath(path, key))
     return undefined
   })
+}
+
+/** An embedded resource has the metadata of every object, whether its schema names that or not. */
+function memberSchema(schema: Schema, key: string): Schema | undefined {
+  if (schema.embeddedResource !== true) return childSchema(schema, key)
+  if (key === 'metadata') return objectMetadata
+  return key === 'apiVersion' || key === 'kind' ? anyValue : childSchema(schema, key)
 }
 
 /**

@@ -32,6 +32,34 @@ describe('pruning', () => {
       { apiVersion: 'v1', kind: 'X', metadata: { name: 'x' } },
       ['spec'],
     ],
+    [
+      'keeps objects in lists of any depth where any JSON is allowed',
+      { properties: { any: { preserveUnknownFields: true } } },
+      { any: [{ a: 1 }, [{ b: [{ c: 2 }] }]] },
+      { any: [{ a: 1 }, [{ b: [{ c: 2 }] }]] },
+      [],
+    ],
+    [
+      'keeps lists inside items that allow any JSON',
+      { items: { preserveUnknownFields: true } },
+      [[{ a: 1 }], { b: [{ c: 2 }] }],
+      [[{ a: 1 }], { b: [{ c: 2 }] }],
+      [],
+    ],
+    [
+      'keeps undeclared fields of the items of a list that preserves them, and prunes declared ones',
+      { preserveUnknownFields: true, items: { properties: { a: { type: 'object' } } } },
+      [{ a: { gone: 1 }, z: [{ b: 1 }] }],
+      [{ a: {}, z: [{ b: 1 }] }],
+      ['[0].a.gone'],
+    ],
+    [
+      'reports an unknown field in the metadata of an embedded object',
+      { embeddedResource: true, preserveUnknownFields: true },
+      { apiVersion: 'v1', kind: 'X', metadata: { name: 'x', bad: 1 }, spec: [{ a: 1 }] },
+      { apiVersion: 'v1', kind: 'X', metadata: { name: 'x' }, spec: [{ a: 1 }] },
+      ['metadata.bad'],
+    ],
     ['does not take the prototype for a declaration', { properties: {} }, { constructor: 1 }, {}, ['constructor']],
   ]
   for (const [title, schema, value, expected, unknown] of rows) {
