@@ -18,22 +18,40 @@ export const unspecifiedIpv6 = '::' as Ip
 
 export const loopbackIpv4 = '127.0.0.1' as Ip
 
-/** Accepts what Kubernetes accepts: dotted quads without leading zeros, RFC 4291 text without a zone. */
+/**
+ * The one reading of an address. Dotted quads without leading zeros, RFC 4291 text without a zone. An IPv4-mapped address
+ * (`::ffff:10.0.0.1`) is the IPv4 address, as wherever Kubernetes reads one: no packet of IPv6 goes there.
+ */
 export function parseIp(text: string): Ip | undefined {
   if (text.includes('%')) return undefined
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return hasLeadingZero(text) ? undefined : (text as Ip)
-  if (!text.includes(':') || !ipaddr.IPv6.isValid(text)) return undefined
-  return ipaddr.IPv6.parse(text).toRFC5952String() as Ip
+  if (!text.includes(':')) return undefined
+  const groups = withoutDots(text)
+  if (groups === undefined || !ipaddr.IPv6.isValid(groups)) return undefined
+  const address = ipaddr.IPv6.parse(groups)
+  return (address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String()) as Ip
 }
 
-/** Host bits are cleared: `10.1.2.3/8` gives `10.0.0.0/8`. */
+/** The dotted end of an IPv6 address as two groups: the library reads `::127.0.0.1` as `::ffff:127.0.0.1`, the kernel does not. */
+function withoutDots(text: string): string | undefined {
+  const quad = /[^:]*\.[^:]*$/.exec(text)?.[0]
+  if (quad === undefined) return text
+  if (!ipaddr.IPv4.isValidFourPartDecimal(quad) || hasLeadingZero(quad)) return undefined
+  const [a = 0, b = 0, c = 0, d = 0] = quad.split('.').map(Number)
+  const groups = [a * 256 + b, c * 256 + d].map((group) => group.toString(16))
+  return `${text.slice(0, -quad.length)}${groups.join(':')}`
+}
+
+/** Host bits are cleared: `10.1.2.3/8` gives `10.0.0.0/8`. A network of IPv4-mapped addresses is the IPv4 network. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/')
-  const address = parseIp(text.slice(0, Math.max(slash, 0)))
+  const addressText = text.slice(0, Math.max(slash, 0))
+  const address = parseIp(addressText)
   const prefixText = text.slice(slash + 1)
   if (address === undefined || !/^(0|[1-9]\d{0,2})$/.test(prefixText)) return undefined
-  const prefix = Number(prefixText)
-  if (prefix > addressBits(ipFamily(address))) return undefined
+  const isMapped = ipFamily(address) === 'IPv4' && addressText.includes(':')
+  const prefix = Number(prefixText) - (isMapped ? 96 : 0)
+  if (prefix < 0 || prefix > addressBits(ipFamily(address))) return undefined
   const mask = maskOf(ipFamily(address), prefix)
   return `${bigIntToIp(ipToBigInt(address) & mask, ipFamily(address))}/${prefix}` as Cidr
 }
@@ -97,4 +115,9 @@ function hasLeadingZero(quad: string): boolean {
 export function cidrContains(outer: Cidr, inner: Cidr): boolean {
   const [large, small] = [cidrRange(outer), cidrRange(inner)]
   return large.family === small.family && large.first <= small.first && small.last <= large.last
+}
+
+/** Whether any address lies in both networks. */
+export function cidrsOverlap(one: Cidr, other: Cidr): boolean {
+  return cidrContains(one, other) || cidrContains(other, one)
 }

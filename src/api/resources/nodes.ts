@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util'
-import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
+import { type ApiDocument, listAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
-import { type FieldError, forbiddenField } from '../schema/field-error.ts'
 import { object } from '../schema/schema.ts'
+import { fillPodCidrs, validatePodCidrs } from './node-pod-cidrs.ts'
 import { column, type Resource } from './resource.ts'
 
 export function nodes(): Resource {
@@ -29,19 +28,13 @@ export function nodes(): Resource {
       column('Kernel-Version', (node) => infoOf(node, 'kernelVersion'), { wide: true }),
       column('Container-Runtime', (node) => infoOf(node, 'containerRuntimeVersion'), { wide: true }),
     ],
-    strategy: { keepsStatusOnCreate: true, validateUpdate: validatePodCidrs },
+    strategy: {
+      keepsStatusOnCreate: true,
+      prepareForCreate: fillPodCidrs,
+      prepareForUpdate: fillPodCidrs,
+      validate: validatePodCidrs,
+    },
   }
-}
-
-/** What a node was given stays: routes and pods stand on it. */
-function validatePodCidrs(node: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  return ['podCIDR', 'podCIDRs'].flatMap((field) => {
-    const [before, after] = [old, node].map((document) => valueAt(document['spec'], field))
-    const isSame = before === undefined || isDeepStrictEqual(before, after)
-    return isSame
-      ? []
-      : [forbiddenField(`spec.${field}`, 'node updates may not change podCIDR except from "" to valid')]
-  })
 }
 
 function nodeStatus(node: ApiDocument): string {

@@ -108,7 +108,8 @@ export interface Strategy {
   readonly needsRevision?: boolean
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
-  readonly validate?: (document: ApiDocument) => readonly FieldError[]
+  /** A create has no `old`. With it, a kind can let stand what was valid when it was stored. */
+  readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
   /** What is accepted and may surprise; becomes Warning headers. */
   readonly warnings?: (document: ApiDocument) => readonly string[]
   readonly validateUpdate?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]

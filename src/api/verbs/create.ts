@@ -73,7 +73,7 @@ function nameOf(context: VerbContext, { metadata }: ApiDocument): { name?: strin
 }
 
 function validName(resource: Resource, document: ApiDocument): string {
-  const errors = [...validateMetadata(resource, document), ...(resource.strategy.validate?.(document) ?? [])]
+  const errors = [...validateMetadata(resource, document), ...(resource.strategy.validate?.(document, undefined) ?? [])]
   const name = document.metadata.name ?? ''
   if (errors.length > 0) throw invalid(resource, name, errors)
   return name

@@ -79,7 +79,7 @@ function settle(target: ItemTarget, revised: ApiDocument, old: ApiDocument, entr
     ...validateCreationTime(revised, old),
     ...validateMetadata(resource, next),
     ...validateMetadataUpdate(next, old),
-    ...(resource.strategy.validate?.(next) ?? []),
+    ...(resource.strategy.validate?.(next, old) ?? []),
     ...(resource.strategy.validateUpdate?.(next, old) ?? []),
   ]
   if (errors.length > 0) throw invalid(resource, target.name, errors)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
 import { compact } from '../../model/compact.ts'
-import { bigIntToIp, type Cidr, type Ip, ipToBigInt, parseCidr, parseIp } from '../../model/ip.ts'
+import { type Cidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
 import { type Field, FieldReader } from './problem.ts'
 
@@ -34,19 +34,12 @@ export const list: Field<readonly unknown[]> = {
 
 export const address: Field<Ip> = {
   schema: z.string().transform((text, context) => {
-    const ip = parseIp(withoutLeadingZeros(asIpv4(text)))
+    const ip = parseIp(withoutLeadingZeros(text))
     if (ip !== undefined) return ip
     context.addIssue({ code: 'custom', message: 'not an IP address' })
     return z.NEVER
   }),
   expected: 'an IP address',
-}
-
-/** `::ffff:10.0.0.1` is the IPv4 address, as wherever Kubernetes reads it: no packet of IPv6 goes there. */
-function asIpv4(text: string): string {
-  const ip = /ffff/i.test(text) ? parseIp(text) : undefined
-  const bits = ip === undefined ? 0n : ipToBigInt(ip)
-  return bits >> 32n === 0xffffn ? bigIntToIp(bits & 0xffffffffn, 'IPv4') : text
 }
 
 /** Old objects may say `172.30.0.041`, which is read as decimal wherever Kubernetes reads it; a program of iptables would take it for octal. */

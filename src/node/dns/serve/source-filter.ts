@@ -27,7 +27,7 @@ export class SourceFilter {
 
   /** An IPv6 socket shows IPv4 clients as `::ffff:192.0.2.1`, link-local ones with their zone. */
   #decide(address: string): boolean {
-    const ip = parseIp(address.replace(/^::ffff:(?=[\d.]+$)/, '').replace(/%.*$/, ''))
+    const ip = parseIp(address.replace(/%.*$/, ''))
     return ip !== undefined && this.#networks.some((network) => cidrContains(network, hostCidr(ip)))
   }
 }

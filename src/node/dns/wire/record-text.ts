@@ -62,9 +62,14 @@ function parseData(type: number, words: readonly string[], text: string): Buffer
 function parseAddress(type: number, word: string, text: string): Buffer {
   const address = parseIp(word)
   const data = address === undefined ? undefined : addressData(address)
-  if (data?.length !== (type === recordType.A ? 4 : 16)) throw bad(text, `an address for ${typeName(type)}`)
-  return data
+  const isMapped = data?.length === 4 && word.includes(':')
+  const whole = isMapped ? Buffer.concat([mappedPrefix, data]) : data
+  if (whole?.length !== (type === recordType.A ? 4 : 16)) throw bad(text, `an address for ${typeName(type)}`)
+  return whole
 }
+
+/** An AAAA record may hold an IPv4-mapped address (RFC 4291, 2.5.5.2), which is the IPv4 address everywhere else. */
+const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
 
 function parseSoa(words: readonly string[], text: string): Buffer {
   const [serial, refresh, retry, expire, minimum] = words.slice(2).map((word) => number(word, text, 0xffff_ffff))

@@ -151,6 +151,6 @@ describe('the controller of pod networks', () => {
       headers: { 'content-type': 'application/merge-patch+json' },
     })
     assert.equal(code, 422)
-    assert.match(body.message, /spec\.podCIDR: Forbidden: node updates may not change podCIDR/)
+    assert.match(body.message, /spec\.podCIDRs: Forbidden: node updates may not change podCIDR/)
   })
 })

@@ -1,0 +1,64 @@
+import { bigIntToIp, type Cidr, cidrsOverlap, type Ip, ipFamily, ipToBigInt } from './ip.ts'
+
+/** Why an address is no address of a workload: RFC 6890's special-purpose registries, as far as they matter to routing. */
+export type SpecialKind = 'unspecified' | 'loopback' | 'link-local' | 'multicast' | 'broadcast' | 'metadata'
+
+const networks: Readonly<Record<SpecialKind, readonly string[]>> = {
+  unspecified: ['0.0.0.0/8', '::/128'],
+  loopback: ['127.0.0.0/8', '::1/128'],
+  'link-local': ['169.254.0.0/16', 'fe80::/10'],
+  multicast: ['224.0.0.0/4', 'ff00::/8'],
+  broadcast: ['255.255.255.255/32'],
+  // Metadata servers of cloud providers outside the link-local range: Alibaba, AWS (IPv6), Google (IPv6).
+  metadata: ['100.100.100.200/32', 'fd00:ec2::254/128', 'fd20:ce::254/128'],
+}
+
+const metadataAddresses = new Set(networks.metadata.map((text) => text.slice(0, text.indexOf('/'))))
+
+/**
+ * The special kind of one canonical address, also where an IPv6 address carries an IPv4 address (IPv4-mapped, IPv4-compatible,
+ * NAT64 `64:ff9b::/96`, 6to4). Undefined for an ordinary unicast address. Called for each endpoint: it reads text only.
+ */
+export function specialKindOf(ip: Ip): SpecialKind | undefined {
+  if (metadataAddresses.has(ip)) return 'metadata'
+  return ipFamily(ip) === 'IPv4' ? kindOfIpv4(ip) : kindOfIpv6(ip)
+}
+
+/** The first special kind of which a network holds any address: `0.0.0.0/0` holds several. Undefined for ordinary unicast. */
+export function specialKindIn(cidr: Cidr): SpecialKind | undefined {
+  const kinds = Object.keys(networks) as SpecialKind[]
+  return kinds.find((kind) => networks[kind].some((network) => cidrsOverlap(network as Cidr, cidr)))
+}
+
+/** `loopback (127.0.0.0/8, ::1/128)`, for messages. */
+export function describeSpecialKind(kind: SpecialKind): string {
+  return `${kind} (${networks[kind].join(', ')})`
+}
+
+function kindOfIpv4(ip: string): SpecialKind | undefined {
+  if (ip.startsWith('0.')) return 'unspecified'
+  if (ip.startsWith('127.')) return 'loopback'
+  if (ip.startsWith('169.254.')) return 'link-local'
+  if (ip === '255.255.255.255') return 'broadcast'
+  return /^2(2[4-9]|3\d)\./.test(ip) ? 'multicast' : undefined
+}
+
+function kindOfIpv6(ip: Ip): SpecialKind | undefined {
+  if (ip === '::') return 'unspecified'
+  if (ip === '::1') return 'loopback'
+  if (/^fe[89ab][\da-f]:/.test(ip)) return 'link-local'
+  if (/^ff[\da-f]{2}:/.test(ip)) return 'multicast'
+  const carried = carriedIpv4(ip)
+  if (carried === undefined) return undefined
+  return metadataAddresses.has(carried) ? 'metadata' : kindOfIpv4(carried)
+}
+
+/** The IPv4 address to which a translator or tunnel would carry the packets. */
+function carriedIpv4(ip: Ip): Ip | undefined {
+  if (!/^(::|64:ff9b::|2002:)/.test(ip)) return undefined
+  const bits = ipToBigInt(ip)
+  if (ip.startsWith('2002:')) return bigIntToIp((bits >> 80n) & 0xffffffffn, 'IPv4')
+  const prefix = bits >> 32n
+  const isCarrier = prefix === 0n || prefix === 0xffffn || prefix === 0x64ff9bn << 64n
+  return isCarrier ? bigIntToIp(bits & 0xffffffffn, 'IPv4') : undefined
+}
