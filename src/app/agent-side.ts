@@ -31,6 +31,7 @@ export async function composeAgent(
   const log = context.logging.logger('platform_kubelet')
   const access = await findAccess(values.node)
   const client = new ApiClient(access)
+  countLeftOut(context, client)
   const state = new LiveNodeState(log.child('state'))
   const applied = new AppliedRevisions(state)
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
@@ -73,6 +74,17 @@ export async function composeAgent(
     log: log.child('control'),
   })
   return [await composeEndpoints(context, access, working), control, ...working, ...composeIdleMemory(log)]
+}
+
+function countLeftOut({ metrics }: AppContext, client: ApiClient): void {
+  metrics.collectedGauge(
+    {
+      name: 'platnet_client_objects_left_out',
+      help: 'Objects of the API that are too large or not readable and are left out; the log names them.',
+      labels: ['resource'],
+    },
+    () => Array.from(client.leftOutCounts(), ([resource, value]) => ({ value, labels: { resource } })),
+  )
 }
 
 function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {

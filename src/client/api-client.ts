@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ApiObject } from '../model/api-object.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
+import type { LeftOutObjects } from './left-out-objects.ts'
 import { type Collection, collectionPath, type ObjectRef, objectPath } from './resource-path.ts'
 import { type HttpLimits, type HttpRequest, type HttpResponse, Transport } from './transport.ts'
 
@@ -38,10 +39,27 @@ const apiObjectSchema = z.looseObject({
 export class ApiClient {
   readonly #transport: Transport
   readonly #timeoutMs: number
+  readonly #leftOut = new Set<LeftOutObjects>()
 
   constructor(access: ClusterAccess, options: { timeoutMs?: number } = {}) {
     this.#transport = new Transport(access)
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs
+  }
+
+  /** Counts what an informer of this client leaves out, until it is forgotten. */
+  countLeftOut(objects: LeftOutObjects): void {
+    this.#leftOut.add(objects)
+  }
+
+  forgetLeftOut(objects: LeftOutObjects): void {
+    this.#leftOut.delete(objects)
+  }
+
+  /** How many objects of each resource are left out now; 0 where an informer leaves out none. */
+  leftOutCounts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { resource, size } of this.#leftOut) counts.set(resource, Math.max(counts.get(resource) ?? 0, size))
+    return counts
   }
 
   get(ref: ObjectRef, options?: RequestOptions): Promise<ApiObject> {

@@ -7,17 +7,27 @@ import { describeError } from '../model/errors.ts'
 import type { Logger } from '../observe/index.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
+import type { ObjectIdentity } from './identity-scanner.ts'
+import { LeftOutObjects } from './left-out-objects.ts'
 import { type Content, listPages } from './list-pages.ts'
 import { type Collection, describeRef } from './resource-path.ts'
-import { bookmarkVersion, type WatchEvent, watchCollection } from './watch-stream.ts'
+import { bookmarkVersion, type LeftOutEvent, type WatchEvent, watchCollection } from './watch-stream.ts'
 import { parseWireObject, type WireObject } from './wire-object.ts'
 
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /** What an informer feeds. Calls come one after the other; the next waits for a promise that `onReplace` returns. */
 export interface InformerHandler {
-  /** Everything there is, at that resourceVersion: what is not among the items is gone. */
-  onReplace(items: readonly WireObject[], resourceVersion: string): void | Promise<void>
+  /**
+   * Everything there is, at that resourceVersion: what is not among the items is gone. Except `leftOut`: those are there and cannot be read, so that
+   * what is known of them stays.
+   */
+  onReplace(
+    items: readonly WireObject[],
+    resourceVersion: string,
+    leftOut: readonly ObjectIdentity[],
+  ): void | Promise<void>
+  /** Of a DELETED object only the identity may be there. */
   onEvent(type: ChangeType, object: WireObject, resourceVersion: string): void
   /** Nothing of ours changed up to that resourceVersion. */
   onProgress(resourceVersion: string): void
@@ -65,6 +75,7 @@ export class Informer implements Component {
   readonly #backoff: Backoff
   readonly #refusals: Backoff
   readonly #stopping = new AbortController()
+  readonly #leftOut: LeftOutObjects
   readonly #synced = Promise.withResolvers<void>()
   #running: Promise<void> | undefined
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: Date.now() }
@@ -74,6 +85,7 @@ export class Informer implements Component {
   constructor(options: InformerOptions) {
     this.name = `informer-${options.collection.resource.resource}`.slice(0, 30)
     this.#options = options
+    this.#leftOut = new LeftOutObjects(describeRef(options.collection), options.log)
     this.#timing = { ...defaultTiming, ...options.timing }
     const { backoffBaseMs: baseMs, backoffMaxMs, refusedMaxMs } = this.#timing
     this.#backoff = new Backoff({ baseMs, maxMs: backoffMaxMs })
@@ -82,6 +94,7 @@ export class Informer implements Component {
 
   /** Resolves when the first list has been handed over; keeps trying until the signal aborts. */
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#options.client.countLeftOut(this.#leftOut)
     this.#running ??= this.#run()
     try {
       await orAborted(this.#synced.promise, signal)
@@ -106,6 +119,7 @@ export class Informer implements Component {
 
   async #end(): Promise<void> {
     this.#stopping.abort()
+    this.#options.client.forgetLeftOut(this.#leftOut)
     await this.#running
   }
 
@@ -130,14 +144,19 @@ export class Informer implements Component {
     const list = await listPages(client, collection, { fieldSelector, content, signal })
     const items = await this.#checkItems(list.items)
     signal.throwIfAborted()
-    await handler.onReplace(items, list.resourceVersion)
+    this.#leftOut.replace(list.leftOut)
+    await handler.onReplace(
+      items,
+      list.resourceVersion,
+      list.leftOut.map(({ identity }) => identity),
+    )
     this.#resourceVersion = list.resourceVersion
     this.#options.log.debug('listed', {
       resource: this.#what,
       items: items.length,
       resourceVersion: list.resourceVersion,
     })
-    this.#setHealth('ok', 'in step')
+    this.#setInStep()
     this.#synced.resolve()
   }
 
@@ -199,12 +218,27 @@ export class Informer implements Component {
     return performance.now() - startedMs >= this.#timing.quickWatchMs
   }
 
-  #take(event: WatchEvent): void {
+  #take(event: WatchEvent | LeftOutEvent): void {
     if (event.type === 'ERROR') throw errorFromStatus(`the watch of ${this.#what}`, event.object, { status: 500 })
     if (event.type === 'BOOKMARK') this.#takeBookmark(event)
+    else if (event.type === 'LEFT_OUT') this.#takeLeftOut(event)
     else this.#takeChange(event.type, event.object)
     this.#resetBackoffs()
-    this.#setHealth('ok', 'in step')
+    this.#setInStep()
+  }
+
+  /** What the handler knows of the object stays, unless that is gone; the others go on. */
+  #takeLeftOut({ change, identity, fault }: LeftOutEvent): void {
+    const { handler } = this.#options
+    const { resourceVersion } = identity
+    if (change === 'DELETED') {
+      this.#leftOut.forget(identity)
+      this.#handOver('DELETED', { metadata: identity })
+    } else {
+      this.#leftOut.add({ identity, fault })
+      handler.onProgress(resourceVersion)
+    }
+    this.#resourceVersion = resourceVersion
   }
 
   #takeBookmark(event: WatchEvent): void {
@@ -217,9 +251,19 @@ export class Informer implements Component {
   #takeChange(type: ChangeType, json: unknown): void {
     const object = this.#checkObject(json)
     if (object === undefined) return
-    const { resourceVersion } = object.metadata
-    this.#options.handler.onEvent(type, object, resourceVersion)
-    this.#resourceVersion = resourceVersion
+    this.#leftOut.forget(object.metadata)
+    this.#handOver(type, object)
+    this.#resourceVersion = object.metadata.resourceVersion
+  }
+
+  /** A handler that fails over one object is told of the next. */
+  #handOver(type: ChangeType, object: WireObject): void {
+    const { metadata } = object
+    try {
+      this.#options.handler.onEvent(type, object, metadata.resourceVersion)
+    } catch (error) {
+      this.#leftOut.add({ identity: metadata, fault: `it could not be taken: ${describeError(error)}` })
+    }
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
@@ -241,6 +285,10 @@ export class Informer implements Component {
       this.#setHealth('degraded', describeError(error))
     }
     await sleep(delayMs, undefined, { signal }).catch(() => {})
+  }
+
+  #setInStep(): void {
+    this.#setHealth('ok', this.#leftOut.size === 0 ? 'in step' : `in step, ${this.#leftOut.describe()}`)
   }
 
   /** `sinceMs` stays while the level does. */

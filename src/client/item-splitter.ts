@@ -1,4 +1,5 @@
 import { ApiError } from './errors.ts'
+import { IdentityScanner, type ObjectIdentity } from './identity-scanner.ts'
 
 const quoteByte = 0x22
 const backslash = 0x5c
@@ -14,14 +15,19 @@ const maxPieceBytes = 8 * 1024 * 1024
 /** Room for `"items"`, the colon and some white space; an array under a longer spelling stays in the envelope. */
 const maxKeyBytes = 64
 
+/** The text of an item, or what is known of one that is too large; `identity` is absent where it has none. */
+export type SplitItem =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'left-out'; readonly identity: ObjectIdentity | undefined; readonly fault: string }
+
 /**
  * Cuts the JSON text of a list into the texts of its items without parsing it: counts brackets outside strings, byte by
  * byte. What is around the items, the envelope, stays valid JSON with an empty `items`. All bytes it looks for are ASCII,
  * so a multi-byte character may be cut by a chunk's end.
  */
 export class ItemSplitter {
-  readonly #envelope = new Piece('the list around its items')
-  readonly #item = new Piece('an item of the list')
+  readonly #envelope = new Envelope()
+  readonly #item = new Item()
   #depth = 0
   #inString = false
   #escaped = false
@@ -33,14 +39,15 @@ export class ItemSplitter {
     return this.#envelope.take()
   }
 
-  /** The texts of the items that end in this chunk. */
-  *push(chunk: Buffer): Generator<string> {
+  /** The items that end in this chunk. */
+  *push(chunk: Buffer): Generator<SplitItem> {
     let start = 0
     for (let at = 0; at < chunk.length; at += 1) {
       if (this.#inString) at = this.#skipString(chunk, at)
       else if (isClosing(chunk[at])) {
         if (this.#close()) {
-          yield this.#item.take(chunk.subarray(start, at + 1))
+          this.#item.keep(chunk.subarray(start, at + 1))
+          yield this.#item.take()
           start = at + 1
         }
       } else start = this.#step(chunk, start, at)
@@ -106,36 +113,54 @@ export class ItemSplitter {
   }
 
   /** Inside an item its bytes are kept apart; everything else is the envelope's. */
-  #current(): Piece {
+  #current(): Envelope | Item {
     return this.#inItems && this.#depth > itemsDepth ? this.#item : this.#envelope
   }
 }
 
-/** Bytes collected over chunks, joined once. */
-class Piece {
-  readonly #what: string
+/** The bytes of one item, joined once. One that is too large is read for its identity while its bytes pass. */
+class Item {
   #parts: Buffer[] = []
   #bytes = 0
+  #scanner: IdentityScanner | undefined
 
-  constructor(what: string) {
-    this.#what = what
+  keep(part: Buffer): void {
+    this.#bytes += part.length
+    if (this.#scanner === undefined && this.#bytes > maxPieceBytes) {
+      this.#scanner = new IdentityScanner()
+      for (const kept of this.#parts) this.#scanner.push(kept)
+      this.#parts = []
+    }
+    if (this.#scanner === undefined) this.#parts.push(part)
+    else this.#scanner.push(part)
   }
+
+  take(): SplitItem {
+    const [parts, bytes, scanner] = [this.#parts, this.#bytes, this.#scanner]
+    this.#parts = []
+    this.#bytes = 0
+    this.#scanner = undefined
+    if (scanner === undefined) return { kind: 'text', text: joinText(parts) }
+    const fault = `it has ${bytes} bytes; at most ${maxPieceBytes} are read`
+    return { kind: 'left-out', identity: scanner.identity(), fault }
+  }
+}
+
+/** What is around the items. */
+class Envelope {
+  readonly #parts: Buffer[] = []
+  #bytes = 0
 
   keep(part: Buffer): void {
     if (part.length === 0) return
     this.#bytes += part.length
     if (this.#bytes > maxPieceBytes)
-      throw new ApiError('bad-response', `${this.#what} is larger than ${maxPieceBytes} bytes`)
+      throw new ApiError('bad-response', `the list around its items is larger than ${maxPieceBytes} bytes`)
     this.#parts.push(part)
   }
 
-  take(last: Buffer = Buffer.alloc(0)): string {
-    this.keep(last)
-    const text =
-      this.#parts.length === 1 ? this.#parts[0]?.toString('utf8') : Buffer.concat(this.#parts).toString('utf8')
-    this.#parts = []
-    this.#bytes = 0
-    return text ?? ''
+  take(): string {
+    return joinText(this.#parts)
   }
 
   /** Whether what was kept, followed by `before`, ends in `"items":`. */
@@ -146,6 +171,11 @@ class Piece {
     }
     return /(?<!\\)"items"\s*:\s*$/.test(tail.subarray(-maxKeyBytes).toString('latin1'))
   }
+}
+
+function joinText(parts: readonly Buffer[]): string {
+  const [only, ...more] = parts
+  return (only !== undefined && more.length === 0 ? only : Buffer.concat(parts)).toString('utf8')
 }
 
 function isClosing(byte: number | undefined): boolean {

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { TimeSlice } from '../loop/time-slice.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError } from './errors.ts'
-import { ItemSplitter } from './item-splitter.ts'
+import { IdentityScanner, type ObjectIdentity } from './identity-scanner.ts'
+import { ItemSplitter, type SplitItem } from './item-splitter.ts'
 import { type Collection, collectionPath } from './resource-path.ts'
 import { resourceVersionSchema } from './wire-object.ts'
 
@@ -23,7 +24,15 @@ export type Content = 'whole' | 'metadata'
 export interface ObjectList {
   /** As parsed from JSON, not checked. */
   readonly items: readonly unknown[]
+  /** Objects that are there and are not among the items. */
+  readonly leftOut: readonly LeftOutObject[]
   readonly resourceVersion: string
+}
+
+/** An object that is too large or no JSON. */
+export interface LeftOutObject {
+  readonly identity: ObjectIdentity
+  readonly fault: string
 }
 
 const envelopeSchema = z.object({
@@ -56,15 +65,15 @@ export async function listPages(
 }
 
 async function listOnce(client: ApiClient, collection: Collection, options: ListOptions): Promise<ObjectList> {
-  const items: unknown[] = []
+  const found: FoundItems = { items: [], leftOut: [] }
   const slice = new TimeSlice()
   const limit = options.limit ?? defaultLimit
   const query = { ...(limit === 0 ? {} : { limit: String(limit) }), ...selectorQuery(options) }
-  let page = await listPage(client, collection, query, options, items, slice)
+  let page = await listPage(client, collection, query, options, found, slice)
   while (page.continue !== undefined && page.continue !== '') {
-    page = await listPage(client, collection, { ...query, continue: page.continue }, options, items, slice)
+    page = await listPage(client, collection, { ...query, continue: page.continue }, options, found, slice)
   }
-  return { items, resourceVersion: page.resourceVersion }
+  return { ...found, resourceVersion: page.resourceVersion }
 }
 
 /** As a list and its watch say it. */
@@ -88,7 +97,7 @@ function listPage(
   collection: Collection,
   query: Record<string, string>,
   options: ListOptions,
-  items: unknown[],
+  found: FoundItems,
   slice: TimeSlice,
 ) {
   const timeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs
@@ -97,16 +106,44 @@ function listPage(
   return client.stream(request, limits, async (chunks) => {
     const splitter = new ItemSplitter()
     for await (const chunk of chunks) {
-      for (const text of splitter.push(chunk)) {
-        items.push(parseJson(text))
+      for (const item of splitter.push(chunk)) {
+        takeItem(item, found)
         if (slice.spent) await slice.pause()
       }
       if (slice.spent) await slice.pause()
     }
     const envelope = parseEnvelope(splitter.end())
-    for (const item of envelope.items ?? []) items.push(item)
+    for (const item of envelope.items ?? []) found.items.push(item)
     return envelope.metadata
   })
+}
+
+interface FoundItems {
+  readonly items: unknown[]
+  readonly leftOut: LeftOutObject[]
+}
+
+/** Throws for an item that cannot be read and does not say which object it is: whether that is missing could not be told. */
+function takeItem(item: SplitItem, { items, leftOut }: FoundItems): void {
+  if (item.kind === 'left-out') {
+    leftOut.push(
+      named(item.identity, new ApiError('bad-response', `an item of the list cannot be read: ${item.fault}`)),
+    )
+    return
+  }
+  try {
+    items.push(parseJson(item.text))
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const scanner = new IdentityScanner()
+    scanner.push(Buffer.from(item.text))
+    leftOut.push(named(scanner.identity(), error))
+  }
+}
+
+function named(identity: ObjectIdentity | undefined, error: ApiError): LeftOutObject {
+  if (identity === undefined) throw error
+  return { identity, fault: error.message }
 }
 
 function parseEnvelope(text: string): z.infer<typeof envelopeSchema> {

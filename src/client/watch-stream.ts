@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { TimeSlice } from '../loop/time-slice.ts'
 import type { ApiClient } from './api-client.ts'
 import { ApiError } from './errors.ts'
+import { IdentityScanner, type ObjectIdentity } from './identity-scanner.ts'
 import { acceptOf, type Content, selectorQuery } from './list-pages.ts'
 import { type Collection, collectionPath } from './resource-path.ts'
 import { resourceVersionSchema } from './wire-object.ts'
@@ -10,6 +11,14 @@ import { resourceVersionSchema } from './wire-object.ts'
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   readonly object: Readonly<Record<string, unknown>>
+}
+
+/** A change of an object that cannot be taken: what names the object is known, its content is not. */
+export interface LeftOutEvent {
+  readonly type: 'LEFT_OUT'
+  readonly change: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly identity: ObjectIdentity
+  readonly fault: string
 }
 
 /** An object is at most 3 MiB when the server takes it; this leaves room for its other spelling. */
@@ -22,25 +31,28 @@ const eventSchema = z.object({
 
 /**
  * Decodes newline-delimited JSON from chunks cut anywhere. Lines are split as bytes (a newline byte is never part of a
- * longer UTF-8 character) and each is joined once, when it is whole.
+ * longer UTF-8 character) and each is joined once, when it is whole. Of a line that is too long only the identity of its object is read, while
+ * its bytes pass.
  */
 export class WatchDecoder {
   readonly #maxLineBytes: number
   #parts: Uint8Array[] = []
   #partBytes = 0
+  /** Reads the present line where that is too long to keep. */
+  #scanner: IdentityScanner | undefined
 
   constructor(options: { maxLineBytes?: number } = {}) {
     this.#maxLineBytes = options.maxLineBytes ?? maxLineBytes
   }
 
-  /** The events that end in this chunk. Throws ApiError `bad-response` at a line that is no event or is too long. */
-  *push(chunk: Uint8Array): Generator<WatchEvent> {
+  /** The events that end in this chunk. Throws ApiError `bad-response` at a line that is no event and names no object. */
+  *push(chunk: Uint8Array): Generator<WatchEvent | LeftOutEvent> {
     let start = 0
     for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, start)) {
       this.#keep(chunk.subarray(start, end))
       start = end + 1
-      const line = this.#takeLine()
-      if (line.trim() !== '') yield parseEvent(line)
+      const event = this.#takeEvent()
+      if (event !== undefined) yield event
     }
     this.#keep(chunk.subarray(start))
   }
@@ -48,26 +60,36 @@ export class WatchDecoder {
   #keep(part: Uint8Array): void {
     if (part.length === 0) return
     this.#partBytes += part.length
-    if (this.#partBytes > this.#maxLineBytes) {
-      throw new ApiError('bad-response', `a line of the watch is longer than ${this.#maxLineBytes} bytes`)
+    if (this.#scanner === undefined && this.#partBytes > this.#maxLineBytes) {
+      this.#scanner = newScanner()
+      for (const kept of this.#parts) this.#scanner.push(kept)
+      this.#parts = []
     }
-    this.#parts.push(part)
+    if (this.#scanner === undefined) this.#parts.push(part)
+    else this.#scanner.push(part)
   }
 
-  #takeLine(): string {
-    const line = Buffer.concat(this.#parts).toString('utf8')
+  /** Undefined for a line without content. */
+  #takeEvent(): WatchEvent | LeftOutEvent | undefined {
+    const [parts, bytes, scanner] = [this.#parts, this.#partBytes, this.#scanner]
     this.#parts = []
     this.#partBytes = 0
-    return line
+    this.#scanner = undefined
+    const tooLong = `its line of the watch has ${bytes} bytes; at most ${this.#maxLineBytes} are read`
+    if (scanner !== undefined) return leftOut(scanner, new ApiError('bad-response', tooLong))
+    const line = Buffer.concat(parts).toString('utf8')
+    return line.trim() === '' ? undefined : parseEvent(line)
   }
 }
 
-function parseEvent(line: string): WatchEvent {
+function parseEvent(line: string): WatchEvent | LeftOutEvent {
   let json: unknown
   try {
     json = JSON.parse(line)
   } catch {
-    throw new ApiError('bad-response', `a line of the watch is not JSON: ${quote(line)}`)
+    const scanner = newScanner()
+    scanner.push(Buffer.from(line))
+    return leftOut(scanner, new ApiError('bad-response', `a line of the watch is not JSON: ${quote(line)}`))
   }
   const parsed = eventSchema.safeParse(json)
   if (parsed.success) return parsed.data
@@ -75,9 +97,23 @@ function parseEvent(line: string): WatchEvent {
   throw new ApiError('bad-response', `a line of the watch: ${issue?.path.join('.')}: ${issue?.message}: ${quote(line)}`)
 }
 
+/** The object is told by its key and resourceVersion, which is enough to go on after it; without these the error is thrown. */
+function leftOut(scanner: IdentityScanner, error: ApiError): LeftOutEvent {
+  const change = changeSchema.safeParse(scanner.textAt('type'))
+  const identity = scanner.identity()
+  if (!change.success || identity === undefined) throw error
+  return { type: 'LEFT_OUT', change: change.data, identity, fault: error.message }
+}
+
+function newScanner(): IdentityScanner {
+  return new IdentityScanner(['object'])
+}
+
 function quote(line: string): string {
   return JSON.stringify(line.length > 120 ? `${line.slice(0, 120)}…` : line)
 }
+
+const changeSchema = z.enum(['ADDED', 'MODIFIED', 'DELETED'])
 
 export interface WatchOptions {
   readonly resourceVersion: string
@@ -95,7 +131,7 @@ export function watchCollection(
   client: ApiClient,
   collection: Collection,
   options: WatchOptions,
-  onEvent: (event: WatchEvent) => void,
+  onEvent: (event: WatchEvent | LeftOutEvent) => void,
 ): Promise<void> {
   const query = {
     watch: 'true',

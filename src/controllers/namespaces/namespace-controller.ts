@@ -1,4 +1,4 @@
-import { type ApiClient, listPages, orAbsent } from '../../client/index.ts'
+import { type ApiClient, listPages, type ObjectList, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { ApiObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
@@ -82,19 +82,20 @@ async function emptyResource(
   const collection = { resource, namespace }
   const list = () => orAbsent(listPages(client, collection, { signal }))
   const before = await list()
-  if (before !== undefined && before.items.length > 0) {
+  if (before !== undefined && before.items.length + before.leftOut.length > 0) {
     await orAbsent(client.deleteCollection(collection, { signal }))
-    return countRemainder(resource, (await list())?.items ?? [])
+    return countRemainder(resource, await list())
   }
-  return countRemainder(resource, [])
+  return countRemainder(resource, undefined)
 }
 
-function countRemainder({ resource, group }: ServedResource, items: readonly unknown[]): Remainder {
+function countRemainder({ resource, group }: ServedResource, list: ObjectList | undefined): Remainder {
+  const { items, leftOut } = list ?? { items: [], leftOut: [] }
   const finalizers = new Map<string, number>()
   for (const each of items.flatMap((item) => identitySchema.parse((item as ApiObject).metadata).finalizers)) {
     finalizers.set(each, (finalizers.get(each) ?? 0) + 1)
   }
-  return { resource: `${resource}.${group}`, count: items.length, finalizers }
+  return { resource: `${resource}.${group}`, count: items.length + leftOut.length, finalizers }
 }
 
 /** Other finalizers are for others to take away. */

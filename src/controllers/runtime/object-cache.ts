@@ -3,6 +3,7 @@ import {
   Informer,
   type InformerHandler,
   type InformerTiming,
+  type ObjectIdentity,
   type WireObject,
 } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -112,9 +113,13 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   }
 
   /** Called by the informer, as are the next two. */
-  async onReplace(items: readonly WireObject[], resourceVersion: string): Promise<void> {
+  async onReplace(
+    items: readonly WireObject[],
+    resourceVersion: string,
+    leftOut: readonly ObjectIdentity[] = [],
+  ): Promise<void> {
     const slice = new TimeSlice()
-    const listed = new Set<string>()
+    const listed = new Set(leftOut.map((identity) => keyOf({ metadata: identity })))
     for (const item of items) {
       listed.add(keyOf(item))
       this.#take(item)

@@ -7,6 +7,7 @@ import {
   type EventRecorder,
   Informer,
   type InformerHandler,
+  type ObjectIdentity,
   type WireObject,
 } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
@@ -137,7 +138,7 @@ export class PodsPlane implements Component {
 
   #createHandler(): InformerHandler {
     return {
-      onReplace: (items) => this.#replace(items),
+      onReplace: (items, _resourceVersion, leftOut) => this.#replace(items, leftOut),
       onEvent: (type, object) => {
         if (type === 'DELETED') this.#workers.get(object.metadata.uid ?? '')?.setPod(undefined)
         else this.#take(object)
@@ -146,8 +147,8 @@ export class PodsPlane implements Component {
     }
   }
 
-  #replace(items: readonly WireObject[]): void {
-    const present = new Set(items.map(({ metadata }) => metadata.uid))
+  #replace(items: readonly WireObject[], leftOut: readonly ObjectIdentity[]): void {
+    const present = new Set([...items.map(({ metadata }) => metadata.uid), ...leftOut.map(({ uid }) => uid)])
     for (const item of items) this.#take(item)
     for (const [uid, worker] of this.#workers) if (!present.has(uid)) worker.setPod(undefined)
   }

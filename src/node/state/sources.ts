@@ -4,6 +4,7 @@ import {
   Informer,
   type InformerHandler,
   type InformerTiming,
+  type ObjectIdentity,
   type WireObject,
 } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
@@ -54,8 +55,14 @@ class ResourceFeed implements InformerHandler {
     this.#options = options
   }
 
-  async onReplace(items: readonly WireObject[], resourceVersion: string): Promise<void> {
-    const objects: StoredObject[] = []
+  async onReplace(
+    items: readonly WireObject[],
+    resourceVersion: string,
+    leftOut: readonly ObjectIdentity[],
+  ): Promise<void> {
+    const objects: StoredObject[] = leftOut
+      .map((identity) => this.#options.state.stored(this.#resource, keyOf({ metadata: identity })))
+      .filter((stored) => stored !== undefined)
     const slice = new TimeSlice()
     for (const item of items) {
       const object = this.#read(item)

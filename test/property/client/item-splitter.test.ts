@@ -19,7 +19,7 @@ describe('the item splitter', () => {
         const splitter = new ItemSplitter()
         const items = cutAt(Buffer.from(text), places).flatMap((chunk) => [...splitter.push(chunk)])
         assert.deepEqual(
-          items.map((item) => JSON.parse(item)),
+          items.map((item) => item.kind === 'text' && JSON.parse(item.text)),
           JSON.parse(text).items,
         )
         assert.deepEqual(JSON.parse(splitter.end()), { ...JSON.parse(text), items: [] })
@@ -32,7 +32,7 @@ describe('the item splitter', () => {
       fc.property(fc.array(fc.constantFrom('{', '}', '[', ']', '"items":', '"', ',', '\\', '1', ' ')), (tokens) => {
         const splitter = new ItemSplitter()
         try {
-          for (const item of splitter.push(Buffer.from(tokens.join('')))) assert.equal(typeof item, 'string')
+          for (const item of splitter.push(Buffer.from(tokens.join('')))) assert.equal(item.kind, 'text')
           splitter.end()
         } catch (error) {
           assert.ok(error instanceof Error && 'code' in error && error.code === 'bad-response', String(error))

@@ -22,7 +22,8 @@ describe('a list', () => {
       )
     })
     const list = await listPages(clientOf(server), collection)
-    assert.deepEqual(list, { items: ['a', 'b', 'c'].map((name) => ({ metadata: { name } })), resourceVersion: '7' })
+    const items = ['a', 'b', 'c'].map((name) => ({ metadata: { name } }))
+    assert.deepEqual(list, { items, leftOut: [], resourceVersion: '7' })
     assert.deepEqual(server.requests, ['/api/v1/services?limit=500', '/api/v1/services?limit=500&continue=x%26y'])
   })
 
@@ -42,7 +43,7 @@ describe('a list', () => {
     await using server = await startServer((_, response) =>
       sendJson(response, { metadata: { resourceVersion: '1' }, items: null }),
     )
-    assert.deepEqual(await listPages(clientOf(server), collection), { items: [], resourceVersion: '1' })
+    assert.deepEqual(await listPages(clientOf(server), collection), { items: [], leftOut: [], resourceVersion: '1' })
   })
 
   const bad: readonly [title: string, body: string, expected: RegExp][] = [

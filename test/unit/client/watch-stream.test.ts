@@ -40,7 +40,43 @@ describe('the watch decoder', () => {
     const decoder = new WatchDecoder({ maxLineBytes: 100 })
     const filler = 'x'.repeat(60)
     push(decoder, filler)
-    assert.throws(() => push(decoder, filler), /longer than 100 bytes/)
+    push(decoder, filler)
+    assert.throws(() => push(decoder, '\n'), /has 120 bytes; at most 100 are read/)
+  })
+
+  it('tells of an object whose line is too long by its key and resourceVersion, wherever they stand, and goes on', () => {
+    const decoder = new WatchDecoder({ maxLineBytes: 200 })
+    const filler = 'x'.repeat(3000)
+    const metadata = {
+      annotations: { resourceVersion: '1', name: filler },
+      name: 'b\u00efg',
+      ownerReferences: [{ name: 'other', resourceVersion: '2' }],
+      namespace: 'default',
+      resourceVersion: '42',
+    }
+    const object = {
+      data: { '"}': filler, metadata: { name: 'inner' } },
+      metadata,
+      list: [{ metadata: { name: 'no' } }],
+    }
+    const line = `${JSON.stringify({ object, type: 'MODIFIED' })}\n`
+    for (const size of [1, 7, 5000]) {
+      const bytes = Buffer.from(`${line}{"type":"ADDED","object":{}}\n`)
+      const events = []
+      for (let at = 0; at < bytes.length; at += size) events.push(...decoder.push(bytes.subarray(at, at + size)))
+      assert.deepEqual(
+        events.map((event) => (event.type === 'LEFT_OUT' ? [event.change, event.identity] : event.type)),
+        [['MODIFIED', { name: 'b\u00efg', namespace: 'default', uid: undefined, resourceVersion: '42' }], 'ADDED'],
+      )
+    }
+  })
+
+  it('tells of an object whose line is no JSON by its key and resourceVersion', () => {
+    const bad = '{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"7"},"spec":NaN}}\n'
+    const [event] = push(new WatchDecoder(), bad)
+    assert.ok(event?.type === 'LEFT_OUT')
+    assert.deepEqual([event.change, event.identity.name, event.identity.resourceVersion], ['ADDED', 'a', '7'])
+    assert.match(event.fault, /not JSON/)
   })
 
   it('takes time in proportion to a line that comes in small pieces', () => {
