@@ -2,16 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { answerHealth, type HealthCheck, type Logger, type Metrics } from '../observe/index.ts'
-import { admissionFor } from './access/admission.ts'
-import { attributesOf } from './access/attributes.ts'
+import { type AdmissionParts, admissionFor } from './access/admission.ts'
+import { type Attributes, attributesOf } from './access/attributes.ts'
 import { type Authenticator, anonymous, type User } from './access/authenticate.ts'
-import { authorize } from './access/authorize.ts'
+import { authorize, isAllowed } from './access/authorize.ts'
 import type { Authorizer } from './access/authorizer.ts'
 import { describeIssuer } from './access/describe-issuer.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import { parseListOptions } from './decode/query.ts'
 import { aggregatedContentType } from './discovery/aggregated.ts'
 import { discover } from './discovery/discovery.ts'
+import type { ApiDocument } from './document.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
 import { sendAnswer } from './encode/send-answer.ts'
 import { renderWarnings } from './encode/warnings.ts'
@@ -20,10 +21,11 @@ import { ApiMetrics } from './metrics.ts'
 import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
+import { storeKey } from './resources/keys.ts'
 import { type Route, routeRequest } from './route/route.ts'
 import { sendBackup } from './send-backup.ts'
 import { badRequest, internalError, renderFailure, StatusError, unauthorized, unknownPath } from './status.ts'
-import { StoreError } from './store/index.ts'
+import { type Store, StoreError } from './store/index.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 import { versionInfo } from './version.ts'
 import type { WatchHub } from './watch/watch-hub.ts'
@@ -47,6 +49,7 @@ export class RequestHandler {
   readonly #inFlight = new InFlight()
   readonly #openApi: OpenApiDocuments
   readonly #metrics: ApiMetrics
+  readonly #admission: AdmissionParts
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
@@ -55,6 +58,7 @@ export class RequestHandler {
       inFlight: this.#inFlight,
       eventCounts: parts.watches.eventCounts,
     })
+    this.#admission = { ...parts, readNode: (name) => readNode(parts.context.store, name) }
     this.#openApi = new OpenApiDocuments(parts.context.registry)
   }
 
@@ -89,8 +93,10 @@ export class RequestHandler {
     const route = this.#route(request, url)
     if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
     onRoute(route)
-    authorize(user, attributesOf(route, request.method ?? 'GET', url), this.#parts.authorizers)
-    if (route.kind === 'resource') return this.#serveResource(route, this.#contextOf(user), request, response, url)
+    const attributes = attributesOf(route, request.method ?? 'GET', url)
+    authorize(user, attributes, this.#parts.authorizers)
+    if (route.kind === 'resource')
+      return this.#serveResource(route, this.#contextOf(user, attributes), request, response, url)
     assertReadOnly(request)
     if (route.kind === 'backup') return sendBackup(this.#parts.context.store, response)
     return sendAnswer(request, response, await this.#readPage(route, request, url))
@@ -106,8 +112,9 @@ export class RequestHandler {
     }
   }
 
-  #contextOf(user: User): VerbContext {
-    return { ...this.#parts.context, user, admit: admissionFor(user, this.#parts.roles, this.#parts.dialect) }
+  #contextOf(user: User, attributes: Attributes): VerbContext {
+    const may = (asked: Attributes) => isAllowed(user, asked, this.#parts.authorizers)
+    return { ...this.#parts.context, user, may, admit: admissionFor(user, attributes, this.#admission) }
   }
 
   async #serveResource(
@@ -180,6 +187,11 @@ export class RequestHandler {
     const body = renderFailure(status)
     return sendAnswer(request, response, { httpCode: status.httpCode, contentType: 'application/json', body })
   }
+}
+
+async function readNode(store: Store, name: string): Promise<ApiDocument | undefined> {
+  const entry = await store.get(storeKey({ plural: 'nodes' }, undefined, name))
+  return entry === undefined ? undefined : (JSON.parse(entry.value) as ApiDocument)
 }
 
 function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams) {

@@ -80,6 +80,8 @@ export interface Dialect {
     readonly operatingSystem: string
     readonly architecture: string
   }
+  /** Which labels of its own Node a node may set. */
+  readonly nodeLabels: NodeLabelRules
   /** Values of the label `managedBy`. */
   readonly sliceManagers: {
     readonly selector: string
@@ -94,6 +96,37 @@ export interface Dialect {
     readonly diskPressure: string
     readonly pidPressure: string
     readonly networkUnavailable: string
+  }
+}
+
+/** A label's domain is what stands before its slash; a domain includes its subdomains. */
+export interface NodeLabelRules {
+  /** A node sets no label of these domains unless `ownKeys` or `ownDomains` has it. */
+  readonly reservedDomains: readonly string[]
+  /** A node never sets a label of these domains: operators isolate nodes with them. */
+  readonly isolationDomains: readonly string[]
+  readonly ownKeys: readonly string[]
+  readonly ownDomains: readonly string[]
+}
+
+const kubernetesDomain = 'kubernetes.io'
+
+/** The allow-list of Kubernetes' NodeRestriction, under Kubernetes' domain and the dialect's own. */
+function nodeLabelRules(...own: readonly string[]): NodeLabelRules {
+  const domains = [...new Set([kubernetesDomain, ...own])]
+  const keys = ['hostname', 'os', 'arch']
+  const beta = ['os', 'arch', 'instance-type'].map((key) => `beta.${kubernetesDomain}/${key}`)
+  const places = ['zone', 'region']
+  return {
+    reservedDomains: [...domains, 'k8s.io'],
+    isolationDomains: domains.map((domain) => `node-restriction.${domain}`),
+    ownKeys: [
+      ...domains.flatMap((domain) => keys.map((key) => `${domain}/${key}`)),
+      ...domains.flatMap((domain) => places.map((key) => `topology.${domain}/${key}`)),
+      ...places.map((key) => `failure-domain.beta.${kubernetesDomain}/${key}`),
+      ...beta,
+    ],
+    ownDomains: domains.flatMap((domain) => [`kubelet.${domain}`, `node.${domain}`]),
   }
 }
 
@@ -178,6 +211,7 @@ function platformDialect(domain: string): Dialect {
       operatingSystem: `${domain}/os`,
       architecture: `${domain}/arch`,
     },
+    nodeLabels: nodeLabelRules(domain),
     sliceManagers: {
       selector: `endpointslice-controller.${domain}`,
       mirroring: `endpointslicemirroring-controller.${domain}`,
@@ -236,6 +270,7 @@ function kubernetesDialect(domain: string): Dialect {
       operatingSystem: 'kubernetes.io/os',
       architecture: 'kubernetes.io/arch',
     },
+    nodeLabels: nodeLabelRules(),
     sliceManagers: {
       selector: 'endpointslice-controller.k8s.io',
       mirroring: 'endpointslicemirroring-controller.k8s.io',

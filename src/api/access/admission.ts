@@ -1,40 +1,46 @@
 import type { Dialect } from '../../model/dialect.ts'
-import { textAt } from '../document.ts'
+import type { ApiDocument } from '../document.ts'
+import { isMirrorPod } from '../resources/mirror-pod.ts'
 import { forbidden } from '../status.ts'
 import type { Admit } from '../verbs/verb-context.ts'
+import type { Attributes } from './attributes.ts'
 import type { User } from './authenticate.ts'
-import { nodeNameOf } from './node-authorizer.ts'
+import { authorize } from './authorize.ts'
+import type { Authorizer } from './authorizer.ts'
+import { nodeNameOf } from './node-identity.ts'
+import { assertNodeMay } from './node-restriction.ts'
+import { referredKind } from './pod-references.ts'
 import { assertMayGrant } from './role-escalation.ts'
 import type { RoleIndex } from './role-index.ts'
 
-/** What may be written is known only with the object at hand: a node's own Node and Lease, and no role with more than its writer has. */
-export function admissionFor(user: User, roles: RoleIndex | undefined, dialect: Dialect): Admit {
-  return (change) => {
-    assertOwnNode(user, change)
-    assertOwnDns(user, change, dialect)
+type Change = Parameters<Admit>[0]
+
+export interface AdmissionParts {
+  readonly dialect: Dialect
+  readonly authorizers: readonly Authorizer[]
+  /** Absent where roles decide nothing. */
+  readonly roles: RoleIndex | undefined
+  readonly readNode: (name: string) => Promise<ApiDocument | undefined>
+}
+
+/** What may be written is known only with the object at hand: what a node may set, and no role with more than its writer has. */
+export function admissionFor(user: User, attributes: Attributes, parts: AdmissionParts): Admit {
+  const { roles, dialect, readNode } = parts
+  const node = nodeNameOf(user)
+  return async (change) => {
+    if (change.old === undefined) assertMayCreate(user, attributes, change, parts)
+    if (node !== undefined) await assertNodeMay(node, change, { dialect, verb: attributes.verb, readNode })
     if (roles !== undefined) assertMayGrant(user, roles, change)
   }
 }
 
-function assertOwnNode(user: User, { target: { resource }, name, old }: Parameters<Admit>[0]): void {
-  const node = nodeNameOf(user)
-  const isNamedAfterNode = resource.plural === 'nodes' || resource.plural === 'leases'
-  if (node === undefined || old !== undefined || !isNamedAfterNode || name === node) return
-  throw forbidden(resource, name, `node ${JSON.stringify(node)} may create only what bears its own name`)
-}
-
-/** A node may make the Service of the cluster DNS where nobody has, and pods that only show what it runs by itself. */
-function assertOwnDns(
-  user: User,
-  { target: { resource }, name, old, next }: Parameters<Admit>[0],
-  dialect: Dialect,
-): void {
-  const node = nodeNameOf(user)
-  if (node === undefined || old !== undefined) return
-  if (resource.plural === 'services' && name !== 'kube-dns')
-    throw forbidden(resource, name, `node ${JSON.stringify(node)} may create only the Service kube-dns`)
-  if (resource.plural !== 'pods') return
-  const isMirror = textAt(next?.metadata, 'annotations', dialect.annotations.mirrorPod) !== ''
-  if (isMirror && textAt(next?.['spec'], 'nodeName') === node) return
-  throw forbidden(resource, name, `node ${JSON.stringify(node)} may create only mirror pods of its own`)
+/** An apply that creates its object needs both verbs. A mirror pod runs on its node alone: no account or Secret is its. */
+function assertMayCreate(user: User, attributes: Attributes, change: Change, parts: AdmissionParts): void {
+  const { target, name, next } = change
+  if (attributes.verb !== 'create') authorize(user, { ...attributes, verb: 'create' }, parts.authorizers)
+  const isPod = target.resource.group === '' && target.resource.plural === 'pods'
+  if (!isPod || next === undefined || !isMirrorPod(next, parts.dialect)) return
+  const referred = referredKind(next)
+  if (referred === 'serviceaccounts' || referred === 'secrets')
+    throw forbidden(target.resource, name, `a mirror pod may not reference ${referred}`)
 }

@@ -1,19 +1,26 @@
+import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt } from '../document.ts'
+import { isMirrorPod } from '../resources/mirror-pod.ts'
 import { podReferences } from './pod-references.ts'
 
 /** Which pods are bound to which node, and what they use. */
 export class BoundPods {
+  readonly #dialect: Dialect
   readonly #nodes = new Map<string, Map<string, ReadonlySet<string>>>()
   readonly #nodeOfPod = new Map<string, string>()
 
-  /** `path` is `namespace/name`; a pod that is undefined is gone. */
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect
+  }
+
+  /** `path` is `namespace/name`; a pod that is undefined is gone. A node makes mirror pods itself: they use nothing. */
   set(path: string, pod: ApiDocument | undefined): void {
     this.#forget(path)
     const node = textAt(pod, 'spec', 'nodeName')
     if (pod === undefined || node === '') return
     this.#nodeOfPod.set(path, node)
     const pods = this.#nodes.get(node) ?? new Map<string, ReadonlySet<string>>()
-    this.#nodes.set(node, pods.set(path, podReferences(pod)))
+    this.#nodes.set(node, pods.set(path, isMirrorPod(pod, this.#dialect) ? new Set() : podReferences(pod)))
   }
 
   isBound(path: string, node: string): boolean {

@@ -6,31 +6,23 @@ import type { User } from './authenticate.ts'
 import type { Authorizer } from './authorizer.ts'
 import { BoundPods } from './bound-pods.ts'
 import { followStore } from './follow-store.ts'
+import { leaseNamespace, nodeNameOf } from './node-identity.ts'
 import { type PolicyRule, ruleAllows } from './policy-rule.ts'
 
-const userPrefix = 'system:node:'
-const nodesGroup = 'system:nodes'
-export const leaseNamespace = 'kube-node-lease'
-
-/** The node whose agent this is, undefined for anybody else. */
-export function nodeNameOf({ name, groups }: User): string | undefined {
-  const isNode = name.startsWith(userPrefix) && name.length > userPrefix.length && groups.includes(nodesGroup)
-  return isNode ? name.slice(userPrefix.length) : undefined
-}
-
 /**
- * What a node's agent may do: read what makes the network, and touch only its own Node, Lease and pods, and what those pods use. That it creates
- * no other node's Node or Lease is seen to by `admission.ts`, since only the body names them.
+ * What a node's agent may do: read what makes the network, and touch only its own Node, Lease and pods, and what those pods use. What stands in
+ * the objects that it writes is checked by `node-restriction.ts`.
  */
 export class NodeAuthorizer implements Authorizer {
   readonly #store: Store
-  readonly #pods = new BoundPods()
+  readonly #pods: BoundPods
   readonly #shared: readonly PolicyRule[]
   readonly #ownRules: Readonly<Record<string, OwnRule>>
   #watch: StoreWatch | undefined
 
   constructor(store: Store, dialect: Dialect) {
     this.#store = store
+    this.#pods = new BoundPods(dialect)
     this.#shared = sharedRules(dialect)
     this.#ownRules = ownRules(dialect, this.#pods)
   }
@@ -46,7 +38,7 @@ export class NodeAuthorizer implements Authorizer {
 
   allows(user: User, attributes: Attributes): boolean {
     const node = nodeNameOf(user)
-    if (node === undefined || attributes.kind === 'path') return false
+    if (node === undefined || node === '' || attributes.kind === 'path') return false
     if (this.#shared.some((rule) => ruleAllows(rule, attributes))) return true
     const key = `${attributes.group}/${attributes.resource}`
     const own = Object.hasOwn(this.#ownRules, key) ? this.#ownRules[key] : undefined
@@ -70,7 +62,7 @@ function sharedRules({ groups }: Dialect): readonly PolicyRule[] {
     rule([groups.networking], ['ingressclasses', 'ingresses', 'networkpolicies', 'servicecidrs'], read),
     rule(['', groups.events], ['events'], ['create', 'patch']),
     rule([groups.authentication], ['tokenreviews'], ['create']),
-    rule([groups.authorization], ['subjectaccessreviews'], ['create']),
+    rule([groups.authorization], ['localsubjectaccessreviews', 'subjectaccessreviews'], ['create']),
     rule([''], ['nodes'], ['create']),
   ]
 }
@@ -79,7 +71,7 @@ function rule(apiGroups: readonly string[], resources: readonly string[], verbs:
   return { apiGroups, resources, verbs, resourceNames: [], nonResourceURLs: [] }
 }
 
-/** What it may create there of Services and pods is seen to by `admission.ts`: that of the cluster DNS, and what shows itself. */
+/** `node-restriction.ts` checks what it creates there: the Service of the cluster DNS, and mirror pods. */
 function isSystemNamespace({ namespace }: ResourceAttributes): boolean {
   return namespace === 'kube-system'
 }
@@ -104,6 +96,10 @@ function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string,
     '/nodes': { verbs: change, isOwn: isNode },
     '/nodes/status': { verbs: ['get', ...change], isOwn: isNode },
     [`${groups.coordination}/leases`]: { verbs: ['create', 'delete', 'get', ...change], isOwn: isLease },
+    'storage.k8s.io/csinodes': {
+      verbs: ['create', 'delete', 'get', ...change],
+      isOwn: ({ verb, name }, node) => verb === 'create' || name === node,
+    },
     '/services': { verbs: ['create'], isOwn: isSystemNamespace },
     '/pods': {
       verbs: [...read, 'create', 'delete'],
@@ -111,6 +107,7 @@ function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string,
         attributes.verb === 'create' ? isSystemNamespace(attributes) : isBoundOrSelected(attributes, node),
     },
     '/pods/status': { verbs: ['get', ...change], isOwn: isBound },
+    '/pods/eviction': { verbs: ['create'], isOwn: isBound },
     '/configmaps': { verbs: read, isOwn: (attributes, node) => isCorefile(attributes) || isUsed(attributes, node) },
     '/secrets': { verbs: read, isOwn: isUsed },
     '/serviceaccounts/token': { verbs: ['create'], isOwn: isUsed },

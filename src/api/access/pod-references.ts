@@ -1,24 +1,76 @@
 import type { Json } from '../../model/api-object.ts'
-import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
+import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../document.ts'
 
 /** What a pod needs from its namespace: `secrets/default/tls`, `configmaps/default/settings`, `serviceaccounts/default/web`. */
 export function podReferences(pod: ApiDocument): ReadonlySet<string> {
   const { namespace } = pod.metadata
   const spec = valueAt(pod, 'spec')
-  const containers = ['containers', 'initContainers', 'ephemeralContainers'].flatMap((field) => listAt(spec, field))
-  const named = [
-    ...listAt(spec, 'volumes').flatMap(ofVolume),
-    ...containers.flatMap(ofContainer),
-    ...listAt(spec, 'imagePullSecrets').map((secret) => `secrets/${textAt(secret, 'name')}`),
-    `serviceaccounts/${textAt(spec, 'serviceAccountName') || 'default'}`,
-  ]
+  const named = [...ofSpec(spec), `serviceaccounts/${textAt(spec, 'serviceAccountName') || 'default'}`]
   return new Set(named.map((each) => each.replace('/', `/${namespace}/`)))
 }
+
+/**
+ * The kind of API object that the pod refers to, `secrets` or `volumes of csi`; undefined where it refers to none. A volume of
+ * a kind that is not known to go without the API counts as a reference.
+ */
+export function referredKind(pod: ApiDocument): string | undefined {
+  const spec = valueAt(pod, 'spec')
+  const accounts = ['serviceAccountName', 'serviceAccount'].some((field) => textAt(spec, field) !== '')
+  if (accounts) return 'serviceaccounts'
+  const [named] = ofSpec(spec)
+  if (named !== undefined) return named.slice(0, named.indexOf('/'))
+  if (listAt(spec, 'resourceClaims').length > 0) return 'resourceclaims'
+  const [volume] = listAt(spec, 'volumes').flatMap(volumeKinds)
+  return volume === undefined ? undefined : `volumes of ${volume}`
+}
+
+/** The volumes that a node makes by itself, from its host or from what is in the volume's own text. */
+const selfContained: ReadonlySet<string> = new Set(
+  [
+    ['awsElasticBlockStore', 'azureDisk', 'cephfs', 'cinder', 'downwardAPI', 'emptyDir', 'fc', 'flexVolume', 'flocker'],
+    ['gcePersistentDisk', 'gitRepo', 'hostPath', 'image', 'iscsi', 'nfs', 'photonPersistentDisk', 'portworxVolume'],
+    ['quobyte', 'rbd', 'scaleIO', 'storageos', 'vsphereVolume'],
+  ].flat(),
+)
+
+/** The kinds of source in a volume that need the API. */
+function volumeKinds(volume: Json): readonly string[] {
+  const kinds = sourcesOf(volume).filter((kind) => kind !== 'name' && !selfContained.has(kind))
+  if (kinds.some((kind) => kind !== 'projected')) return kinds
+  return listAt(volume, 'projected', 'sources')
+    .flatMap(sourcesOf)
+    .filter((kind) => kind !== 'downwardAPI')
+}
+
+function sourcesOf(value: Json): readonly string[] {
+  return isJsonObject(value) ? Object.keys(value).filter((key) => value[key] !== null) : []
+}
+
+function ofSpec(spec: Json | undefined): readonly string[] {
+  const containers = ['containers', 'initContainers', 'ephemeralContainers'].flatMap((field) => listAt(spec, field))
+  return [
+    ...listAt(spec, 'volumes').flatMap(ofVolume),
+    ...containers.flatMap(ofContainer),
+    ...listAt(spec, 'imagePullSecrets').flatMap((secret) => reference('secrets', secret, 'name')),
+  ]
+}
+
+/** Where a volume names its Secret. */
+const volumeSecrets = [
+  ['secret', 'secretName'],
+  ['azureFile', 'secretName'],
+  ['csi', 'nodePublishSecretRef', 'name'],
+  ...['cephfs', 'cinder', 'flexVolume', 'iscsi', 'rbd', 'scaleIO', 'storageos'].map((kind) => [
+    kind,
+    'secretRef',
+    'name',
+  ]),
+]
 
 function ofVolume(volume: Json): readonly string[] {
   const sources = listAt(volume, 'projected', 'sources')
   return [
-    ...reference('secrets', volume, 'secret', 'secretName'),
+    ...volumeSecrets.flatMap((path) => reference('secrets', volume, ...path)),
     ...[volume, ...sources].flatMap((source) => reference('configmaps', source, 'configMap', 'name')),
     ...sources.flatMap((source) => reference('secrets', source, 'secret', 'name')),
   ]

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object, type Schema } from '../schema/schema.ts'
+import { validateMirrorPod, validateMirrorPodUpdate } from './mirror-pod.ts'
 import { validatePod, validatePodUpdate } from './pod-validation.ts'
 import { column, type Resource } from './resource.ts'
 
@@ -19,7 +21,7 @@ export const podSpecDefaults: Schema = {
 
 const defaults: Schema = object({ spec: podSpecDefaults, status: { default: {} } })
 
-export function pods(): Resource {
+export function pods(dialect: Dialect): Resource {
   return {
     group: '',
     version: 'v1',
@@ -53,8 +55,8 @@ export function pods(): Resource {
     ],
     strategy: {
       prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending', ...gatedConditions(pod) } }),
-      validate: validatePod,
-      validateUpdate: validatePodUpdate,
+      validate: (pod) => [...validatePod(pod), ...validateMirrorPod(pod, dialect)],
+      validateUpdate: (pod, old) => [...validatePodUpdate(pod, old), ...validateMirrorPodUpdate(pod, old, dialect)],
       graceSeconds,
     },
   }

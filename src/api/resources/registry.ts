@@ -75,7 +75,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const registry = new Registry()
   const rbac = roles(dialect)
   const namespaced = [
-    pods(),
+    pods(dialect),
     services(createServiceAllocator(store, options)),
     endpoints(),
     endpointSlices(dialect),

@@ -37,7 +37,7 @@ export async function commitChange(
   options: CommitOptions,
 ): Promise<ChangeResult> {
   const key = storeKey(change.target.resource, change.target.namespace, change.name)
-  context.admit?.(change)
+  await context.admit?.(change)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const companions = await planCompanions(change)
     const next = companions.next ?? change.next

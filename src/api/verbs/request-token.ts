@@ -1,5 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
-import type { User } from '../access/authenticate.ts'
+import { nodeNameOf } from '../access/node-identity.ts'
 import type { BoundObject, TokenClaims } from '../access/token-issuer.ts'
 import { type ApiDocument, formatTime, isJsonObject, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { parseStored } from '../encode/stored-text.ts'
@@ -26,7 +26,7 @@ export async function requestToken(context: VerbContext, target: ItemTarget, bod
   const given = listAt(request['spec'], 'audiences').filter((audience) => typeof audience === 'string')
   const audiences = given.length === 0 ? [context.tokenIssuer.name] : given
   const expirationSeconds = readSeconds(tokenRequest, target, request)
-  const bound = await readBound(context, target, objectAt(request, 'spec', 'boundObjectRef'))
+  const bound = await readBound(context, target, objectAt(request, 'spec'))
   const issuedAt = Math.floor(context.now().getTime() / 1000)
   const claims: TokenClaims = {
     identity: { namespace: target.namespace ?? '', serviceaccount: identify(account), ...bound },
@@ -70,20 +70,18 @@ function readSeconds(kind: Resource, { name }: ItemTarget, request: ApiDocument)
 async function readBound(
   context: VerbContext,
   target: ItemTarget,
-  reference: Json,
+  spec: Json,
 ): Promise<{ readonly pod?: BoundObject; readonly secret?: BoundObject }> {
+  const reference = objectAt(spec, 'boundObjectRef')
   const [kind, name] = [textAt(reference, 'kind'), textAt(reference, 'name')]
   const resource = boundResource(context, reference)
-  if (resource === undefined) {
-    assertNodeMay(context.user, target, undefined)
-    return {}
-  }
-  const object = await readPart(context, resource, target.namespace, name)
+  const object = resource && (await readPart(context, resource, target.namespace, name))
+  assertNodeGets(context, target, spec, kind === 'Pod' ? object : undefined)
+  if (resource === undefined || object === undefined) return {}
   const uid = textAt(reference, 'uid')
   if (uid !== '' && uid !== object.metadata.uid) {
     throw conflict(resource, name, 'the uid in spec.boundObjectRef is that of another object, which may be gone')
   }
-  assertNodeMay(context.user, target, object)
   if (kind === 'Secret') return { secret: identify(object) }
   const account = textAt(object, 'spec', 'serviceAccountName')
   if (account !== target.name) {
@@ -103,10 +101,33 @@ function boundResource({ registry }: VerbContext, reference: Json): Resource | u
   )
 }
 
-function assertNodeMay(user: User | undefined, target: ItemTarget, bound: ApiDocument | undefined): void {
-  if (user === undefined || !user.groups.includes('system:nodes')) return
-  if (user.name === `system:node:${textAt(bound, 'spec', 'nodeName')}`) return
-  throw forbidden(target.resource, target.name, 'a node gets tokens only when they are bound to a pod that runs on it')
+/** A node gets tokens that are bound to a pod that runs on it, for the audiences of that pod's volumes. Throws a 403. */
+function assertNodeGets(context: VerbContext, target: ItemTarget, spec: Json, pod: ApiDocument | undefined): void {
+  const node = context.user && nodeNameOf(context.user)
+  if (node === undefined) return
+  const refuse = (why: string) => forbidden(target.resource, target.name, why)
+  if (pod === undefined || node === '' || textAt(pod, 'spec', 'nodeName') !== node)
+    throw refuse('a node gets tokens only when they are bound to a pod that runs on it')
+  if (textAt(spec, 'boundObjectRef', 'uid') === '')
+    throw refuse('node requested token with a pod binding without a uid')
+  const audiences = listAt(spec, 'audiences')
+  if (audiences.length > 1) throw refuse('node may only request 0 or 1 audiences')
+  const [audience = ''] = audiences
+  if (mountedAudiences(pod).includes(String(audience)) || mayRequest(context, target, String(audience))) return
+  throw refuse(`audience ${JSON.stringify(audience)} not found in pod spec volume, and the node may not request it`)
+}
+
+/** `""` is this server. */
+function mountedAudiences(pod: ApiDocument): readonly string[] {
+  const sources = listAt(pod, 'spec', 'volumes').flatMap((volume) => listAt(volume, 'projected', 'sources'))
+  const tokens = sources.map((source) => valueAt(source, 'serviceAccountToken')).filter(isJsonObject)
+  return tokens.map((token) => textAt(token, 'audience'))
+}
+
+/** Kubernetes' own verb, which names the audience as its resource and the account as the object. */
+function mayRequest({ may }: VerbContext, { namespace = '', name }: ItemTarget, audience: string): boolean {
+  const verb = 'request-serviceaccounts-token-audience'
+  return may?.({ kind: 'resource', verb, group: '', resource: audience, namespace, name, fieldSelector: [] }) === true
 }
 
 async function readPart(

@@ -1,3 +1,4 @@
+import type { Attributes } from '../access/attributes.ts'
 import type { User } from '../access/authenticate.ts'
 import type { TokenIssuer } from '../access/token-issuer.ts'
 import type { Registry } from '../resources/registry.ts'
@@ -17,12 +18,14 @@ export interface VerbContext {
   /** Absent: the server itself. */
   readonly user?: User
   readonly admit?: Admit
+  /** Whether the user may do that beside. */
+  readonly may?: (attributes: Attributes) => boolean
   /** Tells the client something that is no error; absent: nobody listens. */
   readonly warn?: (text: string) => void
 }
 
-/** Throws a Status where the one who asks may not make that very change of an object. */
-export type Admit = (change: Transition & { readonly target: Target; readonly name: string }) => void
+/** Rejects with a Status where the user may not make that change of an object. */
+export type Admit = (change: Transition & { readonly target: Target; readonly name: string }) => Promise<void>
 
 /** Which object or collection a request is about. */
 export interface Target {

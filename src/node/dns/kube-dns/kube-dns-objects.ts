@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { type ApiClient, ApiError } from '../../../client/index.ts'
 import type { Component, Health } from '../../../loop/component.ts'
@@ -28,6 +29,7 @@ export interface KubeDnsParts {
 }
 
 const lookIntervalMs = 5_000
+const nodeIntervalMs = 250
 
 const serviceSchema = z.object({
   spec: z.object({
@@ -36,6 +38,8 @@ const serviceSchema = z.object({
     selector: z.record(z.string(), z.string()).default({}),
   }),
 })
+
+const nodeSchema = z.object({ metadata: z.object({ uid: z.string() }) })
 
 const podSchema = z.object({
   status: z.object({
@@ -105,14 +109,33 @@ export class KubeDnsObjects implements Component {
   }
 
   async #keepPod(signal: AbortSignal): Promise<void> {
-    const { client, dialect, facts, serves } = this.#parts
+    const { client, serves } = this.#parts
     const found = await this.#orAbsent(client.get(this.#pod, { signal }))
-    if (found === undefined && serves())
-      await this.#unlessForbidden(
-        `Pod ${mirrorPodName(facts)}`,
-        client.create(pods, mirrorPod(facts, dialect), { signal }),
-      )
+    if (found === undefined && serves()) await this.#createPod(signal)
     if (found !== undefined || serves()) await this.#tellReady(serves(), signal)
+  }
+
+  async #createPod(signal: AbortSignal): Promise<void> {
+    const { client, dialect, facts } = this.#parts
+    const node = await this.#awaitNode(signal)
+    if (node === undefined) return this.#say('the node is not registered: it is no endpoint of the cluster DNS', {})
+    await this.#unlessForbidden(
+      `Pod ${mirrorPodName(facts)}`,
+      client.create(pods, mirrorPod(facts, node.metadata.uid, dialect), { signal }),
+    )
+  }
+
+  /** An agent registers its Node while it starts, so the first look may come too early. */
+  async #awaitNode(signal: AbortSignal): Promise<z.output<typeof nodeSchema> | undefined> {
+    const { client, facts } = this.#parts
+    for (let waitedMs = 0; ; waitedMs += nodeIntervalMs) {
+      const found = nodeSchema.safeParse(
+        await this.#orAbsent(client.get({ ...nodes, name: facts.nodeName }, { signal })),
+      )
+      if (found.success) return found.data
+      if (waitedMs >= lookIntervalMs) return undefined
+      await setTimeout(nodeIntervalMs, undefined, { signal })
+    }
   }
 
   async #tellReady(ready: boolean, signal: AbortSignal): Promise<void> {
@@ -161,4 +184,5 @@ export class KubeDnsObjects implements Component {
 }
 
 const services = { resource: { group: '', version: 'v1', resource: 'services' }, namespace: kubeDns.namespace }
+const nodes = { resource: { group: '', version: 'v1', resource: 'nodes' } }
 const pods = { resource: { group: '', version: 'v1', resource: 'pods' }, namespace: kubeDns.namespace }

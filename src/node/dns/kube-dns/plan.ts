@@ -58,13 +58,18 @@ export function mirrorPodName({ nodeName }: MirrorFacts): string {
   return `platnet-dns-${nodeName}`
 }
 
-/** The Pod that shows this node's DNS, so that it is an endpoint of the Service. Nobody runs it. */
-export function mirrorPod(facts: MirrorFacts, dialect: Dialect): ApiObject {
+/**
+ * The Pod that shows this node's DNS, so that it is an endpoint of the Service. Nothing runs it. A node may make it only as a part of
+ * its own Node, whose uid this is: it goes with the Node.
+ */
+export function mirrorPod(facts: MirrorFacts, nodeUid: string, dialect: Dialect): ApiObject {
   const annotations = { [dialect.annotations.mirrorPod]: 'platnet-dns' }
+  const owner = { apiVersion: 'v1', kind: 'Node', name: facts.nodeName, uid: nodeUid, controller: true }
+  const metadata = { name: mirrorPodName(facts), labels, annotations, ownerReferences: [owner] }
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: mirrorPodName(facts), labels, annotations },
+    metadata,
     spec: {
       nodeName: facts.nodeName,
       hostNetwork: true,

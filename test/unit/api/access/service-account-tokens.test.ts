@@ -120,15 +120,33 @@ describe('tokens of service accounts', () => {
     }
   })
 
-  test('a node gets tokens for the pods that run on it, bound to them', async () => {
-    await server.call('POST', pods, { body: pod('web-1', 'web', 'node-1') })
-    await server.call('POST', pods, { body: pod('web-2', 'web', 'node-2') })
-    const { certPem: cert, keyPem: key } = await server.authority.issue('system:node:node-1', 'system:nodes')
-    const ask = async (name?: string) => {
-      const spec = name === undefined ? {} : { boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name } }
-      return (await request(spec, 'web', { token: null, tls: { cert, key } })).code
+  test('a node gets tokens for the pods that run on it, bound to them, for the audiences of their volumes', async () => {
+    const volumes = [{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }]
+    const vault = [{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 't', audience: 'vault' } }] } }]
+    const made = async (name: string, nodeName: string, ofVolumes: readonly object[]) => {
+      const { metadata, spec } = pod(name, 'web', nodeName)
+      const reply = await server.call('POST', pods, { body: { metadata, spec: { ...spec, volumes: ofVolumes } } })
+      return { kind: 'Pod', apiVersion: 'v1', name, uid: reply.body.metadata.uid }
     }
-    assert.deepEqual([await ask('web-1'), await ask('web-2'), await ask()], [201, 403, 403])
+    const here = await made('web-1', 'node-1', volumes)
+    const forVault = await made('web-3', 'node-1', vault)
+    const elsewhere = await made('web-2', 'node-2', volumes)
+    const { certPem: cert, keyPem: key } = await server.authority.issue('system:node:node-1', 'system:nodes')
+    const table = [
+      [{ boundObjectRef: here }, 201, undefined],
+      [{ boundObjectRef: elsewhere }, 403, /bound to a pod that runs on it/],
+      [{}, 403, /bound to a pod that runs on it/],
+      [{ boundObjectRef: { ...here, uid: '' } }, 403, /without a uid/],
+      [{ boundObjectRef: here, audiences: ['vault'] }, 403, /audience "vault" not found in pod spec volume/],
+      [{ boundObjectRef: forVault, audiences: ['vault'] }, 201, undefined],
+      [{ boundObjectRef: forVault, audiences: ['vault', 'mesh'] }, 403, /0 or 1 audiences/],
+      [{ boundObjectRef: forVault }, 403, /audience "" not found/],
+    ] as const
+    for (const [spec, code, message] of table) {
+      const reply = await request(spec, 'web', { token: null, tls: { cert, key } })
+      assert.equal(reply.code, code, JSON.stringify(spec))
+      if (message !== undefined) assert.match(reply.body.message, message)
+    }
   })
 
   test('everybody with an account finds who signs the tokens, nobody else', async () => {

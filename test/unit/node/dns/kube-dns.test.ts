@@ -22,6 +22,7 @@ describe("a node's part of the Service kube-dns", () => {
 
   before(async () => {
     server = await startTestServer()
+    await server.call('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })
   })
   after(() => server.stop())
 

@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
+import { isMirrorPod } from '../resources/mirror-pod.ts'
+import { forbidden, notFound } from '../status.ts'
+import type { Admit } from '../verbs/verb-context.ts'
+import { leaseNamespace } from './node-identity.ts'
+import { forbiddenLabels } from './node-labels.ts'
+import { referredKind } from './pod-references.ts'
+
+type Change = Parameters<Admit>[0]
+
+export interface NodeRestriction {
+  readonly dialect: Dialect
+  /** The verb of the request. */
+  readonly verb: string
+  /** Reads a Node; undefined where there is none. */
+  readonly readNode: (name: string) => Promise<ApiDocument | undefined>
+}
+
+/**
+ * What a node may write, as Kubernetes' admission plugin NodeRestriction has it: its own Node without what steers pods to it, its own
+ * Lease, the status and the end of its own pods, and mirror pods that refer to nothing. Beyond the plugin a node sets no podCIDR, and
+ * makes no Service but that of the cluster DNS. Throws a 403.
+ */
+export async function assertNodeMay(node: string, change: Change, restriction: NodeRestriction): Promise<void> {
+  const why = await refusal(node, change, restriction)
+  if (why !== undefined) throw forbidden(change.target.resource, change.name, why)
+}
+
+async function refusal(node: string, change: Change, restriction: NodeRestriction): Promise<string | undefined> {
+  const { resource } = change.target
+  switch (`${resource.group}/${resource.plural}`) {
+    case '/nodes':
+      return refuseNode(node, change, restriction.dialect)
+    case '/pods':
+      return refusePod(node, change, restriction)
+    case '/services':
+      return change.old === undefined ? refuseService(node, change) : undefined
+    case `${restriction.dialect.groups.coordination}/leases`:
+      return refuseLease(node, change)
+    case 'storage.k8s.io/csinodes':
+      return change.name === node ? undefined : `node ${quote(node)} can only access the CSINode of its own name`
+    default:
+      return undefined
+  }
+}
+
+function refuseLease(node: string, { target, name }: Change): string | undefined {
+  if (target.namespace !== leaseNamespace) return `node ${quote(node)} can only access leases in ${leaseNamespace}`
+  return name === node ? undefined : `node ${quote(node)} can only access the lease of its own name`
+}
+
+function refuseNode(node: string, { name, old, next }: Change, { nodeLabels }: Dialect): string | undefined {
+  if (name !== node) return `node ${quote(node)} is not allowed to modify node ${quote(name)}`
+  if (next === undefined) return undefined
+  const labels = forbiddenLabels(old?.metadata.labels ?? {}, next.metadata.labels ?? {}, nodeLabels)
+  if (labels.length > 0) return `node ${quote(node)} is not allowed to modify labels: ${labels.join(', ')}`
+  const field = forbiddenNodeField(old, next)
+  return field === undefined ? undefined : `node ${quote(node)} is not allowed to modify ${field}`
+}
+
+/** A node registers with taints and no longer changes them then; the rest is never its to set. */
+function forbiddenNodeField(old: ApiDocument | undefined, next: ApiDocument): string | undefined {
+  const differs = (...path: readonly string[]) => !isDeepStrictEqual(orNone(old, path), orNone(next, path))
+  const isSet = valueAt(next, 'spec', 'configSource') !== undefined
+  if (isSet && differs('spec', 'configSource')) return 'spec.configSource'
+  const own = ['podCIDR', 'podCIDRs'].find((field) => differs('spec', field))
+  if (own !== undefined) return `spec.${own}`
+  if (old === undefined) return undefined
+  if (differs('spec', 'taints')) return 'spec.taints'
+  return differs('metadata', 'ownerReferences') ? 'metadata.ownerReferences' : undefined
+}
+
+/** Nothing, null and an empty text or list are the same. */
+function orNone(document: ApiDocument | undefined, path: readonly string[]): Json | undefined {
+  const value = valueAt(document, ...path)
+  const isEmpty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  return isEmpty ? undefined : value
+}
+
+async function refusePod(
+  node: string,
+  { target, old, next }: Change,
+  restriction: NodeRestriction,
+): Promise<string | undefined> {
+  if (old === undefined) return refuseMirrorPod(node, next, restriction)
+  const isOwn = textAt(old, 'spec', 'nodeName') === node
+  if (!isOwn) return `node ${quote(node)} can only change pods with spec.nodeName set to itself`
+  if (target.subresource === 'status') return refusePodStatus(node, old, next)
+  const isDeleting = target.subresource === 'eviction' || restriction.verb.startsWith('delete')
+  return isDeleting ? undefined : `node ${quote(node)} can only create and delete mirror pods`
+}
+
+function refusePodStatus(node: string, old: ApiDocument, next: ApiDocument | undefined): string | undefined {
+  const isSame = (...path: readonly string[]) => isDeepStrictEqual(orNone(old, path), orNone(next, path))
+  if (next !== undefined && !isDeepStrictEqual(old.metadata.labels ?? {}, next.metadata.labels ?? {}))
+    return `node ${quote(node)} cannot update labels through pod status`
+  const claims = ['resourceClaimStatuses', 'extendedResourceClaimStatus'].find((field) => !isSame('status', field))
+  return claims === undefined ? undefined : `node ${quote(node)} cannot update status.${claims}`
+}
+
+async function refuseMirrorPod(
+  node: string,
+  pod: ApiDocument | undefined,
+  { dialect, readNode }: NodeRestriction,
+): Promise<string | undefined> {
+  if (pod === undefined || !isMirrorPod(pod, dialect))
+    return `pod does not have ${quote(dialect.annotations.mirrorPod)} annotation, node ${quote(node)} can only create mirror pods`
+  if (textAt(pod, 'spec', 'nodeName') !== node)
+    return `node ${quote(node)} can only create pods with spec.nodeName set to itself`
+  const referred = referredKind(pod)
+  if (referred !== undefined) return `node ${quote(node)} can not create pods that reference ${referred}`
+  return refuseOwners(node, listAt(pod, 'metadata', 'ownerReferences'), readNode)
+}
+
+/** The garbage collector ends a mirror pod with its Node; no other object may stand or fall with it. */
+async function refuseOwners(
+  node: string,
+  owners: readonly Json[],
+  readNode: NodeRestriction['readNode'],
+): Promise<string | undefined> {
+  const [owner] = owners
+  const isOwn =
+    textAt(owner, 'apiVersion') === 'v1' && textAt(owner, 'kind') === 'Node' && textAt(owner, 'name') === node
+  if (owners.length !== 1 || !isOwn)
+    return `node ${quote(node)} can only create pods with a single owner reference set to itself`
+  if (valueAt(owner, 'controller') !== true)
+    return `node ${quote(node)} can only create pods with a controller owner reference set to itself`
+  if (valueAt(owner, 'blockOwnerDeletion') === true)
+    return `node ${quote(node)} must not set blockOwnerDeletion on an owner reference`
+  const found = await readNode(node)
+  if (found === undefined) throw notFound({ group: '', plural: 'nodes', kind: 'Node' }, node)
+  const [expected, uid] = [found.metadata.uid ?? '', textAt(owner, 'uid')]
+  return uid === expected ? undefined : `node ${node} UID mismatch: expected ${expected} got ${uid}`
+}
+
+const dnsPorts: readonly string[] = ['53', '9153']
+
+/** The Service of the cluster DNS, where there is none yet: in the cluster only, and for the pods that show a node's DNS. */
+function refuseService(node: string, { target, name, next }: Change): string | undefined {
+  const why = `node ${quote(node)} may create only the Service kube-system/kube-dns`
+  if (target.namespace !== 'kube-system' || name !== 'kube-dns') return why
+  const spec = objectAt(next, 'spec')
+  const opens = ['externalIPs', 'externalName', 'loadBalancerIP', 'loadBalancerClass', 'healthCheckNodePort']
+  const isPlain =
+    textAt(spec, 'type') === 'ClusterIP' && opens.every((field) => orNone(next, ['spec', field]) === undefined)
+  const isForDns = isDeepStrictEqual(spec['selector'], { 'k8s-app': 'kube-dns' })
+  const hasDnsPorts = listAt(spec, 'ports').every((port) =>
+    ['port', 'targetPort'].every((field) => dnsPorts.includes(textAt(port, field))),
+  )
+  return isPlain && isForDns && hasDnsPorts
+    ? undefined
+    : `${why} as it makes it: of type ClusterIP, for k8s-app=kube-dns`
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text)
+}
