@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, objectAt, without } from '../document.ts'
 import type { Schema } from '../schema/schema.ts'
+import { alignFields } from './align-fields.ts'
 import { compareFields } from './compare.ts'
 import { dropAbandoned } from './drop-abandoned.ts'
 import { extractFields } from './extract.ts'
@@ -70,7 +71,7 @@ export function applyConfiguration(apply: Apply): ApplyResult {
 function ownersOf({ schema, live, writer, part, time }: Apply): readonly ManagedEntry[] {
   if (live === undefined) return []
   const entries = decodeEntries(live.metadata['managedFields']) ?? []
-  if (entries.length > 0) return entries
+  if (entries.length > 0) return entries.map((entry) => ({ ...entry, fields: alignFields(schema, entry.fields) }))
   const fields = ownableFields(compareFields(schema, {}, live).changed, part)
   return [{ ...writer, manager: updaterBeforeApply, operation: 'Update', time, fields }]
 }

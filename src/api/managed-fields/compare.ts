@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Schema } from '../schema/schema.ts'
 import { type FieldSet, fieldSet, noFields, onlyHere } from './field-set.ts'
-import { groupItems, memberSchema, type Shape, shapeOf } from './shape.ts'
+import { groupItems, isEmptyShape, memberSchema, type Shape, shapeOf } from './shape.ts'
 
 export interface Comparison {
   /** What is new or has another value. */
@@ -19,10 +19,15 @@ export function compareFields(schema: Schema | undefined, old: Json | undefined,
   if (next === undefined) return { changed: noFields, removed: wholeFields(schema, old) }
   const before = shapeOf(schema, old)
   const after = shapeOf(schema, next)
+  if (isEmptyShape(before) && isEmptyShape(after)) return compareLeaves(old, next)
   if (before.kind === 'map' && after.kind === 'map') return compareMembers(schema, before.value, after.value)
   if (before.kind === 'items' && after.kind === 'items') return compareItems(schema, before.value, after.value)
-  if (before.kind === after.kind) return isDeepStrictEqual(old, next) ? same : { changed: onlyHere, removed: noFields }
+  if (before.kind === after.kind) return compareLeaves(old, next)
   return { changed: wholeFields(schema, next), removed: { ...wholeOfShape(schema, before), isMember: false } }
+}
+
+function compareLeaves(old: Json, next: Json): Comparison {
+  return isDeepStrictEqual(old, next) ? same : { changed: onlyHere, removed: noFields }
 }
 
 function compareMembers(schema: Schema | undefined, old: JsonObject, next: JsonObject): Comparison {
@@ -42,15 +47,14 @@ function compareItems(schema: Schema | undefined, old: readonly Json[], next: re
   return joinParts([...steps].map((step) => [step, compareGroups(schema?.items, before.get(step), after.get(step))]))
 }
 
-function compareGroups(
-  schema: Schema | undefined,
-  old: readonly Json[] | undefined,
-  next: readonly Json[] | undefined,
-): Comparison {
-  const isSingle = (old ?? []).length <= 1 && (next ?? []).length <= 1
-  if (isSingle) return compareFields(schema, old?.[0], next?.[0])
-  if (next === undefined) return { changed: noFields, removed: onlyHere }
-  return isDeepStrictEqual(old, next) ? same : { changed: onlyHere, removed: noFields }
+/** Items of one key that stands twice are compared as a whole; when one is left, its fields are new, and the other way round. */
+function compareGroups(schema: Schema | undefined, old: readonly Json[] = [], next: readonly Json[] = []): Comparison {
+  const wasRepeated = old.length > 1
+  const isRepeated = next.length > 1
+  if (wasRepeated && isRepeated) return compareLeaves(old, next)
+  if (wasRepeated) return { changed: wholeFields(schema, next[0]), removed: onlyHere }
+  if (isRepeated) return { changed: onlyHere, removed: wholeFields(schema, old[0]) }
+  return compareFields(schema, old[0], next[0])
 }
 
 function wholeFields(schema: Schema | undefined, value: Json | undefined): FieldSet {

@@ -1,36 +1,24 @@
-import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Json } from '../../model/api-object.ts'
 import type { Schema } from '../schema/schema.ts'
-import { childOf, type FieldSet, isEmptySet } from './field-set.ts'
-import { itemStep, memberSchema, shapeOf } from './shape.ts'
+import { extractFields } from './extract.ts'
+import { differenceOf, type FieldSet, intersectionOf, isEmptySet, unionOf } from './field-set.ts'
+import { withNamedFields } from './named-fields.ts'
+import { removeFields } from './remove-fields.ts'
 
 /**
- * Removes what an applier owned before and nobody owns now. A field goes with everything below it when no one owns any of that;
- * what others own keeps the fields and items that lead to it.
+ * Removes what an applier owned before (`before`) and no manager owns now (`owned`). A list item that no manager owns goes whole, also
+ * where others have set fields of it: what is left of it would lack its key. A field that the applier never owned stays, unless what it
+ * stands in goes.
  */
-export function dropAbandoned(schema: Schema | undefined, value: Json, before: FieldSet, owned: FieldSet): Json {
-  if (before.children.size === 0) return value
-  const shape = shapeOf(schema, value)
-  if (shape.kind === 'map') return dropMembers(schema, shape.value, before, owned)
-  return shape.kind === 'items' ? dropItems(schema, shape.value, before, owned) : value
-}
-
-function dropMembers(schema: Schema | undefined, value: JsonObject, before: FieldSet, owned: FieldSet): JsonObject {
-  const kept: [string, Json][] = []
-  for (const [key, member] of Object.entries(value)) {
-    const step = `f:${key}`
-    const was = childOf(before, step)
-    const isAbandoned = !isEmptySet(was) && isEmptySet(childOf(owned, step))
-    if (member === undefined || isAbandoned) continue
-    kept.push([key, dropAbandoned(memberSchema(schema, key) || undefined, member, was, childOf(owned, step))])
-  }
-  return Object.fromEntries(kept)
-}
-
-function dropItems(schema: Schema | undefined, items: readonly Json[], before: FieldSet, owned: FieldSet): Json {
-  return items.flatMap((item) => {
-    const step = itemStep(schema, item)
-    const was = childOf(before, step)
-    const is = childOf(owned, step)
-    return was.isMember && isEmptySet(is) ? [] : [dropAbandoned(schema?.items, item, was, is)]
-  })
+export function dropAbandoned(schema: Schema, merged: Json, before: FieldSet, owned: FieldSet): Json {
+  const named = (set: FieldSet) => withNamedFields(schema, set)
+  const presentIn = (value: Json) => named(extractFields(schema, value))
+  const last = named(before)
+  const managed = named(owned)
+  if (isEmptySet(differenceOf(last, managed))) return merged
+  const present = presentIn(merged)
+  const untouched = presentIn(removeFields(schema, merged, last))
+  const unowned = differenceOf(present, unionOf(untouched, managed))
+  const kept = presentIn(removeFields(schema, merged, unowned))
+  return removeFields(schema, merged, intersectionOf(differenceOf(present, kept), last))
 }

@@ -23,7 +23,7 @@ function extractMembers(schema: Schema | undefined, value: JsonObject): FieldSet
     const below = memberSchema(schema, key)
     if (member === undefined || below === false) continue
     const fields = extractFields(below, member)
-    const isNamed = !isDeclared(schema, key) || isEmptyCollection(member)
+    const isNamed = !isDeclared(schema, key) || saysNothing(member)
     children.push([`f:${key}`, isNamed ? { ...fields, isMember: true } : fields])
   }
   return fieldSet(false, children)
@@ -38,7 +38,7 @@ function extractItems(schema: Schema | undefined, items: readonly Json[]): Field
   return fieldSet(false, children)
 }
 
-/** Who says that there is nothing owns that. */
-function isEmptyCollection(value: Json): boolean {
-  return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0
+/** An applier owns the null or the empty map that it states; an empty list has no items to own. */
+function saysNothing(value: Json): boolean {
+  return value === null || (isJsonObject(value) && Object.keys(value).length === 0)
 }

@@ -1,15 +1,19 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { interleave } from '../patch/element-order.ts'
 import type { Schema } from '../schema/schema.ts'
-import { groupItems, memberSchema, shapeOf } from './shape.ts'
+import { mergeOrder } from './merge-order.ts'
+import { groupItems, isEmptyShape, itemStep, memberSchema, shapeOf } from './shape.ts'
 
-/** The live value with an applied configuration laid over it: maps and lists by their keys, everything else replaced. */
+/**
+ * The live value with an applied configuration laid over it: maps and lists by their keys, everything else replaced. A null lays
+ * nothing over a map or a list by keys, so that what others have set there stays.
+ */
 export function mergeApplied(schema: Schema | undefined, live: Json | undefined, applied: Json): Json {
   const below = shapeOf(schema, live)
   const above = shapeOf(schema, applied)
-  if (above.kind === 'map') return mergeMembers(schema, below.kind === 'map' ? below.value : {}, above.value)
-  if (above.kind === 'items' && below.kind === 'items') return mergeItems(schema, below.value, above.value)
-  return applied
+  if (above.kind === 'leaf' || below.kind !== above.kind) return applied
+  if (isEmptyShape(below) && isEmptyShape(above)) return applied
+  if (below.kind === 'map' && above.kind === 'map') return mergeMembers(schema, below.value, above.value)
+  return below.kind === 'items' && above.kind === 'items' ? mergeItems(schema, below.value, above.value) : applied
 }
 
 function mergeMembers(schema: Schema | undefined, live: JsonObject, applied: JsonObject): JsonObject {
@@ -21,13 +25,17 @@ function mergeMembers(schema: Schema | undefined, live: JsonObject, applied: Jso
   return Object.fromEntries(merged)
 }
 
-/** The items in the order of the configuration; those it does not name stay before the item they stood before. */
+/** Live items of a key that stands twice are kept where the configuration does not name the key, and replaced by its item where it does. */
 function mergeItems(schema: Schema | undefined, live: readonly Json[], applied: readonly Json[]): readonly Json[] {
   const present = groupItems(schema, live)
-  const wanted = groupItems(schema, applied)
-  return interleave([...present.keys()], [...wanted.keys()]).flatMap((step) => {
-    const before = present.get(step) ?? []
-    const [item] = wanted.get(step) ?? []
-    return item === undefined ? before : [mergeApplied(schema?.items, before[0], item)]
+  const steps = applied.map((item) => itemStep(schema, item))
+  const order = mergeOrder(
+    live.map((item) => itemStep(schema, item)),
+    steps,
+  )
+  return order.map(({ from, index }) => {
+    if (from === 'live') return live[index] ?? null
+    const [before, ...more] = present.get(steps[index] ?? '') ?? []
+    return mergeApplied(schema?.items, more.length > 0 ? undefined : before, applied[index] ?? null)
   })
 }

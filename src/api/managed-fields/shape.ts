@@ -8,12 +8,32 @@ export type Shape =
   | { readonly kind: 'map'; readonly value: JsonObject }
   | { readonly kind: 'items'; readonly value: readonly Json[] }
 
+const leaf: Shape = { kind: 'leaf' }
+
+/** A null where a map or a list can stand counts as an empty one, as structured-merge-diff has it. */
 export function shapeOf(schema: Schema | undefined, value: Json | undefined): Shape {
-  if (isJsonObject(value)) return schema?.mapType === 'atomic' ? { kind: 'leaf' } : { kind: 'map', value }
-  if (!Array.isArray(value) || schema === undefined) return { kind: 'leaf' }
+  if (value === undefined || (schema !== undefined && isAtomic(schema))) return leaf
+  if (isJsonObject(value)) return { kind: 'map', value }
+  if (value === null) return shapeOfNull(schema)
+  if (!Array.isArray(value) || schema === undefined) return leaf
   const items = value as readonly Json[]
-  if (schema.listType === 'set') return { kind: 'items', value: items }
-  return schema.listType === 'map' && items.every(isJsonObject) ? { kind: 'items', value: items } : { kind: 'leaf' }
+  const isGranular = schema.listType === 'set' || (schema.listType === 'map' && items.every(isJsonObject))
+  return isGranular ? { kind: 'items', value: items } : leaf
+}
+
+function shapeOfNull({ type, intOrString }: Schema = {}): Shape {
+  if (type === 'array') return { kind: 'items', value: [] }
+  return type === 'object' || (type === undefined && intOrString !== true) ? { kind: 'map', value: {} } : leaf
+}
+
+/** Whether the schema says that a list or a map is owned as a whole. */
+export function isAtomic({ type, mapType, listType }: Schema): boolean {
+  return mapType === 'atomic' || (type === 'array' && (listType ?? 'atomic') === 'atomic')
+}
+
+export function isEmptyShape(shape: Shape): boolean {
+  if (shape.kind === 'leaf') return false
+  return shape.kind === 'map' ? Object.keys(shape.value).length === 0 : shape.value.length === 0
 }
 
 /** The schema of a member: undefined where everything is kept as it came, `false` for a field that is pruned. */
@@ -23,6 +43,11 @@ export function memberSchema(schema: Schema | undefined, key: string): Schema | 
   if (properties !== undefined && Object.hasOwn(properties, key)) return properties[key]
   if (additionalProperties !== undefined) return additionalProperties
   return schema.preserveUnknownFields === true || schema.type === undefined ? undefined : false
+}
+
+/** The schema below a step of a path; undefined where there is none. */
+export function childSchemaOf(schema: Schema | undefined, step: string): Schema | undefined {
+  return step.startsWith('f:') ? memberSchema(schema, step.slice(2)) || undefined : schema?.items
 }
 
 /** Whether the schema names the field itself, as against the keys of a map. */

@@ -1,6 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject } from '../document.ts'
 import type { Schema } from '../schema/schema.ts'
+import { alignFields } from './align-fields.ts'
 import { type Comparison, compareFields } from './compare.ts'
 import { differenceOf, isEmptySet, noFields, unionOf } from './field-set.ts'
 import {
@@ -34,8 +35,9 @@ export function trackUpdate(update: Update): Json | undefined {
   const { changed, removed } = compareOwnable(update)
   if (isEmptySet(changed) && isEmptySet(removed)) return value
   const isOwn = (entry: ManagedEntry) => isSameWriter(entry, update.writer)
-  const others = entries.filter((entry) => !isOwn(entry)).map((entry) => takeFrom(entry, changed, removed))
-  const before = entries.find(isOwn)
+  const aligned = entries.map((entry) => ({ ...entry, fields: alignFields(update.schema, entry.fields) }))
+  const others = aligned.filter((entry) => !isOwn(entry)).map((entry) => takeFrom(entry, changed, removed))
+  const before = aligned.find(isOwn)
   const fields = unionOf(differenceOf(before?.fields ?? noFields, removed), changed)
   const time = isEmptySet(changed) && before !== undefined ? before.time : update.time
   return encodeEntries(capUpdaters([...others.filter(isOwner), { ...update.writer, time, fields }].filter(isOwner)))

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../model/api-object.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
 import { parseIp } from '../../model/ip.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, without } from '../document.ts'
 import {
@@ -21,17 +21,21 @@ const maxSearches = 32
 
 /** What a Pod must be to be run; an image is no part of it, as a process of the node needs none. */
 export function validatePod(pod: ApiDocument): readonly FieldError[] {
-  const spec = objectAt(pod['spec'])
+  return validatePodSpec(objectAt(pod['spec']), 'spec')
+}
+
+/** Checks the spec of a Pod or of a workload's template; `path` is where it stands, for the errors. */
+export function validatePodSpec(spec: JsonObject, path: string): readonly FieldError[] {
   const containers = listAt(spec, 'containers')
   return [
-    ...(containers.length === 0 ? [requiredField('spec.containers')] : []),
+    ...(containers.length === 0 ? [requiredField(`${path}.containers`)] : []),
     ...validateContainers([
-      ...numbered(containers, 'containers'),
-      ...numbered(listAt(spec, 'initContainers'), 'initContainers'),
+      ...numbered(containers, `${path}.containers`),
+      ...numbered(listAt(spec, 'initContainers'), `${path}.initContainers`),
     ]),
-    ...oneOf('spec.restartPolicy', textAt(spec, 'restartPolicy'), restartPolicies),
-    ...validateDns(spec),
-    ...['hostname', 'subdomain'].flatMap((field) => problem(`spec.${field}`, textAt(spec, field), checkDnsLabel)),
+    ...oneOf(`${path}.restartPolicy`, textAt(spec, 'restartPolicy'), restartPolicies),
+    ...validateDns(spec, path),
+    ...['hostname', 'subdomain'].flatMap((field) => problem(`${path}.${field}`, textAt(spec, field), checkDnsLabel)),
   ]
 }
 
@@ -40,8 +44,8 @@ interface Container {
   readonly container: Json
 }
 
-function numbered(containers: readonly Json[], field: string): readonly Container[] {
-  return containers.map((container, index) => ({ path: `spec.${field}[${index}]`, container }))
+function numbered(containers: readonly Json[], path: string): readonly Container[] {
+  return containers.map((container, index) => ({ path: `${path}[${index}]`, container }))
 }
 
 function validateContainers(containers: readonly Container[]): readonly FieldError[] {
@@ -74,22 +78,25 @@ function validatePorts(ports: readonly Json[], path: string): readonly FieldErro
   })
 }
 
-function validateDns(spec: Json): readonly FieldError[] {
+function validateDns(spec: Json, path: string): readonly FieldError[] {
   const policy = textAt(spec, 'dnsPolicy')
   const config = objectAt(spec, 'dnsConfig')
   const [nameservers, searches] = [listAt(config, 'nameservers'), listAt(config, 'searches')]
   const hasConfig = Object.keys(config).length > 0
   const isMissing = policy === 'None' && nameservers.length === 0
   const missing = hasConfig
-    ? requiredField('spec.dnsConfig.nameservers', 'must provide at least one DNS nameserver when `dnsPolicy` is None')
-    : requiredField('spec.dnsConfig', 'must provide `dnsConfig` when `dnsPolicy` is None')
+    ? requiredField(
+        `${path}.dnsConfig.nameservers`,
+        'must provide at least one DNS nameserver when `dnsPolicy` is None',
+      )
+    : requiredField(`${path}.dnsConfig`, 'must provide `dnsConfig` when `dnsPolicy` is None')
   return [
-    ...oneOf('spec.dnsPolicy', policy, dnsPolicies),
+    ...oneOf(`${path}.dnsPolicy`, policy, dnsPolicies),
     ...(isMissing ? [missing] : []),
-    ...atMost('spec.dnsConfig.nameservers', nameservers, maxNameservers),
-    ...atMost('spec.dnsConfig.searches', searches, maxSearches),
+    ...atMost(`${path}.dnsConfig.nameservers`, nameservers, maxNameservers),
+    ...atMost(`${path}.dnsConfig.searches`, searches, maxSearches),
     ...nameservers.flatMap((server, index) =>
-      problem(`spec.dnsConfig.nameservers[${index}]`, String(server), (text) =>
+      problem(`${path}.dnsConfig.nameservers[${index}]`, String(server), (text) =>
         parseIp(text) === undefined ? badIp : undefined,
       ),
     ),

@@ -5,6 +5,7 @@ import { type FieldError, invalidField, requiredField } from '../schema/field-er
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
 import { formatLabelSelector, validateLabelSelector } from './label-selector.ts'
+import { validatePodSpec } from './pod-validation.ts'
 import { podSpecDefaults } from './pods.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
@@ -184,9 +185,7 @@ function validateWorkload({ spec }: ApiDocument): readonly FieldError[] {
   return [
     ...(typeof replicas === 'number' && replicas < 0 ? [invalidField('spec.replicas', replicas, why)] : []),
     ...validateSelector(objectAt(spec)),
-    ...(listAt(spec, 'template', 'spec', 'containers').length === 0
-      ? [requiredField('spec.template.spec.containers')]
-      : []),
+    ...validatePodSpec(objectAt(spec, 'template', 'spec'), 'spec.template.spec'),
   ]
 }
 

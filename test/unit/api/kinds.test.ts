@@ -144,6 +144,16 @@ const refused: readonly Row[] = [
     { spec: { selector: { matchLabels: { app: 'other' } }, template } },
     /spec\.template\.metadata\.labels: Invalid value: \{"app":"web"\}: `selector` does not match template `labels`/,
   ],
+  [
+    'deployments',
+    {
+      spec: {
+        selector: { matchLabels: { app: 'web' } },
+        template: { ...template, spec: { containers: [{ image: 'i' }] } },
+      },
+    },
+    /spec\.template\.spec\.containers\[0\]\.name: Required value/,
+  ],
 ]
 
 describe('built-in kinds', () => {

@@ -1,0 +1,20 @@
+import type { Schema } from '../schema/schema.ts'
+import { type FieldSet, onlyHere } from './field-set.ts'
+import { childSchemaOf, isAtomic } from './shape.ts'
+
+/**
+ * A stored set in line with the present schema: who owned a part of a list or map that has become atomic since owns the whole. The set
+ * itself where nothing of it has.
+ */
+export function alignFields(schema: Schema | undefined, set: FieldSet): FieldSet {
+  if (schema === undefined || set.children.size === 0) return set
+  if (isAtomic(schema)) return onlyHere
+  const children = new Map<string, FieldSet>()
+  let isSame = true
+  for (const [step, child] of set.children) {
+    const aligned = alignFields(childSchemaOf(schema, step), child)
+    children.set(step, aligned)
+    isSame &&= aligned === child
+  }
+  return isSame ? set : { isMember: set.isMember, children }
+}

@@ -1,0 +1,63 @@
+/** Where an item of a merged list comes from: its index in the live list or in the applied one. */
+export type Place =
+  | { readonly from: 'live'; readonly index: number }
+  | { readonly from: 'applied'; readonly index: number }
+
+/**
+ * The order of a merged list, as structured-merge-diff has it; linear. Applied items keep their order among themselves. A live item that
+ * is not applied keeps its place behind the items that stood before it; a new applied item goes before the next item that both lists
+ * have, behind the live ones that stand there.
+ */
+export function mergeOrder(live: readonly string[], applied: readonly string[]): readonly Place[] {
+  const merge = new ListMerge(live, applied)
+  while (!merge.isDone()) merge.advance()
+  return merge.places
+}
+
+class ListMerge {
+  readonly places: Place[] = []
+  readonly #live: readonly string[]
+  readonly #applied: readonly string[]
+  readonly #wanted: ReadonlySet<string>
+  /** What both lists have, in the order of the applied one. */
+  readonly #shared: readonly string[]
+  readonly #placed = new Set<string>()
+  #left = 0
+  #right = 0
+  #turn = 0
+
+  constructor(live: readonly string[], applied: readonly string[]) {
+    const present = new Set(live)
+    this.#live = live
+    this.#applied = applied
+    this.#wanted = new Set(applied)
+    this.#shared = applied.filter((step) => present.has(step))
+  }
+
+  isDone(): boolean {
+    return this.#left >= this.#live.length && this.#right >= this.#applied.length
+  }
+
+  advance(): void {
+    const step = this.#live[this.#left]
+    if (step !== undefined && !this.#wanted.has(step)) this.places.push({ from: 'live', index: this.#left++ })
+    else if (step !== undefined && this.#isOutOfTurn(step)) this.#left++
+    else {
+      const next = this.#applied[this.#right]
+      if (step !== undefined && (step === next || this.#placed.has(step))) this.#left++
+      if (next !== undefined) this.#place(next)
+    }
+  }
+
+  /** A live item that is applied too stands where the applied list has it. */
+  #isOutOfTurn(step: string): boolean {
+    const awaited = this.#shared[this.#turn]
+    return this.#right < this.#applied.length && awaited !== undefined && awaited !== step
+  }
+
+  #place(step: string): void {
+    this.places.push({ from: 'applied', index: this.#right++ })
+    this.#placed.add(step)
+    if (step === this.#shared[this.#turn]) this.#turn++
+  }
+}

@@ -1,0 +1,13 @@
+import type { Schema } from '../schema/schema.ts'
+import { type FieldSet, fieldSet, isEmptySet } from './field-set.ts'
+import { childSchemaOf, isDeclared } from './shape.ts'
+
+/** The set with every declared field that leads to a path of it as a path of its own: an applied configuration names only leaves. */
+export function withNamedFields(schema: Schema | undefined, set: FieldSet): FieldSet {
+  const children = [...set.children].map(([step, child]): [string, FieldSet] => {
+    const below = withNamedFields(childSchemaOf(schema, step), child)
+    const isNamed = step.startsWith('f:') && isDeclared(schema, step.slice(2)) && !isEmptySet(child)
+    return [step, isNamed ? { ...below, isMember: true } : below]
+  })
+  return fieldSet(set.isMember, children)
+}
