@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  byteSize,
   cidrBlock,
   declareOptions,
   dnsName,
@@ -10,6 +11,7 @@ import {
   portRange,
   seconds,
 } from '../config/index.ts'
+import { defaultLimits } from './limits.ts'
 
 const commands = ['run', 'server'] as const
 
@@ -93,5 +95,13 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'Who may do what: RBAC asks roles and bindings, AlwaysAllow lets every identity do everything',
+  },
+  maxObjectBytes: {
+    schema: byteSize(64 * 1024, 6 * 1024 * 1024),
+    flag: '--max-object-bytes <bytes>',
+    default: defaultLimits.maxObjectBytes,
+    reload: 'restart',
+    commands,
+    description: 'The size of one stored object as JSON; a write beyond it is answered 413',
   },
 })

@@ -24,6 +24,7 @@ import { createTokenIssuer } from './access/token-issuer.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { CustomResources } from './custom/custom-resources.ts'
 import { createFirstObjects } from './first-objects.ts'
+import { type ApiLimits, defaultLimits } from './limits.ts'
 import { RequestHandler } from './request-handler.ts'
 import { createRegistry } from './resources/registry.ts'
 import type { Store } from './store/index.ts'
@@ -48,6 +49,8 @@ export interface ApiServerOptions {
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** Whether the server itself empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
+  /** Those that are absent are the defaults. */
+  readonly limits?: Partial<ApiLimits>
   /** What `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly HealthCheck[]
   /** What `/metrics` shows. */
@@ -133,13 +136,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return new ApiServer(options)
 }
 
-function createContext({ serviceAccounts, ...options }: ApiServerOptions): VerbContext {
+function createContext({ serviceAccounts, limits, ...options }: ApiServerOptions): VerbContext {
   const clock = { now: () => new Date(), newUid: randomUUID }
   const { store, dialect } = options
   const registry = createRegistry({ ...options, ...clock })
   const { issuer, keyPem } = serviceAccounts
   const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
-  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer }
+  const { maxObjectBytes } = { ...defaultLimits, ...limits }
+  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer, maxObjectBytes }
 }
 
 /** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */

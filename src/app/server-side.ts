@@ -106,6 +106,7 @@ export class ServerSide implements Component {
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
       port: api.securePort,
       authorizationMode: api.authorizationMode,
+      limits: { maxObjectBytes: api.maxObjectBytes },
       sweepsNamespaces: !hasController,
       components: () => this.#checks(),
       metrics,

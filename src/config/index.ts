@@ -4,6 +4,7 @@ export { type CommandName, declareOptions, isTakenBy, type OptionGroups } from '
 export { configYaml, configzDocument, fileSchema, optionHelp, optionsTable } from './documents.ts'
 export { flagName, type LoadedOptions, loadOptions, type OptionSources } from './load-options.ts'
 export {
+  byteSize,
   cidrBlock,
   dnsName,
   dualStackAddresses,

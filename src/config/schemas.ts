@@ -38,6 +38,24 @@ function parseSeconds(text: string): number | undefined {
   return /^\d{1,4}$/.test(text) && Number(text) <= 3600 ? Number(text) : undefined
 }
 
+/** Bytes as a whole number, or with Ki or Mi behind it. */
+export function byteSize(minBytes: number, maxBytes: number) {
+  const expected = `a number of bytes from ${minBytes} to ${maxBytes}, such as ${maxBytes} or ${Math.floor(maxBytes / 1024)}Ki`
+  return z.codec(textOrNumber(expected), z.number(), {
+    decode: (input, context) => {
+      const bytes = parseBytes(String(input).trim())
+      return bytes >= minBytes && bytes <= maxBytes ? bytes : refuse(context, expected)
+    },
+    encode: (bytes) => bytes,
+  })
+}
+
+/** NaN for what is no size. */
+function parseBytes(text: string): number {
+  const [, number, unit = ''] = /^(\d{1,12})(Ki|Mi)?$/.exec(text) ?? []
+  return Number(number) * (unit === 'Mi' ? 1024 * 1024 : unit === 'Ki' ? 1024 : 1)
+}
+
 export const portRange = textCodec('a range of ports such as 30000-32767', parsePortRange, printPortRange)
 
 export const flagValue = z.codec(

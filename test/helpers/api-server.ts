@@ -4,6 +4,7 @@ import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { createInterface } from 'node:readline'
 import type { StaticToken } from '../../src/api/access/authenticate.ts'
 import { createApiServer } from '../../src/api/index.ts'
+import type { ApiLimits } from '../../src/api/limits.ts'
 import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
 import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
@@ -58,6 +59,7 @@ export interface TestServerOptions {
   readonly port?: number
   readonly tokens?: readonly StaticToken[]
   readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
+  readonly limits?: Partial<ApiLimits>
   /** The server empties deleted namespaces itself, unless this says no. */
   readonly sweepsNamespaces?: boolean
 }
@@ -93,6 +95,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     serviceAccounts: { issuer: testIssuer, keyPem: newSigningKey() },
     authorizationMode: options.authorizationMode ?? 'RBAC',
     sweepsNamespaces: options.sweepsNamespaces ?? true,
+    limits: options.limits ?? {},
     components: () => [storeComponent],
     metrics: createMetrics(),
     log: silentLogger,

@@ -1,11 +1,15 @@
 import { parse as parseYaml } from 'yaml'
 import type { Json } from '../../model/api-object.ts'
 import { parseJson } from '../exact-json.ts'
-import { badRequest } from '../status.ts'
+import { badRequest, StatusError } from '../status.ts'
 import { findDuplicateFields, findYamlDuplicates } from './duplicate-fields.ts'
+import { assertExpansion } from './expanded-size.ts'
 
 /** Deeper than any object of ours, shallow enough that recursion over a body never overflows the stack. */
 const maxDepth = 1_000
+
+/** Of a YAML body as JSON, its aliases expanded; JSON spells the same value longer than YAML, at most twice as long as a rule. */
+const maxExpandedLength = 6 * 1024 * 1024
 
 /** A body as a value, and what only its text tells. */
 export interface DecodedBody {
@@ -58,8 +62,11 @@ function parseJsonText(text: string): Json {
 function parseYamlText(text: string): Json {
   try {
     const options = { maxAliasCount: 100, logLevel: 'error', uniqueKeys: false } as const
-    return JSON.parse(JSON.stringify(parseYaml(text, options) ?? null)) as Json
+    const value: unknown = parseYaml(text, options) ?? null
+    assertExpansion(value, { maxLength: maxExpandedLength, maxDepth })
+    return JSON.parse(JSON.stringify(value)) as Json
   } catch (thrown) {
+    if (thrown instanceof StatusError) throw thrown
     const why = thrown instanceof Error ? thrown.message : String(thrown)
     throw badRequest(`the body of the request is not valid YAML: ${why}`, thrown)
   }

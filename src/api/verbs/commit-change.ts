@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ApiDocument } from '../document.ts'
-import { parseStored, toStoredText } from '../encode/stored-text.ts'
+import { parseStored } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
 import type { Companions, Transition } from '../resources/resource.ts'
 import { internalError, invalid } from '../status.ts'
 import type { StoreWrite } from '../store/index.ts'
+import { fitStored, type StoredForm } from './stored-size.ts'
 import type { CommitOptions, Target, VerbContext } from './verb-context.ts'
 
 /** One object's change: from `old`, stored at `revision` (0: not stored), to `next` (absent: deleted). */
@@ -39,17 +40,17 @@ export async function commitChange(
   const key = storeKey(change.target.resource, change.target.namespace, change.name)
   await context.admit?.(change)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const companions = await planCompanions(change)
-    const next = companions.next ?? change.next
-    const isSame = companions.writes.length === 0 && next !== undefined && isDeepStrictEqual(next, change.old)
-    if (options.dryRun || isSame) return { kind: 'done', next, revision: change.revision }
-    const write = ownWrite(change, key, next)
-    const result = await context.store.commit([write, ...companions.writes])
-    if (result.kind === 'committed') {
-      if (next === undefined) await sweepNamespace(context, change.target.namespace)
-      return { kind: 'done', next, revision: result.revision, ...(write.kind === 'put' && { storedText: write.value }) }
-    }
-    if (result.key === key) return { kind: 'outdated' }
+    const { next: wanted = change.next, writes } = await planCompanions(change)
+    const isSame = writes.length === 0 && wanted !== undefined && isDeepStrictEqual(wanted, change.old)
+    if (isSame) return { kind: 'done', next: wanted, revision: change.revision }
+    const stored = wanted && fitStored(change.target.resource, wanted, change.old, context.maxObjectBytes)
+    const next = stored?.document
+    if (options.dryRun) return { kind: 'done', next, revision: change.revision }
+    const result = await context.store.commit([ownWrite(change, key, stored), ...writes])
+    if (result.kind === 'conflict' && result.key === key) return { kind: 'outdated' }
+    if (result.kind === 'conflict') continue
+    if (next === undefined) await sweepNamespace(context, change.target.namespace)
+    return { kind: 'done', next, revision: result.revision, ...(stored && { storedText: stored.text }) }
   }
   throw internalError('the write met other writers too often; please try again')
 }
@@ -74,11 +75,7 @@ async function planCompanions(change: Change): Promise<Companions> {
   return companions
 }
 
-function ownWrite(
-  { target, revision: expectedRevision }: Change,
-  key: string,
-  next: ApiDocument | undefined,
-): StoreWrite {
-  if (next === undefined) return { kind: 'delete', key, expectedRevision }
-  return { kind: 'put', key, value: toStoredText(target.resource, next), expectedRevision }
+function ownWrite({ revision: expectedRevision }: Change, key: string, stored: StoredForm | undefined): StoreWrite {
+  if (stored === undefined) return { kind: 'delete', key, expectedRevision }
+  return { kind: 'put', key, value: stored.text, expectedRevision }
 }

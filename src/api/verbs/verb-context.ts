@@ -15,6 +15,8 @@ export interface VerbContext {
   /** A random integer at least 0 and below the limit. */
   readonly pickBelow: (limit: number) => number
   readonly tokenIssuer: TokenIssuer
+  /** Of an object as it is stored; a write beyond it is a 413. */
+  readonly maxObjectBytes: number
   /** Absent: the server itself. */
   readonly user?: User
   readonly admit?: Admit

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { z } from 'zod'
 import {
+  byteSize,
   cidrBlock,
   dnsName,
   dualStackCidrs,
@@ -31,6 +32,8 @@ const accepted: readonly (readonly [name: string, schema: z.ZodType, input: unkn
   ['name', dnsName, 'node-1.example', 'node-1.example'],
   ['URL', httpUrl, 'https://h:6443/', 'https://h:6443'],
   ['text', plainText, 3, '3'],
+  ['size', byteSize(1, 2 ** 21), '1536Ki', 1_572_864],
+  ['size', byteSize(1, 2 ** 21), 4096, 4096],
 ]
 
 for (const [name, schema, input, value] of accepted) {
@@ -67,6 +70,9 @@ const refused: readonly (readonly [name: string, schema: z.ZodType, input: unkno
   ['URL', httpUrl, 'https://user:pass@h'],
   ['URL', httpUrl, 'ftp://h'],
   ['URL', httpUrl, 'h:6443'],
+  ['size', byteSize(64, 128), '63'],
+  ['size', byteSize(64, 128), '1Ki'],
+  ['size', byteSize(64, 128), '1e2'],
 ]
 
 for (const [name, schema, input] of refused) {

@@ -26,6 +26,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
     newUid: () => 'uid',
     pickBelow: () => 0,
     tokenIssuer: newTokenIssuer(),
+    maxObjectBytes: 1_000_000,
   }
   await ensureBootstrapRoles(context, dialect)
   const revision = store.revision

@@ -21,6 +21,7 @@ test('a node that tells a version of kubelet is left alone: nothing is tried, re
       asked.push(name)
       return { metadata: { name }, status: { nodeInfo: { kubeletVersion: 'v1.33.1' } } }
     },
+    forgetLeftOut: () => {},
   } as unknown as ApiClient
   const plane = new PodsPlane({
     client,

@@ -1,0 +1,43 @@
+import { type ApiDocument, without } from '../document.ts'
+import { toStoredText } from '../encode/stored-text.ts'
+import type { Resource } from '../resources/resource.ts'
+import { StatusError } from '../status.ts'
+
+/** What an object that is being deleted may have beyond the limit: its deletion marks it, and its controllers take finalizers away. */
+const deletionBytes = 64 * 1024
+
+export interface StoredForm {
+  readonly document: ApiDocument
+  /** As the store keeps it. */
+  readonly text: string
+}
+
+/**
+ * The document as it is stored, or a 413 where that is larger than the limit. One that is too large only by its managed fields loses these, as in
+ * Kubernetes. One that was too large before (under a higher limit) may change as long as it does not grow.
+ */
+export function fitStored(
+  resource: Resource,
+  next: ApiDocument,
+  old: ApiDocument | undefined,
+  maxBytes: number,
+): StoredForm {
+  const text = toStoredText(resource, next)
+  const limitBytes = maxBytes + (next.metadata.deletionTimestamp === undefined ? 0 : deletionBytes)
+  if (isWithin(text, limitBytes)) return { document: next, text }
+  if (next.metadata['managedFields'] !== undefined) return fitStored(resource, withoutManaged(next), old, maxBytes)
+  const bytes = Buffer.byteLength(text)
+  const bytesBefore = old === undefined ? 0 : Buffer.byteLength(toStoredText(resource, withoutManaged(old)))
+  if (bytes <= bytesBefore) return { document: next, text }
+  const message = `Request entity too large: the object has ${bytes} bytes as it would be stored, limit is ${limitBytes}`
+  throw new StatusError('RequestEntityTooLarge', message)
+}
+
+function withoutManaged(document: ApiDocument): ApiDocument {
+  return { ...document, metadata: without(document.metadata, 'managedFields') }
+}
+
+/** No character has more than three bytes, so that the length tells of most texts. */
+function isWithin(text: string, maxBytes: number): boolean {
+  return text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes
+}
