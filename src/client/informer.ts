@@ -31,6 +31,8 @@ export interface InformerHandler {
   onEvent(type: ChangeType, object: WireObject, resourceVersion: string): void
   /** Nothing of ours changed up to that resourceVersion. */
   onProgress(resourceVersion: string): void
+  /** The collection could not be listed or followed; the informer tries again by itself. */
+  onFailure?(error: unknown): void
 }
 
 export interface InformerTiming {
@@ -267,6 +269,7 @@ export class Informer implements Component {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#options.handler.onFailure?.(error)
     const historyIsGone = losesHistory(error)
     if (historyIsGone) this.#resourceVersion = undefined
     const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0

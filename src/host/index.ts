@@ -43,6 +43,7 @@ export {
   startDetached,
 } from './processes.ts'
 export { ProgramStarter } from './program-starter.ts'
+export { FileError, readRegularFile, readRegularFileSync } from './regular-file.ts'
 export { interfaceTowards } from './route-to.ts'
 export { type CapturedRun, type CaptureOptions, isTextBusy, runCaptured } from './run-captured.ts'
 export { applySysctls, nodeSysctls, readSysctl } from './sysctl.ts'

@@ -1,4 +1,4 @@
-import { declareOptions, dnsName, dualStackAddresses, filePath } from '../../config/index.ts'
+import { declareOptions, dnsName, dualStackAddresses, filePath, filePathList } from '../../config/index.ts'
 
 const commands = ['run', 'agent'] as const
 
@@ -29,5 +29,14 @@ export const dnsOptions = declareOptions({
     description:
       'The file that configures DNS; when not set, the ConfigMap coredns in kube-system, else the built-in one',
     example: '/etc/platnet/Corefile',
+  },
+  dnsConfigMapFiles: {
+    schema: filePathList.optional(),
+    flag: '--dns-config-map-files <paths>',
+    reload: 'restart',
+    commands,
+    description:
+      'Files of the node that a Corefile of the ConfigMap may name beside /etc/resolv.conf as a target of forward; a Corefile of --corefile may name any',
+    example: '/etc/hosts,/etc/platnet/upstream.pem',
   },
 })

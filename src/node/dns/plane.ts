@@ -5,9 +5,9 @@ import { describeError } from '../../model/errors.ts'
 import { type Cidr, hostCidr, type Ip, loopbackCidr } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
-import { type LoadedCorefile, loadCorefile } from './configuration/corefile-loader.ts'
+import { type ConfigMapData, type LoadedCorefile, loadCorefile } from './configuration/corefile-loader.ts'
 import { planServer, type ServerPlan } from './configuration/server-plan.ts'
-import { readLinkAddresses, readSurroundings } from './configuration/surroundings.ts'
+import { type FoundSurroundings, readLinkAddresses, readSurroundings } from './configuration/surroundings.ts'
 import { optionsWithoutEffect } from './configuration/without-effect.ts'
 import { HttpEndpoints } from './http-endpoints.ts'
 import { Exemption } from './listener/exemption.ts'
@@ -29,6 +29,8 @@ export interface DnsSettings {
   readonly clusterDomain: string
   /** The file that configures DNS; the ConfigMap or the built-in one when undefined. */
   readonly corefile: string | undefined
+  /** Files of the node that a Corefile of the ConfigMap may name. */
+  readonly dnsConfigMapFiles?: readonly string[] | undefined
   /** Where other nodes reach this one. */
   readonly nodeAddress: Ip | undefined
   readonly clusterCidrs: readonly Cidr[]
@@ -40,6 +42,14 @@ export interface DnsPlaneParts {
   readonly applied: AppliedRevisions
   readonly settings: DnsSettings
   readonly log: Logger
+}
+
+/** What is in effect. */
+interface CurrentConfiguration {
+  readonly loaded: LoadedCorefile
+  readonly plan: ServerPlan
+  readonly text: string
+  readonly around: Pick<FoundSurroundings, 'nameservers'>
 }
 
 const dnsPort = 53
@@ -58,12 +68,15 @@ export class DnsPlane implements Component {
   readonly #http: HttpEndpoints
   readonly #metricsSources = new SourceFilter([])
   readonly #look: Periodic
-  #configMapText: string | undefined
+  /** Undefined until it is known; `none` where the cluster has none. */
+  #configMap: ConfigMapData | 'none' | undefined
   #nodeNetworks: readonly Cidr[] = []
-  #current: { readonly loaded: LoadedCorefile; readonly plan: ServerPlan; readonly text: string } | undefined
+  #current: CurrentConfiguration | undefined
   #configured: Omit<ConfiguredDns, 'failedReloads'> | undefined
   #failures: readonly ListenFailure[] = []
   #badCorefile: string | undefined
+  #missing: readonly string[] = []
+  #fault: string | undefined
   #failedReloads = 0
   #isStopping = false
   #applying: Promise<void> = Promise.resolve()
@@ -94,7 +107,10 @@ export class DnsPlane implements Component {
     })
   }
 
-  /** Serves as soon as there is a Corefile; names that have not been listed yet are SERVFAIL, and queries go to the Service until then. */
+  /**
+   * Serves as soon as the Corefile is known that is to hold, be it that the cluster has no ConfigMap; names that have not been listed yet are
+   * SERVFAIL, and queries go to the Service until then.
+   */
   async start(): Promise<void> {
     const { applied, log } = this.#parts
     applied.register(this.name)
@@ -107,7 +123,7 @@ export class DnsPlane implements Component {
     this.feed.start()
     await this.reload()
     this.#look.start()
-    this.#setHealth('unknown', 'waiting for the first list of Services and namespaces')
+    this.#reportHealth()
   }
 
   /** Queries go to the Service first; what still comes here is answered for the Corefile's lameduck time, or until the signal. */
@@ -141,9 +157,9 @@ export class DnsPlane implements Component {
     this.#changeSources()
   }
 
-  /** The text of the ConfigMap `coredns`, undefined where there is none. */
-  changeConfigMap(text: string | undefined): void {
-    this.#configMapText = text
+  /** The data of the ConfigMap `coredns`, undefined where there is none. Nothing is answered before the first call, unless a file configures DNS. */
+  changeConfigMap(data: ConfigMapData | undefined): void {
+    this.#configMap = data ?? 'none'
     void this.reload()
   }
 
@@ -171,25 +187,45 @@ export class DnsPlane implements Component {
   }
 
   async #reloadOnce(): Promise<void> {
-    const { log } = this.#parts
+    if (!this.#isOriginKnown) return this.#reportHealth()
     try {
       await this.#applyCorefile()
       this.#badCorefile = undefined
     } catch (error) {
-      const message = describeError(error)
-      if (message === this.#badCorefile) return
-      this.#badCorefile = message
-      this.#failedReloads += 1
-      log.error('the Corefile cannot be used; what was configured before goes on', { error: message })
+      this.#tellBadCorefile(describeError(error))
     }
     await this.#keepExemption()
   }
 
+  get #isOriginKnown(): boolean {
+    return this.#parts.settings.corefile !== undefined || this.#configMap !== undefined
+  }
+
+  #tellBadCorefile(error: string): void {
+    if (error === this.#badCorefile) return
+    this.#badCorefile = error
+    this.#failedReloads += 1
+    const goesOn = this.#current !== undefined
+    const consequence = goesOn ? 'what was configured before goes on' : 'DNS is not served until it is corrected'
+    this.#parts.log.error(`the Corefile cannot be used; ${consequence}`, { error })
+  }
+
+  #tellMissing({ missing, faults }: FoundSurroundings): void {
+    const before = new Set(this.#missing)
+    this.#missing = missing
+    this.#fault = faults[0]
+    for (const what of missing)
+      if (!before.has(what)) this.#parts.log.warn('DNS does without a file that the Corefile names', { missing: what })
+  }
+
   async #applyCorefile(): Promise<void> {
     const { settings, log } = this.#parts
-    const origin = { file: settings.corefile, configMapText: this.#configMapText, ...settings }
-    const loaded = loadCorefile(origin)
-    const around = { ...settings, ...(await readSurroundings(loaded.corefile, log)), clusterSources: this.#sources() }
+    const configMap = this.#configMap === 'none' ? undefined : this.#configMap
+    const { corefile: file, dnsConfigMapFiles: configMapFiles = [] } = settings
+    const loaded = loadCorefile({ ...settings, file, configMap, configMapFiles })
+    const found = await readSurroundings(loaded, this.#current?.around)
+    const around = { ...settings, ...found, clusterSources: this.#sources() }
+    this.#tellMissing(found)
     const text = JSON.stringify([loaded.text, [...around.nameservers], [...around.hostsTexts], [...around.pemTexts]])
     if (text === this.#current?.text) return
     const plan = planServer(loaded.corefile, around)
@@ -197,10 +233,9 @@ export class DnsPlane implements Component {
     this.#failures = await this.#threads.configure(plan.threads, this.feed.tables)
     for (const failure of this.#failures) log.warn('DNS does not listen there', { ...failure })
     await this.#http.change(plan.http)
-    this.#current = { loaded, plan, text }
+    this.#current = { loaded, plan, text, around: { nameservers: found.nameservers } }
     this.#configured = { ...loaded, hostsTexts: around.hostsTexts, atMs: Date.now() }
-    for (const option of optionsWithoutEffect(loaded.corefile))
-      log.warn('an option of the Corefile has no effect', { option })
+    for (const option of optionsWithoutEffect(loaded)) log.warn('an option of the Corefile has no effect', { option })
     log.info('DNS is configured', { from: loaded.from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
   }
 
@@ -225,7 +260,9 @@ export class DnsPlane implements Component {
   #reportHealth(): void {
     const [failure] = this.#failures
     if (this.#badCorefile !== undefined) this.#setHealth('degraded', this.#badCorefile)
+    else if (!this.#isOriginKnown) this.#setHealth('unknown', 'waiting for the ConfigMap kube-system/coredns')
     else if (failure) this.#setHealth('degraded', failure.message)
+    else if (this.#fault !== undefined) this.#setHealth('degraded', this.#fault)
     else if (!this.feed.synced) this.#setHealth('unknown', 'waiting for the first list of Services and namespaces')
     else if (!this.#exemption.holds) this.#setHealth('degraded', 'queries to the cluster DNS go through its Service')
     else this.#setHealth('ok', `${this.feed.names} names, configured by ${this.#current?.loaded.from}`)

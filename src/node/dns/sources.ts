@@ -4,6 +4,7 @@ import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type Cidr, hostCidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
+import { configMapHandler } from './config-map-handler.ts'
 import { KubeDnsObjects } from './kube-dns/kube-dns-objects.ts'
 import type { DnsPlane } from './plane.ts'
 import { createPodSource, createServiceLabelSource, labelsOf } from './wanted-sources.ts'
@@ -23,8 +24,6 @@ const nodeSchema = z.object({
   status: z.object({ addresses: z.array(z.object({ address: z.string() })).optional() }).optional(),
 })
 
-const configMapSchema = z.object({ data: z.object({ Corefile: z.string() }) })
-
 /** What DNS watches beside the state of the node: namespaces, nodes, the ConfigMap with the Corefile, and Pods where a zone verifies them. */
 export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
   const { client, plane, log } = parts
@@ -37,7 +36,7 @@ export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
       client,
       collection: configMaps,
       fieldSelector: 'metadata.name=coredns',
-      handler: configMapHandler(plane),
+      handler: configMapHandler(plane, log),
       log,
     }),
     createPodSource(parts),
@@ -89,16 +88,4 @@ function networksOf(item: WireObject): readonly Cidr[] {
   const addresses = (status?.addresses ?? []).map(({ address }) => parseIp(address)).filter((ip) => ip !== undefined)
   const pods = (spec?.podCIDRs ?? []).map(parseCidr).filter((cidr) => cidr !== undefined)
   return [...addresses.map(hostCidr), ...pods]
-}
-
-function configMapHandler(plane: DnsSourceParts['plane']): InformerHandler {
-  const take = (item: WireObject | undefined) => {
-    const parsed = configMapSchema.safeParse(item)
-    plane.changeConfigMap(parsed.success ? parsed.data.data.Corefile : undefined)
-  }
-  return {
-    onReplace: (items) => take(items.find(({ metadata }) => metadata.name === 'coredns')),
-    onEvent: (type, item) => item.metadata.name === 'coredns' && take(type === 'DELETED' ? undefined : item),
-    onProgress: () => {},
-  }
 }

@@ -1,14 +1,24 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import path from 'node:path'
+import { readRegularFileSync } from '../../../host/index.ts'
 import type { CorefileSources, SourceFile } from '../corefile/blocks.ts'
 import { defaultCorefile } from '../corefile/default-corefile.ts'
+import { CorefileError } from '../corefile/errors.ts'
+import { namedFiles } from '../corefile/named-files.ts'
 import { readCorefile } from '../corefile/read-corefile.ts'
 import type { Corefile } from '../corefile/settings.ts'
+import { DnsError } from '../errors.ts'
+import { checkRights, type FileRights, namesNoFile } from './file-rights.ts'
+
+/** The texts of a ConfigMap by their keys; the Corefile is the one called so. */
+export type ConfigMapData = Readonly<Record<string, string>>
 
 /** Where the Corefile comes from: a file of this machine, else the cluster's ConfigMap, else the one that is built in. */
 export interface CorefileOrigin {
   readonly file: string | undefined
-  readonly configMapText: string | undefined
+  readonly configMap: ConfigMapData | undefined
+  /** Paths of this node that a ConfigMap may name. */
+  readonly configMapFiles: readonly string[]
   readonly clusterDomain: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -19,38 +29,89 @@ export interface LoadedCorefile {
   readonly from: string
   /** All text that it was read from: equal text is an equal Corefile. */
   readonly text: string
+  readonly rights: FileRights
 }
 
-/** Reads the Corefile with what it imports. Throws CorefileError, or the system's error where a file cannot be read. */
+const maxCorefileBytes = 1024 * 1024
+const configMapName = 'ConfigMap kube-system/coredns'
+/** Where CoreDNS' Pods have the ConfigMap: its other keys are files there. */
+const mountPath = '/etc/coredns'
+
+/** Reads the Corefile with what it imports. Throws CorefileError, or FileError where the Corefile itself cannot be read. */
 export function loadCorefile(origin: CorefileOrigin): LoadedCorefile {
-  const main = mainFile(origin)
-  const read: SourceFile[] = [main]
-  const sources: CorefileSources = {
-    files: (pattern, importingFile) => {
-      // Who may write a ConfigMap must not read this machine's files with it.
-      if (origin.file === undefined) return []
-      const files = importedFiles(pattern, importingFile)
-      read.push(...files)
-      return files
-    },
-    environment: (name) => (origin.file === undefined ? undefined : origin.env[name]),
-  }
-  const corefile = readCorefile(main, sources)
-  return { corefile, from: main.path, text: JSON.stringify(read) }
+  if (origin.file === undefined && origin.configMap !== undefined) return loadConfigMap(origin.configMap, origin)
+  const { file, clusterDomain, env } = origin
+  if (file !== undefined) return loadFile(file, env)
+  const main = { path: 'the built-in Corefile', text: defaultCorefile(clusterDomain) }
+  const corefile = readCorefile(main, { files: () => [], environment: () => undefined })
+  return { corefile, from: main.path, text: JSON.stringify([main]), rights: allRights }
 }
 
-function mainFile({ file, configMapText, clusterDomain }: CorefileOrigin): SourceFile {
-  if (file !== undefined) return readSource(file)
-  if (configMapText !== undefined) return { path: 'ConfigMap kube-system/coredns', text: configMapText }
-  return { path: 'the built-in Corefile', text: defaultCorefile(clusterDomain) }
+const allRights: FileRights = { allowed: undefined, carried: new Map() }
+
+function loadFile(file: string, env: CorefileOrigin['env']): LoadedCorefile {
+  const main = readSource(file)
+  const { files, read } = recording(main, importedFiles)
+  const corefile = readCorefile(main, { files, environment: (name) => env[name] })
+  return { corefile, from: file, text: JSON.stringify(read), rights: allRights }
+}
+
+/** Who may write a ConfigMap reads neither this machine's files nor its environment with it, and finds its other keys where CoreDNS has them. */
+function loadConfigMap(data: ConfigMapData, { configMapFiles }: CorefileOrigin): LoadedCorefile {
+  const { Corefile: text } = data
+  if (text === undefined)
+    throw new CorefileError('syntax', { file: configMapName, line: 1 }, 'expected the key Corefile in its data')
+  const main = { path: configMapName, text }
+  const rights: FileRights = { allowed: new Set(configMapFiles), carried: carriedFiles(data) }
+  const { files, read } = recording(main, (pattern) => carriedSources(pattern, rights))
+  const corefile = readCorefile(main, { files, environment: () => undefined })
+  checkRights(namedFiles(corefile), rights)
+  return { corefile, from: configMapName, text: JSON.stringify(read), rights }
+}
+
+function carriedFiles(data: ConfigMapData): ReadonlyMap<string, string> {
+  return new Map(Object.entries(data).map(([key, text]) => [path.join(mountPath, key), text]))
+}
+
+function carriedSources(pattern: string, { allowed, carried }: FileRights): readonly SourceFile[] {
+  const full = path.resolve(mountPath, pattern)
+  const text = carried.get(full)
+  if (text !== undefined) return [carriedSource(full, text)]
+  if (!isPattern(pattern)) {
+    if (allowed?.has(full)) return [readSource(full)]
+    throw new DnsError('not-allowed', namesNoFile)
+  }
+  return [...carried].filter(([file]) => path.matchesGlob(file, full)).map(([file, own]) => carriedSource(file, own))
+}
+
+function carriedSource(file: string, text: string): SourceFile {
+  const key = path.basename(file)
+  return { path: key === 'Corefile' ? configMapName : `${configMapName}, ${key}`, text }
+}
+
+/** Remembers what was imported. */
+function recording(
+  main: SourceFile,
+  find: CorefileSources['files'],
+): { readonly files: CorefileSources['files']; readonly read: readonly SourceFile[] } {
+  const read = [main]
+  const files: CorefileSources['files'] = (pattern, importingFile) => {
+    const found = find(pattern, importingFile)
+    read.push(...found)
+    return found
+  }
+  return { files, read }
 }
 
 function importedFiles(pattern: string, importingFile: string): readonly SourceFile[] {
   const full = path.resolve(path.dirname(importingFile), pattern)
-  if (!pattern.includes('*')) return [readSource(full)]
-  return globSync(full).sort().map(readSource)
+  return isPattern(pattern) ? globSync(full).sort().map(readSource) : [readSource(full)]
+}
+
+function isPattern(text: string): boolean {
+  return /[*?]/.test(text)
 }
 
 function readSource(file: string): SourceFile {
-  return { path: file, text: readFileSync(file, 'utf8') }
+  return { path: file, text: readRegularFileSync(file, maxCorefileBytes).toString() }
 }

@@ -236,21 +236,6 @@ function planHttp(blocks: readonly ServerBlock[], { clusterDns, nodeAddress }: S
   return [...places.values()]
 }
 
-/** The files that a Corefile names beside itself. */
-export function filesOf({ blocks }: Corefile): {
-  readonly resolver: ReadonlySet<string>
-  readonly hosts: ReadonlySet<string>
-  readonly pem: ReadonlySet<string>
-} {
-  const hosts = blocks
-    .flatMap(({ hosts: own, loadbalance }) => [own?.file, loadbalance?.file])
-    .filter((path) => path !== undefined)
-  const forwards = blocks.flatMap(({ forward }) => forward)
-  const resolver = forwards.flatMap(({ to }) => to.flatMap((target) => (target.kind === 'file' ? [target.path] : [])))
-  const pem = forwards.flatMap(({ tls }) => [tls?.authority, tls?.certificate, tls?.key])
-  return { resolver: new Set(resolver), hosts: new Set(hosts), pem: new Set(pem.filter((path) => path !== undefined)) }
-}
-
 /** Settings whose names would be made alike. */
 export function sameZone(a: ZoneSettings, b: ZoneSettings): boolean {
   return zoneText(a) === zoneText(b)

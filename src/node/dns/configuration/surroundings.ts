@@ -1,37 +1,61 @@
-import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { type Ip, parseIp } from '../../../model/ip.ts'
 import { parseResolverConfig } from '../../../model/resolver-config.ts'
-import type { Logger } from '../../../observe/index.ts'
-import type { Corefile } from '../corefile/settings.ts'
-import { filesOf, type Surroundings } from './server-plan.ts'
+import { type NamedFile, namedFiles } from '../corefile/named-files.ts'
+import type { LoadedCorefile } from './corefile-loader.ts'
+import { readNamedFile } from './file-rights.ts'
+import type { Surroundings } from './server-plan.ts'
 
-/** Reads the files that a Corefile names and the addresses of this machine. A file that cannot be read is told and left out. */
+export type FoundFiles = Pick<Surroundings, 'nameservers' | 'hostsTexts' | 'pemTexts'>
+
+export interface FoundSurroundings extends FoundFiles {
+  readonly linkAddresses: Surroundings['linkAddresses']
+  /** What is missing, one sentence each with its line: DNS serves without it. */
+  readonly missing: readonly string[]
+  /** Of those, what leaves questions without an answer. */
+  readonly faults: readonly string[]
+}
+
+/**
+ * Reads the files that a Corefile names and the addresses of this machine. Files that are not there are left out, and a resolver file that is
+ * empty for a moment, as while it is written anew, stays what it was `before`. Throws CorefileError for a file that cannot be read.
+ */
 export async function readSurroundings(
-  corefile: Corefile,
-  log: Logger,
-): Promise<Pick<Surroundings, 'linkAddresses' | 'nameservers' | 'hostsTexts' | 'pemTexts'>> {
-  const { resolver, hosts, pem } = filesOf(corefile)
-  const texts = await readFiles(resolver, log)
-  const nameservers = new Map(Array.from(texts, ([path, text]) => [path, parseResolverConfig(text).nameservers]))
+  { corefile, rights }: Pick<LoadedCorefile, 'corefile' | 'rights'>,
+  before: Pick<Surroundings, 'nameservers'> | undefined,
+): Promise<FoundSurroundings> {
+  const texts = new Map<NamedFile, string | undefined>()
+  for (const file of namedFiles(corefile)) texts.set(file, await readNamedFile(file, rights))
+  const resolvers = [...texts]
+    .filter(([{ kind }]) => kind === 'resolver')
+    .map(([file, text]) => readResolver(file, text))
+  const others = [...texts].filter(([{ kind }]) => kind !== 'resolver')
+  const faults = resolvers.flatMap(({ fault }) => fault ?? [])
+  const missing = others.filter(([{ isDefault }, text]) => !isDefault && text === undefined)
   return {
     linkAddresses: readLinkAddresses(),
-    nameservers,
-    hostsTexts: await readFiles(hosts, log),
-    pemTexts: await readFiles(pem, log),
+    nameservers: new Map(
+      resolvers.map(({ path, found }) => [path, found.length > 0 ? found : (before?.nameservers.get(path) ?? [])]),
+    ),
+    hostsTexts: textsOf(others.filter(([{ kind }]) => kind !== 'pem')),
+    pemTexts: textsOf(others.filter(([{ kind }]) => kind === 'pem')),
+    missing: [...missing.map(([file]) => sentence(file, 'does not exist')), ...faults],
+    faults,
   }
 }
 
-async function readFiles(paths: Iterable<string>, log: Logger): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>()
-  for (const path of paths) {
-    try {
-      texts.set(path, await readFile(path, 'utf8'))
-    } catch (error) {
-      log.warn('a file that the Corefile names cannot be read', { path, error })
-    }
-  }
-  return texts
+function readResolver(file: NamedFile, text: string | undefined) {
+  const found = parseResolverConfig(text ?? '').nameservers
+  const fault = sentence(file, text === undefined ? 'does not exist' : 'names no nameserver')
+  return { path: file.path, found, fault: found.length > 0 ? undefined : fault }
+}
+
+function textsOf(files: readonly (readonly [NamedFile, string | undefined])[]): ReadonlyMap<string, string> {
+  return new Map(files.flatMap(([{ path }, text]) => (text === undefined ? [] : [[path, text] as const])))
+}
+
+function sentence({ path, plugin, place }: NamedFile, what: string): string {
+  return `${place.file}:${place.line} - ${plugin}: ${path} ${what}`
 }
 
 export function readLinkAddresses(): ReadonlyMap<string, readonly Ip[]> {

@@ -1,7 +1,22 @@
-import type { Corefile } from '../corefile/settings.ts'
+import type { Place } from '../corefile/errors.ts'
+import { namedFiles } from '../corefile/named-files.ts'
+import type { LoadedCorefile } from './corefile-loader.ts'
 
-/** The options of a Corefile that are checked and do nothing here, each with its line, so that nobody waits for them. */
-export function optionsWithoutEffect({ blocks }: Corefile): readonly string[] {
-  const ignored = blocks.flatMap(({ kubernetes }) => kubernetes?.ignored ?? [])
-  return ignored.map(({ name, place }) => `${place.file}:${place.line} - kubernetes: ${name} is the agent's business`)
+/** What of a Corefile is checked and does nothing here, each with its line, so that nothing waits for it. */
+export function optionsWithoutEffect({
+  corefile,
+  rights,
+}: Pick<LoadedCorefile, 'corefile' | 'rights'>): readonly string[] {
+  const ignored = corefile.blocks.flatMap(({ kubernetes }) => kubernetes?.ignored ?? [])
+  const unread = rights.allowed === undefined ? [] : namedFiles(corefile).filter(({ isDefault }) => isDefault)
+  return [
+    ...ignored.map(({ name, place }) => `${at(place)} - kubernetes: ${name} is the agent's business`),
+    ...unread.map(
+      ({ plugin, path, place }) => `${at(place)} - ${plugin}: ${path} of the node is not read for a ConfigMap`,
+    ),
+  ]
+}
+
+function at({ file, line }: Place): string {
+  return `${file}:${line}`
 }

@@ -1,3 +1,4 @@
+import { describeError } from '../../../model/errors.ts'
 import { CorefileError } from './errors.ts'
 import { readTokens, type Token } from './lexer.ts'
 
@@ -21,13 +22,15 @@ export interface SourceFile {
 
 /** Where a Corefile gets from what it does not say itself. */
 export interface CorefileSources {
-  /** The files that `import PATTERN` names, from the folder of the importing file; at most one `*` in it. */
+  /** The files that `import PATTERN` names, from the folder of the importing file; at most one `*` or `?` in it. May throw, with the reason. */
   files(pattern: string, importingFile: string): readonly SourceFile[]
   environment(name: string): string | undefined
 }
 
 const maxSnippetImports = 10_000
 const maxFileImports = 100_000
+/** A Corefile with all that it imports: snippets that import one another make a small text large. */
+const maxWords = 200_000
 
 /**
  * Reads the server blocks of a Corefile: snippets and files put in where they are imported, variables of the environment
@@ -41,15 +44,17 @@ class BlockReader {
   readonly #file: SourceFile
   readonly #sources: CorefileSources
   readonly #snippets = new Map<string, readonly Token[]>()
-  #tokens: Token[]
-  #at = 0
+  /** What is still to be read, the next one at the end. */
+  readonly #rest: Token[] = []
+  #lastRead: Token | undefined
+  #words = 0
   #snippetImports = 0
   #fileImports = 0
 
   constructor(file: SourceFile, sources: CorefileSources) {
     this.#file = file
     this.#sources = sources
-    this.#tokens = [...readTokens(file.text, file.path)]
+    this.#putAhead(readTokens(file.text, file.path))
   }
 
   read(): readonly RawBlock[] {
@@ -64,7 +69,18 @@ class BlockReader {
   }
 
   get #current(): Token | undefined {
-    return this.#tokens[this.#at]
+    return this.#rest.at(-1)
+  }
+
+  #skip(): void {
+    this.#lastRead = this.#rest.pop() ?? this.#lastRead
+  }
+
+  /** These are read before what is still to be read. */
+  #putAhead(tokens: readonly Token[]): void {
+    this.#words += tokens.length
+    if (this.#words > maxWords) throw this.#error(`more than ${maxWords} words with all that is imported`)
+    for (const token of tokens.toReversed()) this.#rest.push(token)
   }
 
   #beginsLine(): boolean {
@@ -87,7 +103,7 @@ class BlockReader {
       if (keys.length > 0 && !expectsMore && this.#beginsLine()) break
       const text = this.#replaceVariables(token).text
       expectsMore = text.endsWith(',')
-      this.#at += 1
+      this.#skip()
       const names = text.split(',').filter((name) => name !== '')
       for (const name of names) keys.push({ ...token, text: name })
     }
@@ -99,7 +115,7 @@ class BlockReader {
   /** The only block of a file may go without braces. */
   #readBlock(keys: readonly Token[], isFirst: boolean): RawBlock {
     if (this.#isBrace('{')) {
-      this.#at += 1
+      this.#skip()
       return { keys, directives: this.#readDirectives(true) }
     }
     if (!isFirst) throw this.#error(`Expected '{' after ${keys.at(-1)?.text ?? 'the address'}`)
@@ -116,7 +132,7 @@ class BlockReader {
       }
       if (this.#isBrace('}')) {
         if (!braced) throw this.#error("Unexpected '}' without a '{' before it")
-        this.#at += 1
+        this.#skip()
         return directives
       }
       if (this.#isImport()) this.#import()
@@ -128,10 +144,10 @@ class BlockReader {
     if (isBrace(token, '{')) throw this.#error("Unexpected '{': it belongs at the end of a line")
     const name = this.#replaceVariables(token)
     const args: Token[] = []
-    this.#at += 1
+    this.#skip()
     for (let next = this.#current; next !== undefined && !this.#beginsLine(); next = this.#current) {
       if (this.#isBrace('}')) break
-      this.#at += 1
+      this.#skip()
       if (isBrace(next, '{')) return { name, args, options: this.#readDirectives(true) }
       args.push(this.#replaceVariables(next))
     }
@@ -143,16 +159,18 @@ class BlockReader {
     const key = name.text.slice(1, -1)
     if (this.#snippets.has(key)) throw this.#error(`The snippet ${key} is there twice`, name)
     if (!this.#isBrace('{')) throw this.#error(`Expected '{' after (${key})`)
-    const start = this.#at + 1
+    const body: Token[] = []
     let depth = 0
-    for (; this.#current !== undefined; this.#at++) {
+    for (let token = this.#current; token !== undefined; token = this.#current) {
       if (this.#isBrace('{')) depth += 1
       if (this.#isBrace('}')) depth -= 1
       if (depth === 0) break
+      body.push(token)
+      this.#skip()
     }
     if (this.#current === undefined) throw this.#error(`Unexpected end of file: the snippet ${key} has no end`)
-    this.#snippets.set(key, this.#tokens.slice(start, this.#at))
-    this.#at += 1
+    this.#snippets.set(key, body.slice(1))
+    this.#skip()
   }
 
   #isImport(): boolean {
@@ -162,24 +180,18 @@ class BlockReader {
 
   /** Puts the tokens of a snippet or of files in the place of `import NAME`. */
   #import(): void {
-    const start = this.#at
-    const place = this.#tokens[start]
-    this.#at += 1
+    const place = this.#current
+    this.#skip()
     const name = this.#current
     if (name === undefined || this.#beginsLine()) throw this.#error('import: expected a snippet or a file', place)
-    this.#at += 1
+    this.#skip()
     if (this.#current !== undefined && !this.#beginsLine() && !this.#isBrace('}')) {
       throw this.#error('import: expected one argument', place)
     }
     const wanted = this.#replaceVariables(name)
     const imported = this.#snippets.get(wanted.text)
     const tokens = imported === undefined ? this.#importFiles(wanted) : this.#importSnippet(imported, name)
-    this.#tokens.splice(
-      start,
-      2,
-      ...tokens.map((token, index) => (index === 0 ? { ...token, beginsLine: true } : token)),
-    )
-    this.#at = start
+    this.#putAhead(tokens.map((token, index) => (index === 0 ? { ...token, beginsLine: true } : token)))
   }
 
   #importSnippet(tokens: readonly Token[], place: Token): readonly Token[] {
@@ -191,7 +203,7 @@ class BlockReader {
   #importFiles(name: Token): readonly Token[] {
     const { text } = name
     if (/[*?].*[*?]|\[/.test(text)) throw this.#importError(`import ${text}: one * or ? at most, and no [`, name)
-    const files = this.#sources.files(text, name.file)
+    const files = this.#findFiles(name)
     if (files.length === 0 && !/[*?]/.test(text)) {
       throw this.#importError(`import ${text}: there is no such snippet or file`, name)
     }
@@ -201,6 +213,14 @@ class BlockReader {
       throw this.#importError(`import ${text}: a file cannot import itself`, name)
     }
     return files.flatMap((file) => readTokens(file.text, file.path))
+  }
+
+  #findFiles(name: Token): readonly SourceFile[] {
+    try {
+      return this.#sources.files(name.text, name.file)
+    } catch (cause) {
+      throw new CorefileError('import', name, `import ${name.text}: ${describeError(cause)}`, { cause })
+    }
   }
 
   /** `{$NAME}` and `{%NAME%}`; what is not set is nothing. */
@@ -216,7 +236,7 @@ class BlockReader {
   }
 
   /** At the current token, at the last one where there is none left. */
-  #error(message: string, place: Token | undefined = this.#current ?? this.#tokens.at(-1)): CorefileError {
+  #error(message: string, place: Token | undefined = this.#current ?? this.#lastRead): CorefileError {
     return new CorefileError('syntax', place ?? { file: this.#file.path, line: 1 }, `Error during parsing: ${message}`)
   }
 }

@@ -1,6 +1,13 @@
 import { PlatnetError } from '../../../model/errors.ts'
 
-type CorefileErrorCode = 'syntax' | 'import' | 'unknown-directive' | 'unknown-option' | 'bad-value' | 'conflict'
+type CorefileErrorCode =
+  | 'syntax'
+  | 'import'
+  | 'file'
+  | 'unknown-directive'
+  | 'unknown-option'
+  | 'bad-value'
+  | 'conflict'
 
 /** Where something stands in a Corefile or a file that it imports. */
 export interface Place {

@@ -129,8 +129,9 @@ export interface ForwardPlugin extends Omit<ForwardSettings, 'targets'> {
   readonly nextOnNodata: boolean
 }
 
-/** Paths of PEM files. */
+/** Paths of PEM files, and the line they stand in. */
 export interface ForwardTls {
+  readonly place: Place
   readonly certificate?: string
   readonly key?: string
   readonly authority?: string
@@ -151,6 +152,7 @@ export interface LoadbalanceSettings {
   readonly policy: 'round_robin' | 'weighted'
   /** Of `weighted`: the file with the weights, and how often it is looked at. */
   readonly file?: string
+  readonly place: Place
   readonly reloadMs: number
   /** Networks whose addresses come first. */
   readonly prefer: readonly Cidr[]
@@ -158,6 +160,9 @@ export interface LoadbalanceSettings {
 
 export interface HostsSettings {
   readonly file: string
+  /** The file is written; false for the one that is read where none is. */
+  readonly namesFile: boolean
+  readonly place: Place
   readonly zones: readonly WireName[]
   readonly inline: readonly string[]
   readonly ttl: number

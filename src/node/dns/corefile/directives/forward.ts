@@ -101,10 +101,14 @@ function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (op
       settings.sourceAddress = address
     },
     tls: (option) => {
-      settings.tls = { ...settings.tls, ...readTls(readArgs(option, 0, 3).map(({ text }) => text)) }
+      settings.tls = {
+        ...settings.tls,
+        ...readTls(readArgs(option, 0, 3).map(({ text }) => text)),
+        place: placeOf(option.name),
+      }
     },
     tls_servername: (option) => {
-      settings.tls = { ...settings.tls, serverName: readArg(option).text }
+      settings.tls = { place: placeOf(option.name), ...settings.tls, serverName: readArg(option).text }
     },
   }
 }

@@ -10,7 +10,16 @@ import type {
   ReadySettings,
   ReloadSettings,
 } from '../settings.ts'
-import { badValue, readArg, readArgs, readChoice, readDuration, readOptions, refuseOptions } from '../values.ts'
+import {
+  badValue,
+  placeOf,
+  readArg,
+  readArgs,
+  readChoice,
+  readDuration,
+  readOptions,
+  refuseOptions,
+} from '../values.ts'
 import { readListenAddress } from '../zones.ts'
 
 const healthPort = 8080
@@ -105,7 +114,7 @@ export function readLoadbalance(directive: Directive): LoadbalanceSettings {
     }),
     prefer: (option) => prefer.push(...readArgs(option, 1, Number.POSITIVE_INFINITY).map(readNetwork)),
   })
-  return { policy, ...(file !== undefined && { file: file.text }), reloadMs, prefer }
+  return { policy, place: placeOf(directive.name), ...(file !== undefined && { file: file.text }), reloadMs, prefer }
 }
 
 function readNetwork(token: Token): Cidr {

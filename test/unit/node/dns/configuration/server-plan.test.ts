@@ -16,6 +16,8 @@ const around: Surroundings = {
   clusterSources: [],
 }
 
+const allRights = { allowed: undefined, carried: new Map() }
+
 function read(text: string) {
   return readCorefile({ path: 'Corefile', text }, { files: () => [], environment: () => undefined })
 }
@@ -40,7 +42,7 @@ test("the built-in Corefile is served at the cluster's address and, for the clus
     http.map(({ kind, address, port }) => `${kind} ${address} ${port}`),
     ['health 10.96.0.10 8080', 'ready 10.96.0.10 8181', 'metrics 10.96.0.10 9153', 'metrics 192.0.2.1 9153'],
   )
-  assert.deepEqual(optionsWithoutEffect(read(defaultCorefile('cluster.local'))), [])
+  assert.deepEqual(optionsWithoutEffect({ corefile: read(defaultCorefile('cluster.local')), rights: allRights }), [])
 })
 
 test('blocks share the places they have in common; bind takes links and addresses', () => {
@@ -77,7 +79,7 @@ test('an option that does nothing here is told with its line', () => {
   const options = ['endpoint https://192.0.2.9', 'kubeconfig /etc/kube', 'apiserver_qps 5', 'startup_timeout 1m']
   const corefile = read(`. {\n  kubernetes cluster.local {\n${options.join('\n')}\n  }\n}\n`)
   assert.deepEqual(
-    optionsWithoutEffect(corefile),
+    optionsWithoutEffect({ corefile, rights: allRights }),
     ['endpoint', 'kubeconfig', 'apiserver_qps', 'startup_timeout'].map(
       (name, index) => `Corefile:${3 + index} - kubernetes: ${name} is the agent's business`,
     ),

@@ -142,7 +142,13 @@ describe('the plugins of a Corefile', () => {
       sourceAddress: '10.0.0.9',
       maxFails: 3,
       maxConnectAttempts: 4,
-      tls: { certificate: 'cert', key: 'key', authority: 'ca', serverName: 'dns.example' },
+      tls: {
+        place: { file: 'Corefile', line: 12 },
+        certificate: 'cert',
+        key: 'key',
+        authority: 'ca',
+        serverName: 'dns.example',
+      },
       healthCheck: { intervalMs: 2000, recursion: false, domain: 'example.org' },
       maxConcurrent: 7,
       next: [3, 2],
@@ -201,6 +207,7 @@ describe('the plugins of a Corefile', () => {
     assert.deepEqual(read('reload', 'reload 10s 6s'), { intervalMs: 10_000, jitterMs: 5000 })
     assert.deepEqual(read('loadbalance', 'loadbalance weighted file {\n reload 5s\n prefer 10.0.0.0/8 ::1\n}'), {
       policy: 'weighted',
+      place: { file: 'Corefile', line: 2 },
       file: 'file',
       reloadMs: 5000,
       prefer: ['10.0.0.0/8', '::1/128'],
@@ -219,9 +226,17 @@ describe('the plugins of a Corefile', () => {
       zones.map((zone) => nameText(zone)),
       ['a.', '10.in-addr.arpa.'],
     )
-    const { fallthrough, ...rest } = settings
+    const { fallthrough, place, ...rest } = settings
+    assert.deepEqual(place, { file: 'Corefile', line: 2 })
     assert.equal(fallthrough?.length, 1)
-    assert.deepEqual(rest, { file: '/etc/h', inline: ['10.0.0.1 x y'], ttl: 60, reverse: false, reloadMs: 0 })
+    assert.deepEqual(rest, {
+      file: '/etc/h',
+      namesFile: true,
+      inline: ['10.0.0.1 x y'],
+      ttl: 60,
+      reverse: false,
+      reloadMs: 0,
+    })
     assert.equal(read('hosts', 'hosts')?.file, '/etc/hosts')
   })
 

@@ -1,0 +1,40 @@
+import type { Place } from './errors.ts'
+import type { Corefile, ForwardPlugin, ServerBlock } from './settings.ts'
+
+/** A file that a plugin reads. */
+export interface NamedFile {
+  readonly path: string
+  readonly kind: 'hosts' | 'weights' | 'resolver' | 'pem'
+  readonly plugin: string
+  /** The plugin names none, and this is what it reads then. */
+  readonly isDefault: boolean
+  readonly place: Place
+}
+
+/** Every file that a Corefile names beside what it imports. A plugin that takes a path belongs here. */
+export function namedFiles({ blocks }: Corefile): readonly NamedFile[] {
+  return blocks.flatMap((block) => [...filesOfBlock(block), ...block.forward.flatMap(filesOfForward)])
+}
+
+function filesOfBlock({ hosts, loadbalance }: ServerBlock): readonly NamedFile[] {
+  const files: NamedFile[] = []
+  if (hosts)
+    files.push({ path: hosts.file, kind: 'hosts', plugin: 'hosts', isDefault: !hosts.namesFile, place: hosts.place })
+  if (loadbalance?.file !== undefined)
+    files.push({ ...written, path: loadbalance.file, kind: 'weights', plugin: 'loadbalance', place: loadbalance.place })
+  return files
+}
+
+function filesOfForward({ to, tls, place }: ForwardPlugin): readonly NamedFile[] {
+  const resolvers = to.flatMap((target) =>
+    target.kind === 'file'
+      ? [{ ...written, path: target.path, kind: 'resolver' as const, plugin: 'forward', place }]
+      : [],
+  )
+  if (tls === undefined) return resolvers
+  const paths = [tls.authority, tls.certificate, tls.key].filter((path) => path !== undefined)
+  const pem = { ...written, kind: 'pem', plugin: 'forward: tls', place: tls.place } as const
+  return [...resolvers, ...paths.map((path) => ({ ...pem, path }))]
+}
+
+const written = { isDefault: false }
