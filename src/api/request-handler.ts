@@ -8,6 +8,7 @@ import { type Authenticator, anonymous, type User } from './access/authenticate.
 import { authorize, isAllowed } from './access/authorize.ts'
 import type { Authorizer } from './access/authorizer.ts'
 import { describeIssuer } from './access/describe-issuer.ts'
+import { effectiveUser } from './access/impersonate.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import { parseListOptions } from './decode/query.ts'
 import { aggregatedContentType } from './discovery/aggregated.ts'
@@ -88,8 +89,7 @@ export class RequestHandler {
     onRoute: (route: Route) => void,
   ): Promise<number | undefined> {
     const url = parseUrl(request.url)
-    const user = await this.#parts.authenticate(request)
-    if (user === undefined) throw unauthorized()
+    const user = await this.#identify(request)
     const route = this.#route(request, url)
     if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
     onRoute(route)
@@ -100,6 +100,19 @@ export class RequestHandler {
     assertReadOnly(request)
     if (route.kind === 'backup') return sendBackup(this.#parts.context.store, response)
     return sendAnswer(request, response, await this.#readPage(route, request, url))
+  }
+
+  /** The caller, or the user that it impersonates. */
+  async #identify(request: IncomingMessage): Promise<User> {
+    const { authenticate, authorizers, dialect, log } = this.#parts
+    const caller = await authenticate(request)
+    if (caller === undefined) throw unauthorized()
+    const user = effectiveUser(request, caller, authorizers, dialect)
+    if (user !== caller && log.enabled('debug')) {
+      const { method, url } = request
+      log.debug('a user impersonates another', { method, url, user: caller.name, as: user.name, groups: user.groups })
+    }
+    return user
   }
 
   /** A wrong path or method is told to nobody without an identity: the error waits for authentication. */

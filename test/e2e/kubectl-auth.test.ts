@@ -43,6 +43,20 @@ describe('kubectl auth, in the kubernetes dialect', { skip }, () => {
     assert.match(refused, /pods "x" is forbidden: User "viewer" cannot delete resource "pods" in API group ""/)
   })
 
+  test("acts as another user, with that user's rights and no others", async () => {
+    const admin = '--token=a-token-for-tests'
+    const whoami = await kubectl('auth', 'whoami', '--as=viewer', '--as-group=people', '--as-uid=42', admin)
+    assert.match(whoami, /Username +viewer\nUID +42\nGroups +\[people system:authenticated\]/)
+    assert.match(await kubectl('auth', 'can-i', 'get', 'pods', '--as=viewer', admin), /^yes\n/)
+    assert.match(await kubectl('auth', 'can-i', 'delete', 'pods', '--as=viewer', admin), /^no\n/)
+    const refused = await kubectl('delete', 'pod', 'x', '--as=viewer', admin)
+    assert.match(refused, /User "viewer" cannot delete resource "pods"/)
+    const account = await kubectl('auth', 'whoami', '--as=system:serviceaccount:default:web', admin)
+    assert.match(account, /\[system:serviceaccounts system:serviceaccounts:default system:authenticated\]/)
+    const escalation = await kubectl('get', '--raw=/version', '--as=root', '--as-group=system:masters')
+    assert.match(escalation, /users "root" is forbidden: User "viewer" cannot impersonate resource "users"/)
+  })
+
   test('creates a token of a service account', async () => {
     await kubectl('create', 'serviceaccount', 'web', '--token=a-token-for-tests')
     const token = await kubectl('create', 'token', 'web', '--duration=20m', '--token=a-token-for-tests')

@@ -101,6 +101,6 @@ function audiencesOf({ spec }: ApiDocument): readonly string[] {
   return listAt(spec, 'audiences').filter((audience) => typeof audience === 'string')
 }
 
-function userInfo({ name, groups, uid }: User): JsonObject {
-  return { username: name, groups, ...(uid === undefined ? {} : { uid }) }
+function userInfo({ name, groups, uid, extra }: User): JsonObject {
+  return { username: name, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) }
 }
