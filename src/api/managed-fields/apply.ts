@@ -50,8 +50,9 @@ export function applyConfiguration(apply: Apply): ApplyResult {
   const entries = ownersOf(apply)
   const mine = entries.find((entry) => isSameWriter(entry, writer))
   const others = entries.filter((entry) => entry !== mine)
-  const fields = ownableFields(extractFields(schema, applied), part)
-  const owned = others.reduce((set, entry) => unionOf(set, entry.fields), fields)
+  const named = extractFields(schema, applied)
+  const fields = ownableFields(named, part)
+  const owned = others.reduce((set, entry) => unionOf(set, entry.fields), named)
   const merged = mergeApplied(schema, live, applied)
   const document = dropAbandoned(schema, merged, mine?.fields ?? noFields, owned) as JsonObject
   const { changed, removed } = compareFields(schema, live ?? {}, document)

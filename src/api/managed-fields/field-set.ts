@@ -73,10 +73,11 @@ export function isSameSet(left: FieldSet, right: FieldSet): boolean {
   return true
 }
 
-/** Every path of the set, in the order of its steps' texts. */
+/** Every path of the set below the root; at each level the members first, then what lies below them, both in the order of their texts. */
 export function pathsOf(set: FieldSet, prefix: readonly string[] = []): readonly (readonly string[])[] {
-  const below = [...set.children]
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .flatMap(([step, child]) => pathsOf(child, [...prefix, step]))
-  return set.isMember ? [prefix, ...below] : below
+  const children = [...set.children].sort(([left], [right]) => (left < right ? -1 : 1))
+  return [
+    ...children.filter(([, child]) => child.isMember).map(([step]) => [...prefix, step]),
+    ...children.flatMap(([step, child]) => pathsOf(child, [...prefix, step])),
+  ]
 }

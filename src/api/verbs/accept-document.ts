@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, isJsonObject, jsonTypeName } from '../document.ts'
+import { type ApiDocument, isJsonObject, jsonTypeName, type Metadata, without } from '../document.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { coerce, type TypeProblem } from '../schema/coerce.ts'
 import { coerceStructural } from '../schema/coerce-structural.ts'
@@ -43,11 +43,19 @@ function typeError(resource: Resource, problems: readonly TypeProblem[]): Status
 }
 
 function placeInNamespace(target: Target, document: ApiDocument): ApiDocument {
-  const { namespace: _, ...metadata } = document.metadata
+  const { namespace: _, ...metadata } = withoutEmptyCollections(document.metadata)
   const given = document.metadata.namespace ?? ''
   if (given !== '' && given !== (target.namespace ?? '')) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
   const placed = target.namespace === undefined ? metadata : { ...metadata, namespace: target.namespace }
   return { ...document, metadata: placed }
+}
+
+const collections = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
+
+/** Metadata that holds no labels, annotations, finalizers or owners does not name them. */
+function withoutEmptyCollections(metadata: Metadata): Metadata {
+  const empty = collections.filter((field) => Object.keys(metadata[field] ?? [0]).length === 0)
+  return empty.length === 0 ? metadata : without(metadata, ...empty)
 }

@@ -79,6 +79,12 @@ describe('a null in an applied configuration', () => {
   })
 })
 
+test('labels that their only applier gives up go, and the name beside them stays', () => {
+  const live = applied(undefined, { metadata: { name: 'w', labels: { a: '1' } } }, 'one')
+  const { name, labels } = applied(live, {}, 'one').metadata
+  assert.deepEqual([name, labels], ['w', undefined])
+})
+
 describe('a list item that its applier gives up', () => {
   const [a, b] = [
     { name: 'a', image: 'a:1' },
