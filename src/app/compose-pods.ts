@@ -24,7 +24,7 @@ import {
   StateTraffic,
 } from '../node/pods/index.ts'
 import type { NodeNetwork } from '../node/registration/index.ts'
-import { RoutesPlane } from '../node/routes/index.ts'
+import { createRoutesMetrics, RoutesPlane } from '../node/routes/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
 import { offerPackagedPlugins, shippedCniDir } from './cni.ts'
@@ -71,6 +71,7 @@ function composeRoutes({ context, client }: PodsParts, probe: Probe): Component 
     nodeName: findNodeName(node.nodeName),
     mode,
     clusterCidrs: node.clusterCidr,
+    serviceCidrs: () => [],
     isWanted: async () => pods.podNetwork !== 'auto' || (await probe()).every(({ problem }) => problem === undefined),
     onPodCidrs: async (podCidrs) => {
       const outcome = await installShippedNetwork({
@@ -84,6 +85,7 @@ function composeRoutes({ context, client }: PodsParts, probe: Probe): Component 
       log.info('the network list of this node', { folder: cni.cniConfDir, outcome })
       if (outcome === 'written') await offerForOthers(cni.cniBinDir, log)
     },
+    metrics: createRoutesMetrics(context.metrics),
     log,
   })
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { listPages, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Cidr } from '../../model/ip.ts'
@@ -5,7 +6,7 @@ import type { ControllerKit } from '../kit.ts'
 import type { Node } from '../objects/node.ts'
 import { nodeType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
-import { assignPodCidrs } from './pod-cidrs.ts'
+import { assignPodCidrs, findForeignCidrs, type Refusal, type TakenCidrs } from './pod-cidrs.ts'
 
 /** All changes fold into one key: each pass serves every node that has nothing. */
 const everything = 'nodes'
@@ -15,27 +16,45 @@ const everything = 'nodes'
  * cache may not show yet what another process gave away just before it died.
  */
 export function createPodCidrController(kit: ControllerKit, clusterCidrs: readonly Cidr[]): Component {
-  const { client, caches, events, metrics, log } = kit
+  const { client, caches, events, metrics } = kit
+  const log = kit.log.child('nodeipam')
   const nodes = caches.of(nodeType)
   const writer = caches.writer(nodeType)
 
   const reconcile = async (_key: string, { signal }: { signal: AbortSignal }) => {
+    warnOfForeign([...nodes.list()])
     if (![...nodes.list()].some(isWaiting)) return undefined
     const { items } = await listPages(client, { resource: nodeType.resource }, { signal })
     const all = items.map((item) => nodes.note(item))
     const waiting = new Map(all.filter(isWaiting).map((node) => [node.metadata.name, node]))
-    const taken = all.map(({ spec }) => spec)
-    const { assigned, refused } = assignPodCidrs(clusterCidrs, taken, [...waiting.keys()])
+    const { assigned, refused } = assignPodCidrs(clusterCidrs, all.map(takenBy), [...waiting.keys()])
     for (const [name, podCIDRs] of assigned) {
       const node = waiting.get(name)
       if (node !== undefined) await give(node, podCIDRs, signal)
     }
-    for (const [name, cidr] of refused) {
+    for (const [name, refusal] of refused) {
       const node = waiting.get(name)
-      if (node !== undefined)
-        events.record(subjectOf(node), 'Warning', 'CIDRNotAvailable', `${cidr} has no part left for this node`)
+      if (node !== undefined) events.record(subjectOf(node), 'Warning', 'CIDRNotAvailable', describeRefusal(refusal))
     }
     return undefined
+  }
+
+  /** Each is said once for each node: what a node has does not change. */
+  let warned: ReadonlySet<string> = new Set()
+  function warnOfForeign(all: readonly Node[]): void {
+    const byName = new Map(all.map((node) => [node.metadata.name, node]))
+    const found = new Set<string>()
+    for (const { node: name, cidr } of findForeignCidrs(clusterCidrs, all.map(takenBy))) {
+      const node = byName.get(name)
+      if (node === undefined) continue
+      const key = `${node.metadata.uid} ${cidr}`
+      found.add(key)
+      if (warned.has(key)) continue
+      const why = `${cidr} is in no cluster network (${clusterCidrs.join()}): no node routes it`
+      events.record(subjectOf(node), 'Warning', 'InvalidPodCIDR', why)
+      log.warn('a node has a pod network outside the cluster networks', { node: name, cidr })
+    }
+    warned = found
   }
 
   /** A node that is gone, or another one by now, needs nothing. */
@@ -47,16 +66,30 @@ export function createPodCidrController(kit: ControllerKit, clusterCidrs: readon
 
   return new Controller({
     name: 'nodeipam',
-    watches: [watchKeys(nodes, () => [everything], { isSame: (old, next) => isWaiting(old) === isWaiting(next) })],
+    watches: [
+      watchKeys(nodes, () => [everything], {
+        isSame: (old, next) => isWaiting(old) === isWaiting(next) && isDeepStrictEqual(takenBy(old), takenBy(next)),
+      }),
+    ],
     reconcile,
     workers: 1,
     metrics,
-    log: log.child('nodeipam'),
+    log,
   })
 }
 
 function isWaiting({ spec, metadata }: Node): boolean {
   return spec.podCIDRs.length === 0 && spec.podCIDR === '' && metadata.deletionTimestamp === undefined
+}
+
+function takenBy({ metadata, spec }: Node): TakenCidrs {
+  const podCIDRs = spec.podCIDRs.length === 0 && spec.podCIDR !== '' ? [spec.podCIDR] : spec.podCIDRs
+  return { name: metadata.name, podCIDRs }
+}
+
+function describeRefusal({ cidr, largest }: Refusal): string {
+  const holder = largest === undefined ? '' : `; node ${largest.node} has ${largest.cidr} of it`
+  return `${cidr} has no part left for this node${holder}`
 }
 
 function subjectOf({ metadata }: Node) {

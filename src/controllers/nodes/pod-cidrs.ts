@@ -1,40 +1,84 @@
-import { bigIntToIp, type Cidr, cidrRange, ipFamily, parseCidr } from '../../model/ip.ts'
+import { bigIntToIp, type Cidr, cidrContains, cidrRange, ipFamily, parseCidr } from '../../model/ip.ts'
 
 /** How large a node's own network is, as a prefix length; a cluster network smaller than that goes whole to one node. */
 const nodePrefix = { IPv4: 24, IPv6: 64 } as const
 
-/** What a node has that others may not get; texts that are no network count for nothing. */
+/** What a node says it has; texts that are no network count for nothing. */
 export interface TakenCidrs {
+  readonly name: string
   readonly podCIDRs: readonly string[]
+}
+
+/** A network of a node that this controller did not give it and would not: no node routes it. */
+export interface ForeignCidr {
+  readonly node: string
+  readonly cidr: string
+}
+
+/** A cluster network that is full, and the node that holds the most of it. */
+export interface Refusal {
+  readonly cidr: Cidr
+  readonly largest: { readonly node: string; readonly cidr: Cidr } | undefined
 }
 
 export interface NodeCidrs {
   /** By the name of the node: one network for each of the cluster's, in their order. */
   readonly assigned: ReadonlyMap<string, readonly Cidr[]>
-  /** Nodes for which nothing was left, each with the cluster network that is full. */
-  readonly refused: ReadonlyMap<string, Cidr>
+  /** Nodes for which nothing was left. */
+  readonly refused: ReadonlyMap<string, Refusal>
 }
 
-/** Gives each of the nodes the lowest network that overlaps nothing anyone has, in the order of their names. */
+/**
+ * Gives each of the nodes the lowest network that overlaps nothing any node has, in the order of their names. What is not inside
+ * a cluster network counts for nothing: `0.0.0.0/0` of one node does not take every network.
+ */
 export function assignPodCidrs(
   clusterCidrs: readonly Cidr[],
   taken: readonly TakenCidrs[],
   nodes: readonly string[],
 ): NodeCidrs {
-  const ranges = taken.flatMap(({ podCIDRs }) => podCIDRs.flatMap((text) => parseCidr(text) ?? [])).map(cidrRange)
+  const held = taken.flatMap(({ name, podCIDRs }) =>
+    podCIDRs.flatMap((text) => {
+      const cidr = parseCidr(text)
+      return cidr !== undefined && isInside(clusterCidrs, cidr) ? [{ node: name, cidr }] : []
+    }),
+  )
+  const ranges = held.map(({ cidr }) => cidrRange(cidr))
   const pools = clusterCidrs.map((cidr) => ({ cidr, next: freeBlocks(cidr, ranges) }))
   const assigned = new Map<string, readonly Cidr[]>()
-  const refused = new Map<string, Cidr>()
+  const refused = new Map<string, Refusal>()
   for (const node of nodes.toSorted()) {
     const blocks: Cidr[] = []
     for (const { cidr, next } of pools) {
       const block = next.next()
-      if (block.done === true) refused.set(node, cidr)
+      if (block.done === true) refused.set(node, { cidr, largest: findLargest(cidr, held) })
       else blocks.push(block.value)
     }
     if (blocks.length === pools.length) assigned.set(node, blocks)
   }
   return { assigned, refused }
+}
+
+/** What nodes say they have and no cluster network holds. */
+export function findForeignCidrs(clusterCidrs: readonly Cidr[], taken: readonly TakenCidrs[]): readonly ForeignCidr[] {
+  return taken.flatMap(({ name, podCIDRs }) =>
+    podCIDRs
+      .filter((text) => {
+        const cidr = parseCidr(text)
+        return cidr === undefined || !isInside(clusterCidrs, cidr)
+      })
+      .map((cidr) => ({ node: name, cidr })),
+  )
+}
+
+function isInside(clusterCidrs: readonly Cidr[], cidr: Cidr): boolean {
+  return clusterCidrs.some((cluster) => cidrContains(cluster, cidr))
+}
+
+function findLargest(cluster: Cidr, held: readonly { readonly node: string; readonly cidr: Cidr }[]) {
+  const length = (cidr: Cidr) => Number(cidr.slice(cidr.indexOf('/') + 1))
+  const inside = held.filter(({ cidr }) => cidrContains(cluster, cidr))
+  return inside.toSorted((a, b) => length(a.cidr) - length(b.cidr))[0]
 }
 
 type Range = ReturnType<typeof cidrRange>

@@ -1,14 +1,27 @@
 import { z } from 'zod'
 import { ExecError, runProgram } from '../../host/index.ts'
 import type { Json } from '../../model/api-object.ts'
-import { type Ip, ipFamily } from '../../model/ip.ts'
+import { type Cidr, hostCidr, type Ip, type IpFamily, ipFamily, parseCidr, parseIp } from '../../model/ip.ts'
 import { masqueradeTableName, type PodRoute, type RoutePlan, type VxlanDevice, vxlanName } from './plan.ts'
 
-/** Marks our routes (rtnetlink(7), rtm_protocol): a number that nobody is known to use. */
+/** Marks our routes (rtnetlink(7), rtm_protocol): a number that no known program uses. */
 const protocol = '143'
 const timeoutMs = 10_000
 
-const routeSchema = z.array(z.object({ dst: z.string(), gateway: z.string().optional(), dev: z.string().optional() }))
+/** `runProgram`, or one that runs in another network namespace. */
+export type Run = typeof runProgram
+
+const families: readonly IpFamily[] = ['IPv4', 'IPv6']
+
+const routeSchema = z.array(
+  z.object({
+    dst: z.string(),
+    gateway: z.string().optional(),
+    dev: z.string().optional(),
+    protocol: z.string().optional(),
+  }),
+)
+const neighbourSchema = z.array(z.object({ dst: z.string(), lladdr: z.string().optional() }))
 const deviceSchema = z.array(
   z.object({
     address: z.string().optional(),
@@ -22,31 +35,47 @@ const deviceSchema = z.array(
   }),
 )
 
-/** Brings routes and device of this network namespace to the plan; nothing of anybody else is touched. Rejects with ExecError. */
-export async function applyRoutes(plan: RoutePlan): Promise<{ readonly added: number; readonly removed: number }> {
-  await (plan.vxlan === undefined ? removeDevice() : applyDevice(plan.vxlan))
+/**
+ * Brings the routes and the device of this program to the plan. A route of any other protocol is neither changed nor removed:
+ * `ip route add` refuses a network that has one. Rejects with ExecError.
+ */
+export async function applyRoutes(
+  plan: RoutePlan,
+  run: Run = runProgram,
+): Promise<{ readonly added: number; readonly removed: number }> {
+  await (plan.vxlan === undefined ? removeDevice(run) : applyDevice(plan.vxlan, run))
   let [added, removed] = [0, 0]
-  for (const family of ['IPv4', 'IPv6'] as const) {
+  for (const family of families) {
     const wanted = plan.routes.filter(({ destination }) => ipFamily(destination) === family)
-    const present = await listRoutes(family)
+    const present = await listRoutes(family, ['proto', protocol], run)
     const missing = wanted.filter((route) => !present.some((each) => isSame(each, route)))
-    const stale = present.filter(({ dst }) => !wanted.some(({ destination }) => shortOf(destination) === dst))
+    const stale = present.filter((each) => !wanted.some((route) => isSame(each, route)))
     const lines = [
-      ...stale.map(({ dst }) => `route del ${dst} proto ${protocol}`),
-      ...missing.map((route) => `route replace ${describeRoute(route)} proto ${protocol}`),
+      ...stale.map((route) => `route del ${describePresent(route)} proto ${protocol}`),
+      ...missing.map((route) => `route add ${describeRoute(route)} proto ${protocol}`),
     ]
-    await runBatch(family, lines)
+    await runBatch(family, lines, run)
     added += missing.length
     removed += stale.length
   }
   return { added, removed }
 }
 
+/** The networks inside these to which the kernel has routes of others: links, LANs, another CNI. Rejects with ExecError. */
+export async function listForeignRoutes(networks: readonly Cidr[], run: Run = runProgram): Promise<readonly Cidr[]> {
+  const found = await Promise.all(networks.map((network) => listRoutes(ipFamily(network), ['root', network], run)))
+  return found
+    .flat()
+    .filter((route) => route.protocol !== protocol)
+    .map(({ dst }) => parseDestination(dst))
+    .filter((cidr) => cidr !== undefined)
+}
+
 /** Takes everything of ours away: routes, device, masquerading. Resolves with what was there. */
-export async function cleanupRoutes(): Promise<readonly string[]> {
-  const hadDevice = await removeDevice()
-  const { removed } = await applyRoutes({ routes: [], vxlan: undefined })
-  const hadTable = await succeeds('nft', ['delete', 'table', 'inet', masqueradeTableName])
+export async function cleanupRoutes(run: Run = runProgram): Promise<readonly string[]> {
+  const hadDevice = await removeDevice(run)
+  const { removed } = await applyRoutes({ routes: [], vxlan: undefined }, run)
+  const hadTable = await succeeds(run, 'nft', ['delete', 'table', 'inet', masqueradeTableName])
   return [
     ...(hadDevice ? ['removed the VXLAN device and its routes'] : []),
     ...(removed === 0 ? [] : [`removed ${removed} routes to the pods of other nodes`]),
@@ -55,12 +84,10 @@ export async function cleanupRoutes(): Promise<readonly string[]> {
 }
 
 /** Writes the table unless the same rules stand there: a restart changes nothing. */
-export async function applyMasquerade(table: string): Promise<void> {
-  const present = await runProgram('nft', ['list', 'table', 'inet', masqueradeTableName], { timeoutMs }).catch(
-    () => undefined,
-  )
+export async function applyMasquerade(table: string, run: Run = runProgram): Promise<void> {
+  const present = await run('nft', ['list', 'table', 'inet', masqueradeTableName], { timeoutMs }).catch(() => undefined)
   if (present !== undefined && rulesOf(present.stdout) === rulesOf(table)) return
-  await runProgram('nft', ['-f', '-'], { input: table, timeoutMs })
+  await run('nft', ['-f', '-'], { input: table, timeoutMs })
 }
 
 function rulesOf(table: string): string {
@@ -68,40 +95,51 @@ function rulesOf(table: string): string {
   return lines.filter((line) => line.endsWith(' masquerade')).join('\n')
 }
 
-async function applyDevice(device: VxlanDevice): Promise<void> {
+async function applyDevice(device: VxlanDevice, run: Run): Promise<void> {
   const { name, id, port, local, mac } = device
-  if (!(await isDevice(device))) {
-    await removeDevice()
+  if (!(await isDevice(device, run))) {
+    await removeDevice(run)
     const kind = ['vxlan', 'id', String(id), 'local', local, 'dstport', String(port), 'nolearning']
-    await runProgram('ip', ['link', 'add', name, 'address', mac, 'type', ...kind], { timeoutMs })
-    await runProgram('ip', ['link', 'set', name, 'up'], { timeoutMs })
+    await run('ip', ['link', 'add', name, 'address', mac, 'type', ...kind], { timeoutMs })
+    await run('ip', ['link', 'set', name, 'up'], { timeoutMs })
   }
-  await runBatch(undefined, [
-    ...device.addresses.map((ip) => `address replace ${ip}/${ipFamily(ip) === 'IPv4' ? 32 : 128} dev ${name}`),
-    `neighbour flush dev ${name} nud permanent`,
-    ...device.peers.map((peer) => `neighbour replace ${peer.inner} lladdr ${peer.mac} dev ${name} nud permanent`),
-  ])
-  await replaceForwarding(device)
+  const addresses = device.addresses.map((ip) => `address replace ${hostCidr(ip)} dev ${name}`)
+  await runBatch(undefined, [...addresses, ...(await planNeighbours(device, run))], run)
+  await replaceForwarding(device, run)
+}
+
+/** Only what differs: packets to the other peers find theirs all the time. */
+async function planNeighbours({ name, peers }: VxlanDevice, run: Run): Promise<readonly string[]> {
+  const json = await readJson(['neighbour', 'show', 'dev', name, 'nud', 'permanent'], run)
+  const present = new Map(neighbourSchema.parse(json).map(({ dst, lladdr }) => [dst, lladdr]))
+  const wanted = new Set<string>(peers.map(({ inner }) => inner))
+  return [
+    ...[...present.keys()].filter((ip) => !wanted.has(ip)).map((ip) => `neighbour del ${ip} dev ${name}`),
+    ...peers
+      .filter(({ inner, mac }) => present.get(inner) !== mac)
+      .map(({ inner, mac }) => `neighbour replace ${inner} lladdr ${mac} dev ${name} nud permanent`),
+  ]
 }
 
 /** Entries of peers that are gone lead nowhere and are asked by no neighbour; they go all the same. */
-async function replaceForwarding({ name, peers }: VxlanDevice): Promise<void> {
-  const { stdout } = await runProgram('bridge', ['fdb', 'show', 'dev', name], { timeoutMs })
-  const present = stdout.split('\n').flatMap((line) => /^(\S+) dst (\S+) /.exec(line)?.slice(1, 3).join(' ') ?? [])
+async function replaceForwarding({ name, peers }: VxlanDevice, run: Run): Promise<void> {
+  const { stdout } = await run('bridge', ['fdb', 'show', 'dev', name], { timeoutMs })
+  const entries = stdout.split('\n').flatMap((line) => /^(\S+) dst (\S+) /.exec(line)?.slice(1, 3).join(' ') ?? [])
+  const present = new Set(entries)
   const wanted = new Set(peers.map(({ mac, outer }) => `${mac} ${outer as Ip}`))
-  for (const entry of present.filter((each) => !wanted.has(each))) {
+  for (const entry of present.difference(wanted)) {
     const [mac = '', outer = ''] = entry.split(' ')
-    await runProgram('bridge', ['fdb', 'delete', mac, 'dev', name, 'dst', outer], { timeoutMs })
+    await run('bridge', ['fdb', 'delete', mac, 'dev', name, 'dst', outer], { timeoutMs })
   }
-  for (const entry of [...wanted].filter((each) => !present.includes(each))) {
+  for (const entry of wanted.difference(present)) {
     const [mac = '', outer = ''] = entry.split(' ')
-    await runProgram('bridge', ['fdb', 'replace', mac, 'dev', name, 'dst', outer], { timeoutMs })
+    await run('bridge', ['fdb', 'replace', mac, 'dev', name, 'dst', outer], { timeoutMs })
   }
 }
 
-async function isDevice({ name, id, local, mac, port }: VxlanDevice): Promise<boolean> {
+async function isDevice({ name, id, local, mac, port }: VxlanDevice, run: Run): Promise<boolean> {
   try {
-    const [found] = deviceSchema.parse(await readJson(['-d', 'link', 'show', name]))
+    const [found] = deviceSchema.parse(await readJson(['-d', 'link', 'show', name], run))
     const data = found?.linkinfo?.info_data
     return found?.address === mac && data?.id === id && data.local === local && data.port === port
   } catch (error) {
@@ -111,43 +149,51 @@ async function isDevice({ name, id, local, mac, port }: VxlanDevice): Promise<bo
 }
 
 /** True where there was one; its routes go with it. */
-function removeDevice(): Promise<boolean> {
-  return succeeds('ip', ['link', 'delete', vxlanName])
+function removeDevice(run: Run): Promise<boolean> {
+  return succeeds(run, 'ip', ['link', 'delete', vxlanName])
 }
 
-async function listRoutes(family: 'IPv4' | 'IPv6'): Promise<z.output<typeof routeSchema>> {
-  return routeSchema.parse(await readJson([family === 'IPv4' ? '-4' : '-6', 'route', 'show', 'proto', protocol]))
+type PresentRoute = z.output<typeof routeSchema>[number]
+
+/** Of the main table. */
+async function listRoutes(family: IpFamily, selector: readonly string[], run: Run): Promise<readonly PresentRoute[]> {
+  return routeSchema.parse(await readJson(['-N', family === 'IPv4' ? '-4' : '-6', 'route', 'show', ...selector], run))
 }
 
-async function readJson(args: readonly string[]): Promise<Json> {
-  const { stdout } = await runProgram('ip', ['-j', ...args], { timeoutMs })
+async function readJson(args: readonly string[], run: Run): Promise<Json> {
+  const { stdout } = await run('ip', ['-j', ...args], { timeoutMs })
   return JSON.parse(stdout.trim() === '' ? '[]' : stdout)
 }
 
-async function runBatch(family: 'IPv4' | 'IPv6' | undefined, lines: readonly string[]): Promise<void> {
+async function runBatch(family: IpFamily | undefined, lines: readonly string[], run: Run): Promise<void> {
   if (lines.length === 0) return
   const which = family === undefined ? [] : [family === 'IPv4' ? '-4' : '-6']
   // One route that cannot be does not keep the others from being made; the exit code tells all the same.
-  await runProgram('ip', [...which, '-force', '-batch', '-'], { input: `${lines.join('\n')}\n`, timeoutMs })
+  await run('ip', [...which, '-force', '-batch', '-'], { input: `${lines.join('\n')}\n`, timeoutMs })
 }
 
-function isSame(present: z.output<typeof routeSchema>[number], { destination, via, device }: PodRoute): boolean {
-  const isThere = present.dst === shortOf(destination) && present.gateway === via
+function isSame(present: PresentRoute, { destination, via, device }: PodRoute): boolean {
+  const isThere = parseDestination(present.dst) === destination && present.gateway === via
   return isThere && (device === undefined || present.dev === device)
 }
 
-/** As `ip` prints a network of one address. */
-function shortOf(destination: string): string {
-  return destination.replace(/^([\d.]+)\/32$|^([\da-f:]+)\/128$/, '$1$2')
+/** `ip` prints the network of one address without its length. */
+function parseDestination(dst: string): Cidr | undefined {
+  const ip = parseIp(dst)
+  return ip === undefined ? parseCidr(dst) : hostCidr(ip)
+}
+
+function describePresent({ dst, gateway, dev }: PresentRoute): string {
+  return [dst, ...(gateway === undefined ? [] : ['via', gateway]), ...(dev === undefined ? [] : ['dev', dev])].join(' ')
 }
 
 function describeRoute({ destination, via, device }: PodRoute): string {
   return device === undefined ? `${destination} via ${via}` : `${destination} via ${via} dev ${device} onlink`
 }
 
-async function succeeds(file: string, args: readonly string[]): Promise<boolean> {
+async function succeeds(run: Run, file: string, args: readonly string[]): Promise<boolean> {
   try {
-    await runProgram(file, args, { timeoutMs })
+    await run(file, args, { timeoutMs })
     return true
   } catch (error) {
     if (error instanceof ExecError) return false

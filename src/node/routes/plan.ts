@@ -6,6 +6,9 @@ export type RouteMode = 'host-gw' | 'vxlan'
 /** A node as others reach its pods. */
 export interface NetworkNode {
   readonly name: string
+  readonly uid: string
+  /** Milliseconds since 1970; Infinity where the object does not say. */
+  readonly createdAtMs: number
   /** Its first address of each family. */
   readonly ips: readonly Ip[]
   readonly podCidrs: readonly Cidr[]
@@ -52,7 +55,7 @@ const vxlanId = 4097
 /** The port IANA has for VXLAN (RFC 7348). */
 const vxlanPort = 4789
 
-/** The way to the pods of every other node. The order of the nodes makes no difference. Pure. */
+/** The way to the pods of every other node, from claims that are settled. The order of the nodes makes no difference. Pure. */
 export function planRoutes(nodes: Iterable<NetworkNode>, { mode, nodeName }: RouteSettings): RoutePlan {
   const all = [...nodes].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const self = all.find(({ name }) => name === nodeName)

@@ -6,7 +6,9 @@ import { SingleFlight } from '../../loop/single-flight.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Cidr } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
-import { applyMasquerade, applyRoutes } from './ip-batch.ts'
+import { type ClaimSettings, describeRefusal, type RefusedClaim, type SettledClaims, settleClaims } from './claims.ts'
+import { applyMasquerade, applyRoutes, listForeignRoutes, type Run } from './ip-batch.ts'
+import type { RoutesMetrics } from './metrics.ts'
 import { parseNode } from './nodes.ts'
 import { masqueradeTable, type NetworkNode, planRoutes, type RouteMode, type RoutePlan } from './plan.ts'
 
@@ -15,12 +17,21 @@ export interface RoutesPlaneParts {
   readonly nodeName: string
   readonly mode: RouteMode
   readonly clusterCidrs: readonly Cidr[]
+  /** The networks from which Services get their addresses, as far as they are known. */
+  readonly serviceCidrs: () => readonly Cidr[]
   /** Called with this node's pod networks whenever they are known anew. */
   readonly onPodCidrs: (podCidrs: readonly Cidr[]) => Promise<void>
   /** Asked at the start: whether pods are in namespaces of this node at all. An engine's bridge has networks of its own. */
   readonly isWanted: () => Promise<boolean>
+  readonly metrics: RoutesMetrics
   readonly log: Logger
+  /** Where the kernel's routes are; this process' network namespace where it is not set. */
+  readonly run?: Run
 }
+
+/** A route of another program that stood in the way may go without any Node changing. */
+const recheckMs = 30_000
+const namedRefusals = 5
 
 /** Leads to the pods of every other node, and tells this node's own pod networks to whoever makes its pods. */
 export class RoutesPlane implements Component {
@@ -31,6 +42,8 @@ export class RoutesPlane implements Component {
   readonly #flight: SingleFlight
   #applied: RoutePlan | undefined
   #ownCidrs: readonly Cidr[] = []
+  #refusals = ''
+  #recheckTimer: NodeJS.Timeout | undefined
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
 
   constructor(parts: RoutesPlaneParts) {
@@ -49,9 +62,8 @@ export class RoutesPlane implements Component {
           this.#flight.request()
         },
         onEvent: (type, object) => {
-          if (type === 'DELETED') this.#nodes.delete(object.metadata.name)
-          else this.#take(object)
-          this.#flight.request()
+          const isChange = type === 'DELETED' ? this.#nodes.delete(object.metadata.name) : this.#take(object)
+          if (isChange) this.#flight.request()
         },
         onProgress: () => {},
       },
@@ -66,6 +78,7 @@ export class RoutesPlane implements Component {
 
   /** The routes stay: traffic between pods goes on. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
+    clearTimeout(this.#recheckTimer)
     await this.#informer.stop()
     await this.#flight.stop(scope)
   }
@@ -74,34 +87,63 @@ export class RoutesPlane implements Component {
     return this.#health
   }
 
-  #take(object: unknown): void {
+  /** Whether it says anything new: Node objects change with every heartbeat, what they say of routes hardly ever does. */
+  #take(object: unknown): boolean {
     const node = parseNode(object)
-    if (node !== undefined) this.#nodes.set(node.name, node)
+    if (node === undefined || isDeepStrictEqual(node, this.#nodes.get(node.name))) return false
+    this.#nodes.set(node.name, node)
+    return true
   }
 
   async #sync(): Promise<void> {
-    const { mode, nodeName, clusterCidrs, onPodCidrs, log } = this.#parts
-    const self = this.#nodes.get(nodeName)
+    const { mode, nodeName, log, run } = this.#parts
     // A node that the cluster does not know, or not any more, keeps the routes it has.
-    if (self === undefined) {
+    if (!this.#nodes.has(nodeName)) {
       this.#health = { level: 'ok', message: 'the API does not know this node yet', sinceMs: Date.now() }
       return
     }
-    const ownCidrs = self.podCidrs
-    if (ownCidrs.length > 0 && !isDeepStrictEqual(ownCidrs, this.#ownCidrs)) {
-      await applyMasquerade(masqueradeTable(ownCidrs, clusterCidrs))
-      await onPodCidrs(ownCidrs)
-      this.#ownCidrs = ownCidrs
-      log.info('this node has its pod network', { podCidrs: ownCidrs.join() })
-    }
-    const plan = planRoutes(this.#nodes.values(), { mode, nodeName })
-    // Node objects change with every heartbeat; what they say of routes hardly ever does.
+    const { nodes, refused } = await this.#settle()
+    await this.#useOwnNetwork(nodes.find(({ name }) => name === nodeName)?.podCidrs ?? [])
+    const plan = planRoutes(nodes, { mode, nodeName })
     if (!isDeepStrictEqual(plan, this.#applied)) {
-      const { added, removed } = await applyRoutes(plan)
+      const { added, removed } = await applyRoutes(plan, run)
       log.info('routes to the pods of other nodes', { mode, routes: plan.routes.length, added, removed })
       this.#applied = plan
     }
-    this.#health = { level: 'ok', message: `${plan.routes.length} routes (${mode})`, sinceMs: Date.now() }
+    this.#report(plan, refused)
+  }
+
+  async #settle(): Promise<SettledClaims> {
+    const { nodeName, clusterCidrs, serviceCidrs, run } = this.#parts
+    const localRoutes = await listForeignRoutes(clusterCidrs, run)
+    const settings: ClaimSettings = { nodeName, clusterCidrs, serviceCidrs: serviceCidrs(), localRoutes }
+    return settleClaims(this.#nodes.values(), settings)
+  }
+
+  async #useOwnNetwork(podCidrs: readonly Cidr[]): Promise<void> {
+    const { clusterCidrs, onPodCidrs, log, run } = this.#parts
+    if (podCidrs.length === 0 || isDeepStrictEqual(podCidrs, this.#ownCidrs)) return
+    await applyMasquerade(masqueradeTable(podCidrs, clusterCidrs), run)
+    await onPodCidrs(podCidrs)
+    this.#ownCidrs = podCidrs
+    log.info('this node has its pod network', { podCidrs: podCidrs.join() })
+  }
+
+  #report(plan: RoutePlan, refused: readonly RefusedClaim[]): void {
+    const { mode, metrics, log } = this.#parts
+    metrics.setRefusedClaims(refused)
+    const named = refused.slice(0, namedRefusals).map(describeRefusal).join('; ')
+    const more = refused.length > namedRefusals ? `; and ${refused.length - namedRefusals} more` : ''
+    if (`${named}${more}` !== this.#refusals && refused.length > 0)
+      log.warn('Nodes claim networks or addresses that this node does not use', { claims: `${named}${more}` })
+    this.#refusals = `${named}${more}`
+    const routes = `${plan.routes.length} routes (${mode})`
+    if (refused.length === 0) this.#health = { level: 'ok', message: routes, sinceMs: Date.now() }
+    else this.#health = { level: 'degraded', message: `${routes}; not used: ${named}${more}`, sinceMs: Date.now() }
+    clearTimeout(this.#recheckTimer)
+    if (!refused.some(({ reason }) => reason === 'overlaps-local-route')) return
+    this.#recheckTimer = setTimeout(() => this.#flight.request(), recheckMs)
+    this.#recheckTimer.unref()
   }
 
   #onTrouble(error: unknown): void {

@@ -49,6 +49,21 @@ const table: readonly {
     refused: { b: '192.0.2.128/25' },
   },
   {
+    title: 'theirs although another says it has everything, or what is no part of the cluster network',
+    cluster: ['10.244.0.0/16'],
+    taken: ['0.0.0.0/0', '10.0.0.0/8', '10.245.0.0/16', '10.244.0.0/24'],
+    nodes: ['a'],
+    assigned: { a: ['10.244.1.0/24'] },
+  },
+  {
+    title: 'nothing while another has the whole cluster network: two would overlap',
+    cluster: ['10.244.0.0/16'],
+    taken: ['10.244.0.0/16'],
+    nodes: ['a'],
+    assigned: {},
+    refused: { a: '10.244.0.0/16' },
+  },
+  {
     title: 'nothing of either family when one is full',
     cluster: ['10.244.0.0/24', 'fd00::/48'],
     taken: ['10.244.0.0/24'],
@@ -60,9 +75,9 @@ const table: readonly {
 
 for (const { title, cluster, taken = [], nodes, assigned, refused = {} } of table) {
   test(`nodes get ${title}`, () => {
-    const result = assignPodCidrs(cluster.map(cidr), [{ podCIDRs: taken }], nodes)
+    const result = assignPodCidrs(cluster.map(cidr), [{ name: 'other', podCIDRs: taken }], nodes)
     assert.deepEqual(Object.fromEntries(result.assigned), assigned)
-    assert.deepEqual(Object.fromEntries(result.refused), refused)
+    assert.deepEqual(Object.fromEntries([...result.refused].map(([name, full]) => [name, full.cidr])), refused)
   })
 }
 
@@ -72,7 +87,7 @@ test('whatever is taken, no two networks overlap and all lie in the cluster netw
     fc.property(fc.array(block, { maxLength: 12 }), fc.integer({ min: 1, max: 16 }), (blocks, count) => {
       const taken = blocks.map(([third, prefix]) => cidr(`10.0.${third}.0/${prefix}`))
       const nodes = Array.from({ length: count }, (_, index) => `n${index}`)
-      const { assigned, refused } = assignPodCidrs([cidr('10.0.0.0/20')], [{ podCIDRs: taken }], nodes)
+      const { assigned, refused } = assignPodCidrs([cidr('10.0.0.0/20')], [{ name: 'other', podCIDRs: taken }], nodes)
       const given = [...assigned.values()].flat()
       assert.equal(assigned.size + refused.size, count)
       for (const [index, one] of given.entries()) {
@@ -141,6 +156,25 @@ describe('the controller of pod networks', () => {
     await server.call('DELETE', '/api/v1/nodes/a')
     await untilGiven(server, 'b')
     assert.deepEqual(await cidrsOf(server, 'b'), ['192.0.2.0/24'])
+  })
+
+  test('a network outside the cluster networks is reported at its node and takes nothing from others', async () => {
+    await using server = await startTestServer()
+    await make(server, 'odd', { podCIDR: '10.0.0.0/8' })
+    await make(server, 'old', { podCIDR: '10.244.0.0/24' })
+    await using _running = await start(server, '10.244.0.0/16')
+    await make(server, 'a')
+    await untilGiven(server, 'a')
+    assert.deepEqual(await cidrsOf(server, 'a'), ['10.244.1.0/24'])
+    const invalid = async () => {
+      const { body } = await server.call('GET', '/api/v1/namespaces/default/events')
+      const events: { reason: string; message: string; involvedObject: { name: string } }[] = body.items
+      return events.filter(({ reason }) => reason === 'InvalidPodCIDR')
+    }
+    await untilAsync('an event says it', async () => (await invalid()).length > 0, 30_000)
+    const [event] = await invalid()
+    assert.equal(event?.involvedObject.name, 'odd')
+    assert.match(event?.message ?? '', /^10\.0\.0\.0\/8 is in no cluster network \(10\.244\.0\.0\/16\)/)
   })
 
   test('the server lets nobody change what a node has', async () => {

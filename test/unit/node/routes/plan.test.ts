@@ -5,20 +5,23 @@ import { parseNode } from '../../../../src/node/routes/nodes.ts'
 import { macOf, masqueradeTable, type NetworkNode, planRoutes } from '../../../../src/node/routes/plan.ts'
 import { cidrOf, ipOf } from '../../../helpers/addresses.ts'
 
+const age = { uid: '', createdAtMs: 0 }
 const nodes: readonly NetworkNode[] = [
   {
+    ...age,
     name: 'a',
     ips: [ipOf('192.0.2.1'), ipOf('2001:db8::1')],
     podCidrs: [cidrOf('10.244.0.0/24'), cidrOf('fd00:1::/64')],
   },
   {
+    ...age,
     name: 'b',
     ips: [ipOf('192.0.2.2'), ipOf('2001:db8::2')],
     podCidrs: [cidrOf('10.244.1.0/24'), cidrOf('fd00:2::/64')],
   },
-  { name: 'c', ips: [ipOf('192.0.2.3')], podCidrs: [cidrOf('10.244.2.0/24'), cidrOf('fd00:3::/64')] },
-  { name: 'young', ips: [ipOf('192.0.2.4')], podCidrs: [] },
-  { name: 'mute', ips: [], podCidrs: [cidrOf('10.244.9.0/24')] },
+  { ...age, name: 'c', ips: [ipOf('192.0.2.3')], podCidrs: [cidrOf('10.244.2.0/24'), cidrOf('fd00:3::/64')] },
+  { ...age, name: 'young', ips: [ipOf('192.0.2.4')], podCidrs: [] },
+  { ...age, name: 'mute', ips: [], podCidrs: [cidrOf('10.244.9.0/24')] },
 ]
 
 describe('the way to the pods of other nodes', () => {
@@ -87,7 +90,7 @@ describe('the way to the pods of other nodes', () => {
 describe('a Node of the API', () => {
   test('internal addresses and pod networks count; what is neither is left out', () => {
     const node = parseNode({
-      metadata: { name: 'a' },
+      metadata: { name: 'a', uid: 'u', creationTimestamp: '2026-01-02T03:04:05Z' },
       spec: { podCIDR: '10.244.0.0/24', podCIDRs: ['10.244.0.0/24', 'none'] },
       status: {
         addresses: [
@@ -97,7 +100,14 @@ describe('a Node of the API', () => {
         ],
       },
     })
-    assert.deepEqual(node, { name: 'a', ips: ['192.0.2.1'], podCidrs: ['10.244.0.0/24'] })
+    assert.deepEqual(node, {
+      name: 'a',
+      uid: 'u',
+      createdAtMs: Date.UTC(2026, 0, 2, 3, 4, 5),
+      ips: ['192.0.2.1'],
+      podCidrs: ['10.244.0.0/24'],
+    })
+    assert.equal(parseNode({ metadata: { name: 'a' } })?.createdAtMs, Number.POSITIVE_INFINITY)
     assert.equal(parseNode('x'), undefined)
   })
 })
