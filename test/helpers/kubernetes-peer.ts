@@ -1,0 +1,44 @@
+import { mkdtempSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { createKubernetesTarget, isPeerBuilt } from '../../bench/api/kubernetes-target.ts'
+import type { Reply } from './api-server.ts'
+
+/** Why kube-apiserver cannot be asked on this machine; undefined when it can. */
+export function lackOfPeer(): string | undefined {
+  return isPeerBuilt() ? undefined : 'kube-apiserver is not built: sh bench/api/build-peer.sh'
+}
+
+export interface Peer extends AsyncDisposable {
+  call(method: string, path: string, body?: unknown, contentType?: string): Promise<Pick<Reply, 'code' | 'body'>>
+}
+
+/** Starts kube-apiserver 1.34 with etcd, and speaks to it as its administrator. */
+export async function startPeer(): Promise<Peer> {
+  const target = await createKubernetesTarget(mkdtempSync(join(tmpdir(), 'plt-peer-')))
+  const access = await target.start()
+  const agent = new Agent({ keepAlive: true })
+  return {
+    call: async (method, path, body, contentType = 'application/json') => {
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const headers =
+        text === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(text) }
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        request({ ...access, agent, method, path, headers }, resolve)
+          .on('error', reject)
+          .end(text)
+      })
+      const bytes = await buffer(response)
+      const isJson = response.headers['content-type']?.startsWith('application/json') === true
+      return { code: response.statusCode ?? 0, body: isJson ? JSON.parse(bytes.toString()) : undefined }
+    },
+    [Symbol.asyncDispose]: async () => {
+      agent.destroy()
+      await target.stop()
+      target.remove()
+    },
+  }
+}
