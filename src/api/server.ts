@@ -156,7 +156,7 @@ interface Access {
 function createAccess(options: ApiServerOptions, { tokenIssuer, now }: VerbContext): Access {
   const { authorizationMode, store, dialect } = options
   const issued = serviceAccountTokens(tokenIssuer, store, now)
-  const authenticateToken = firstToKnow([staticTokens(options.staticTokens), issued])
+  const authenticateToken = firstToKnow([staticTokens(options.staticTokens, tokenIssuer.name), issued])
   if (authorizationMode === 'AlwaysAllow') return { authenticateToken, authorizers: [alwaysAllow], roles: undefined }
   const rbac = new RbacAuthorizer(store)
   return { authenticateToken, authorizers: [new NodeAuthorizer(store, dialect), rbac], roles: rbac.index }

@@ -30,7 +30,7 @@ export function admissionFor(user: User, attributes: Attributes, parts: Admissio
   return async (change) => {
     if (change.old === undefined) assertMayCreate(user, attributes, change, parts)
     if (node !== undefined) await assertNodeMay(node, change, { dialect, verb: attributes.verb, readNode })
-    if (roles !== undefined) assertMayGrant(user, roles, change)
+    if (roles !== undefined) assertMayGrant(user, roles, dialect.groups.rbac, change)
   }
 }
 

@@ -43,12 +43,13 @@ export function createAuthenticator(authenticateToken: TokenAuthenticator): Auth
   }
 }
 
-/** The tokens of a list, for any audience; every one of them is an identity. */
-export function staticTokens(tokens: readonly StaticToken[]): TokenAuthenticator {
+/** The tokens of a list. They name no audience: they are for this server alone, whose audience this is. */
+export function staticTokens(tokens: readonly StaticToken[], audience: string): TokenAuthenticator {
   const users = new Map(tokens.map(({ token, user }) => [digest(token), asAuthenticated(user)]))
   return async (token, audiences) => {
     const user = users.get(digest(token))
-    return user === undefined ? undefined : { user, audiences }
+    const isMeant = audiences.length === 0 || audiences.includes(audience)
+    return user !== undefined && isMeant ? { user, audiences: [audience] } : undefined
   }
 }
 

@@ -34,7 +34,9 @@ export function reviewKinds({ dialect, authorizers, roles, authenticateToken }: 
     ),
     kind(authentication, 'SelfSubjectReview', ({ user }) => ({ userInfo: userInfo(user) })),
     kind(authentication, 'TokenReview', async ({ document }) => {
-      const identity = await authenticateToken(textAt(document['spec'], 'token'), audiencesOf(document))
+      const token = textAt(document['spec'], 'token')
+      if (token === '') throw badRequest('spec.token: expected a token')
+      const identity = await authenticateToken(token, audiencesOf(document))
       if (identity === undefined) return { authenticated: false }
       const { user, audiences } = identity
       return { authenticated: true, user: userInfo(user), ...(audiences.length === 0 ? {} : { audiences }) }

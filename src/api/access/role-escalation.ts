@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../model/api-object.ts'
-import { type ApiDocument, listAt } from '../document.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { type ApiDocument, listAt, without } from '../document.ts'
 import { forbidden, notFound } from '../status.ts'
 import type { Admit } from '../verbs/verb-context.ts'
 import type { Attributes } from './attributes.ts'
@@ -16,26 +16,37 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ['*'] },
 ]
 
-/** Nobody grants what they do not have, by a role or by a binding, unless allowed to `escalate` or to `bind`. Throws a 403. */
-export function assertMayGrant(user: User, roles: RoleIndex, change: Change): void {
+/**
+ * A user grants only what it holds, by a role or by a binding, unless it may `escalate` or `bind`. Labels count as a grant: another role may gather
+ * this one by them. Throws a 403.
+ */
+export function assertMayGrant(user: User, roles: RoleIndex, rbacGroup: string, change: Change): void {
   const { kind, group } = change.target.resource
-  if (change.next === undefined || !group.startsWith('rbac.') || isSuperuser(user)) return
-  if (kind === 'Role' || kind === 'ClusterRole') assertMayWriteRole(user, roles, change, change.next)
-  if (kind === 'RoleBinding' || kind === 'ClusterRoleBinding') assertMayBind(user, roles, change, change.next)
+  const { old, next } = change
+  if (next === undefined || group !== rbacGroup || isSuperuser(user)) return
+  if (old !== undefined && isDeepStrictEqual(grantOf(old), grantOf(next))) return
+  if (kind === 'Role' || kind === 'ClusterRole') assertMayWriteRole(user, roles, change, next)
+  if (kind === 'RoleBinding' || kind === 'ClusterRoleBinding') assertMayBind(user, roles, change, next)
+}
+
+/** All but what the garbage collector and a deletion change. */
+function grantOf(document: ApiDocument): JsonObject {
+  const passing = ['ownerReferences', 'finalizers', 'managedFields', 'deletionTimestamp', 'deletionGracePeriodSeconds']
+  return { ...document, metadata: without(document.metadata, ...passing) as JsonObject }
 }
 
 function assertMayWriteRole(user: User, roles: RoleIndex, change: Change, next: ApiDocument): void {
   const { old, target, name } = change
-  if (isDeepStrictEqual([old?.['rules'], old?.['aggregationRule']], [next['rules'], next['aggregationRule']])) return
   const held = rulesHeld(user, roles, target.namespace)
   if (holds(held, asVerb('escalate', change, target.resource.plural, name))) return
-  const wanted = next['aggregationRule'] === undefined ? parseRules(listAt(next['rules'])) : everything
-  assertCovered(user, held, wanted, change)
+  assertCovered(user, held, parseRules(listAt(next['rules'])), change)
+  const isGathering = [old, next].some((role) => listAt(role, 'aggregationRule', 'clusterRoleSelectors').length > 0)
+  if (isGathering && !isCovered(held, everything))
+    throw forbidden(target.resource, name, 'must have cluster-admin privileges to use the aggregationRule')
 }
 
 function assertMayBind(user: User, roles: RoleIndex, change: Change, next: ApiDocument): void {
-  const { old, target } = change
-  if (old !== undefined && isDeepStrictEqual(old['subjects'], next['subjects'])) return
+  const { target } = change
   const role = roleReference(next)
   const held = rulesHeld(user, roles, target.namespace)
   if (holds(held, asVerb('bind', change, pluralOf(role), role.name))) return
@@ -67,11 +78,15 @@ function holds(held: readonly PolicyRule[], attributes: Attributes): boolean {
 }
 
 function assertCovered(user: User, held: readonly PolicyRule[], wanted: readonly PolicyRule[], change: Change): void {
-  const missing = wanted.filter((rule) => !breakDown(rule).every((single) => holds(held, single)))
+  const missing = wanted.filter((rule) => !isCovered(held, [rule]))
   if (missing.length === 0) return
   const groups = JSON.stringify(user.groups)
   const why = `user ${JSON.stringify(user.name)} (groups=${groups}) is attempting to grant RBAC permissions not currently held:`
   throw forbidden(change.target.resource, change.name, [why, ...missing.map(describeRule)].join('\n'))
+}
+
+function isCovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
+  return wanted.every((rule) => breakDown(rule).every((single) => holds(held, single)))
 }
 
 /** Every single thing a rule allows; a `*` is held only by a `*`. */

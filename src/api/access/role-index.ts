@@ -29,10 +29,13 @@ export class RoleIndex {
     rolebindings: new Map(),
   }
   #grants: ReadonlyMap<string, readonly Grant[]> | undefined
+  /** Of roles that were asked for since the last change. */
+  #rules = new Map<ApiDocument, readonly PolicyRule[]>()
 
   /** A document that is undefined is gone. */
   set(kind: RoleKind, path: string, document: ApiDocument | undefined): void {
     this.#grants = undefined
+    this.#rules = new Map()
     if (document === undefined) this.#documents[kind].delete(path)
     else this.#documents[kind].set(path, document)
   }
@@ -46,17 +49,29 @@ export class RoleIndex {
   rulesOf({ kind, name }: RoleReference, namespace: string | undefined): readonly PolicyRule[] | undefined {
     const { clusterroles, roles } = this.#documents
     const role = kind === 'Role' ? roles.get(`${namespace}/${name}`) : clusterroles.get(name)
-    return role === undefined ? undefined : this.#rulesWithin(role)
+    return role && this.#rulesWithin(role)
   }
 
-  /** A role that aggregates has the rules of those it selects, and none of its own. */
   #rulesWithin(role: ApiDocument): readonly PolicyRule[] {
-    if (valueAt(role, 'aggregationRule') === undefined) return parseRules(listAt(role['rules']))
+    const known = this.#rules.get(role)
+    if (known !== undefined) return known
+    const rules = this.#gathered(role).flatMap((each) => parseRules(listAt(each['rules'])))
+    this.#rules.set(role, rules)
+    return rules
+  }
+
+  /** A role that aggregates has the rules of those it selects, and none of its own; what they aggregate counts too. */
+  #gathered(role: ApiDocument): readonly ApiDocument[] {
+    const seen = new Set([role])
+    for (const each of seen) for (const chosen of this.#chosenBy(each)) seen.add(chosen)
+    return [...seen].filter((each) => !aggregates(each))
+  }
+
+  #chosenBy(role: ApiDocument): readonly ApiDocument[] {
+    if (!aggregates(role)) return []
     const selectors = listAt(role['aggregationRule'], 'clusterRoleSelectors').map(readLabelSelector)
     const isChosen = ({ metadata }: ApiDocument) => selectors.some((selector) => selects(selector, metadata.labels))
-    return [...this.#documents.clusterroles.values()]
-      .filter((other) => other !== role && isChosen(other))
-      .flatMap((other) => parseRules(listAt(other['rules'])))
+    return [...this.#documents.clusterroles.values()].filter(isChosen)
   }
 
   #compiled(): ReadonlyMap<string, readonly Grant[]> {
@@ -74,6 +89,10 @@ export class RoleIndex {
     const bySubject = Map.groupBy(granted, ({ subject }) => subject)
     return new Map([...bySubject].map(([subject, entries]) => [subject, entries.map(({ grant }) => grant)]))
   }
+}
+
+function aggregates(role: ApiDocument): boolean {
+  return valueAt(role, 'aggregationRule') !== undefined
 }
 
 export function roleReference(binding: ApiDocument): RoleReference {

@@ -17,6 +17,8 @@ const groupsOf: Readonly<Record<string, readonly string[]>> = {
   editor: [],
   admin: [],
   granter: [],
+  gatherer: [],
+  labeler: [],
 }
 const tokens = Object.entries(groupsOf).map(([name, groups]) => ({
   token: name,
@@ -154,6 +156,56 @@ describe('roles and bindings', () => {
     const rules = [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], verbs: ['list'] }]
     await create(clusterRoles, { metadata: { name: 'see-roles', labels }, rules })
     assert.equal(await codeOf('viewer', 'GET', roles), 200)
+    assert.equal(await codeOf('editor', 'GET', roles), 200, 'edit gathers view')
+  })
+
+  test('a role that gathers has what the roles that it gathers have gathered, also in a circle', async () => {
+    const selector = (label: string) => ({ clusterRoleSelectors: [{ matchLabels: { [label]: 'yes' } }] })
+    const gather = (name: string, from: string, as: string) =>
+      create(clusterRoles, { metadata: { name, labels: { [as]: 'yes' } }, aggregationRule: selector(from), rules: [] })
+    await gather('outer', 'to-outer', 'to-inner')
+    await gather('inner', 'to-inner', 'to-outer')
+    const nodes = [{ apiGroups: [''], resources: ['nodes'], verbs: ['list'] }]
+    await bind('outer', 'outer', user('gatherer'), clusterRoleBindings)
+    assert.equal(await codeOf('gatherer', 'GET', '/api/v1/nodes'), 403)
+    await create(clusterRoles, { metadata: { name: 'see-nodes', labels: { 'to-inner': 'yes' } }, rules: nodes })
+    assert.equal(await codeOf('gatherer', 'GET', '/api/v1/nodes'), 200)
+  })
+
+  test('the labels of a role grant it to roles that gather, so only a user who has its rules changes them', async () => {
+    const rules = [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'], verbs: ['get', 'patch', 'update'] }]
+    await create(clusterRoles, { metadata: { name: 'labeler' }, rules: [...rules, podReader] })
+    await bind('labeler', 'labeler', user('labeler'), clusterRoleBindings)
+    const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }
+    await create(clusterRoles, { metadata: { name: 'secret-reader' }, rules: [secrets] })
+    await create(clusterRoles, { metadata: { name: 'small' }, rules: [podReader] })
+    await create(roles, { metadata: { name: 'local' }, rules: [secrets] })
+    await bind('secret-readers', 'secret-reader', user('nobody'))
+    const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' }
+    const patch = async (path: string, metadata: object, more: object = {}) =>
+      (await server.call('PATCH', path, {
+        token: 'labeler',
+        body: { metadata, ...more },
+        headers: { 'content-type': 'application/merge-patch+json' },
+      })) as { readonly code: number; readonly text: string }
+    const table = [
+      [`${clusterRoles}/secret-reader`, { labels }, 403],
+      [`${clusterRoles}/secret-reader`, { annotations: { a: 'b' } }, 403],
+      [`${clusterRoles}/secret-reader`, { finalizers: ['example.com/x'] }, 200],
+      [`${clusterRoles}/secret-reader`, { finalizers: null }, 200],
+      [`${clusterRoles}/small`, { labels }, 200],
+      [`${clusterRoles}/cluster-admin`, { labels }, 403],
+      [`${clusterRoles}/view`, { labels }, 403],
+      [`${roles}/local`, { labels }, 403],
+      [`${roleBindings}/secret-readers`, { labels }, 403],
+    ] as const
+    for (const [path, metadata, code] of table) {
+      const reply = await patch(path, metadata)
+      assert.equal(reply.code, code, `${path} ${JSON.stringify(metadata)}: ${reply.text}`)
+    }
+    const ungathered = await patch(`${clusterRoles}/view`, {}, { aggregationRule: null })
+    assert.equal(ungathered.code, 403)
+    assert.match(ungathered.text, /must have cluster-admin privileges to use the aggregationRule/)
   })
 
   test('nobody grants more than they have, by a role or by a binding', async () => {

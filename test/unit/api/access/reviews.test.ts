@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
+import { testIssuer } from '../../../helpers/token-issuer.ts'
 
 const authorization = '/apis/authorization.k8s.io/v1'
 const authentication = '/apis/authentication.k8s.io/v1'
@@ -70,9 +71,16 @@ describe('reviews', () => {
   test('who one is, and whose token it is', async () => {
     const info = { username: 'viewer', groups: ['people', 'system:authenticated'], uid: 'u-1' }
     assert.deepEqual((await review(`${authentication}/selfsubjectreviews`, {})).body.status, { userInfo: info })
-    const ask = async (token: string) =>
-      (await review(`${authentication}/tokenreviews`, { token }, 'a-token-for-tests')).body.status
-    assert.deepEqual(await ask('viewer'), { authenticated: true, user: info })
-    assert.deepEqual(await ask('wrong'), { authenticated: false })
+    const ask = (spec: object) => review(`${authentication}/tokenreviews`, spec, 'a-token-for-tests')
+    const here = { authenticated: true, user: info, audiences: [testIssuer] }
+    const table = [
+      [{ token: 'viewer' }, here],
+      [{ token: 'viewer', audiences: [testIssuer, 'vault'] }, here],
+      [{ token: 'viewer', audiences: ['vault'] }, { authenticated: false }],
+      [{ token: 'wrong' }, { authenticated: false }],
+      [{ token: 'wrong', audiences: [testIssuer] }, { authenticated: false }],
+    ] as const
+    for (const [spec, status] of table) assert.deepEqual((await ask(spec)).body.status, status, JSON.stringify(spec))
+    assert.equal((await ask({ token: '' })).code, 400)
   })
 })
