@@ -26,6 +26,11 @@ export function parseJson(text: string): Json {
   })
 }
 
+/** The number with this text, which must be one of JSON. */
+export function exactNumber(text: string): unknown {
+  return exactJson.rawJSON(text)
+}
+
 export function isExactNumber(value: unknown): value is ExactNumber {
   return exactJson.isRawJSON(value)
 }

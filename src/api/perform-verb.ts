@@ -33,8 +33,14 @@ export async function performVerb(
 ): Promise<Answer> {
   if (target.subresource === 'scale') return performScale(context, verb, itemOf(target), request, query)
   if (target.subresource === 'binding')
-    return bindPod(context, itemOf(target), (await readObject(request)).value, parseWriteOptions(query, request))
-  if (target.subresource === 'token') return requestToken(context, itemOf(target), (await readObject(request)).value)
+    return bindPod(
+      context,
+      itemOf(target),
+      (await readObject(request, context.readYaml)).value,
+      parseWriteOptions(query, request),
+    )
+  if (target.subresource === 'token')
+    return requestToken(context, itemOf(target), (await readObject(request, context.readYaml)).value)
   if (target.subresource === 'eviction') return performEviction(context, itemOf(target), request, query)
   switch (verb) {
     case 'create':
@@ -61,9 +67,13 @@ export async function performVerb(
     case 'patch':
       return performPatch(context, itemOf(target), request, query)
     case 'delete':
-      return deleteObject(context, itemOf(target), parseDeleteOptions(query, await readOptionalObject(request)))
+      return deleteObject(
+        context,
+        itemOf(target),
+        parseDeleteOptions(query, await readOptionalObject(request, context.readYaml)),
+      )
     case 'deletecollection': {
-      const options = parseDeleteOptions(query, await readOptionalObject(request))
+      const options = parseDeleteOptions(query, await readOptionalObject(request, context.readYaml))
       return deleteCollection(context, target, parseListOptions(query), options)
     }
   }
@@ -75,7 +85,7 @@ async function performEviction(
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Answer> {
-  const { value } = await readObject(request)
+  const { value } = await readObject(request, context.readYaml)
   return evictPod(context, target, value, parseDeleteOptions(query, valueAt(value, 'deleteOptions')))
 }
 
@@ -88,10 +98,10 @@ async function performScale(
 ): Promise<Answer> {
   if (verb === 'get') return getScale(context, target)
   if (verb === 'update') {
-    const scale = (await readObject(request)).value
+    const scale = (await readObject(request, context.readYaml)).value
     return writeScale(context, target, () => scale, parseWriteOptions(query, request))
   }
-  const patch = await readPatch(request, true)
+  const patch = await readPatch(request, true, context.readYaml)
   if (patch.type === 'apply') return applyScale(context, target, patch.value, parseApplyOptions(query))
   assertNotForced(query)
   const options = parseWriteOptions(query, request)
@@ -104,7 +114,7 @@ async function performPatch(
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Answer> {
-  const patch = await readPatch(request, target.resource.isCustom === true)
+  const patch = await readPatch(request, target.resource.isCustom === true, context.readYaml)
   const fieldCheck = fieldCheckOf(context, request, query)
   if (patch.type === 'apply') {
     checkBodyFields(fieldCheck, target.resource, patch)
@@ -121,7 +131,7 @@ async function readChecked(
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Json> {
-  const body = await readObject(request)
+  const body = await readObject(request, context.readYaml)
   checkBodyFields(fieldCheckOf(context, request, query), resource, body)
   return body.value
 }

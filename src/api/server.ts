@@ -23,6 +23,7 @@ import { serviceAccountTokens } from './access/service-account-tokens.ts'
 import { createTokenIssuer } from './access/token-issuer.ts'
 import type { PortRange } from './allocation/pools.ts'
 import { CustomResources } from './custom/custom-resources.ts'
+import { YamlThread } from './decode/yaml-thread.ts'
 import { createFirstObjects } from './first-objects.ts'
 import { type ApiLimits, defaultLimits } from './limits.ts'
 import { RequestHandler } from './request-handler.ts'
@@ -62,6 +63,7 @@ export interface ApiServerOptions {
 export class ApiServer implements Component {
   readonly name = 'api-server'
   readonly #options: ApiServerOptions
+  readonly #yaml = new YamlThread()
   readonly #context: VerbContext
   readonly #watches: WatchHub
   readonly #access: Access
@@ -71,7 +73,7 @@ export class ApiServer implements Component {
 
   constructor(options: ApiServerOptions) {
     this.#options = options
-    this.#context = createContext(options)
+    this.#context = createContext(options, this.#yaml)
     this.#watches = new WatchHub(options.store, this.#context.now, options.log.child('watch'))
     this.#access = createAccess(options, this.#context)
     for (const kind of reviewKinds({ dialect: options.dialect, ...this.#access })) this.#context.registry.add(kind)
@@ -102,6 +104,7 @@ export class ApiServer implements Component {
     const stopped = this.#listener.stop(scope)
     this.#watches.endAll()
     await stopped
+    this.#yaml.stop()
     await this.#customResources.stop(scope)
     for (const authorizer of this.#access.authorizers) authorizer.stop()
   }
@@ -136,14 +139,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return new ApiServer(options)
 }
 
-function createContext({ serviceAccounts, limits, ...options }: ApiServerOptions): VerbContext {
+function createContext({ serviceAccounts, limits, ...options }: ApiServerOptions, yaml: YamlThread): VerbContext {
   const clock = { now: () => new Date(), newUid: randomUUID }
   const { store, dialect } = options
   const registry = createRegistry({ ...options, ...clock })
   const { issuer, keyPem } = serviceAccounts
   const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
   const { maxObjectBytes } = { ...defaultLimits, ...limits }
-  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer, maxObjectBytes }
+  const readYaml: VerbContext['readYaml'] = (text) => yaml.read(text)
+  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer, readYaml, maxObjectBytes }
 }
 
 /** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */

@@ -199,8 +199,12 @@ export function internalError(message: string, cause?: unknown): StatusError {
   })
 }
 
-/** 422 with one cause for each field; several errors stand in brackets in the message. */
-export function invalid(resource: ResourceNames, name: string, errors: readonly FieldError[]): StatusError {
+/** A longer answer helps no one, and an answer must not be much longer than the request. */
+const maxCauses = 100
+
+/** 422 with one cause for each of the first 100 fields; several errors stand in brackets in the message. */
+export function invalid(resource: ResourceNames, name: string, all: readonly FieldError[]): StatusError {
+  const errors = all.length > maxCauses ? all.slice(0, maxCauses) : all
   const texts = errors.map(({ field, message }) => `${field}: ${message}`)
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`
   return new StatusError('Invalid', `${qualifiedKind(resource)} ${quote(name)} is invalid: ${list}`, {

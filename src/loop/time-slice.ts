@@ -1,4 +1,4 @@
-/** Whoever has paused, the longest first. One goes on a turn of the event loop: many at once would make one long turn of their slices. */
+/** Work that has paused, the longest first. One goes on in a turn of the event loop: many at once would make one long turn of their slices. */
 const paused: (() => void)[] = []
 
 function resumeOne(): void {
@@ -6,7 +6,8 @@ function resumeOne(): void {
   if (paused.length > 0) setImmediate(resumeOne)
 }
 
-function nextTurn(): Promise<void> {
+/** Resolves in a turn of the event loop in which no other work that waits here goes on. */
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     paused.push(resolve)
     if (paused.length === 1) setImmediate(resumeOne)

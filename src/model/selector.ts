@@ -93,12 +93,24 @@ function matchesRequirement(requirement: LabelRequirement, value: string | undef
     case 'absent':
       return value === undefined
     case 'in':
-      return value !== undefined && requirement.values.includes(value)
+      return value !== undefined && hasValue(requirement.values, value)
     case 'notin':
-      return value === undefined || !requirement.values.includes(value)
+      return value === undefined || !hasValue(requirement.values, value)
     default:
       return matchesBound(requirement, value)
   }
+}
+
+/** Beyond this, looking for a value in the list takes longer than in a set. */
+const longList = 16
+const valueSets = new WeakMap<readonly string[], ReadonlySet<string>>()
+
+/** A selector meets many objects: a long list of values becomes a set once. */
+function hasValue(values: readonly string[], value: string): boolean {
+  if (values.length <= longList) return values.includes(value)
+  const set = valueSets.get(values) ?? new Set(values)
+  valueSets.set(values, set)
+  return set.has(value)
 }
 
 function matchesBound(requirement: LabelRequirement, value: string | undefined): boolean {

@@ -15,7 +15,8 @@ export function serviceAccountTokens(issuer: TokenIssuer, store: Store, now: () 
     const seconds = now().getTime() / 1000
     if (seconds >= claims.expiresAt || Math.ceil(seconds) < claims.issuedAt) return undefined
     const wanted = audiences.length === 0 ? [issuer.name] : audiences
-    const met = wanted.filter((audience) => claims.audiences.includes(audience))
+    const given = new Set(claims.audiences)
+    const met = wanted.filter((audience) => given.has(audience))
     if (met.length === 0 || !(await isAllThere(store, claims.identity, now()))) return undefined
     return { user: userOf(claims.identity), audiences: met }
   }

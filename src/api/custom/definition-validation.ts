@@ -98,7 +98,8 @@ function validateConversion(strategy: string): readonly FieldError[] {
 function validateVersions(versions: readonly Json[]): readonly FieldError[] {
   const names = versions.map((version) => textAt(version, 'name'))
   const storage = versions.filter((version) => objectAt(version)['storage'] === true).length
-  const isTwice = (name: string, index: number) => names.indexOf(name) !== index
+  const firsts = new Map(names.map((name, index) => [name, index] as const).toReversed())
+  const isTwice = (name: string, index: number) => firsts.get(name) !== index
   return [
     ...(versions.length === 0 ? [requiredField('spec.versions', 'must have at least one version')] : []),
     ...names.flatMap((name, index) =>
@@ -199,9 +200,9 @@ function validateSelectable(fields: readonly Json[], path: string): readonly Fie
 function validateStoredVersions({ spec, status }: ApiDocument): readonly FieldError[] {
   const stored = listAt(status, 'storedVersions').map(String)
   const versions = listAt(spec, 'versions')
-  const names = versions.map((version) => textAt(version, 'name'))
+  const names = new Set(versions.map((version) => textAt(version, 'name')))
   const missing = stored.flatMap((name, index) => {
-    return names.includes(name)
+    return names.has(name)
       ? []
       : [invalidField(`status.storedVersions[${index}]`, name, 'must appear in spec.versions')]
   })

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
+import { nextTurn } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from '../status.ts'
 import type { Patch } from '../verbs/patch.ts'
-import { type DecodedBody, decodeJson, decodeYaml } from './json-text.ts'
+import { type DecodedBody, decodeJson } from './json-text.ts'
+import { maxBodyBytes } from './limits.ts'
 import { parseProtobufBody } from './protobuf.ts'
+import { decodeYaml, type YamlReader } from './yaml-body.ts'
 
-/** 3 MiB, as Kubernetes. */
-const maxBodyBytes = 3 * 1024 * 1024
-
-type Decoder = (bytes: Uint8Array) => DecodedBody
+type Decoder = (bytes: Uint8Array, readYaml: YamlReader) => DecodedBody | Promise<DecodedBody>
 
 /** The object formats by media type. */
 const decoders: Readonly<Record<string, Decoder>> = {
@@ -27,8 +27,17 @@ const patchTypes: Readonly<Record<string, PatchBody['type']>> = {
 /** A patch of the stored object, or the configuration of a server-side apply. */
 export type PatchBody = Patch | (DecodedBody & { readonly type: 'apply' })
 
-/** Collects the body. Throws a 413 as soon as it is known to be too large. */
+/** A longer body may take a good part of a second: of such requests one is worked on in a turn of the event loop. */
+const longBodyBytes = 64 * 1024
+
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const bytes = await collectBody(request)
+  if (bytes.length > longBodyBytes) await nextTurn()
+  return bytes
+}
+
+/** Throws a 413 as soon as the body is known to be too large. */
+async function collectBody(request: IncomingMessage): Promise<Uint8Array> {
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
@@ -51,28 +60,28 @@ function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
 }
 
 /** An object in the format that Content-Type names (JSON where it is absent); otherwise a 415. */
-export async function readObject(request: IncomingMessage): Promise<DecodedBody> {
+export async function readObject(request: IncomingMessage, readYaml: YamlReader): Promise<DecodedBody> {
   const decode = decoderOf(request)
   const bytes = await readBody(request)
   if (bytes.length === 0) throw badRequest('the body of the request is empty, expected an object')
-  return decode(bytes)
+  return decode(bytes, readYaml)
 }
 
 /** Undefined for an empty body. */
-export async function readOptionalObject(request: IncomingMessage): Promise<Json | undefined> {
+export async function readOptionalObject(request: IncomingMessage, readYaml: YamlReader): Promise<Json | undefined> {
   const bytes = await readBody(request)
-  return bytes.length === 0 ? undefined : decoderOf(request)(bytes).value
+  return bytes.length === 0 ? undefined : (await decoderOf(request)(bytes, readYaml)).value
 }
 
 /** Custom resources take no strategic merge patch: what their lists are is not known to those who send one. */
-export async function readPatch(request: IncomingMessage, isCustom: boolean): Promise<PatchBody> {
+export async function readPatch(request: IncomingMessage, isCustom: boolean, readYaml: YamlReader): Promise<PatchBody> {
   const type = patchTypes[mediaTypeOf(request)]
   const isTaken = (other: string) => !(isCustom && patchTypes[other] === 'strategic')
   if (type === undefined || (isCustom && type === 'strategic')) {
     throw unsupportedMediaType(Object.keys(patchTypes).filter(isTaken))
   }
   const bytes = await readBody(request)
-  return { type, ...(type === 'apply' ? decodeYaml(bytes) : decodeJson(bytes)) }
+  return { type, ...(await (type === 'apply' ? decodeYaml(bytes, readYaml) : decodeJson(bytes))) }
 }
 
 /** A message of protobuf cannot say a field twice. */

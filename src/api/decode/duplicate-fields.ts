@@ -1,77 +1,111 @@
-import { LineCounter, parseDocument } from 'yaml'
+import { maxStrictErrors } from './limits.ts'
+import { shorten } from './shorten.ts'
 
 /** Where the scanner is: an object with the keys it has had so far, or an array. */
 interface Level {
-  readonly path: string
   /** Undefined for an array. */
   readonly keys: Set<string> | undefined
   key: string
   index: number
 }
 
+/** Naming a field takes as long as its path: a text that repeats one field over and over is not looked at to its end. */
+const maxRepetitions = 1_000
+
 /**
- * The paths of fields that stand more than once in their object, each once, in the order of the text: `spec.a[0].b`. JSON.parse keeps
- * the last one and says nothing. The text must have been parsed already.
+ * The paths of fields that stand more than once in their object, each once, in the order of the text and at most 100:
+ * `spec.a[0].b`. JSON.parse keeps the last one and says nothing. The text must have been parsed already.
  */
 export function findDuplicateFields(text: string): readonly string[] {
-  const found = new Set<string>()
-  const levels: Level[] = []
-  let isKeyNext = false
-  for (let at = 0; at < text.length; at++) {
-    const level = levels.at(-1)
-    switch (text[at]) {
-      case '{':
-      case '[':
-        isKeyNext = text[at] === '{'
-        levels.push({ path: pathOf(level), keys: isKeyNext ? new Set() : undefined, key: '', index: 0 })
-        break
-      case '}':
-      case ']':
-        levels.pop()
-        isKeyNext = false
-        break
-      case ',':
-        isKeyNext = level?.keys !== undefined
-        if (level !== undefined) level.index++
-        break
-      case '"': {
-        const end = endOfString(text, at)
-        if (isKeyNext && level !== undefined) enterField(level, text.slice(at, end + 1), found)
-        isKeyNext = false
-        at = end
-      }
+  const scan = new DuplicateScan(text)
+  for (let at = 0; at < text.length && !scan.isFull; at++) at = scan.take(at)
+  return scan.found
+}
+
+class DuplicateScan {
+  readonly #text: string
+  readonly #found = new Set<string>()
+  readonly #levels: Level[] = []
+  #repetitions = 0
+  #isKeyNext = false
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get found(): readonly string[] {
+    return [...this.#found]
+  }
+
+  get isFull(): boolean {
+    return this.#found.size === maxStrictErrors || this.#repetitions === maxRepetitions
+  }
+
+  /** Reads what begins at the position, and answers the position of its last character. */
+  take(at: number): number {
+    switch (this.#text.charCodeAt(at)) {
+      case 0x7b: // {
+        this.#open(new Set())
+        return at
+      case 0x5b: // [
+        this.#open(undefined)
+        return at
+      case 0x7d: // }
+      case 0x5d: // ]
+        this.#levels.pop()
+        this.#isKeyNext = false
+        return at
+      case 0x2c: // ,
+        this.#next()
+        return at
+      case 0x22: // "
+        return this.#readString(at)
+      default:
+        return at
     }
   }
-  return [...found]
+
+  #open(keys: Set<string> | undefined): void {
+    this.#isKeyNext = keys !== undefined
+    this.#levels.push({ keys, key: '', index: 0 })
+  }
+
+  #next(): void {
+    const level = this.#levels.at(-1)
+    this.#isKeyNext = level?.keys !== undefined
+    if (level !== undefined) level.index++
+  }
+
+  #readString(at: number): number {
+    const end = endOfString(this.#text, at)
+    const level = this.#levels.at(-1)
+    if (this.#isKeyNext && level?.keys !== undefined) {
+      const literal = this.#text.slice(at, end + 1)
+      level.key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1)
+      if (level.keys.has(level.key)) this.#report()
+      else level.keys.add(level.key)
+    }
+    this.#isKeyNext = false
+    return end
+  }
+
+  #report(): void {
+    this.#repetitions++
+    const steps = this.#levels.map(({ keys, key, index }) => (keys === undefined ? `[${index}]` : `.${shorten(key)}`))
+    this.#found.add(shorten(steps.join('').replace(/^\./, '')))
+  }
 }
 
-function enterField(level: Level, literal: string, found: Set<string>): void {
-  level.key = JSON.parse(literal) as string
-  if (level.keys?.has(level.key) === true) found.add(pathOf(level))
-  level.keys?.add(level.key)
+/** The index of the closing quote, or the text's end; most strings hold no escape, and finding the quote takes no loop of ours. */
+export function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end === -1 ? text.length : end
 }
 
-function pathOf(level: Level | undefined): string {
-  if (level === undefined) return ''
-  if (level.keys === undefined) return `${level.path}[${level.index}]`
-  return level.path === '' ? level.key : `${level.path}.${level.key}`
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at
-}
-
-/** `line 10: key "a" already set in map` for each key of a YAML text that stands twice. */
-export function findYamlDuplicates(text: string): readonly string[] {
-  const lines = new LineCounter()
-  const { errors } = parseDocument(text, { lineCounter: lines, logLevel: 'error', uniqueKeys: true })
-  return errors
-    .filter(({ code }) => code === 'DUPLICATE_KEY')
-    .map(({ pos: [start] }) => {
-      const [key = ''] = /^("[^"\n]*"|'[^'\n]*'|[^:\n]*)/.exec(text.slice(start)) ?? []
-      const name = key.trim().replace(/^(["'])(.*)\1$/, '$2')
-      return `line ${lines.linePos(start).line}: key ${JSON.stringify(name)} already set in map`
-    })
+/** Whether an odd number of backslashes stands before it. The opening quote, which is none, ends the count. */
+function isEscaped(text: string, index: number): boolean {
+  let first = index
+  while (text[first - 1] === '\\') first--
+  return (index - first) % 2 === 1
 }

@@ -1,20 +1,13 @@
-import { parse as parseYaml } from 'yaml'
 import type { Json } from '../../model/api-object.ts'
 import { parseJson } from '../exact-json.ts'
-import { badRequest, StatusError } from '../status.ts'
-import { findDuplicateFields, findYamlDuplicates } from './duplicate-fields.ts'
-import { assertExpansion } from './expanded-size.ts'
-
-/** Deeper than any object of ours, shallow enough that recursion over a body never overflows the stack. */
-const maxDepth = 1_000
-
-/** Of a YAML body as JSON, its aliases expanded; JSON spells the same value longer than YAML, at most twice as long as a rule. */
-const maxExpandedLength = 6 * 1024 * 1024
+import { badRequest } from '../status.ts'
+import { endOfString, findDuplicateFields } from './duplicate-fields.ts'
+import { maxDepth } from './limits.ts'
 
 /** A body as a value, and what only its text tells. */
 export interface DecodedBody {
   readonly value: Json
-  /** Each field that stands twice in its object, in the words of an error. */
+  /** Each field that stands twice in its object, in the words of an error; at most 100. */
   readonly findDuplicates: () => readonly string[]
 }
 
@@ -28,24 +21,17 @@ export function decodeJson(bytes: Uint8Array): DecodedBody {
   return { value: parseJsonText(text), findDuplicates: () => describeDuplicates(text) }
 }
 
-/** kubectl sends JSON where YAML is asked for; reading it as JSON is much faster. */
-export function decodeYaml(bytes: Uint8Array): DecodedBody {
-  const text = decodeUtf8(bytes)
-  const value = tryJson(text)
-  if (value !== undefined) return { value, findDuplicates: () => describeDuplicates(text) }
-  return { value: parseYamlText(text), findDuplicates: () => findYamlDuplicates(text) }
+/** The same, or undefined for a text that is not JSON. */
+export function tryDecodeJson(text: string): DecodedBody | undefined {
+  try {
+    return { value: parseJsonText(text), findDuplicates: () => describeDuplicates(text) }
+  } catch {
+    return undefined
+  }
 }
 
 function describeDuplicates(text: string): readonly string[] {
   return [...findDuplicateFields(text)].sort().map((path) => `duplicate field ${JSON.stringify(path)}`)
-}
-
-function tryJson(text: string): Json | undefined {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return undefined
-  }
 }
 
 function parseJsonText(text: string): Json {
@@ -58,23 +44,10 @@ function parseJsonText(text: string): Json {
   }
 }
 
-/** YAML of one document; what JSON cannot say (dates, NaN) becomes what JSON.stringify makes of it. */
-function parseYamlText(text: string): Json {
-  try {
-    const options = { maxAliasCount: 100, logLevel: 'error', uniqueKeys: false } as const
-    const value: unknown = parseYaml(text, options) ?? null
-    assertExpansion(value, { maxLength: maxExpandedLength, maxDepth })
-    return JSON.parse(JSON.stringify(value)) as Json
-  } catch (thrown) {
-    if (thrown instanceof StatusError) throw thrown
-    const why = thrown instanceof Error ? thrown.message : String(thrown)
-    throw badRequest(`the body of the request is not valid YAML: ${why}`, thrown)
-  }
-}
-
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function decodeUtf8(bytes: Uint8Array): string {
+/** Throws a 400 for bytes that are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch (thrown) {
@@ -92,18 +65,4 @@ function assertDepth(text: string): void {
     else if (character === '}' || character === ']') depth--
     if (depth > maxDepth) throw badRequest(`the body of the request is nested more than ${maxDepth} levels deep`)
   }
-}
-
-/** The index of the closing quote, or the text's end; most strings hold no escape, and finding the quote takes no loop of ours. */
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end === -1 ? text.length : end
-}
-
-/** Whether an odd number of backslashes stands before it. The opening quote, which is none, ends the count. */
-function isEscaped(text: string, index: number): boolean {
-  let first = index
-  while (text[first - 1] === '\\') first--
-  return (index - first) % 2 === 1
 }

@@ -1,11 +1,11 @@
-import { stringify as toYaml } from 'yaml'
 import type { JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import { isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Answer } from '../verbs/verb-context.ts'
 import { toMetadataText, typeMetaOf } from './partial-metadata.ts'
-import { toTable } from './table.ts'
+import { toTable, toTableParts } from './table.ts'
+import { toYaml, toYamlItem } from './yaml.ts'
 
 export interface EncodedAnswer {
   readonly httpCode: number
@@ -23,39 +23,67 @@ const pieceLength = 64 * 1024
 export function encodeAnswer(answer: Answer, representation: Representation, now: Date): EncodedAnswer {
   const httpCode = answer.kind === 'list' ? 200 : answer.httpCode
   if (representation === 'yaml') {
-    const json = answer.kind === 'list' ? [...listPieces(answer, false)].join('') : answer.text
-    return { httpCode, contentType: 'application/yaml', body: toYaml(JSON.parse(json)) }
+    const body = answer.kind === 'list' ? inPieces(yamlParts(answer)) : toYaml(answer.text)
+    return { httpCode, contentType: 'application/yaml', body }
   }
   return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now) }
 }
 
 function jsonBody(answer: Answer, representation: Representation, now: Date): EncodedAnswer['body'] {
-  if (isTable(representation) && answer.kind !== 'document') return tableText(answer, representation, now)
+  if (isTable(representation) && answer.kind !== 'document') return tableBody(answer, representation, now)
   const isMetadata = representation === 'metadata'
-  if (answer.kind === 'list') return listPieces(answer, isMetadata)
+  if (answer.kind === 'list') return inPieces(listParts(answer, isMetadata))
   return isMetadata && answer.kind === 'object' ? toMetadataText(answer.text) : answer.text
 }
 
-function* listPieces(answer: Answer & { kind: 'list' }, isMetadata: boolean): Generator<string, void> {
-  const { kind, apiVersion } = typeMetaOf(answer.resource, isMetadata)
-  const head = JSON.stringify({ kind: `${kind}List`, apiVersion, metadata: listMetadata(answer) })
-  let piece = `${head.slice(0, -1)},"items":[`
-  let separator = ''
-  for (const item of answer.items) {
-    piece += separator + (isMetadata ? toMetadataText(item) : item)
-    separator = ','
+/** The parts put together to pieces that are worth a write. */
+function* inPieces(parts: Iterable<string>): Generator<string, void> {
+  let piece = ''
+  for (const part of parts) {
+    piece += part
     if (piece.length < pieceLength) continue
     yield piece
     piece = ''
   }
-  yield `${piece}]}`
+  yield piece
 }
 
-function tableText(answer: Exclude<Answer, { kind: 'document' }>, form: TableForm, now: Date): string {
-  const texts = answer.kind === 'list' ? [...answer.items] : [answer.text]
-  const documents = texts.map((text) => JSON.parse(text) as ApiDocument)
-  const metadata = answer.kind === 'list' ? listMetadata(answer) : itemMetadata(documents[0])
-  return JSON.stringify(toTable(answer.resource, documents, { now, metadata, hasColumns: true, form }))
+type ListAnswer = Answer & { kind: 'list' }
+
+function* listParts(answer: ListAnswer, isMetadata: boolean): Generator<string, void> {
+  const head = JSON.stringify(listHead(answer, isMetadata))
+  yield `${head.slice(0, -1)},"items":[`
+  let separator = ''
+  for (const item of answer.items) {
+    yield separator + (isMetadata ? toMetadataText(item) : item)
+    separator = ','
+  }
+  yield ']}'
+}
+
+function* yamlParts(answer: ListAnswer): Generator<string, void> {
+  yield toYaml(JSON.stringify(listHead(answer, false)))
+  let head = 'items:\n'
+  for (const item of answer.items) {
+    yield head + toYamlItem(item)
+    head = ''
+  }
+  if (head !== '') yield 'items: []\n'
+}
+
+function listHead(answer: ListAnswer, isMetadata: boolean): JsonObject {
+  const { kind, apiVersion } = typeMetaOf(answer.resource, isMetadata)
+  return { kind: `${kind}List`, apiVersion, metadata: listMetadata(answer) }
+}
+
+function tableBody(answer: Exclude<Answer, { kind: 'document' }>, form: TableForm, now: Date): EncodedAnswer['body'] {
+  const options = { now, hasColumns: true, form }
+  if (answer.kind === 'list') {
+    const metadata = listMetadata(answer)
+    return inPieces(toTableParts(answer.resource, answer.items, { ...options, metadata }))
+  }
+  const document = JSON.parse(answer.text) as ApiDocument
+  return JSON.stringify(toTable(answer.resource, [document], { ...options, metadata: itemMetadata(document) }))
 }
 
 function listMetadata({ revision, continueToken, remainingItemCount }: Answer & { kind: 'list' }): JsonObject {

@@ -33,16 +33,33 @@ export interface TableOptions {
 /** A meta.k8s.io/v1 Table: what `kubectl get` prints without knowing the kind. */
 export function toTable(resource: Resource, documents: readonly ApiDocument[], options: TableOptions): JsonObject {
   const columns = columnsOf(resource, options.now)
-  return {
-    kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
-    metadata: options.metadata,
-    ...(options.hasColumns ? { columnDefinitions: columns.map(columnDefinition) } : { columnDefinitions: null }),
-    rows: documents.map((document) => ({
-      cells: columns.map(({ cell }) => cell(document, options.now)),
-      object: rowObject(document, options.form),
-    })),
+  return { ...tableHead(columns, options), rows: documents.map((document) => toRow(columns, document, options)) }
+}
+
+/** The same as JSON text, row by row: each item is parsed when its row is asked for. */
+export function* toTableParts(
+  resource: Resource,
+  items: Iterable<string>,
+  options: TableOptions,
+): Generator<string, void> {
+  const columns = columnsOf(resource, options.now)
+  const head = JSON.stringify(tableHead(columns, options))
+  yield `${head.slice(0, -1)},"rows":[`
+  let separator = ''
+  for (const item of items) {
+    yield separator + JSON.stringify(toRow(columns, JSON.parse(item) as ApiDocument, options))
+    separator = ','
   }
+  yield ']}'
+}
+
+function tableHead(columns: readonly Column[], { metadata, hasColumns }: TableOptions): JsonObject {
+  const columnDefinitions = hasColumns ? columns.map(columnDefinition) : null
+  return { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata, columnDefinitions }
+}
+
+function toRow(columns: readonly Column[], document: ApiDocument, { now, form }: TableOptions): JsonObject {
+  return { cells: columns.map(({ cell }) => cell(document, now)), object: rowObject(document, form) }
 }
 
 function rowObject(document: ApiDocument, form: TableForm): JsonObject | null {

@@ -87,10 +87,9 @@ function readyCell(pod: ApiDocument): string {
 
 function readinessGatesCell(pod: ApiDocument): string {
   const gates = listAt(pod['spec'], 'readinessGates').map((gate) => textAt(gate, 'conditionType'))
-  const met = listAt(pod['status'], 'conditions')
-    .filter((condition) => textAt(condition, 'status') === 'True')
-    .map((condition) => textAt(condition, 'type'))
-  return gates.length === 0 ? '<none>' : `${gates.filter((gate) => met.includes(gate)).length}/${gates.length}`
+  const conditions = listAt(pod['status'], 'conditions').filter((each) => textAt(each, 'status') === 'True')
+  const met = new Set(conditions.map((condition) => textAt(condition, 'type')))
+  return gates.length === 0 ? '<none>' : `${gates.filter((gate) => met.has(gate)).length}/${gates.length}`
 }
 
 function restartsCell(pod: ApiDocument): string {

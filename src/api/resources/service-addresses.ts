@@ -30,11 +30,11 @@ function validateClusterIps(spec: ServiceSpec): readonly FieldError[] {
   if (addresses.length === 0) return []
   const refuse = (why: string) => invalidField('spec.clusterIPs', [...addresses], why)
   const isFirstMirrored = addresses[0] === spec.clusterIP
+  if (addresses.length > 2) return [refuse('may only hold up to 2 values')]
   const errors = addresses.flatMap((address, index) => validateClusterIp(address, index, spec))
   const isTwice = addresses.length === 2 && addresses.includes('None') === false && errors.length === 0
   return [
     ...(isFirstMirrored ? [] : [refuse('first value must match `clusterIP`')]),
-    ...(addresses.length > 2 ? [refuse('may only hold up to 2 values')] : []),
     ...errors,
     ...(isTwice && familyOf(addresses[0]) === familyOf(addresses[1])
       ? [refuse('may specify no more than one IP for each IP family')]
@@ -44,8 +44,8 @@ function validateClusterIps(spec: ServiceSpec): readonly FieldError[] {
 
 function validateClusterIp(address: string, index: number, spec: ServiceSpec): readonly FieldError[] {
   const field = `spec.clusterIPs[${index}]`
-  const all = [...(spec.clusterIPs ?? [])]
-  if (address === 'None') return all.length === 1 ? [] : [invalidField(field, address, "may not be set to 'None'")]
+  if (address === 'None')
+    return spec.clusterIPs?.length === 1 ? [] : [invalidField(field, address, "may not be set to 'None'")]
   const family = familyOf(address)
   if (family === undefined) return [invalidField(field, address, badIp)]
   const wanted = spec.ipFamilies?.[index]

@@ -77,10 +77,8 @@ function dropOldFields(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
 
 function dropOldNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (usesNodePorts(spec) || !usesNodePorts(old)) return spec
-  const oldNodePorts = (old.ports ?? []).map(({ nodePort }) => nodePort)
-  const ports = (spec.ports ?? []).map((port) =>
-    oldNodePorts.includes(port.nodePort) ? without(port, 'nodePort') : port,
-  )
+  const oldNodePorts = new Set((old.ports ?? []).map(({ nodePort }) => nodePort))
+  const ports = (spec.ports ?? []).map((port) => (oldNodePorts.has(port.nodePort) ? without(port, 'nodePort') : port))
   return { ...without(spec, 'allocateLoadBalancerNodePorts'), ports }
 }
 

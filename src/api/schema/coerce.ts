@@ -3,6 +3,9 @@ import { isJsonObject, jsonTypeName } from '../document.ts'
 import { joinPath } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
+/** More are of no use to people, and naming one takes as long as its path. */
+const maxProblems = 100
+
 /** A value whose JSON type is not the declared one. */
 export interface TypeProblem {
   readonly path: string
@@ -22,7 +25,8 @@ export function coerce(schema: Schema, value: Json, path = ''): { value: Json; p
 function coerceValue(schema: Schema, value: Json, path: string, problems: TypeProblem[]): Json {
   if (value === null && schema.nullable === true) return value
   if (!hasDeclaredType(schema, value)) {
-    problems.push({ path, expected: schema.type ?? 'integer or string', found: jsonTypeName(value) })
+    if (problems.length < maxProblems)
+      problems.push({ path, expected: schema.type ?? 'integer or string', found: jsonTypeName(value) })
     return value
   }
   if (Array.isArray(value)) return coerceItems(schema, value, path, problems)

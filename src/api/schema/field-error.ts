@@ -1,4 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
+import { shortJson } from './short-json.ts'
 
 /** One thing wrong with one field, in the words Kubernetes clients know; becomes a cause of a 422. */
 export interface FieldError {
@@ -59,5 +60,5 @@ function join(text: string, detail: string): string {
 }
 
 function render(value: Json | undefined): string {
-  return value === undefined ? 'null' : JSON.stringify(value)
+  return value === undefined ? 'null' : shortJson(value)
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
+import { canonicalText } from './canonical-text.ts'
 import { duplicateField, type FieldError } from './field-error.ts'
 import type { Schema } from './schema.ts'
 
@@ -21,11 +22,4 @@ export function duplicateItems(schema: Schema, items: readonly Json[], path: str
 function keysOf({ listMapKeys = [] }: Schema, item: Json): Json {
   if (!isJsonObject(item)) return item
   return Object.fromEntries(listMapKeys.filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key]]))
-}
-
-/** The same text for equal values, whatever the order of their keys. */
-function canonicalText(value: Json): string {
-  return JSON.stringify(value, (_key, each: Json) => {
-    return isJsonObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each
-  })
 }

@@ -7,8 +7,11 @@ import type { Schema } from './schema.ts'
 
 const anyValue: Schema = { preserveUnknownFields: true }
 
+/** Naming a field takes as long as its path: so many are named, and all are dropped. */
+const maxUnknown = 100
+
 /**
- * Drops the fields that a structural schema does not declare, and reports their paths. Nothing else changes; a value that has nothing to
+ * Drops the fields that a structural schema does not declare, and reports the paths of the first 100. Nothing else changes; a value that has nothing to
  * drop is answered itself.
  */
 export function prune(schema: Schema, value: Json, path = ''): { value: Json; unknown: readonly string[] } {
@@ -37,7 +40,7 @@ function pruneObject(schema: Schema, value: JsonObject, path: string, unknown: s
     const fieldSchema = memberSchema(schema, key)
     if (fieldSchema !== undefined) return pruneValue(fieldSchema, field, joinPath(path, key), unknown, false)
     if (isKept) return field
-    unknown.push(joinPath(path, key))
+    if (unknown.length < maxUnknown) unknown.push(joinPath(path, key))
     return undefined
   })
 }

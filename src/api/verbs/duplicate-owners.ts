@@ -1,6 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, textAt, withMetadata } from '../document.ts'
+import { canonicalText } from '../schema/canonical-text.ts'
+
+/** A warning is for people. */
+const maxNamed = 10
 
 /** Owners that are named twice in the same words stand once in what is stored, and the client is told. */
 export function dropDuplicateOwners(
@@ -8,12 +11,17 @@ export function dropDuplicateOwners(
   warn: (text: string) => void = () => undefined,
 ): ApiDocument {
   const owners = listAt(document.metadata['ownerReferences'])
-  const isFirst = (owner: Json, index: number) => owners.findIndex((each) => isDeepStrictEqual(each, owner)) === index
-  const distinct = owners.filter(isFirst)
-  if (distinct.length === owners.length) return document
-  const repeated = owners.filter((owner, index) => !isFirst(owner, index)).map((owner) => textAt(owner, 'uid'))
+  if (owners.length < 2) return document
+  const firsts = new Map<string, Json>()
+  const repeated: string[] = []
+  for (const owner of owners) {
+    const text = canonicalText(owner)
+    if (firsts.has(text)) repeated.push(textAt(owner, 'uid'))
+    else firsts.set(text, owner)
+  }
+  if (repeated.length === 0) return document
   warn(
-    `metadata.ownerReferences: entries that stand twice were dropped; their UIDs: ${[...new Set(repeated)].join(', ')}`,
+    `metadata.ownerReferences: entries that stand twice were dropped; their UIDs: ${[...new Set(repeated)].slice(0, maxNamed).join(', ')}`,
   )
-  return withMetadata(document, { ownerReferences: distinct })
+  return withMetadata(document, { ownerReferences: [...firsts.values()] })
 }

@@ -1,6 +1,7 @@
 import type { Attributes } from '../access/attributes.ts'
 import type { User } from '../access/authenticate.ts'
 import type { TokenIssuer } from '../access/token-issuer.ts'
+import type { YamlReader } from '../decode/yaml-body.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { Resource, Subresource, Transition } from '../resources/resource.ts'
 import type { Store } from '../store/index.ts'
@@ -15,6 +16,7 @@ export interface VerbContext {
   /** A random integer at least 0 and below the limit. */
   readonly pickBelow: (limit: number) => number
   readonly tokenIssuer: TokenIssuer
+  readonly readYaml: YamlReader
   /** Of an object as it is stored; a write beyond it is a 413. */
   readonly maxObjectBytes: number
   /** Absent: the server itself. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { readYaml } from '../../../src/api/decode/yaml-text.ts'
 import { type Reply, startTestServer, type TestServer } from '../../helpers/api-server.ts'
 import { configMap, paths } from '../../helpers/manifests.ts'
 
@@ -225,5 +226,24 @@ describe('lists', () => {
     assert.equal(reply.code, 201)
     assert.equal(reply.headers['content-type'], 'application/yaml')
     assert.match(reply.text, /^kind: ConfigMap\napiVersion: v1\nmetadata:\n/)
+  })
+
+  test('a list in YAML says what it says in JSON', async () => {
+    const data = {
+      word: 'yes',
+      number: '012',
+      text: 'a\n\n  b\n\n',
+      blank: ' ',
+      empty: '',
+      colon: 'a: b',
+      'a b': '- c',
+    }
+    await server.call('POST', paths.configMaps, { body: { metadata: { name: 'all-sorts' }, data } })
+    const json = await server.call('GET', paths.configMaps)
+    const yaml = await server.call('GET', paths.configMaps, { headers: { accept: 'application/yaml' } })
+    assert.deepEqual(JSON.parse(readYaml(yaml.text).json), json.body)
+    const path = `${paths.configMaps}?labelSelector=none=such`
+    const none = await server.call('GET', path, { headers: { accept: 'application/yaml' } })
+    assert.deepEqual(JSON.parse(readYaml(none.text).json).items, [])
   })
 })

@@ -26,6 +26,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
     newUid: () => 'uid',
     pickBelow: () => 0,
     tokenIssuer: newTokenIssuer(),
+    readYaml: () => assert.fail('no request, no YAML'),
     maxObjectBytes: 1_000_000,
   }
   await ensureBootstrapRoles(context, dialect)

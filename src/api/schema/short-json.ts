@@ -1,0 +1,43 @@
+import type { Json } from '../../model/api-object.ts'
+import { isJsonObject } from '../document.ts'
+
+/** Characters of a value that an error shows, about. */
+const maxLength = 10_000
+
+/** The JSON of a value for a message: a long one is cut, and what is cut off costs nothing. */
+export function shortJson(value: Json): string {
+  const text = JSON.stringify(cut(value, { left: maxLength })) ?? 'null'
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
+}
+
+/** The beginning of a value, of about as many characters as are left; the value itself where it is short. */
+function cut(value: Json, budget: { left: number }): Json {
+  budget.left -= 1
+  if (typeof value === 'string') {
+    const kept = value.length > budget.left ? value.slice(0, Math.max(0, budget.left) + 1) : value
+    budget.left -= value.length
+    return kept
+  }
+  if (Array.isArray(value)) return cutItems(value, budget)
+  return isJsonObject(value) ? cutMembers(value, budget) : value
+}
+
+function cutItems(items: readonly Json[], budget: { left: number }): Json {
+  const kept: Json[] = []
+  for (const item of items) {
+    if (budget.left < 0) break
+    kept.push(cut(item, budget))
+  }
+  return kept
+}
+
+function cutMembers(value: Readonly<Record<string, Json | undefined>>, budget: { left: number }): Json {
+  const kept: [string, Json][] = []
+  for (const key in value) {
+    if (budget.left < 0) break
+    if (!Object.hasOwn(value, key)) continue
+    budget.left -= key.length
+    kept.push([key.slice(0, maxLength), cut(value[key] ?? null, budget)])
+  }
+  return Object.fromEntries(kept)
+}
