@@ -10,7 +10,9 @@ import {
   portNumber,
   portRange,
   seconds,
+  wordList,
 } from '../config/index.ts'
+import { admissionPlugins } from './access/admission.ts'
 import { defaultLimits } from './limits.ts'
 
 const commands = ['run', 'server'] as const
@@ -63,6 +65,16 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'The ports from which Services get their NodePort',
+  },
+  enableAdmissionPlugins: {
+    schema: wordList(admissionPlugins),
+    flag: '--enable-admission-plugins <list>',
+    default: ['NodeRestriction'],
+    reload: 'restart',
+    commands,
+    description:
+      'Admission plugins beside those that are always on (NodeRestriction): DenyServiceExternalIPs lets no Service have a new external address',
+    example: 'DenyServiceExternalIPs',
   },
   tokenAuthFile: {
     schema: filePath.optional(),

@@ -38,6 +38,7 @@ export interface HandlerParts {
   readonly authorizers: readonly Authorizer[]
   /** Absent where roles decide nothing. */
   readonly roles: RoleIndex | undefined
+  readonly admissionPlugins: ReadonlySet<string>
   readonly watches: WatchHub
   readonly components: () => readonly HealthCheck[]
   readonly metrics: Metrics

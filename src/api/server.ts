@@ -47,6 +47,8 @@ export interface ApiServerOptions {
   readonly staticTokens: readonly StaticToken[]
   /** Signs the tokens of service accounts: `iss`, and an ECDSA P-256 key in PEM. */
   readonly serviceAccounts: { readonly issuer: string; readonly keyPem: string }
+  /** Beside those that are always on. */
+  readonly admissionPlugins?: readonly string[]
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** Whether the server itself empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
@@ -119,7 +121,7 @@ export class ApiServer implements Component {
   }
 
   #createHandler(): RequestHandler {
-    const { components, metrics, log } = this.#options
+    const { components, admissionPlugins = [], metrics, log } = this.#options
     const { authenticateToken, authorizers, roles } = this.#access
     return new RequestHandler({
       context: this.#context,
@@ -127,6 +129,7 @@ export class ApiServer implements Component {
       authenticate: createAuthenticator(authenticateToken),
       authorizers,
       roles,
+      admissionPlugins: new Set(admissionPlugins),
       watches: this.#watches,
       components,
       metrics,

@@ -106,6 +106,7 @@ export class ServerSide implements Component {
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
       port: api.securePort,
       authorizationMode: api.authorizationMode,
+      admissionPlugins: api.enableAdmissionPlugins,
       limits: { maxObjectBytes: api.maxObjectBytes },
       sweepsNamespaces: !hasController,
       components: () => this.#checks(),

@@ -1,4 +1,4 @@
-import { bigIntToIp, type Cidr, cidrsOverlap, type Ip, ipFamily, ipToBigInt } from './ip.ts'
+import { bigIntToIp, type Cidr, cidrsOverlap, type Ip, ipFamily, ipToBigInt, parseIp } from './ip.ts'
 
 /** Why an address is no address of a workload: RFC 6890's special-purpose registries, as far as they matter to routing. */
 export type SpecialKind = 'unspecified' | 'loopback' | 'link-local' | 'multicast' | 'broadcast' | 'metadata'
@@ -22,6 +22,12 @@ const metadataAddresses = new Set(networks.metadata.map((text) => text.slice(0, 
 export function specialKindOf(ip: Ip): SpecialKind | undefined {
   if (metadataAddresses.has(ip)) return 'metadata'
   return ipFamily(ip) === 'IPv4' ? kindOfIpv4(ip) : kindOfIpv6(ip)
+}
+
+/** An address that a pod or another server may have: undefined for what is none, and for a special one. */
+export function parseWorkloadIp(text: string): Ip | undefined {
+  const ip = parseIp(text)
+  return ip === undefined || specialKindOf(ip) !== undefined ? undefined : ip
 }
 
 /** The first special kind of which a network holds any address: `0.0.0.0/0` holds several. Undefined for ordinary unicast. */

@@ -59,6 +59,7 @@ export interface TestServerOptions {
   readonly port?: number
   readonly tokens?: readonly StaticToken[]
   readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
+  readonly admissionPlugins?: readonly string[]
   readonly limits?: Partial<ApiLimits>
   /** The server empties deleted namespaces itself, unless this says no. */
   readonly sweepsNamespaces?: boolean
@@ -94,6 +95,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ],
     serviceAccounts: { issuer: testIssuer, keyPem: newSigningKey() },
     authorizationMode: options.authorizationMode ?? 'RBAC',
+    admissionPlugins: options.admissionPlugins ?? [],
     sweepsNamespaces: options.sweepsNamespaces ?? true,
     limits: options.limits ?? {},
     components: () => [storeComponent],

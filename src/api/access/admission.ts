@@ -7,6 +7,7 @@ import type { Attributes } from './attributes.ts'
 import type { User } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import type { Authorizer } from './authorizer.ts'
+import { assertNoNewExternalIps } from './deny-external-ips.ts'
 import { nodeNameOf } from './node-identity.ts'
 import { assertNodeMay } from './node-restriction.ts'
 import { referredKind } from './pod-references.ts'
@@ -15,11 +16,16 @@ import type { RoleIndex } from './role-index.ts'
 
 type Change = Parameters<Admit>[0]
 
+/** As kube-apiserver names them. NodeRestriction is always on. */
+export const admissionPlugins = ['DenyServiceExternalIPs', 'NodeRestriction'] as const
+
 export interface AdmissionParts {
   readonly dialect: Dialect
   readonly authorizers: readonly Authorizer[]
   /** Absent where roles decide nothing. */
   readonly roles: RoleIndex | undefined
+  /** Of `admissionPlugins`, those that the operator switched on. */
+  readonly admissionPlugins: ReadonlySet<string>
   readonly readNode: (name: string) => Promise<ApiDocument | undefined>
 }
 
@@ -29,6 +35,7 @@ export function admissionFor(user: User, attributes: Attributes, parts: Admissio
   const node = nodeNameOf(user)
   return async (change) => {
     if (change.old === undefined) assertMayCreate(user, attributes, change, parts)
+    if (parts.admissionPlugins.has('DenyServiceExternalIPs')) assertNoNewExternalIps(change)
     if (node !== undefined) await assertNodeMay(node, change, { dialect, verb: attributes.verb, readNode })
     if (roles !== undefined) assertMayGrant(user, roles, dialect.groups.rbac, change)
   }

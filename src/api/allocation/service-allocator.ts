@@ -6,6 +6,7 @@ import { serviceSpec } from '../resources/service-spec.ts'
 import type { FieldError } from '../schema/field-error.ts'
 import type { Store } from '../store/index.ts'
 import { type LockContext, serviceAddressLock } from './address-lock.ts'
+import { validateClaimedAddresses } from './external-addresses.ts'
 import { Claims } from './pool.ts'
 import { nodePortPool, type PortRange } from './pools.ts'
 import { settleFamilies } from './service-families.ts'
@@ -37,6 +38,8 @@ export function createServiceAllocator(
     }
     const holder = storeKey({ plural: 'services' }, namespace, name)
     const ports = { claims, pool: nodePortPool(options.nodePortRange, holder) }
+    const claimed = await validateClaimedAddresses(store, { old, next }, ips.ranges)
+    if (claimed.length > 0) return { writes: [], errors: claimed }
     const allocated = next && (await allocate(next, old, ips, ports))
     if (allocated !== undefined && allocated.errors.length > 0) return { writes: [], errors: allocated.errors }
     const [before, after] = [old && serviceSpec(old), allocated && serviceSpec(allocated.next)]

@@ -7,6 +7,7 @@ import { object } from '../schema/schema.ts'
 import { checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
+import { validateSpecialAddress } from './special-addresses.ts'
 
 const defaults = object({
   subsets: { items: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } } },
@@ -46,10 +47,9 @@ function validateSubset(item: Json, path: string): readonly FieldError[] {
 function validateAddresses(item: Json, list: string, path: string): readonly FieldError[] {
   return listAt(item, list).flatMap((entry, index) => {
     const ip = textAt(entry, 'ip')
-    if (parseIp(ip) !== undefined) return []
-    return [
-      invalidField(`${path}.${list}[${index}].ip`, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'),
-    ]
+    const field = `${path}.${list}[${index}].ip`
+    if (parseIp(ip) !== undefined) return validateSpecialAddress(ip, field)
+    return [invalidField(field, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]
   })
 }
 

@@ -1,4 +1,4 @@
-import { parseCidr, parseIp } from '../../model/ip.ts'
+import { parseCidr } from '../../model/ip.ts'
 import { isLabelValue, isQualifiedName } from '../../model/selector.ts'
 import {
   duplicateField,
@@ -11,7 +11,7 @@ import {
 import { labelValueRule, qualifiedNameRule } from '../schema/metadata-rules.ts'
 import { checkDnsLabel, checkDnsSubdomain, checkPortName, checkPortNumber } from './names.ts'
 import { protocols } from './protocols.ts'
-import { badIp, validateAddresses } from './service-addresses.ts'
+import { validateAddresses } from './service-addresses.ts'
 import {
   isHeadless,
   needsHealthCheckPort,
@@ -19,7 +19,6 @@ import {
   type ServiceSpec,
   usesNodePorts,
 } from './service-spec.ts'
-import { validateSpecialAddress } from './special-addresses.ts'
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
@@ -34,7 +33,6 @@ export function validateService(spec: ServiceSpec): readonly FieldError[] {
     ...validateSelector(spec),
     ...validateAffinity(spec),
     ...validateAddresses(spec),
-    ...validateExternalIps(spec),
     ...validatePolicies(spec),
     ...validateHealthCheckPort(spec),
     ...validateLoadBalancer(spec),
@@ -116,14 +114,6 @@ function validateAffinity(spec: ServiceSpec): readonly FieldError[] {
   if (seconds === undefined || (seconds > 0 && seconds <= 86_400)) return errors
   const field = 'spec.sessionAffinityConfig.clientIP.timeoutSeconds'
   return [...errors, invalidField(field, seconds, 'must be greater than 0 and less than 86400')]
-}
-
-function validateExternalIps(spec: ServiceSpec): readonly FieldError[] {
-  return (spec.externalIPs ?? []).flatMap((address, index) =>
-    parseIp(address) === undefined
-      ? [invalidField(`spec.externalIPs[${index}]`, address, badIp)]
-      : validateSpecialAddress(address, `spec.externalIPs[${index}]`),
-  )
 }
 
 function validatePolicies(spec: ServiceSpec): readonly FieldError[] {

@@ -5,6 +5,7 @@ import { checkDns1035Label } from './names.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 import { validateServiceUpdate } from './service-addresses.ts'
 import { carryAllocations, defaultService } from './service-defaults.ts'
+import { validateExternalAddresses } from './service-external-addresses.ts'
 import { serviceSpec } from './service-spec.ts'
 import { validateService } from './service-validation.ts'
 
@@ -62,7 +63,7 @@ function serviceStrategy(allocate: NonNullable<Strategy['companions']>): Strateg
       ...service,
       spec: defaultService(carryAllocations(serviceSpec(service), serviceSpec(old))),
     }),
-    validate: (service) => validateService(serviceSpec(service)),
+    validate: (service, old) => [...validateService(serviceSpec(service)), ...validateExternalAddresses(service, old)],
     validateUpdate: (service, old) => validateServiceUpdate(serviceSpec(service), serviceSpec(old)),
     companions: allocate,
   }

@@ -1,14 +1,29 @@
+import { parseIp } from '../../model/ip.ts'
+import { describeSpecialKind, type SpecialKind, specialKindOf } from '../../model/special-addresses.ts'
 import { type FieldError, invalidField } from '../schema/field-error.ts'
 
-/** Addresses that would turn cluster traffic against the node itself or everyone on its link. */
+/**
+ * Addresses that would turn cluster traffic against the node itself, everyone on its link or a cloud's metadata server, in
+ * whatever spelling. What is no address at all is the caller's to refuse.
+ */
 export function validateSpecialAddress(address: string, path: string): readonly FieldError[] {
-  const ip = address.toLowerCase()
-  if (ip === '0.0.0.0' || ip === '::') return [invalidField(path, address, `may not be unspecified (${ip})`)]
-  if (ip.startsWith('127.') || ip === '::1') {
-    return [invalidField(path, address, 'may not be in the loopback range (127.0.0.0/8, ::1/128)')]
+  const ip = parseIp(address)
+  const kind = ip && specialKindOf(ip)
+  return kind === undefined ? [] : [invalidField(path, address, whyNot(kind, address))]
+}
+
+/** In Kubernetes' words where it has a check of the kind. */
+function whyNot(kind: SpecialKind, address: string): string {
+  switch (kind) {
+    case 'unspecified':
+      return `may not be unspecified (${address})`
+    case 'loopback':
+      return 'may not be in the loopback range (127.0.0.0/8, ::1/128)'
+    case 'link-local':
+      return 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'
+    case 'multicast':
+      return 'may not be a multicast address'
+    default:
+      return `may not be ${describeSpecialKind(kind)}`
   }
-  if (ip.startsWith('169.254.') || /^fe[89ab]/.test(ip)) {
-    return [invalidField(path, address, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)')]
-  }
-  return /^2(2[4-9]|3\d)\.|^ff/.test(ip) ? [invalidField(path, address, 'may not be a multicast address')] : []
 }

@@ -36,7 +36,7 @@ export function createMirroringController(context: ControllerContext): Controlle
         subject,
         'Warning',
         'InvalidIPAddress',
-        `Skipped ${JSON.stringify(address)}: it is not an IP address`,
+        `Skipped ${JSON.stringify(address)}: it is not an IP address that an endpoint may have`,
       )
     }
     if (skippedAddresses > 0) {

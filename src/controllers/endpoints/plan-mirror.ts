@@ -1,5 +1,6 @@
 import type { Dialect } from '../../model/dialect.ts'
-import { type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
+import { type IpFamily, ipFamily } from '../../model/ip.ts'
+import { parseWorkloadIp } from '../../model/special-addresses.ts'
 import { controllerReference } from '../objects/claim.ts'
 import type { EndpointSlice, EndpointSubset, Endpoints } from '../objects/endpoints.ts'
 import type { Service } from '../objects/service.ts'
@@ -19,7 +20,7 @@ const families: readonly IpFamily[] = ['IPv4', 'IPv6']
 export interface MirrorPlan {
   readonly plan: SlicePlan
   readonly template: SliceTemplate
-  /** Addresses that are none, and how many were too many, for Events. */
+  /** Addresses that are none or that no slice may hold, and how many were too many, for Events. */
   readonly invalidAddresses: readonly string[]
   readonly skippedAddresses: number
 }
@@ -80,7 +81,7 @@ function mirrorSubset({ addresses, notReadyAddresses, ports }: EndpointSubset): 
     ...addresses.map((address) => ({ address, ready: true })),
     ...notReadyAddresses.map((address) => ({ address, ready: false })),
   ]
-  const parsed = all.map(({ address, ready }) => ({ address, ready, ip: parseIp(address.ip) }))
+  const parsed = all.map(({ address, ready }) => ({ address, ready, ip: parseWorkloadIp(address.ip) }))
   const groups = families.flatMap((family): EndpointGroup[] => {
     const members = parsed.filter(({ ip }) => ip !== undefined && ipFamily(ip) === family)
     const endpoints = members.slice(0, maxAddressesPerSubset).map(({ address, ready, ip }) => ({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Ip, parseIp } from '../../model/ip.ts'
+import type { Ip } from '../../model/ip.ts'
+import { parseWorkloadIp } from '../../model/special-addresses.ts'
 import { metadataSchema, optional, otherwise } from '../runtime/metadata.ts'
 import { conditionSchema, listOf, protocol } from './parts.ts'
 
@@ -61,10 +62,10 @@ export const podSchema = z.object({
 
 export type Pod = z.output<typeof podSchema>
 
-/** A pod's addresses in their canonical text, read once and not at each look; what is none is left out. */
+/** A pod's addresses in their canonical text, read once and not at each look; what is none, or may be no endpoint (loopback, link-local), is left out. */
 function parseIps(podIPs: readonly { readonly ip: string }[], podIP: string | undefined): readonly Ip[] {
   const texts = podIPs.length === 0 && podIP ? [podIP] : podIPs.map(({ ip }) => ip)
-  return texts.flatMap((text) => parseIp(text) ?? [])
+  return texts.flatMap((text) => parseWorkloadIp(text) ?? [])
 }
 
 export function isReady(pod: Pod): boolean {

@@ -3,6 +3,7 @@ import { objectKey } from '../../model/api-object.ts'
 import { compact } from '../../model/compact.ts'
 import { type Cidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
+import { parseWorkloadIp } from '../../model/special-addresses.ts'
 import { type Field, FieldReader } from './problem.ts'
 
 export type JsonRecord = Readonly<Record<string, unknown>>
@@ -40,6 +41,17 @@ export const address: Field<Ip> = {
     return z.NEVER
   }),
   expected: 'an IP address',
+}
+
+/** An address at which a Service or an endpoint may be: nothing sends traffic to this node itself, its link or a metadata server. */
+export const workloadAddress: Field<Ip> = {
+  schema: z.string().transform((text, context) => {
+    const ip = parseWorkloadIp(withoutLeadingZeros(text))
+    if (ip !== undefined) return ip
+    context.addIssue({ code: 'custom', message: 'not an ordinary unicast IP address' })
+    return z.NEVER
+  }),
+  expected: 'an IP address (ordinary unicast: no loopback, link-local, multicast, metadata server)',
 }
 
 /** Old objects may say `172.30.0.041`, which is read as decimal wherever Kubernetes reads it; a program of iptables would take it for octal. */

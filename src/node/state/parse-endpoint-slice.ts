@@ -121,7 +121,7 @@ function readNames(reader: FieldReader, field: Field<string>, json: unknown, pat
 }
 
 function readAddress(reader: FieldReader, json: unknown, path: string, family: IpFamily): Ip | undefined {
-  const address = reader.required(fields.address, json, path)
+  const address = reader.required(fields.workloadAddress, json, path)
   if (address === undefined || ipFamily(address) === family) return address
   reader.report(path, `an ${family} address`, json)
   return undefined

@@ -47,7 +47,7 @@ function readEndpoint(
   path: string,
   ready: boolean,
 ): Endpoint | undefined {
-  const address = reader.required(fields.address, element['ip'], `${path}.ip`)
+  const address = reader.required(fields.workloadAddress, element['ip'], `${path}.ip`)
   if (address === undefined) return undefined
   return { address, ready, serving: ready, terminating: false, ...readDetails(reader, element, path) }
 }

@@ -59,7 +59,7 @@ function readService(
     headless: !isName && isHeadless(spec),
     ...(target !== undefined && { externalName: target }),
     ports: readPorts(reader, spec, type),
-    externalIps: fields.readValues(reader, fields.address, spec['externalIPs'], 'spec.externalIPs'),
+    externalIps: fields.readValues(reader, fields.workloadAddress, spec['externalIPs'], 'spec.externalIPs'),
     ...readLoadBalancer(reader, spec, status, type),
     externalTrafficPolicy: policy('externalTrafficPolicy'),
     internalTrafficPolicy: policy('internalTrafficPolicy'),
@@ -78,14 +78,14 @@ function readClusterIps(reader: FieldReader, spec: fields.JsonRecord): Ip[] {
   if (isHeadless(spec)) return []
   const all = reader.optional(fields.list, spec['clusterIPs'], 'spec.clusterIPs') ?? []
   if (all.length === 0) return readSingleClusterIp(reader, spec['clusterIP'])
-  const ips = fields.readValues(reader, fields.address, all, 'spec.clusterIPs')
+  const ips = fields.readValues(reader, fields.workloadAddress, all, 'spec.clusterIPs')
   const kept = ips.filter((ip, index) => ips.findIndex((other) => ipFamily(other) === ipFamily(ip)) === index)
   if (kept.length < ips.length) reader.report('spec.clusterIPs', 'at most one address of each family', all)
   return kept
 }
 
 function readSingleClusterIp(reader: FieldReader, json: unknown): Ip[] {
-  const ip = json === '' ? undefined : reader.optional(fields.address, json, 'spec.clusterIP')
+  const ip = json === '' ? undefined : reader.optional(fields.workloadAddress, json, 'spec.clusterIP')
   return ip === undefined ? [] : [ip]
 }
 
@@ -124,7 +124,7 @@ function readVip(
   path: string,
 ): { readonly ip: Ip; readonly mode: 'VIP' | 'Proxy' } | undefined {
   const mode = reader.optional(ipMode, ingress['ipMode'], `${path}.ipMode`) ?? 'VIP'
-  const ip = ingress['ip'] === '' ? undefined : reader.optional(fields.address, ingress['ip'], `${path}.ip`)
+  const ip = ingress['ip'] === '' ? undefined : reader.optional(fields.workloadAddress, ingress['ip'], `${path}.ip`)
   return ip === undefined ? undefined : { ip, mode }
 }
 

@@ -113,7 +113,7 @@ describe('an EndpointSlice', () => {
     ],
     [
       { endpoints: [{ addresses: ['10.0.0.256'] }, { addresses: ['10.0.0.2'] }] },
-      'EndpointSlice default/web-1: endpoints[0].addresses[0]: expected an IP address, found "10.0.0.256"',
+      'EndpointSlice default/web-1: endpoints[0].addresses[0]: expected an IP address (ordinary unicast: no loopback, link-local, multicast, metadata server), found "10.0.0.256"',
       { endpoints: [{ address: '10.0.0.2', ready: true, serving: true, terminating: false }] },
     ],
     [
@@ -123,7 +123,7 @@ describe('an EndpointSlice', () => {
     ],
     [
       { endpoints: [{ addresses: [] }, {}] },
-      'EndpointSlice default/web-1: endpoints[0].addresses[0]: expected an IP address, found nothing',
+      'EndpointSlice default/web-1: endpoints[0].addresses[0]: expected an IP address (ordinary unicast: no loopback, link-local, multicast, metadata server), found nothing',
       { endpoints: [] },
     ],
     [
@@ -191,7 +191,7 @@ describe('an Endpoints object', () => {
     ])
     assert.deepEqual(problems.map(formatProblem), [
       'Endpoints default/web: subsets[0].ports[0].port: expected a port from 1 to 65535, found 0',
-      'Endpoints default/web: subsets[0].addresses[0].ip: expected an IP address, found "x"',
+      'Endpoints default/web: subsets[0].addresses[0].ip: expected an IP address (ordinary unicast: no loopback, link-local, multicast, metadata server), found "x"',
       'Endpoints default/web: subsets[1]: expected an object, found 7',
     ])
     assert.deepEqual(

@@ -154,7 +154,7 @@ describe('a Service', () => {
     ],
     [
       { clusterIP: '10.96.0.1 -j ACCEPT' },
-      'Service default/web: spec.clusterIP: expected an IP address, found "10.96.0.1 -j ACCEPT"',
+      'Service default/web: spec.clusterIP: expected an IP address (ordinary unicast: no loopback, link-local, multicast, metadata server), found "10.96.0.1 -j ACCEPT"',
       { clusterIps: [] },
     ],
     [

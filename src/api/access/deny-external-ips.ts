@@ -1,0 +1,11 @@
+import { addedAddresses, externalIpsOf } from '../resources/service-external-addresses.ts'
+import { forbidden } from '../status.ts'
+import type { Admit } from '../verbs/verb-context.ts'
+
+/** Kubernetes' admission plugin DenyServiceExternalIPs: no Service gets an external address that it does not have already. */
+export function assertNoNewExternalIps({ target, name, old, next }: Parameters<Admit>[0]): void {
+  const { resource } = target
+  if (next === undefined || resource.group !== '' || resource.plural !== 'services') return
+  if (addedAddresses(externalIpsOf(next), old && externalIpsOf(old)).length === 0) return
+  throw forbidden(resource, name, 'Use of external IPs is denied by admission control.')
+}
