@@ -40,7 +40,8 @@ function customResource(
 ): Resource {
   const { group, names } = definition
   const scale = scalePaths(version)
-  const schema = instanceSchema(version)
+  const { schema: stated } = parseSchema(version.schema, '')
+  const schema = instanceSchema(stated)
   const { plural, singular, kind, shortNames, categories } = names
   return {
     group,
@@ -61,7 +62,7 @@ function customResource(
     ),
     columns: printerColumns(version.printerColumns),
     hidesAge: version.printerColumns.length > 0,
-    strategy: instanceStrategy(definition, schema, dialect),
+    strategy: instanceStrategy(definition, instanceValidator(schema, stated.properties?.['metadata'], dialect)),
     storage: {
       prefix: `${group}/${plural}`,
       apiVersion: apiVersionOf({ group, version: stored }),
@@ -100,10 +101,9 @@ function readText(path: FieldPath): (document: ApiDocument) => string {
 }
 
 /** The definition's schema with the fields that every object has. */
-function instanceSchema(version: DefinitionVersion): Schema {
-  const { schema } = parseSchema(version.schema, '')
-  const properties = { apiVersion: text, kind: text, ...schema.properties, metadata: metadataSchema() }
-  return { ...schema, properties }
+function instanceSchema(stated: Schema): Schema {
+  const properties = { apiVersion: text, kind: text, ...stated.properties, metadata: metadataSchema() }
+  return { ...stated, properties }
 }
 
 /** Objects that were stored under an earlier schema show what the present one says. */
@@ -113,11 +113,10 @@ function readStored(schema: Schema, document: ApiDocument): ApiDocument {
   return { ...value, kind: document.kind, apiVersion: document.apiVersion, metadata }
 }
 
-function instanceStrategy(definition: Definition, schema: Schema, dialect: Dialect): Strategy {
-  const validator = instanceValidator(schema, dialect)
+function instanceStrategy(definition: Definition, validate: InstanceValidator): Strategy {
   return {
     needsRevision: true,
-    validate: validator,
+    validate,
     prepareForCreate: (document) => {
       assertOpen(definition, document)
       return document
@@ -125,23 +124,32 @@ function instanceStrategy(definition: Definition, schema: Schema, dialect: Diale
   }
 }
 
+type InstanceValidator = (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
+
 /**
  * In the platform dialect `spec` and `status` are validated, each by its own schema (spec 2.2, rule 1); in the kubernetes dialect the
- * whole object is.
+ * whole object is. What a schema says of `metadata.name` and `generateName` holds in both.
  */
-function instanceValidator(schema: Schema, dialect: Dialect): (document: ApiDocument) => readonly FieldError[] {
-  if (dialect.name === 'kubernetes') {
-    const root = new Validator(rootSchema(schema))
-    return (document) => root.validate(without(document, 'metadata'))
-  }
-  const parts = ['spec', 'status'].flatMap((field) => {
-    const part = schema.properties?.[field]
+function instanceValidator(schema: Schema, metadata: Schema | undefined, dialect: Dialect): InstanceValidator {
+  const ofContent = dialect.name === 'kubernetes' ? wholeValidator(schema) : partsValidator(schema, ['spec', 'status'])
+  const ofNames = partsValidator({ properties: metadata === undefined ? {} : { metadata } }, ['metadata'])
+  return (document, old) => [...ofNames(document, old), ...ofContent(document, old)]
+}
+
+function wholeValidator(schema: Schema): InstanceValidator {
+  const root = new Validator(rootSchema(schema))
+  return (document, old) => root.validate(without(document, 'metadata'), '', old && without(old, 'metadata'))
+}
+
+function partsValidator({ properties = {} }: Schema, fields: readonly string[]): InstanceValidator {
+  const parts = fields.flatMap((field) => {
+    const part = properties[field]
     return part === undefined ? [] : [{ field, validator: new Validator(part) }]
   })
-  return (document) => {
+  return (document, old) => {
     return parts.flatMap(({ field, validator }) => {
       const value = valueAt(document, field)
-      return value === undefined ? [] : validator.validate(value, field)
+      return value === undefined ? [] : validator.validate(value, field, valueAt(old, field))
     })
   }
 }

@@ -48,7 +48,11 @@ export function forbiddenField(field: string, detail: string): FieldError {
 }
 
 export function tooLongField(field: string, limitBytes: number): FieldError {
-  return { reason: 'FieldValueTooLong', field, message: `Too long: may not be more than ${limitBytes} bytes` }
+  return {
+    reason: 'FieldValueTooLong',
+    field,
+    message: `Too long: may not be more than ${limitBytes} ${limitBytes === 1 ? 'byte' : 'bytes'}`,
+  }
 }
 
 export function tooManyField(field: string, count: number, limit: number): FieldError {

@@ -4,6 +4,7 @@ import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
 import { checkPathSegment } from '../resources/names.ts'
 import { childSchema } from './child-schema.ts'
+import { oldField, oldItems, Sameness } from './correlate.ts'
 import {
   type FieldError,
   invalidField,
@@ -30,30 +31,44 @@ const maxErrors = 100
 export class Validator {
   readonly #schema: Schema
   readonly #patterns = new Patterns()
+  #sameness = new Sameness()
 
   constructor(schema: Schema) {
     this.#schema = schema
   }
 
-  validate(value: Json, path = ''): readonly FieldError[] {
-    return this.#check(this.#schema, value, path).slice(0, maxErrors)
+  /**
+   * `old` is the value before an update: what was invalid and has not changed stays accepted (KEP-4008), so that a schema which became
+   * stricter does not lock objects. A list that held an item twice may hold items twice.
+   */
+  validate(value: Json, path = '', old?: Json): readonly FieldError[] {
+    this.#sameness = new Sameness()
+    const errors = this.#check(this.#schema, value, path, old)
+    const isKept = old !== undefined && errors.some(isDuplicate) && this.validate(old, path).some(isDuplicate)
+    return (isKept ? errors.filter((error) => !isDuplicate(error)) : errors).slice(0, maxErrors)
   }
 
-  #check(schema: Schema, value: Json, path: string): readonly FieldError[] {
+  #check(schema: Schema, value: Json, path: string, old?: Json): readonly FieldError[] {
+    const errors = this.#findErrors(schema, value, path, old)
+    const isRatcheted = errors.length > 0 && old !== undefined && this.#sameness.isSame(value, old)
+    return isRatcheted ? [] : errors
+  }
+
+  #findErrors(schema: Schema, value: Json, path: string, old: Json | undefined): readonly FieldError[] {
     if (value === null && schema.nullable === true) return []
     const problem = checkType(schema, value, path)
     if (problem !== undefined) return [problem]
     return [
       ...checkEnum(schema, value, path),
-      ...this.#checkContent(schema, value, path),
+      ...this.#checkContent(schema, value, path, old),
       ...this.#checkComposition(schema, value, path),
     ]
   }
 
-  #checkContent(schema: Schema, value: Json, path: string): readonly FieldError[] {
+  #checkContent(schema: Schema, value: Json, path: string, old: Json | undefined): readonly FieldError[] {
     if (typeof value === 'string') return this.#checkText(schema, value, path)
-    if (Array.isArray(value)) return this.#checkList(schema, value, path)
-    if (isJsonObject(value)) return this.#checkObject(schema, value, path)
+    if (Array.isArray(value)) return this.#checkList(schema, value, path, old)
+    if (isJsonObject(value)) return this.#checkObject(schema, value, path, old)
     return checkNumber(schema, value, path)
   }
 
@@ -71,33 +86,35 @@ export class Validator {
     return errors
   }
 
-  #checkList(schema: Schema, items: readonly Json[], path: string): readonly FieldError[] {
+  #checkList(schema: Schema, items: readonly Json[], path: string, old: Json | undefined): readonly FieldError[] {
     const { items: itemSchema, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
     if (items.length > maxItems) return [tooManyField(path, items.length, maxItems)]
     const errors: FieldError[] = []
     if (items.length < minItems) {
       errors.push(invalidField(path, items.length, `${path} in body should have at least ${minItems} items`))
     }
+    const oldItem = oldItems(schema, old)
     for (const [index, item] of items.entries()) {
       if (itemSchema === undefined || errors.length >= maxErrors) break
-      errors.push(...this.#check(itemSchema, item, `${path}[${index}]`))
+      errors.push(...this.#check(itemSchema, item, `${path}[${index}]`, oldItem(item)))
     }
     return [...errors, ...duplicateItems(schema, items, path)]
   }
 
-  #checkObject(schema: Schema, value: JsonObject, path: string): readonly FieldError[] {
+  #checkObject(schema: Schema, value: JsonObject, path: string, old: Json | undefined): readonly FieldError[] {
     const errors = [...checkPropertyCount(schema, value, path), ...checkRequired(schema, value, path)]
     if (schema.embeddedResource === true) errors.push(...checkEmbedded(value, path))
     for (const [key, field] of Object.entries(value)) {
       const fieldSchema = childSchema(schema, key)
       if (errors.length >= maxErrors) break
       if (fieldSchema !== undefined && field !== undefined) {
-        errors.push(...this.#check(fieldSchema, field, joinPath(path, key)))
+        errors.push(...this.#check(fieldSchema, field, joinPath(path, key), oldField(old, key)))
       }
     }
     return errors
   }
 
+  /** Whether a composition holds, the whole value decides: nothing inside counts as unchanged. */
   #checkComposition(schema: Schema, value: Json, path: string): readonly FieldError[] {
     const { allOf, anyOf, oneOf, not } = schema
     const errors: FieldError[] = []
@@ -124,6 +141,10 @@ export class Validator {
     const error = compositionError(path, `must validate one and only one schema (oneOf). ${found}`)
     return valid === 0 ? [error, ...fewestOf(results)] : [error]
   }
+}
+
+function isDuplicate({ reason }: FieldError): boolean {
+  return reason === 'FieldValueDuplicate'
 }
 
 function checkType(schema: Schema, value: Json, path: string): FieldError | undefined {

@@ -53,6 +53,50 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.equal(body.metadata.generation, 1)
     })
 
+    test('an object that a stricter schema made invalid is still labelled, given a status and deleted', async () => {
+      const strict = definition('gears', 'Gear')
+      await server.call('POST', definitions, { body: strict })
+      const gears = '/apis/example.com/v1/namespaces/default/gears'
+      const metadata = { name: 'g', finalizers: ['example.com/held'] }
+      const made = await server.call('POST', gears, { body: { ...spec('g', { size: 9 }, 'Gear'), metadata } })
+      assert.equal(made.code, 201, made.text)
+      const merge = { 'content-type': 'application/merge-patch+json' }
+      const patch = (path: string, body: unknown) => server.call('PATCH', path, { body, headers: merge })
+      const size = { type: 'integer', maximum: 3 }
+      const [version] = strict.spec.versions
+      const { openAPIV3Schema } = version?.schema ?? {}
+      const properties = { ...openAPIV3Schema?.properties, spec: { type: 'object', properties: { size, none: size } } }
+      const stricter = [{ ...version, schema: { openAPIV3Schema: { ...openAPIV3Schema, properties } } }]
+      const changed = await patch(`${definitions}/gears.example.com`, { spec: { versions: stricter } })
+      assert.equal(changed.code, 200, changed.text)
+
+      assert.equal((await patch(`${gears}/g`, { metadata: { labels: { a: 'b' } } })).code, 200)
+      assert.equal((await patch(`${gears}/g/status`, { status: { replicas: 1 } })).code, 200)
+      assert.equal((await patch(`${gears}/g`, { spec: { size: 8 } })).code, 422)
+      await server.call('DELETE', `${gears}/g`)
+      assert.equal((await patch(`${gears}/g`, { metadata: { finalizers: null } })).code, 200)
+      assert.equal((await server.call('GET', `${gears}/g`)).code, 404)
+    })
+
+    test('what a schema says of metadata.name and generateName holds', async () => {
+      const named = definition('notes', 'Note')
+      const names = { name: { type: 'string', maxLength: 8 }, generateName: { type: 'string', enum: ['n-'] } }
+      const [version] = named.spec.versions
+      const openAPIV3Schema = { type: 'object', properties: { metadata: { type: 'object', properties: names } } }
+      const versions = [{ name: version?.name, served: true, storage: true, schema: { openAPIV3Schema } }]
+      const made = await server.call('POST', definitions, { body: { ...named, spec: { ...named.spec, versions } } })
+      assert.equal(made.code, 201, made.text)
+      const note = (metadata: object) =>
+        server.call('POST', '/apis/example.com/v1/namespaces/default/notes', {
+          body: { apiVersion: 'example.com/v1', kind: 'Note', metadata },
+        })
+      const long = await note({ name: 'much-too-long' })
+      assert.match(long.body.message, /metadata\.name: Too long: may not be more than 8 bytes/)
+      const other = await note({ generateName: 'm-' })
+      assert.match(other.body.message, /metadata\.generateName: Unsupported value: "m-": supported values: "n-"/)
+      assert.equal((await note({ generateName: 'n-' })).code, 201)
+    })
+
     test('what breaks the schema is a 422 with a cause for each field', async () => {
       const { code, body } = await create(spec('bad', { size: 11, colour: 'pink' }))
       assert.equal(code, 422)
