@@ -1,31 +1,68 @@
+import type { ApiLimits } from './limits.ts'
 import type { Verb } from './route/route.ts'
+import { FairShare } from './shares/fair-share.ts'
+import type { Flow } from './shares/flow.ts'
 import { tooManyRequests } from './status.ts'
+import type { Aside } from './verbs/wait-for-revision.ts'
 
-const maxReads = 400
-const maxWrites = 200
+type Kind = 'reads' | 'writes' | 'waits'
 
-/** Bounds the requests being worked on; watches live long and count nowhere. */
+/** At once, of reads that wait for a resourceVersion. */
+const maxWaits = 200
+
+/** Bounds the requests being worked on, and shares the slots among those who ask; watches live long and have their own share. */
 export class InFlight {
-  readonly #counts = { reads: 0, writes: 0 }
+  readonly #shares: Readonly<Record<Kind, FairShare>>
+
+  constructor({ maxReads, maxWrites }: Pick<ApiLimits, 'maxReads' | 'maxWrites'>) {
+    this.#shares = {
+      reads: new FairShare(maxReads),
+      writes: new FairShare(maxWrites),
+      waits: new FairShare(maxWaits),
+    }
+  }
 
   get reads(): number {
-    return this.#counts.reads
+    return this.#shares.reads.used
   }
 
   get writes(): number {
-    return this.#counts.writes
+    return this.#shares.writes.used
   }
 
-  /** Runs the work, or throws a 429 when too much is under way. */
-  async run<T>(verb: Verb, work: () => Promise<T>): Promise<T> {
-    if (verb === 'watch') return work()
-    const kind = verb === 'get' || verb === 'list' ? 'reads' : 'writes'
-    if (this.#counts[kind] >= (kind === 'reads' ? maxReads : maxWrites)) throw tooManyRequests()
-    this.#counts[kind]++
+  /**
+   * Runs the work, or throws a 429 when too much is under way, in all or of this flow. What the work runs aside is without a slot, and throws a 429 where
+   * there is none after it.
+   */
+  async run<T>(verb: Exclude<Verb, 'watch'> | 'page', flow: Flow, work: (aside: Aside) => Promise<T>): Promise<T> {
+    const isRead = verb === 'get' || verb === 'list' || verb === 'page'
+    const share = this.#shares[isRead ? 'reads' : 'writes']
+    if (!share.take(flow)) throw tooManyRequests()
+    let isHeld = true
+    const aside: Aside = async (wait) => {
+      isHeld = false
+      share.giveBack(flow)
+      const outcome = await this.wait(flow, wait)
+      if (!share.take(flow)) throw tooManyRequests()
+      isHeld = true
+      return outcome
+    }
     try {
-      return await work()
+      return await work(aside)
     } finally {
-      this.#counts[kind]--
+      if (isHeld) share.giveBack(flow)
+    }
+  }
+
+  /** Runs what only waits for a request that has no slot. */
+  async wait(flow: Flow, work: () => Promise<void>): ReturnType<Aside> {
+    const { waits } = this.#shares
+    if (!waits.take(flow)) return 'too-many'
+    try {
+      await work()
+      return 'done'
+    } finally {
+      waits.giveBack(flow)
     }
   }
 }

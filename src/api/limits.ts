@@ -16,5 +16,5 @@ export const defaultLimits: ApiLimits = {
   maxObjectBytes: 1.5 * mebibyte,
   maxReads: 400,
   maxWrites: 200,
-  maxWatches: 20_000,
+  maxWatches: 10_000,
 }

@@ -10,6 +10,7 @@ import {
   portNumber,
   portRange,
   seconds,
+  wholeNumber,
   wordList,
 } from '../config/index.ts'
 import { admissionPlugins } from './access/admission.ts'
@@ -115,5 +116,32 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description: 'The size of one stored object as JSON; a write beyond it is answered 413',
+  },
+  maxRequestsInflight: {
+    schema: wholeNumber(8, 100_000),
+    flag: '--max-requests-inflight <number>',
+    default: defaultLimits.maxReads,
+    reload: 'restart',
+    commands,
+    description:
+      'How many requests that read are worked on at once; the next is answered 429. One identity gets a share',
+  },
+  maxMutatingRequestsInflight: {
+    schema: wholeNumber(8, 100_000),
+    flag: '--max-mutating-requests-inflight <number>',
+    default: defaultLimits.maxWrites,
+    reload: 'restart',
+    commands,
+    description:
+      'How many requests that write are worked on at once; the next is answered 429. One identity gets a share',
+  },
+  maxWatches: {
+    schema: wholeNumber(64, 1_000_000),
+    flag: '--max-watches <number>',
+    default: defaultLimits.maxWatches,
+    reload: 'restart',
+    commands,
+    description:
+      'How many watches are open at once, and twice as many connections; the next is answered 429. One identity gets a share',
   },
 })

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { answerHealth, type HealthCheck, type Logger, type Metrics } from '../observe/index.ts'
@@ -17,7 +18,8 @@ import type { ApiDocument } from './document.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
 import { sendAnswer } from './encode/send-answer.ts'
 import { renderWarnings } from './encode/warnings.ts'
-import { InFlight } from './in-flight.ts'
+import { whenRead } from './encode/when-read.ts'
+import type { ApiLimits } from './limits.ts'
 import { ApiMetrics } from './metrics.ts'
 import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
@@ -25,11 +27,14 @@ import { performVerb, type ResourceRoute } from './perform-verb.ts'
 import { storeKey } from './resources/keys.ts'
 import { type Route, routeRequest } from './route/route.ts'
 import { sendBackup } from './send-backup.ts'
+import { type Flow, flowOf } from './shares/flow.ts'
+import { RequestShares } from './shares/request-shares.ts'
 import { badRequest, internalError, renderFailure, StatusError, unauthorized, unknownPath } from './status.ts'
 import { type Store, StoreError } from './store/index.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
+import type { Aside } from './verbs/wait-for-revision.ts'
 import { versionInfo } from './version.ts'
-import type { WatchHub } from './watch/watch-hub.ts'
+import type { WatchHub, WatchRequest } from './watch/watch-hub.ts'
 
 export interface HandlerParts {
   readonly context: VerbContext
@@ -40,6 +45,9 @@ export interface HandlerParts {
   readonly roles: RoleIndex | undefined
   readonly admissionPlugins: ReadonlySet<string>
   readonly watches: WatchHub
+  readonly limits: ApiLimits
+  /** Called for each request of a known user, with its connection. */
+  readonly onIdentified: (socket: Socket) => void
   readonly components: () => readonly HealthCheck[]
   readonly metrics: Metrics
   readonly log: Logger
@@ -48,16 +56,17 @@ export interface HandlerParts {
 /** The way of one request: route, authenticate, authorize, negotiate, decode and perform, encode. Never throws. */
 export class RequestHandler {
   readonly #parts: HandlerParts
-  readonly #inFlight = new InFlight()
+  readonly #shares: RequestShares
   readonly #openApi: OpenApiDocuments
   readonly #metrics: ApiMetrics
   readonly #admission: AdmissionParts
 
   constructor(parts: HandlerParts) {
     this.#parts = parts
+    this.#shares = new RequestShares(parts.limits)
     this.#metrics = new ApiMetrics(parts.metrics, {
       ...parts.context,
-      inFlight: this.#inFlight,
+      inFlight: this.#shares.inFlight,
       eventCounts: parts.watches.eventCounts,
     })
     this.#admission = { ...parts, readNode: (name) => readNode(parts.context.store, name) }
@@ -91,16 +100,23 @@ export class RequestHandler {
   ): Promise<number | undefined> {
     const url = parseUrl(request.url)
     const user = await this.#identify(request)
+    const flow = flowOf(user, request.socket.remoteAddress ?? '')
     const route = this.#route(request, url)
     if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
     onRoute(route)
     const attributes = attributesOf(route, request.method ?? 'GET', url)
     authorize(user, attributes, this.#parts.authorizers)
+    if (user !== anonymous || route.kind === 'resource') this.#countConnection(flow, request.socket)
     if (route.kind === 'resource')
-      return this.#serveResource(route, this.#contextOf(user, attributes), request, response, url)
+      return this.#serveResource(route, { ...this.#contextOf(user, attributes), flow }, request, response, url)
     assertReadOnly(request)
-    if (route.kind === 'backup') return sendBackup(this.#parts.context.store, response)
-    return sendAnswer(request, response, await this.#readPage(route, request, url))
+    return this.#servePage(route, flow, request, response, url)
+  }
+
+  /** Throws a 429 where this is one connection too many for the user. */
+  #countConnection(flow: Flow, socket: Socket): void {
+    this.#shares.countConnection(flow, socket)
+    this.#parts.onIdentified(socket)
   }
 
   /** The caller, or the user that it impersonates. */
@@ -133,28 +149,55 @@ export class RequestHandler {
 
   async #serveResource(
     route: ResourceRoute,
-    context: VerbContext,
+    context: VerbContext & { readonly flow: Flow },
     request: IncomingMessage,
     response: ServerResponse,
     url: URL,
   ): Promise<number | undefined> {
-    const { watches } = this.#parts
     const representation = chooseRepresentation(request.headers.accept, url.searchParams.get('includeObject') ?? '')
     const { deprecation } = route.target.resource
     const warnings = deprecation === undefined ? [] : [deprecation]
     if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
-    return this.#inFlight.run(route.verb, async () => {
-      if (route.verb === 'watch') {
-        const options = watchOptions(route, url)
-        response.once('close', this.#metrics.openLongRunning(route))
-        await watches.serve({ target: { ...route.target, name: undefined }, options, representation }, response)
-        return undefined
-      }
-      const warned = { ...context, warn: (text: string) => warnings.push(text) }
+    const perform = async (aside: Aside) => {
+      const warned = { ...context, aside, warn: (text: string) => warnings.push(text) }
       const answer = await performVerb(warned, route, request, url.searchParams)
       if (answer.kind === 'object') warnings.push(...(answer.warnings ?? []))
       if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
-      return sendAnswer(request, response, encodeAnswer(answer, representation, context.now()))
+      return sendRead(request, response, encodeAnswer(answer, representation, context.now()))
+    }
+    const { verb } = route
+    const { flow } = context
+    if (verb === 'watch')
+      return this.#serveWatch(route, flow, response, { options: watchOptions(route, url), representation })
+    const work = () => this.#shares.inFlight.run(verb, flow, perform)
+    return verb === 'get' || verb === 'list' ? work() : this.#shares.withBody(flow, request, work)
+  }
+
+  async #serveWatch(
+    route: ResourceRoute,
+    flow: Flow,
+    response: ServerResponse,
+    asked: Pick<WatchRequest, 'options' | 'representation'>,
+  ): Promise<undefined> {
+    const unread = this.#shares.openWatch(flow, response)
+    response.once('close', this.#metrics.openLongRunning(route))
+    const target = { ...route.target, name: undefined }
+    const aside: Aside = (work) => this.#shares.inFlight.wait(flow, work)
+    await this.#parts.watches.serve({ ...asked, target, unread, aside }, response)
+  }
+
+  /** Health is answered whatever else is under way. */
+  async #servePage(
+    route: Exclude<Route, ResourceRoute>,
+    flow: Flow,
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+  ): Promise<number> {
+    if (route.kind === 'health') return sendAnswer(request, response, await this.#readPage(route, request, url))
+    return this.#shares.inFlight.run('page', flow, async () => {
+      if (route.kind === 'backup') return sendBackup(this.#parts.context.store, response)
+      return sendRead(request, response, await this.#readPage(route, request, url))
     })
   }
 
@@ -194,7 +237,7 @@ export class RequestHandler {
       response.destroy()
       return undefined
     }
-    if (status.code === 'RequestEntityTooLarge') response.setHeader('connection', 'close')
+    if (isUnwanted(status, request)) response.setHeader('connection', 'close')
     if (status.details?.retryAfterSeconds !== undefined) {
       response.setHeader('retry-after', String(status.details.retryAfterSeconds))
     }
@@ -206,6 +249,18 @@ export class RequestHandler {
 async function readNode(store: Store, name: string): Promise<ApiDocument | undefined> {
   const entry = await store.get(storeKey({ plural: 'nodes' }, undefined, name))
   return entry === undefined ? undefined : (JSON.parse(entry.value) as ApiDocument)
+}
+
+/** A long answer counts until the client has read it. */
+async function sendRead(request: IncomingMessage, response: ServerResponse, answer: EncodedAnswer): Promise<number> {
+  const sizeBytes = await sendAnswer(request, response, answer)
+  await whenRead(response)
+  return sizeBytes
+}
+
+/** The rest of a body that is refused is not waited for. */
+function isUnwanted({ code }: StatusError, request: IncomingMessage): boolean {
+  return (code === 'RequestEntityTooLarge' || code === 'TooManyRequests') && !request.complete
 }
 
 function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams) {

@@ -131,6 +131,8 @@ export class ApiServer implements Component {
       roles,
       admissionPlugins: new Set(admissionPlugins),
       watches: this.#watches,
+      limits: { ...defaultLimits, ...this.#options.limits },
+      onIdentified: (socket) => this.#listener.settle(socket),
       components,
       metrics,
       log,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApiServer, readTokenFile } from '../api/index.ts'
+import { type ApiLimits, createApiServer, readTokenFile } from '../api/index.ts'
 import { type CommitReport, HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
@@ -107,7 +107,7 @@ export class ServerSide implements Component {
       port: api.securePort,
       authorizationMode: api.authorizationMode,
       admissionPlugins: api.enableAdmissionPlugins,
-      limits: { maxObjectBytes: api.maxObjectBytes },
+      limits: limitsOf(api),
       sweepsNamespaces: !hasController,
       components: () => this.#checks(),
       metrics,
@@ -135,5 +135,14 @@ export class ServerSide implements Component {
     })
     periodic.start()
     return periodic
+  }
+}
+
+function limitsOf(api: AppContext['options']['values']['api']): ApiLimits {
+  return {
+    maxObjectBytes: api.maxObjectBytes,
+    maxReads: api.maxRequestsInflight,
+    maxWrites: api.maxMutatingRequestsInflight,
+    maxWatches: api.maxWatches,
   }
 }

@@ -21,6 +21,7 @@ export {
   portNumber,
   portRange,
   seconds,
+  wholeNumber,
   wordList,
 } from './schemas.ts'
 export { suggestName } from './suggest.ts'

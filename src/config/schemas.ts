@@ -56,6 +56,17 @@ function parseBytes(text: string): number {
   return Number(number) * (unit === 'Mi' ? 1024 * 1024 : unit === 'Ki' ? 1024 : 1)
 }
 
+export function wholeNumber(min: number, max: number) {
+  const expected = `a whole number from ${min} to ${max}`
+  return z.codec(textOrNumber(expected), z.number(), {
+    decode: (input, context) => {
+      const number = /^\d{1,9}$/.test(String(input).trim()) ? Number(input) : Number.NaN
+      return number >= min && number <= max ? number : refuse(context, expected)
+    },
+    encode: (number) => number,
+  })
+}
+
 export const portRange = textCodec('a range of ports such as 30000-32767', parsePortRange, printPortRange)
 
 export const flagValue = z.codec(

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import http, { type RequestListener, type Server, type ServerOptions } from 'node:http'
 import https from 'node:https'
-import type { AddressInfo, ListenOptions } from 'node:net'
+import type { AddressInfo, ListenOptions, Socket } from 'node:net'
 import type { Component, Health } from '../loop/component.ts'
 import type { Ip } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
+import { inTurn } from './in-turn.ts'
+import { NewConnections } from './new-connections.ts'
 import { OpenConnections } from './open-connections.ts'
 import { toServeError } from './serve-error.ts'
 import { claimSocketPath, listenPrivately } from './socket-path.ts'
@@ -43,6 +45,8 @@ const handshakeTimeoutMs = 10_000
 /** What differs between plain, TLS and unix listeners. */
 interface Binding {
   readonly where: string
+  /** Whether its clients have addresses. */
+  readonly hasClientsAfar: boolean
   open(): Promise<{ server: Server; listen: () => void }>
 }
 
@@ -52,6 +56,7 @@ export class Listener implements Component {
   readonly #options: ListenerOptions
   readonly #binding: Binding
   readonly #connections = new OpenConnections()
+  readonly #newConnections = new NewConnections()
   #server: Server | undefined
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: Date.now() }
 
@@ -64,8 +69,9 @@ export class Listener implements Component {
   async start(): Promise<void> {
     try {
       const { server, listen } = await this.#binding.open()
-      server.on('request', this.#options.handler)
+      server.on('request', inTurn(this.#options.handler))
       this.#connections.watch(server)
+      if (this.#binding.hasClientsAfar) this.#newConnections.watch(server)
       const listening = once(server, 'listening')
       listen()
       await listening
@@ -97,6 +103,11 @@ export class Listener implements Component {
     return this.#health
   }
 
+  /** A handler knows who is behind the connection: it is not among those that make room for new ones. */
+  settle(socket: Socket): void {
+    this.#newConnections.settle(socket)
+  }
+
   /** The port that is listened on; undefined before `start`, after `stop` and for unix sockets. */
   get port(): number | undefined {
     const address: AddressInfo | string | null | undefined = this.#server?.address()
@@ -111,6 +122,7 @@ export class Listener implements Component {
 export function httpListener(options: TcpListenerOptions): Listener {
   return new Listener(options, {
     where: describeAddress(options),
+    hasClientsAfar: true,
     open: async () => {
       const server = http.createServer(requestLimits)
       return { server, listen: () => server.listen(listenOptions(options)) }
@@ -126,6 +138,7 @@ export function httpsListener(
   let server: https.Server | undefined
   const listener = new Listener(options, {
     where: describeAddress(options),
+    hasClientsAfar: true,
     open: async () => {
       const opened = https.createServer({ ...requestLimits, ...tlsOptions(current) })
       server = opened
@@ -143,6 +156,7 @@ export function httpsListener(
 export function unixListener(options: ListenerOptions & { readonly path: string }): Listener {
   return new Listener(options, {
     where: options.path,
+    hasClientsAfar: false,
     open: async () => {
       await claimSocketPath(options.name, options.path)
       const server = http.createServer(requestLimits)

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { nextTurn } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
-import { badRequest, tooLarge, unsupportedMediaType } from '../status.ts'
+import { badRequest, unsupportedMediaType } from '../status.ts'
 import type { Patch } from '../verbs/patch.ts'
 import { type DecodedBody, decodeJson } from './json-text.ts'
-import { maxBodyBytes } from './limits.ts'
 import { parseProtobufBody } from './protobuf.ts'
+import { bodyOf } from './receive-body.ts'
 import { decodeYaml, type YamlReader } from './yaml-body.ts'
 
 type Decoder = (bytes: Uint8Array, readYaml: YamlReader) => DecodedBody | Promise<DecodedBody>
@@ -31,32 +31,9 @@ export type PatchBody = Patch | (DecodedBody & { readonly type: 'apply' })
 const longBodyBytes = 64 * 1024
 
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
-  const bytes = await collectBody(request)
+  const bytes = bodyOf(request)
   if (bytes.length > longBodyBytes) await nextTurn()
   return bytes
-}
-
-/** Throws a 413 as soon as the body is known to be too large. */
-async function collectBody(request: IncomingMessage): Promise<Uint8Array> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    request.on('data', (chunk: Uint8Array) => {
-      bytes += chunk.length
-      if (bytes > maxBodyBytes) reject(tooLarge(maxBodyBytes))
-      else chunks.push(chunk)
-    })
-    request.once('end', () => resolve(joinChunks(chunks)))
-    request.once('error', reject)
-    request.once('close', () => reject(new Error('the client left before its request was whole')))
-  })
-}
-
-/** Most bodies come in one. */
-function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
-  const [only, ...more] = chunks
-  return only !== undefined && more.length === 0 ? only : Buffer.concat(chunks)
 }
 
 /** An object in the format that Content-Type names (JSON where it is absent); otherwise a 415. */

@@ -66,8 +66,8 @@ export function readYaml(text: string): YamlReading {
 
 /** What is wrong with a text, in one line. */
 function problemOf(thrown: unknown): string {
-  const isPlaced = thrown instanceof YAMLException && thrown.mark !== undefined
-  if (isPlaced) return `line ${thrown.mark.line + 1}: ${thrown.reason}`
+  if (thrown instanceof YAMLException && thrown.mark !== undefined)
+    return `line ${thrown.mark.line + 1}: ${thrown.reason}`
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 

@@ -6,11 +6,10 @@ import { createGzip, gzip } from 'node:zlib'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import { acceptsGzip } from '../negotiate/accept.ts'
 import type { EncodedAnswer } from './answer.ts'
+import { boundReading } from './when-read.ts'
 
 /** Shorter answers are not worth the work, as in Kubernetes. */
 const minGzipBytes = 128 * 1024
-/** A client that reads nothing of a long list for that long is cut off. */
-const maxUnreadMs = 60_000
 const compression = { level: 1 }
 const compress = promisify(gzip)
 
@@ -59,9 +58,9 @@ async function sendPieces(
 ): Promise<number> {
   const isCompressed = takesGzip(request)
   response.writeHead(answer.httpCode, headersOf(answer, true, isCompressed))
-  response.setTimeout(maxUnreadMs, () => response.destroy())
+  const endBound = boundReading(response)
   const sentBytes = await (isCompressed ? writeCompressed(response, pieces) : writePlain(response, pieces))
-  response.setTimeout(0)
+  endBound()
   return sentBytes
 }
 

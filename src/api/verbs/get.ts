@@ -6,11 +6,11 @@ import { waitForRevision } from './wait-for-revision.ts'
 
 /** The newest state, which is not older than `notOlderThan` either. */
 export async function getObject(
-  { store }: VerbContext,
+  { store, aside }: VerbContext,
   { resource, namespace, name }: ItemTarget,
   notOlderThan: number | undefined,
 ): Promise<Answer> {
-  await waitForRevision(store, notOlderThan)
+  await waitForRevision(store, notOlderThan, aside)
   const entry = await store.get(storeKey(resource, namespace, name))
   if (entry === undefined) throw notFound(resource, name)
   return { kind: 'object', httpCode: 200, resource, text: toWireText(resource, entry) }

@@ -14,14 +14,18 @@ import { waitForRevision } from './wait-for-revision.ts'
 const selectionBatch = 500
 
 /** One page, in key order, as of one revision; every further page shows the first one's revision. */
-export async function listObjects({ store }: VerbContext, target: Target, options: ListOptions): Promise<Answer> {
+export async function listObjects(
+  { store, aside }: VerbContext,
+  target: Target,
+  options: ListOptions,
+): Promise<Answer> {
   assertListRules(options)
   const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
   const { resource } = target
   const prefix = collectionPrefix(resource, target.namespace)
   const scope = selectionPrefix(resource, target.namespace, selection)
   const token = options.continue === undefined ? undefined : parseContinueToken(options.continue)
-  if (token === undefined) await waitForRevision(store, options.resourceVersion)
+  if (token === undefined) await waitForRevision(store, options.resourceVersion, aside)
   const page = await readPage(store, {
     resource,
     prefix,

@@ -6,6 +6,7 @@ import type { Registry } from '../resources/registry.ts'
 import type { Resource, Subresource, Transition } from '../resources/resource.ts'
 import type { Store } from '../store/index.ts'
 import type { FieldCheck } from './field-validation.ts'
+import type { Aside } from './wait-for-revision.ts'
 
 /** What the verbs work with; clock and chance are passed in. */
 export interface VerbContext {
@@ -24,6 +25,8 @@ export interface VerbContext {
   readonly admit?: Admit
   /** Whether the user may do that beside. */
   readonly may?: (attributes: Attributes) => boolean
+  /** How the request waits for a revision; absent: as it is. */
+  readonly aside?: Aside
   /** Tells the client something that is no error; absent: nobody listens. */
   readonly warn?: (text: string) => void
 }

@@ -7,12 +7,13 @@ import { toMetadataText, typeMetaOf } from '../encode/partial-metadata.ts'
 import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
 import { isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
 import type { Resource } from '../resources/resource.ts'
+import type { Claim } from '../shares/fair-share.ts'
 import { expired, internalError, renderFailure, StatusError } from '../status.ts'
 import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
 import { assertWatchRules } from '../verbs/list-rules.ts'
 import { parseSelection, type Selection, selectionPrefix } from '../verbs/selection.ts'
 import type { Target } from '../verbs/verb-context.ts'
-import { waitForRevision } from '../verbs/wait-for-revision.ts'
+import { type Aside, waitForRevision } from '../verbs/wait-for-revision.ts'
 import { type EventCount, EventCounts } from './event-counts.ts'
 import { eventText, SharedEvent, type WatchEventType } from './shared-event.ts'
 import { WatchLine } from './watch-line.ts'
@@ -26,6 +27,9 @@ export interface WatchRequest {
   readonly target: Target
   readonly options: ListOptions
   readonly representation: Representation
+  /** What the client leaves unread. */
+  readonly unread: Claim
+  readonly aside: Aside
 }
 
 /** Every open watch of a server, and what they share. */
@@ -52,10 +56,10 @@ export class WatchHub {
     const selection = parseSelection(target.resource, options.labelSelector, options.fieldSelector)
     const prefix = selectionPrefix(target.resource, target.namespace, selection)
     const hasInitial = options.sendInitialEvents ?? !options.resourceVersion
-    if (hasInitial) await waitForRevision(this.#store, options.resourceVersion)
+    if (hasInitial) await waitForRevision(this.#store, options.resourceVersion, request.aside)
     const initial = hasInitial ? await this.#store.range(prefix) : undefined
     const after = initial?.revision ?? (options.resourceVersion || this.#store.revision)
-    const stream = this.#open(response, target)
+    const stream = this.#open(response, request)
     const writer = new EventWriter(stream, selection, request, this.#now, this.eventCounts.of(target.resource))
     const source = this.#subscribe({ resource: target.resource, prefix, after }, stream, writer)
     if (source === undefined) return
@@ -72,9 +76,9 @@ export class WatchHub {
     for (const stream of this.#streams) stream.end()
   }
 
-  #open(response: ServerResponse, { resource, namespace }: Target): WatchStream {
+  #open(response: ServerResponse, { target: { resource, namespace }, unread }: WatchRequest): WatchStream {
     const fields = { resource: resource.plural, namespace }
-    const stream = new WatchStream(response, () =>
+    const stream = new WatchStream(response, unread, () =>
       this.#log.warn('closed a watch whose client reads too slowly', fields),
     )
     this.#streams.add(stream)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Claim } from '../shares/fair-share.ts'
 import type { WatchLine } from './watch-line.ts'
 
 /**
@@ -9,8 +10,12 @@ import type { WatchLine } from './watch-line.ts'
  */
 const maxUnreadBytes = 2 * 1024 * 1024
 
-/** How long a watcher may take to read what its socket holds. */
+/** Of what a watcher leaves unread so much is not counted against its flow: a short burst leaves it with all who watch. */
+const freeUnreadBytes = 64 * 1024
+
+/** How long a watcher may take to read what its socket holds, and all of the initial lines. */
 const maxUnreadMs = 60_000
+const maxInitialMs = 10 * 60_000
 
 /** Initial lines are written together up to this many characters. */
 const initialPieceLength = 32 * 1024
@@ -18,7 +23,10 @@ const initialPieceLength = 32 * 1024
 /** The answer of one watch: lines in, chunked HTTP out. */
 export class WatchStream {
   readonly #response: ServerResponse
+  readonly #unread: Claim
   readonly #onSlow: () => void
+  readonly #initialTimer: NodeJS.Timeout
+  #awaitsDrain = false
   /** Initial lines that are not written yet. */
   #initial = ''
   /** Live lines that wait for the initial ones to be read; undefined once these are through. */
@@ -26,9 +34,16 @@ export class WatchStream {
   #waitingBytes = 0
   #draining: Promise<void> | undefined
 
-  constructor(response: ServerResponse, onSlow: () => void) {
+  /** `unread` is released when the watch ends. */
+  constructor(response: ServerResponse, unread: Claim, onSlow: () => void) {
     this.#response = response
+    this.#unread = unread
     this.#onSlow = onSlow
+    this.#initialTimer = setTimeout(() => this.#cut(), maxInitialMs)
+    this.onClose(() => {
+      clearTimeout(this.#initialTimer)
+      unread.release()
+    })
   }
 
   get isOpen(): boolean {
@@ -71,6 +86,7 @@ export class WatchStream {
 
   /** After the initial lines: sends what came meanwhile, then everything at once. */
   goLive(): void {
+    clearTimeout(this.#initialTimer)
     this.#flushInitial()
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
@@ -80,7 +96,7 @@ export class WatchStream {
   /** One line more, of any length, as long as not too much before it is unread. */
   send(line: WatchLine): void {
     if (!this.isOpen) return
-    if (this.#unreadBytes > maxUnreadBytes) {
+    if (!this.#mayLeave(this.#unreadBytes)) {
       this.#cut()
     } else if (this.#waiting === undefined) {
       this.#write(line)
@@ -88,6 +104,20 @@ export class WatchStream {
       this.#waiting.push(line)
       this.#waitingBytes += line.chunk.length
     }
+  }
+
+  /** What is unread counts until the socket is empty again. */
+  #mayLeave(unreadBytes: number): boolean {
+    if (unreadBytes <= freeUnreadBytes) return true
+    if (unreadBytes > maxUnreadBytes || !this.#unread.resize(unreadBytes)) return false
+    const { socket } = this.#response
+    if (socket === null || this.#awaitsDrain) return true
+    this.#awaitsDrain = true
+    socket.once('drain', () => {
+      this.#awaitsDrain = false
+      this.#unread.release()
+    })
+    return true
   }
 
   #flushInitial(): void {

@@ -41,6 +41,9 @@ test('Without any source the options are their defaults.', () => {
       shutdownDelay: 0,
       authorizationMode: 'RBAC',
       maxObjectBytes: 1_572_864,
+      maxRequestsInflight: 400,
+      maxMutatingRequestsInflight: 200,
+      maxWatches: 10_000,
     },
     controllers: {
       controllers: [...controllerNames],

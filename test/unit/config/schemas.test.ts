@@ -13,6 +13,7 @@ import {
   plainText,
   portNumber,
   portRange,
+  wholeNumber,
 } from '../../../src/config/index.ts'
 
 const accepted: readonly (readonly [name: string, schema: z.ZodType, input: unknown, value: unknown])[] = [
@@ -34,6 +35,7 @@ const accepted: readonly (readonly [name: string, schema: z.ZodType, input: unkn
   ['text', plainText, 3, '3'],
   ['size', byteSize(1, 2 ** 21), '1536Ki', 1_572_864],
   ['size', byteSize(1, 2 ** 21), 4096, 4096],
+  ['number', wholeNumber(8, 400), '400', 400],
 ]
 
 for (const [name, schema, input, value] of accepted) {
@@ -73,6 +75,8 @@ const refused: readonly (readonly [name: string, schema: z.ZodType, input: unkno
   ['size', byteSize(64, 128), '63'],
   ['size', byteSize(64, 128), '1Ki'],
   ['size', byteSize(64, 128), '1e2'],
+  ['number', wholeNumber(8, 400), 7],
+  ['number', wholeNumber(8, 400), '0x10'],
 ]
 
 for (const [name, schema, input] of refused) {

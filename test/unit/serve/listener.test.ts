@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { Agent, createServer, type RequestListener } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -11,6 +11,7 @@ import { silentLogger } from '../../../src/observe/index.ts'
 import { httpListener, httpsListener, type Listener, unixListener } from '../../../src/serve/index.ts'
 import { makeThrowawayCa } from '../../helpers/certificates.ts'
 import { httpGet } from '../../helpers/http-get.ts'
+import { until } from '../../helpers/until.ts'
 
 const address = parseIp('127.0.0.1') ?? assert.fail()
 const hello: RequestListener = (_request, response) => response.end('hello')
@@ -194,4 +195,33 @@ test('A file that is not a socket is never removed.', async (context) => {
   const listener = unixListener({ name: 'control', path, handler: hello, log: silentLogger })
   await assert.rejects(listener.start(), { code: 'not-a-socket' })
   assert.equal((await stat(path)).size, 8)
+})
+
+test('A client that shows who it is gets through however many connections its address holds open.', async (context) => {
+  const known: Socket[] = []
+  const listener = plain((request, response) => {
+    listener.settle(request.socket)
+    known.push(request.socket)
+    response.end('hello')
+  })
+  const port = await started(context, listener)
+  const hold = async () => {
+    const socket = connect(port, address).on('error', () => {})
+    await once(socket, 'connect')
+    return socket
+  }
+  const agent = new Agent({ keepAlive: true })
+  context.after(() => agent.destroy())
+  const get = () => httpGet({ host: address, port, path: '/', agent })
+  assert.equal((await get()).body, 'hello')
+  const idle: Socket[] = []
+  for (let index = 0; index < 530; index++) idle.push(await hold())
+  context.after(() => {
+    for (const socket of idle) socket.destroy()
+  })
+  assert.equal((await get()).body, 'hello')
+  assert.equal((await httpGet({ host: address, port, path: '/' })).body, 'hello')
+  await until('the oldest are closed', () => idle.filter(({ closed }) => closed).length >= 18)
+  assert.ok(idle.slice(-500).every(({ closed }) => !closed))
+  assert.equal(known[0]?.destroyed, false)
 })
