@@ -9,7 +9,11 @@ import { Query } from '../../src/node/dns/wire/query.ts'
 import { ipOf } from './addresses.ts'
 
 export interface Asked {
+  /** In lower case: resolvers ask in mixed case. */
   readonly name: string
+  /** As it was asked for. */
+  readonly spelling: string
+  readonly port: number
   readonly over: 'udp' | 'tcp'
   /** The address it was asked from. */
   readonly from: string
@@ -78,7 +82,7 @@ export class FakeUpstream {
   }
 
   async #answer(bytes: Buffer, from: RemoteInfo): Promise<void> {
-    for (const message of await this.script(this.#note(bytes, 'udp', from.address)))
+    for (const message of await this.script(this.#note(bytes, 'udp', from)))
       this.#udp?.send(message, from.port, from.address)
   }
 
@@ -90,15 +94,23 @@ export class FakeUpstream {
     connection.on('close', () => this.#open.delete(connection))
     connection.on('data', async (chunk: Buffer) => {
       for (const bytes of frames.push(chunk))
-        for (const message of await this.script(this.#note(bytes, 'tcp', connection.remoteAddress)))
+        for (const message of await this.script(
+          this.#note(bytes, 'tcp', { address: connection.remoteAddress, port: connection.remotePort }),
+        ))
           connection.write(frameMessage(message))
     })
   }
 
-  #note(bytes: Buffer, over: Asked['over'], from = ''): Asked {
+  #note(
+    bytes: Buffer,
+    over: Asked['over'],
+    from: { readonly address?: string | undefined; readonly port?: number | undefined },
+  ): Asked {
     const query = new Query()
     query.parse(bytes, bytes.length)
-    const asked = { name: nameText(query.name), over, from, bytes: Buffer.from(bytes) }
+    const spelling = nameText(query.name)
+    const { address = '', port = 0 } = from
+    const asked = { name: spelling.toLowerCase(), spelling, over, from: address, port, bytes: Buffer.from(bytes) }
     this.asked.push(asked)
     return asked
   }

@@ -25,7 +25,11 @@ export function configMapHandler(
     plane.changeConfigMap(item && (parsed.data?.data ?? {}))
   }
   return {
-    onReplace: (items) => take(items.find(({ metadata }) => metadata.name === 'coredns')),
+    onReplace: (items, _, leftOut) => {
+      // One that cannot be read is there: what is known of it stays.
+      if (!leftOut.some(({ name }) => name === 'coredns'))
+        take(items.find(({ metadata }) => metadata.name === 'coredns'))
+    },
     onEvent: (type, item) => item.metadata.name === 'coredns' && take(type === 'DELETED' ? undefined : item),
     onProgress: () => {},
     onFailure: (error) => {

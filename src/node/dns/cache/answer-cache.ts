@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { MessagePlan } from '../wire/message.ts'
-import { boundTtls, type CacheKind, lifetimeOf } from './lifetime.ts'
+import { boundTtls, type CacheKind, isFailure, lifetimeOf } from './lifetime.ts'
 import type { CacheSettings } from './settings.ts'
 
 /** One kept message of an upstream. */
@@ -76,13 +76,13 @@ export class AnswerCache {
   /** The answer, expired or not; a positive one before a newer denial that is only a failure. */
   find(key: string, nowMs: number): CachedAnswer | undefined {
     const [success, denial] = [this.#sides.success.get(key), this.#sides.denial.get(key)]
-    if (success && denial) return success.expiresAtMs > nowMs || denial.plan.rcode === 2 ? success : denial
+    if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.plan.rcode) ? success : denial
     return success ?? denial
   }
 
   /** Keeps the message if it may be kept; gives its plan with the TTLs that clients may see of what is kept. */
   put(key: string, message: Buffer, found: MessagePlan, nowMs: number): MessagePlan {
-    const lifetime = lifetimeOf(message, found, this.#settings)
+    const lifetime = lifetimeOf(message, found, this.#settings, Math.floor(Date.now() / 1000))
     if (lifetime === undefined) {
       this.counts.drops += 1
       return found
@@ -91,7 +91,7 @@ export class AnswerCache {
     const plan = boundTtls(message, found, this.#settings[kind])
     const answer = { message, plan, kind, storedAtMs: nowMs, expiresAtMs: nowMs + ms, hits: 0, lastHitMs: nowMs }
     this.#sides[kind].set(key, answer)
-    if (plan.rcode !== 2) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
+    if (!isFailure(plan.rcode)) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
     return plan
   }
 
@@ -108,7 +108,8 @@ export class AnswerCache {
 
   #createSide(kind: CacheKind, capacity: number, maxBytes: number): LRUCache<string, CachedAnswer> {
     return new LRUCache<string, CachedAnswer>({
-      max: Math.max(1, capacity),
+      // It makes room for that many at once, and the bytes are spent before.
+      max: Math.max(1, Math.min(capacity, Math.ceil(maxBytes / bytesPerEntry))),
       maxSize: Math.max(1, Math.floor(maxBytes)),
       sizeCalculation: ({ message, plan }, key) =>
         message.length + key.length + plan.records.length * bytesPerRecord + bytesPerEntry,
@@ -121,5 +122,5 @@ export class AnswerCache {
 
 /** Whether an expired answer may still stand in for an upstream. */
 export function isUsableStale(answer: CachedAnswer, nowMs: number, forMs = keptStaleMs): boolean {
-  return nowMs - answer.expiresAtMs <= forMs && answer.plan.rcode !== 2
+  return nowMs - answer.expiresAtMs <= forMs && !isFailure(answer.plan.rcode)
 }

@@ -1,3 +1,4 @@
+import { followAliases } from '../wire/aliases.ts'
 import { readUint32, writeUint32 } from '../wire/bytes.ts'
 import { flag, rcode, recordType } from '../wire/codes.ts'
 import type { MessagePlan, RecordPlace } from '../wire/message.ts'
@@ -13,23 +14,42 @@ export interface Lifetime {
 
 /**
  * For how long an upstream's message may be given again; undefined where it may not be kept: truncated, a failure, a denial
- * without SOA, or TTL 0. A denial holds for the lesser of its SOA's TTL and minimum (RFC 2308 5).
+ * without SOA, TTL 0, or signed for another time than now (`nowSeconds` since 1970). A denial holds for the lesser of its SOA's TTL and minimum
+ * (RFC 2308 5); a chain of aliases that ends in nothing is a denial of its end.
  */
-export function lifetimeOf(message: Buffer, plan: MessagePlan, settings: CacheSettings): Lifetime | undefined {
+export function lifetimeOf(
+  message: Buffer,
+  plan: MessagePlan,
+  settings: CacheSettings,
+  nowSeconds: number,
+): Lifetime | undefined {
   if ((plan.flags & flag.TC) !== 0 || plan.questionName === undefined || plan.extendedRcode !== 0) return undefined
   if (plan.questionType === recordType.AXFR || plan.questionType === recordType.IXFR) return undefined
-  if (plan.rcode === rcode.SERVFAIL && settings.servfailMs > 0) return { kind: 'denial', ms: settings.servfailMs }
-  if (plan.rcode === rcode.NXDOMAIN || (plan.rcode === rcode.NOERROR && !hasAnswer(plan)))
+  if (isFailure(plan.rcode) && settings.servfailMs > 0) return { kind: 'denial', ms: settings.servfailMs }
+  if (plan.rcode !== rcode.NXDOMAIN && plan.rcode !== rcode.NOERROR) return undefined
+  if (!areSignaturesValid(message, plan, nowSeconds)) return undefined
+  if (plan.rcode === rcode.NXDOMAIN || !followAliases(message, plan).isAnswered)
     return bounded('denial', denialSeconds(message, plan), plan, settings.denial)
-  if (plan.rcode !== rcode.NOERROR) return undefined
   return bounded('success', leastTtl(plan.records), plan, settings.success)
 }
 
-/** A chain of aliases that ends in nothing is a denial of its end. */
-function hasAnswer({ records, questionType }: MessagePlan): boolean {
-  return records.some(
-    ({ section, type }) => section === 'answer' && (type === questionType || questionType === recordType.ANY),
-  )
+/** SERVFAIL and NOTIMP say nothing of the name, only that the server cannot answer now. */
+export function isFailure(code: number): boolean {
+  return code === rcode.SERVFAIL || code === rcode.NOTIMP
+}
+
+/** Where a signature's times stand in its data (RFC 4034 3.1); they are compared in serial number arithmetic (RFC 1982). */
+const signatureTimes = { expiration: 8, inception: 12, end: 16 } as const
+
+function areSignaturesValid(message: Buffer, { records }: MessagePlan, nowSeconds: number): boolean {
+  return records.every(({ type, dataAt, end }) => {
+    if (type !== recordType.RRSIG) return true
+    if (end - dataAt < signatureTimes.end) return false
+    const isBefore = (a: number, b: number) => ((b - a) | 0) > 0
+    const expiration = readUint32(message, dataAt + signatureTimes.expiration)
+    const inception = readUint32(message, dataAt + signatureTimes.inception)
+    return !isBefore(nowSeconds, inception) && !isBefore(expiration, nowSeconds)
+  })
 }
 
 function denialSeconds(message: Buffer, { records }: MessagePlan): number | undefined {

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readUint16 } from '../wire/bytes.ts'
 import type { ForwardSettings } from './settings.ts'
 import { Upstream, type UpstreamEvents } from './upstream.ts'
+import { readUpstreamAnswer, type UpstreamAnswer } from './upstream-answer.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { UpstreamOrder } from './upstream-order.ts'
 
@@ -34,21 +34,21 @@ export class Forwarder {
     return this.#usable().every(({ isDown }) => isDown)
   }
 
-  /** The upstream's message as it came, with an ID of our own. Throws UpstreamError. */
-  async ask(forwarded: Forwarded): Promise<Buffer> {
+  /** The upstream's message as it came, with an ID and a spelling of our own. Throws UpstreamError. */
+  async ask(forwarded: Forwarded): Promise<UpstreamAnswer> {
     const deadlineMs = performance.now() + totalTimeoutMs
     let failure: unknown
-    let unwanted: Buffer | undefined
+    let unwanted: UpstreamAnswer | undefined
     const candidates = this.#candidates()
-    const attempts = this.#attempts(candidates.length)
+    const attempts = this.#attempts(candidates)
     for (let made = 0; made < attempts && performance.now() < deadlineMs; made += 1) {
       const upstream = candidates[made % candidates.length]
       if (upstream === undefined) break
       if (made >= 2 * candidates.length) await sleep(furtherAttemptAfterMs)
       try {
-        const reply = await upstream.ask(forwarded.make, this.#overTcp(forwarded))
-        if (!this.#settings.failover.includes(readUint16(reply, 2) & 0xf)) return reply
-        unwanted = reply
+        const answer = readUpstreamAnswer(await upstream.ask(forwarded.make, this.#overTcp(forwarded)))
+        if (!this.#settings.failover.includes(answer.plan.rcode)) return answer
+        unwanted = answer
       } catch (error) {
         failure = error
       }
@@ -71,9 +71,9 @@ export class Forwarder {
   }
 
   /** A second round for those that answered before: a single lost datagram is no reason to give up. None for those that are down. */
-  #attempts(candidates: number): number {
-    const { maxConnectAttempts = 2 * candidates } = this.#settings
-    if (this.allDown) return candidates
+  #attempts(candidates: readonly Upstream[]): number {
+    const { maxConnectAttempts = 2 * candidates.length } = this.#settings
+    if (candidates[0]?.isDown === true) return candidates.length
     return maxConnectAttempts === 0 ? Number.POSITIVE_INFINITY : maxConnectAttempts
   }
 

@@ -1,7 +1,7 @@
-import { randomInt } from 'node:crypto'
 import { readUint16, writeUint16 } from '../wire/bytes.ts'
 import { foldByte, skipPlainName } from '../wire/name.ts'
 import { headerLength } from '../wire/query.ts'
+import type { RandomNumbers } from './random-numbers.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 interface Pending {
@@ -21,10 +21,15 @@ const bareRcodes = new Set([1, 2, 4, 5])
  */
 export class PendingQueries {
   readonly #where: string
+  readonly #random: RandomNumbers
+  readonly #onEmpty: () => void
   readonly #pending = new Map<number, Pending>()
 
-  constructor(where: string) {
+  /** `onEmpty` hears of the last query that is answered or given up. */
+  constructor(where: string, random: RandomNumbers, onEmpty: () => void = () => {}) {
     this.#where = where
+    this.#random = random
+    this.#onEmpty = onEmpty
   }
 
   get size(): number {
@@ -38,7 +43,7 @@ export class PendingQueries {
     const questionEnd = skipPlainName(query, headerLength, query.length) + 4
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#pending.delete(id)
+        this.#drop(id)
         reject(new UpstreamError('timeout', `${this.#where} did not answer within ${timeoutMs} ms`))
       }, timeoutMs)
       this.#pending.set(id, { query, questionEnd, resolve, reject, timer })
@@ -51,7 +56,7 @@ export class PendingQueries {
     const id = readUint16(message, 0)
     const pending = this.#pending.get(id)
     if (pending === undefined || !answers(message, pending)) return false
-    this.#pending.delete(id)
+    this.#drop(id)
     clearTimeout(pending.timer)
     pending.resolve(message)
     return true
@@ -63,11 +68,17 @@ export class PendingQueries {
       reject(error)
     }
     this.#pending.clear()
+    this.#onEmpty()
+  }
+
+  #drop(id: number): void {
+    this.#pending.delete(id)
+    if (this.#pending.size === 0) this.#onEmpty()
   }
 
   #freeId(): number {
     for (;;) {
-      const id = randomInt(0x10000)
+      const id = this.#random.uint16()
       if (!this.#pending.has(id)) return id
     }
   }

@@ -1,4 +1,5 @@
 import type { Ip } from '../../../model/ip.ts'
+import type { RandomNumbers } from './random-numbers.ts'
 
 /** One server that queries are passed on to; over TLS where `tls` stands. */
 export interface UpstreamTarget {
@@ -43,6 +44,7 @@ export interface ForwardSettings {
 
 /** What of them the connections to one upstream need; the source only where it has the upstream's family. */
 export interface ChannelSettings extends Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'> {
+  readonly random: RandomNumbers
   /** Told of each query: over what it goes, and whether a connection was kept for it. */
   readonly onChannel?: (transport: UpstreamTransport, kept: boolean) => void
 }

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { FrameReader, frameMessage } from '../framing/frames.ts'
+import { headerLength } from '../wire/query.ts'
 import { PendingQueries } from './pending-queries.ts'
 import type { ChannelSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -18,11 +19,11 @@ class StreamChannel {
   readonly #bornMs = performance.now()
   isOpen = true
 
-  constructor(target: UpstreamTarget, { expireMs, maxAgeMs, sourceAddress }: ChannelSettings) {
+  constructor(target: UpstreamTarget, { expireMs, maxAgeMs, sourceAddress, random }: ChannelSettings) {
     const { address, port, tls } = target
     this.#maxAgeMs = maxAgeMs === 0 ? Number.POSITIVE_INFINITY : maxAgeMs
     this.#where = `${address} port ${port} over ${tls ? 'TLS' : 'TCP'}`
-    this.pending = new PendingQueries(this.#where)
+    this.pending = new PendingQueries(this.#where, random)
     const from = sourceAddress === undefined ? {} : { localAddress: sourceAddress }
     this.#socket = tls ? openTls(target, from) : connect({ host: address, port, noDelay: true, ...from })
     this.#ready = this.#watchConnect(tls ? 'secureConnect' : 'connect')
@@ -61,7 +62,11 @@ class StreamChannel {
   }
 
   #take(chunk: Buffer): void {
-    for (const message of this.#frames.push(chunk)) this.pending.settle(message)
+    for (const message of this.#frames.push(chunk)) {
+      if (message.length < headerLength)
+        return void this.#socket.destroy(new Error('it sent a message without a header'))
+      this.pending.settle(message)
+    }
   }
 
   #end(cause?: unknown): void {

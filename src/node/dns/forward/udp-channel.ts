@@ -1,84 +1,117 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { type Ip, ipFamily } from '../../../model/ip.ts'
+import { ipFamily } from '../../../model/ip.ts'
 import { PendingQueries } from './pending-queries.ts'
 import type { ChannelSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-const maxChannels = 8
+/** A power of two, at most 256. */
+const maxChannels = 64
 const channelAgeMs = 10_000
+/** A socket takes 1 to this many queries, 8.5 on average: a power of two. A socket of its own for each query costs as much as the query. */
+const maxUses = 16
 /** Of the 65536 IDs of a socket; beyond, an ID could be hit by guessing. */
 const maxPendingPerChannel = 512
 
 /**
  * One connected socket: the kernel lets nothing in that does not come from the upstream's own address and port, and tells at
- * once when nobody listens there.
+ * once when nothing listens there. Its own port is one that the kernel chose by chance.
  */
 class UdpChannel {
-  readonly pending: PendingQueries
-  readonly #bornMs = performance.now()
   readonly #where: string
+  readonly #pending: PendingQueries
+  readonly #bornMs = performance.now()
   readonly #maxAgeMs: number
   readonly #socket: Socket
-  readonly #connected: Promise<void>
+  /** Queries that wait for the socket to be connected. */
+  readonly #unsent: Buffer[] = []
+  readonly #onSent = (error: Error | null) => error && this.#fail(error)
+  #isConnected = false
+  readonly #onEnd: (channel: UdpChannel) => void
+  #usesLeft: number
   #isBroken = false
+  #isLeaving = false
+  #isClosed = false
 
-  constructor({ address, port }: UpstreamTarget, { maxAgeMs, sourceAddress }: ChannelSettings) {
+  constructor({ address, port }: UpstreamTarget, settings: ChannelSettings, onEnd: (channel: UdpChannel) => void) {
+    const { maxAgeMs, sourceAddress, random } = settings
+    this.#onEnd = onEnd
     this.#where = `${address} port ${port}`
     this.#maxAgeMs = maxAgeMs === 0 ? channelAgeMs : Math.min(maxAgeMs, channelAgeMs)
-    this.pending = new PendingQueries(this.#where)
-    this.#socket = createSocket({ type: ipFamily(address) === 'IPv6' ? 'udp6' : 'udp4' })
-    this.#socket.on('message', (message) => this.pending.settle(message))
+    this.#usesLeft = 1 + (random.byte() & (maxUses - 1))
+    this.#pending = new PendingQueries(this.#where, random, () => this.#isLeaving && this.#end())
+    const family = ipFamily(address) === 'IPv6' ? 6 : 4
+    // The upstream is an address: nothing is looked up.
+    this.#socket = createSocket({ type: `udp${family}`, lookup: (host, _, done) => done(null, host, family) })
+    this.#socket.on('message', (message) => this.#pending.settle(message))
     this.#socket.on('error', (error) => this.#fail(error))
     if (sourceAddress !== undefined) this.#socket.bind(0, sourceAddress)
-    this.#connected = connect(this.#socket, port, address)
+    // No route to the address is told to the callback.
+    this.#socket.connect(port, address, (error?: Error) => this.#onConnected(error))
     this.#socket.unref()
   }
 
   get takesMore(): boolean {
-    return this.#isYoung && this.pending.size < maxPendingPerChannel
+    return this.#usesLeft > 0 && this.isYoung && this.#pending.size < maxPendingPerChannel
   }
 
-  get isDone(): boolean {
-    return !this.#isYoung && this.pending.size === 0
+  get isYoung(): boolean {
+    return !this.#isBroken && performance.now() - this.#bornMs < this.#maxAgeMs
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
-    const reply = this.pending.add(query, timeoutMs)
-    // Sending on a socket that was closed meanwhile throws.
-    void this.#connected
-      .then(() => this.#socket.send(query, (error) => error && this.#fail(error)))
-      .catch((error: unknown) => this.#fail(error))
+    this.#usesLeft -= 1
+    const reply = this.#pending.add(query, timeoutMs)
+    if (this.#isConnected) this.#send(query)
+    else this.#unsent.push(query)
     return reply
   }
 
-  close(): void {
-    this.#socket.close()
-    this.pending.failAll(new UpstreamError('closed', `the socket to ${this.#where} was closed`))
+  /** Takes no more queries, and ends with the last one that is under way. */
+  leave(): void {
+    this.#isLeaving = true
+    if (this.#pending.size === 0) this.#end()
   }
 
-  get #isYoung(): boolean {
-    return !this.#isBroken && performance.now() - this.#bornMs < this.#maxAgeMs
+  close(): void {
+    this.#end()
+    this.#pending.failAll(new UpstreamError('closed', `the socket to ${this.#where} was closed`))
+  }
+
+  #onConnected(error: Error | undefined): void {
+    if (error) this.#fail(error)
+    this.#isConnected = true
+    for (const query of this.#unsent.splice(0)) this.#send(query)
+  }
+
+  #send(query: Buffer): void {
+    // Sending on a socket that was closed meanwhile throws.
+    if (!this.#isClosed && !this.#isBroken) this.#socket.send(query, this.#onSent)
+  }
+
+  #end(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#socket.close()
+    this.#onEnd(this)
   }
 
   #fail(cause: unknown): void {
     this.#isBroken = true
-    this.pending.failAll(new UpstreamError('unreachable', `${this.#where} cannot be reached over UDP`, { cause }))
+    this.#pending.failAll(new UpstreamError('unreachable', `${this.#where} cannot be reached over UDP`, { cause }))
   }
 }
 
-/** Rejects where there is no route to the address: node hands that to the callback. */
-function connect(socket: Socket, port: number, address: Ip): Promise<void> {
-  return new Promise((resolve, reject) =>
-    socket.connect(port, address, (error?: Error) => (error ? reject(error) : resolve())),
-  )
-}
-
-/** Queries over UDP to one upstream, from a few source ports that change every ten seconds, or sooner with a lower maxAgeMs. */
+/**
+ * Queries over UDP to one upstream, each from one of up to 64 ports by chance, none of which is used for more than 16 queries or ten seconds (or
+ * `maxAgeMs`): who forges an answer has to guess port and ID.
+ */
 export class UdpChannels {
   readonly #target: UpstreamTarget
   readonly #settings: ChannelSettings
-  #channels: UdpChannel[] = []
-  #next = 0
+  /** Those that take queries, each at its place. */
+  readonly #channels: (UdpChannel | undefined)[] = []
+  readonly #open = new Set<UdpChannel>()
+  #sweeping: NodeJS.Timeout | undefined
 
   constructor(target: UpstreamTarget, settings: ChannelSettings) {
     this.#target = target
@@ -86,31 +119,39 @@ export class UdpChannels {
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
-    return this.#choose().exchange(query, timeoutMs)
+    const place = this.#settings.random.byte() & (maxChannels - 1)
+    const known = this.#channels[place]
+    const isKept = known?.takesMore === true
+    this.#settings.onChannel?.('udp', isKept)
+    const channel = isKept ? known : this.#replace(place)
+    const reply = channel.exchange(query, timeoutMs)
+    if (!channel.takesMore) this.#retire(place)
+    return reply
   }
 
   close(): void {
-    for (const channel of this.#channels) channel.close()
-    this.#channels = []
+    clearTimeout(this.#sweeping)
+    for (const channel of this.#open) channel.close()
+    this.#channels.length = 0
   }
 
-  #choose(): UdpChannel {
-    this.#retire()
-    const usable = this.#channels.filter((channel) => channel.takesMore)
-    this.#next += 1
-    const channel = usable.length < maxChannels ? undefined : usable[this.#next % usable.length]
-    this.#settings.onChannel?.('udp', channel !== undefined)
-    if (channel) return channel
-    const made = new UdpChannel(this.#target, this.#settings)
-    this.#channels.push(made)
-    return made
+  #replace(place: number): UdpChannel {
+    this.#retire(place)
+    const channel = new UdpChannel(this.#target, this.#settings, (ended) => this.#open.delete(ended))
+    this.#open.add(channel)
+    this.#channels[place] = channel
+    this.#sweeping ??= setTimeout(() => this.#sweep(), channelAgeMs).unref()
+    return channel
   }
 
-  /** A channel that takes no more queries goes when its last one is answered. */
-  #retire(): void {
-    const done = this.#channels.filter((channel) => channel.isDone)
-    if (done.length === 0) return
-    for (const channel of done) channel.close()
-    this.#channels = this.#channels.filter((channel) => !done.includes(channel))
+  #retire(place: number): void {
+    this.#channels[place]?.leave()
+    this.#channels[place] = undefined
+  }
+
+  /** Sockets that are too old go, also while nothing is asked. */
+  #sweep(): void {
+    for (const [place, channel] of this.#channels.entries()) if (channel?.isYoung === false) this.#retire(place)
+    this.#sweeping = this.#open.size === 0 ? undefined : setTimeout(() => this.#sweep(), channelAgeMs).unref()
   }
 }

@@ -3,9 +3,12 @@ import { readUint16, writeUint16 } from '../wire/bytes.ts'
 import { flag, rcode, recordType } from '../wire/codes.ts'
 import { encodeName } from '../wire/name.ts'
 import { headerLength } from '../wire/query.ts'
+import { RandomNumbers } from './random-numbers.ts'
 import type { ChannelSettings, ForwardSettings, UpstreamTarget, UpstreamTransport } from './settings.ts'
+import { isEcho, mixCase, Spelling } from './spelling.ts'
 import { StreamChannels } from './stream-channel.ts'
 import { UdpChannels } from './udp-channel.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 const probeTimeoutMs = 1_000
 
@@ -24,6 +27,8 @@ export class Upstream {
   readonly #target: UpstreamTarget
   readonly #settings: ForwardSettings
   readonly #events: UpstreamEvents
+  readonly #random = new RandomNumbers()
+  readonly #spelling = new Spelling()
   readonly #udp: UdpChannels
   readonly #stream: StreamChannels
   #fails = 0
@@ -37,7 +42,7 @@ export class Upstream {
     this.#settings = settings
     this.#events = events
     const onChannel = (transport: UpstreamTransport, kept: boolean) => events.onChannel(this, transport, kept)
-    const channels = { ...channelSettings(target, settings), onChannel }
+    const channels = { ...channelSettings(target, settings), random: this.#random, onChannel }
     this.#udp = new UdpChannels(target, channels)
     this.#stream = new StreamChannels(target, channels)
   }
@@ -87,11 +92,52 @@ export class Upstream {
   async #exchange(make: () => Buffer, overTcp: boolean): Promise<Buffer> {
     const { readTimeoutMs } = this.#settings
     if (overTcp || this.#target.tls !== undefined) return this.#stream.exchange(make(), readTimeoutMs)
-    const reply = await this.#udp.exchange(make(), readTimeoutMs)
+    const reply = this.#spelling.isMixed ? await this.#askMixed(make) : await this.#askPlain(make)
     const isTruncated = (readUint16(reply, 2) & flag.TC) !== 0
     if (!isTruncated) return reply
-    // Where nobody listens on TCP, the client learns that there is more and may ask over TCP itself.
+    // Where nothing listens on TCP, the client learns that there is more and may ask over TCP itself.
     return this.#stream.exchange(make(), readTimeoutMs).catch(() => reply)
+  }
+
+  async #askPlain(make: () => Buffer): Promise<Buffer> {
+    try {
+      const reply = await this.#udp.exchange(make(), this.#settings.readTimeoutMs)
+      this.#spelling.notePlain(true)
+      return reply
+    } catch (error) {
+      this.#spelling.notePlain(false)
+      throw error
+    }
+  }
+
+  async #askMixed(make: () => Buffer): Promise<Buffer> {
+    const asked = mixCase(make(), this.#random)
+    const reply = await this.#udp.exchange(asked, this.#settings.readTimeoutMs).catch((error: unknown) => {
+      if (error instanceof UpstreamError && error.code === 'timeout') this.#spelling.noteSilence()
+      throw error
+    })
+    const verdict = this.#spelling.judge(asked, reply)
+    if (verdict === 'kept') return reply
+    return verdict === 'changed' ? this.#askAgain(make) : this.#compare(make, reply)
+  }
+
+  /** An answer in another spelling may be forged: one over TCP cannot be, nor can two that were asked for from different ports. */
+  async #askAgain(make: () => Buffer): Promise<Buffer> {
+    const { readTimeoutMs } = this.#settings
+    const asked = mixCase(make(), this.#random)
+    const overTcp = await this.#stream.exchange(asked, readTimeoutMs).catch(() => undefined)
+    const reply = overTcp ?? (await this.#udp.exchange(mixCase(asked, this.#random), readTimeoutMs))
+    if (!isEcho(asked, reply)) this.#spelling.giveUp()
+    else if (overTcp === undefined) this.#spelling.judge(asked, reply)
+    return reply
+  }
+
+  /** A server that tells upper from lower case denies what it knows: asked as it is spelt, it says so. */
+  async #compare(make: () => Buffer, denied: Buffer): Promise<Buffer> {
+    const plain = await this.#udp.exchange(make(), this.#settings.readTimeoutMs).catch(() => denied)
+    const knowsMore = readUint16(plain, 6) > 0 || (readUint16(denied, 2) & 0xf) !== (readUint16(plain, 2) & 0xf)
+    if (knowsMore) this.#spelling.giveUp()
+    return plain
   }
 
   #onFailure(): void {
@@ -135,7 +181,7 @@ export class Upstream {
 function channelSettings(
   { address }: UpstreamTarget,
   { expireMs, maxAgeMs, sourceAddress }: ForwardSettings,
-): ChannelSettings {
+): Omit<ChannelSettings, 'random'> {
   const isOfFamily = sourceAddress !== undefined && ipFamily(sourceAddress) === ipFamily(address)
   return { expireMs, maxAgeMs, ...(isOfFamily && { sourceAddress }) }
 }

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerCache, type CachedAnswer, isUsableStale } from '../cache/answer-cache.ts'
+import { isFailure } from '../cache/lifetime.ts'
 import type { KeptAnswer } from '../cache/nearby-answers.ts'
 import { questionKey } from '../cache/question-key.ts'
 import { Forwarder } from '../forward/forwarder.ts'
+import { restoreSpelling } from '../forward/spelling.ts'
 import type { UpstreamEvents } from '../forward/upstream.ts'
-import { UpstreamError } from '../forward/upstream-error.ts'
+import type { UpstreamAnswer } from '../forward/upstream-answer.ts'
 import { makeUpstreamQuery } from '../forward/upstream-query.ts'
 import { rcode } from '../wire/codes.ts'
-import { type MessagePlan, planMessage } from '../wire/message.ts'
+import type { MessagePlan } from '../wire/message.ts'
 import { isUnder } from '../wire/name.ts'
 import type { Query } from '../wire/query.ts'
 import { writeRawReply } from '../wire/raw.ts'
@@ -54,11 +56,6 @@ const staleTtlSeconds = 30
 /** Longer than any query waits. */
 const retireAfterMs = 10_000
 
-interface Kept {
-  readonly message: Buffer
-  readonly plan: MessagePlan
-}
-
 interface ActiveForward {
   readonly rule: ForwardRule
   readonly forwarder: Forwarder
@@ -72,7 +69,7 @@ export class BlockResolver {
   readonly #settings: ResolverSettings
   readonly #events: ResolverEvents
   readonly #forwards: readonly ActiveForward[]
-  readonly #flights = new SingleFlights<Kept>()
+  readonly #flights = new SingleFlights<UpstreamAnswer>()
 
   /** `before` is what served the block until now; its cache goes on. */
   constructor(settings: ResolverSettings, events: ResolverEvents, before?: BlockResolver) {
@@ -168,23 +165,27 @@ export class BlockResolver {
     return this.#forwards.find(({ rule }) => takes(rule, name))
   }
 
-  /** Asks for everybody who has the same question now; with a place among those of this client. */
-  async #ask(request: ResolveRequest, key: string, stale: CachedAnswer | undefined): Promise<Resolution> {
+  /** Asks for all that have the same question now; with a place among those of this client. */
+  #ask(request: ResolveRequest, key: string, stale: CachedAnswer | undefined): Resolution | Promise<Resolution> {
     const forward = this.#findForward(request.query)
     if (forward === undefined) return failed(request, rcode.SERVFAIL, '')
-    const { promise: evicted, resolve: evict } = Promise.withResolvers<'evicted'>()
-    const place = forward.limiter.take(request.client, () => evict('evicted'))
-    if (place === undefined) return this.#reject(request)
-    try {
-      const kept = await Promise.race([this.#fetch(request, key, forward), evicted])
-      if (kept === 'evicted') return this.#reject(request)
-      return { message: writeFor(request, kept, {}), plugin: 'forward', ageMs: 0 }
-    } catch (error) {
-      this.#events.onFailure(request.query, error)
-      return stale ? this.#giveStale(request, stale) : failed(request, rcode.SERVFAIL, 'forward')
-    } finally {
-      forward.limiter.release(place)
-    }
+    const { limiter } = forward
+    return new Promise((resolve) => {
+      const place = limiter.take(request.client, () => resolve(this.#reject(request)))
+      if (place === undefined) return resolve(this.#reject(request))
+      const done = (resolution: Resolution) => {
+        limiter.release(place)
+        resolve(resolution)
+      }
+      this.#fetch(request, key, forward)
+        .then((kept) => done({ message: writeFor(request, kept, {}), plugin: 'forward', ageMs: 0 }))
+        .catch((error: unknown) => done(this.#fail(request, error, stale)))
+    })
+  }
+
+  #fail(request: ResolveRequest, error: unknown, stale: CachedAnswer | undefined): Resolution {
+    this.#events.onFailure(request.query, error)
+    return stale ? this.#giveStale(request, stale) : failed(request, rcode.SERVFAIL, 'forward')
   }
 
   #reject(request: ResolveRequest): Resolution {
@@ -203,7 +204,7 @@ export class BlockResolver {
     { query, overTcp }: Pick<ResolveRequest, 'query' | 'overTcp'>,
     key: string,
     forward: ActiveForward,
-  ): Promise<Kept> {
+  ): Promise<UpstreamAnswer> {
     return this.#flights.run(key, async () => {
       const { message, plan } = await this.#askForwards(query, overTcp, forward)
       if (this.cache === undefined || !this.#isCached(query)) return { message, plan }
@@ -212,7 +213,7 @@ export class BlockResolver {
   }
 
   /** From this one on, as long as the answers are such that the next is to be asked. */
-  async #askForwards(query: Query, overTcp: boolean, first: ActiveForward): Promise<Kept> {
+  async #askForwards(query: Query, overTcp: boolean, first: ActiveForward): Promise<UpstreamAnswer> {
     let current = first
     let kept = await askOne(current, query, overTcp)
     for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
@@ -225,9 +226,10 @@ export class BlockResolver {
   }
 }
 
-async function askOne({ forwarder }: ActiveForward, query: Query, overTcp: boolean): Promise<Kept> {
-  const message = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
-  return { message, plan: readPlan(message) }
+async function askOne({ forwarder }: ActiveForward, query: Query, overTcp: boolean): Promise<UpstreamAnswer> {
+  const answer = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
+  restoreSpelling(answer.message, answer.plan, query.name)
+  return answer
 }
 
 function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {
@@ -248,27 +250,18 @@ function takeCache(
   return before
 }
 
-function readPlan(message: Buffer): MessagePlan {
-  try {
-    return planMessage(message, message.length)
-  } catch (cause) {
-    throw new UpstreamError('unreachable', 'the upstream sent a message that is none', { cause })
-  }
-}
-
 function fromCache(request: ResolveRequest, cached: CachedAnswer, nowMs: number, keepTtl: boolean): Resolution {
   const ageMs = nowMs - cached.storedAtMs
   const ageSeconds = keepTtl ? 0 : Math.floor(ageMs / 1000)
   const message = writeFor(request, cached, { ageSeconds })
-  if (cached.plan.questionName === undefined || cached.plan.rcode === rcode.SERVFAIL)
-    return { message, plugin: 'cache', ageMs }
+  if (cached.plan.questionName === undefined || isFailure(cached.plan.rcode)) return { message, plugin: 'cache', ageMs }
   const kept = { message: cached.message, kind: cached.kind, ageMs, leftMs: cached.expiresAtMs - nowMs }
   return { message, plugin: 'cache', ageMs, kept }
 }
 
 function writeFor(
   { query, limit }: ResolveRequest,
-  { message, plan }: Kept,
+  { message, plan }: UpstreamAnswer,
   ttls: { readonly ageSeconds?: number; readonly ttlSeconds?: number },
 ): Buffer {
   if (plan.questionName === undefined) return writeFailure(query, plan.rcode)

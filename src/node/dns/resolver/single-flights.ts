@@ -5,8 +5,10 @@ export class SingleFlights<T> {
   run(key: string, work: () => Promise<T>): Promise<T> {
     const running = this.#running.get(key)
     if (running !== undefined) return running
-    const started = work().finally(() => this.#running.delete(key))
+    const started = work()
     this.#running.set(key, started)
+    const end = () => void this.#running.delete(key)
+    started.then(end, end)
     return started
   }
 }

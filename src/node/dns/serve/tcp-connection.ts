@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net'
 import { FrameReader, frameMessage } from '../framing/frames.ts'
+import { readUint16 } from '../wire/bytes.ts'
+import { rcode } from '../wire/codes.ts'
 import type { Asker, Responder } from './responder.ts'
 
 /** As CoreDNS has them: for the first query, between queries, for an answer to be taken. */
@@ -9,10 +11,13 @@ const idleMs = 10_000
 /** Queries of one connection that are under way at the same time; further ones are read when one of these is answered. */
 const maxUnderWay = 128
 const maxUnsentBytes = 1024 * 1024
+/** Messages that are no questions, after which a client is cut off: it costs work and asks nothing. */
+const maxMalformed = 16
 
 /**
  * One client over TCP. Queries may follow one another without waiting, and answers go out as they are ready, in any order
- * (RFC 7766 6.2.1). Who sends nothing, half a query, or takes no answers is cut off.
+ * (RFC 7766 6.2.1). A client that sends nothing, half a query, an empty frame or one that gets no answer, many that are no questions, or takes no
+ * answers is cut off.
  */
 export class TcpConnection {
   readonly #socket: Socket
@@ -21,6 +26,7 @@ export class TcpConnection {
   readonly #scratch: Buffer
   readonly #frames = new FrameReader()
   #underWay = 0
+  #malformed = 0
   #ended = false
   #lastUseMs = performance.now()
   #deadline: NodeJS.Timeout
@@ -53,14 +59,18 @@ export class TcpConnection {
     if (messages.length === 0) return
     this.#lastUseMs = performance.now()
     this.#wait(idleMs)
-    for (const message of messages) this.#answer(message)
+    for (const message of messages) if (!this.#socket.destroyed) this.#answer(message)
     if (this.#underWay >= maxUnderWay) this.#socket.pause()
   }
 
   #answer(message: Buffer): void {
     const length = this.#responder.respondNow(message, message.length, this.#asker, this.#scratch)
-    if (length > 0) this.#send(this.#scratch.subarray(0, length))
-    if (length >= 0) return
+    if (length === 0) this.close()
+    else if (length > 0) this.#sendNow(this.#scratch.subarray(0, length))
+    else this.#answerLater(message)
+  }
+
+  #answerLater(message: Buffer): void {
     this.#underWay += 1
     void this.#responder.respondLater(message, this.#asker).then((answer) => this.#onAnswer(answer))
   }
@@ -72,6 +82,12 @@ export class TcpConnection {
     if (this.#underWay < maxUnderWay) this.#socket.resume()
     this.#wait(idleMs)
     this.#endIfDone()
+  }
+
+  #sendNow(answer: Buffer): void {
+    this.#send(answer)
+    if (isNoQuestion(readUint16(answer, 2) & 0xf)) this.#malformed += 1
+    if (this.#malformed >= maxMalformed) this.#socket.destroySoon()
   }
 
   #send(answer: Buffer): void {
@@ -99,4 +115,9 @@ export class TcpConnection {
     if (this.#underWay > 0 && !this.#ended) this.#wait(idleMs)
     else this.#socket.destroy()
   }
+}
+
+/** What a message is answered with that is none this server answers to. */
+function isNoQuestion(code: number): boolean {
+  return code === rcode.FORMERR || code === rcode.NOTIMP
 }

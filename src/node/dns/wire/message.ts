@@ -1,9 +1,9 @@
 import { readUint16, readUint32 } from './bytes.ts'
 import { recordType } from './codes.ts'
 import { DnsFormatError } from './errors.ts'
-import { readName, skipName, type WireName } from './name.ts'
+import { isReadableName, readName, skipName, type WireName } from './name.ts'
 import { headerLength } from './query.ts'
-import { readData } from './rdata.ts'
+import { isReadableData, readData } from './rdata.ts'
 import type { DnsRecord } from './record.ts'
 
 export type Section = 'answer' | 'authority' | 'additional'
@@ -103,6 +103,14 @@ function findRecord(message: Buffer, length: number, start: number, section: Sec
     dataAt: at + 10,
     end,
   }
+}
+
+/** Whether every name in the records can be read: a plan alone passes over owners and data, whose pointers may lead nowhere or to themselves. */
+export function hasReadableNames(message: Buffer, { records }: MessagePlan): boolean {
+  return records.every(
+    ({ start, type, dataAt, end }) =>
+      isReadableName(message, start, message.length) && isReadableData(message, dataAt, end, type),
+  )
 }
 
 /** A whole message read: records apart from it, without pointers; OPT records are left out. */

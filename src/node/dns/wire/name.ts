@@ -46,6 +46,31 @@ export function skipPlainName(bytes: Uint8Array, offset: number, end: number): n
 }
 
 /**
+ * Whether the name at `offset` can be read: pointers that lead backwards, 126 at most, and 255 bytes in all. What `skipName` passes over may be
+ * none. Allocates nothing.
+ */
+export function isReadableName(message: Uint8Array, offset: number, end: number): boolean {
+  let at = offset
+  let partStart = offset
+  let length = 1
+  for (let jumps = 0; at < end; ) {
+    const size = message[at] ?? 0
+    if (size === 0) return length <= maxNameLength
+    if (size <= maxLabelLength) {
+      length += size + 1
+      at += size + 1
+      continue
+    }
+    const target = ((size & 0x3f) << 8) | (message[at + 1] ?? 0)
+    jumps += 1
+    if (size < pointerMark || at + 1 >= end || target >= partStart || jumps > maxPointerJumps) return false
+    at = target
+    partStart = target
+  }
+  return false
+}
+
+/**
  * The name at `offset` with its pointers resolved, and where it ends. A pointer must lead before the part it stands in, so
  * that no loop can be built, and at most 126 are followed.
  */

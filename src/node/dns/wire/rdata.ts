@@ -1,6 +1,6 @@
 import { recordType } from './codes.ts'
 import { DnsFormatError } from './errors.ts'
-import { readName, type WireName } from './name.ts'
+import { isReadableName, readName, skipName, type WireName } from './name.ts'
 
 /**
  * Where names stand in the data of a type: bytes before them, and how many there are. Data of other types holds no name
@@ -43,6 +43,18 @@ export function readDataParts(message: Buffer, start: number, end: number, type:
   if (type === recordType.SOA ? end - at !== 20 : at !== end) throw shortData(type)
   if (at < end) parts.push({ kind: 'bytes', bytes: message.subarray(at, end) })
   return parts
+}
+
+/** Whether the names in the data can be read, and its fields have their length. Allocates nothing. */
+export function isReadableData(message: Uint8Array, start: number, end: number, type: number): boolean {
+  const layout = layouts.get(type)
+  if (layout === undefined) return true
+  let at = start + layout.before
+  for (let index = 0; index < layout.names; index++) {
+    if (at > end || !isReadableName(message, at, end)) return false
+    at = skipName(message, at, end)
+  }
+  return type === recordType.SOA ? end - at === 20 : at === end
 }
 
 /** The same data without pointers, in a buffer of its own. */

@@ -105,7 +105,8 @@ test('a node that may not read the ConfigMap goes by the built-in Corefile after
   assert.deepEqual(told, [undefined])
   assert.match(lines.join('\n'), /may not read the ConfigMap/)
   const metadata = { name: 'coredns', namespace: 'kube-system', uid: 'u', resourceVersion: '1' }
-  handler.onReplace([{ metadata, data: { Corefile: 'text', NodeHosts: 'more' } }], '1', [])
+  void handler.onReplace([{ metadata, data: { Corefile: 'text', NodeHosts: 'more' } }], '1', [])
+  void handler.onReplace([], '2', [metadata])
   fail('forbidden', 90_000)
   assert.deepEqual(told, [undefined, { Corefile: 'text', NodeHosts: 'more' }])
   handler.onEvent('DELETED', { metadata }, '2')

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, mock, test } from 'node:test'
-import { rcode } from '../../../../../src/node/dns/wire/codes.ts'
+import { lifetimeOf } from '../../../../../src/node/dns/cache/lifetime.ts'
+import { rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
+import { planMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { cacheDefaults, type ResolverShape, TestResolver } from '../../../../helpers/block-resolvers.ts'
 import { FakeUpstream, type Script } from '../../../../helpers/fake-upstream.ts'
 import { until, untilAsync } from '../../../../helpers/until.ts'
-import { type AnswerShape, answerBytes } from '../../../../helpers/upstream-messages.ts'
+import { type AnswerShape, answerBytes, questionBytes } from '../../../../helpers/upstream-messages.ts'
 
 let server: FakeUpstream
 let elapsedMs = 0
@@ -80,7 +82,48 @@ describe('the cache', () => {
     assert.equal(await countAsked(() => asking.ask('no.example.')), 1)
     upstreamSays({ rcode: rcode.NXDOMAIN })
     await asking.ask('bare.example.')
-    assert.equal(await countAsked(() => asking.ask('bare.example.')), 1)
+    // Each time in mixed case and as it is spelt, as such a denial may come from a server that tells them apart.
+    assert.equal(await countAsked(() => asking.ask('bare.example.')), 2)
+  })
+
+  test('NOTIMP is kept as SERVFAIL is, and stands in for nothing', async () => {
+    const asking = resolver()
+    upstreamSays({ rcode: rcode.NOTIMP })
+    await asking.ask('notimp.example.')
+    assert.equal(
+      await countAsked(async () => assert.equal((await asking.ask('notimp.example.')).rcode, rcode.NOTIMP)),
+      0,
+    )
+    pass(6)
+    assert.ok((await countAsked(() => asking.ask('notimp.example.'))) > 0)
+  })
+
+  test('an answer that is signed for another time is not kept', async () => {
+    const nowSeconds = Math.floor(Date.now() / 1000)
+    const day = 86_400
+    for (const [inception, expiration, isKept] of [
+      [nowSeconds - day, nowSeconds + day, true],
+      [nowSeconds - 2 * day, nowSeconds - day, false],
+      [nowSeconds + day, nowSeconds + 2 * day, false],
+    ] as const) {
+      const message = answerBytes(questionBytes('signed.example.'), { addresses: ['192.0.2.1'] })
+      const data = Buffer.alloc(20)
+      data.writeUInt32BE(expiration, 8)
+      data.writeUInt32BE(inception, 12)
+      const fixed = Buffer.of(0xc0, 12, 0, recordType.RRSIG, 0, 1, 0, 0, 0, 60, 0, data.length)
+      const signed = Buffer.concat([message, fixed, data])
+      signed.writeUInt16BE(2, 6)
+      const lifetime = lifetimeOf(signed, planMessage(signed, signed.length), cacheDefaults, nowSeconds)
+      assert.equal(lifetime?.kind, isKept ? 'success' : undefined)
+    }
+  })
+
+  test('a capacity beyond all memory costs none', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'] })
+    const success = { ...cacheDefaults.success, capacity: 0x7fff_ffff }
+    const asking = resolver({ cache: { success } })
+    await asking.ask('large.example.')
+    assert.equal(await countAsked(() => asking.ask('large.example.')), 0)
   })
 
   test('TTL 0 and truncated answers are not kept, SERVFAIL for five seconds', async () => {

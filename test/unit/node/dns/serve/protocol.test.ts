@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { FrameReader, frameMessage } from '../../../../../src/node/dns/framing/frames.ts'
 import { flag, rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { makeOption, makeQuery } from '../../../../helpers/dns-messages.ts'
@@ -208,6 +209,33 @@ describe('questions over TCP', () => {
     for (const socket of [silent, half]) socket.on('error', () => {})
     await Promise.all([silent, half].map((socket) => once(socket.resume(), 'close')))
   })
+
+  for (const [what, bytes] of [
+    ['an empty frame', Buffer.of(0, 0)],
+    ['many empty frames', Buffer.alloc(100_000)],
+    ['a frame without a whole header', Buffer.of(0, 3, 1, 2, 3)],
+    ['an answer in place of a question', frameMessage(Buffer.of(0, 1, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0))],
+    ['many frames that are no questions', Buffer.concat(Array<Buffer>(50).fill(frameMessage(Buffer.alloc(12))))],
+  ] as const) {
+    test(`a client that sends ${what} is cut off at once, after what it asked before`, async () => {
+      const socket = connect(server.port, '127.0.0.1')
+      socket.on('error', () => {})
+      await once(socket, 'connect')
+      const { promise: closed, resolve: onClose } = Promise.withResolvers<void>()
+      socket.on('close', () => onClose())
+      const frames = new FrameReader()
+      const answers: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => answers.push(...frames.push(chunk)))
+      const startedMs = performance.now()
+      socket.write(frameMessage(makeQuery(web, 1, { id: 7 })))
+      await once(socket, 'data')
+      socket.write(bytes)
+      await closed
+      assert.ok(performance.now() - startedMs < 2_500, 'no deadline ended it')
+      assert.equal(answers[0]?.readUInt16BE(0), 7)
+      assert.ok(answers.length <= 17, `${answers.length} answers`)
+    })
+  }
 })
 
 describe('who may ask', () => {

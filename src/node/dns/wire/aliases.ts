@@ -1,0 +1,54 @@
+import { recordType } from './codes.ts'
+import type { MessagePlan, RecordPlace } from './message.ts'
+import { foldName, readName, sameName, type WireName } from './name.ts'
+import { headerLength } from './query.ts'
+
+/** Where the aliases (CNAME) of an answer lead, from the name that was asked for. */
+export interface AliasEnd {
+  /** An alias leads back to a name before it: the answer has no end. */
+  readonly isLoop: boolean
+  /** Records of the type that was asked for stand at the end. */
+  readonly isAnswered: boolean
+}
+
+const pointerToQuestion = 0xc000 | headerLength
+
+/** Follows the aliases of an answer. Names are read only where they are no mere pointer to the question. Throws DnsFormatError. */
+export function followAliases(message: Buffer, { questionName, questionType, records }: MessagePlan): AliasEnd {
+  const answers = records.filter(({ section }) => section === 'answer')
+  if (questionName === undefined) return { isLoop: false, isAnswered: answers.length > 0 }
+  const aliases = readAliases(message, answers)
+  let end = questionName
+  const passed = new Set<string>()
+  for (let target = aliases.get(keyOf(end)); target !== undefined; target = aliases.get(keyOf(end))) {
+    passed.add(keyOf(end))
+    if (passed.has(keyOf(target))) return { isLoop: true, isAnswered: false }
+    if (questionType === recordType.CNAME) break
+    end = target
+  }
+  const isWanted = ({ type }: RecordPlace) => type === questionType || questionType === recordType.ANY
+  return { isLoop: false, isAnswered: answers.some((record) => isWanted(record) && isOwnedBy(message, record, end)) }
+}
+
+function readAliases(message: Buffer, answers: readonly RecordPlace[]): ReadonlyMap<string, WireName> {
+  const aliases = new Map<string, WireName>()
+  for (const { type, start, dataAt } of answers) {
+    if (type !== recordType.CNAME) continue
+    const owner = keyOf(readName(message, start, message.length).name)
+    if (!aliases.has(owner)) aliases.set(owner, readName(message, dataAt, message.length).name)
+  }
+  return aliases
+}
+
+function isOwnedBy(message: Buffer, { start }: RecordPlace, name: WireName): boolean {
+  if (
+    message.readUInt16BE(start) === pointerToQuestion &&
+    message.compare(name, 0, name.length, headerLength, headerLength + name.length) === 0
+  )
+    return true
+  return sameName(readName(message, start, message.length).name, name)
+}
+
+function keyOf(name: WireName): string {
+  return foldName(name).toString('latin1')
+}
