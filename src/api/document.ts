@@ -30,6 +30,12 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
+export function isDeeperThan(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((each) => isDeeperThan(each ?? null, levels - 1))
+}
+
 export function jsonTypeName(value: Json): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'

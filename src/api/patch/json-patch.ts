@@ -5,6 +5,7 @@ import { parseJson } from '../exact-json.ts'
 import {
   addAt,
   copyJson,
+  GapCount,
   type MutableJson,
   PatchError,
   parsePointer,
@@ -16,6 +17,8 @@ import {
 const maxOperations = 10_000
 /** Bytes that `copy` operations of one patch may add, as JSON text. */
 const maxCopiedBytes = 3 * 1024 * 1024
+/** List items that operations of one patch may move to make or close a gap: every one of 10,000 operations at the start of a list of 10,000. */
+const maxMovedItems = 100_000_000
 
 /** Applies a JSON patch (RFC 6902) to a copy of the document: all operations or none. Throws PatchError. */
 export function applyJsonPatch(document: Json, patch: Json): Json {
@@ -24,7 +27,7 @@ export function applyJsonPatch(document: Json, patch: Json): Json {
     const message = `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`
     throw new PatchError('too-large', message)
   }
-  const state = { root: copyJson(document), copiedBytes: 0 }
+  const state = { root: copyJson(document), copiedBytes: 0, gaps: new GapCount(maxMovedItems) }
   for (const [index, operation] of patch.entries()) {
     if (!isJsonObject(operation)) throw new PatchError('malformed', `operation ${index} is not an object`)
     state.root = applyOperation(state, operation, index)
@@ -34,6 +37,7 @@ export function applyJsonPatch(document: Json, patch: Json): Json {
 
 interface PatchState {
   root: MutableJson
+  readonly gaps: GapCount
   copiedBytes: number
 }
 
@@ -41,15 +45,15 @@ function applyOperation(state: PatchState, operation: JsonObject, index: number)
   const path = pointerOf(operation, 'path', index)
   switch (operation['op']) {
     case 'add':
-      return addAt(state.root, path, operandOf(operation, index))
+      return addAt(state.root, path, operandOf(operation, index), state.gaps)
     case 'remove':
-      return removeAt(state.root, path)
+      return removeAt(state.root, path, state.gaps)
     case 'replace':
       return replaceAt(state.root, path, operandOf(operation, index))
     case 'copy':
       return copy(state, pointerOf(operation, 'from', index), path)
     case 'move':
-      return move(state.root, pointerOf(operation, 'from', index), path)
+      return move(state, pointerOf(operation, 'from', index), path)
     case 'test':
       return test(state.root, path, operandOf(operation, index), index)
     default:
@@ -63,16 +67,16 @@ function copy(state: PatchState, from: readonly string[], path: readonly string[
   if (state.copiedBytes > maxCopiedBytes) {
     throw new PatchError('too-large', `the copy operations of a JSON patch may add at most ${maxCopiedBytes} bytes`)
   }
-  return addAt(state.root, path, parseJson(text) as MutableJson)
+  return addAt(state.root, path, parseJson(text) as MutableJson, state.gaps)
 }
 
-function move(root: MutableJson, from: readonly string[], path: readonly string[]): MutableJson {
+function move({ root, gaps }: PatchState, from: readonly string[], path: readonly string[]): MutableJson {
   if (from.length < path.length && from.every((token, index) => token === path[index])) {
     throw new PatchError('failed', 'a value cannot be moved into itself')
   }
   const value = readAt(root, from)
   if (isDeepStrictEqual(from, path)) return root
-  return addAt(removeAt(root, from), path, value)
+  return addAt(removeAt(root, from, gaps), path, value, gaps)
 }
 
 function test(root: MutableJson, path: readonly string[], expected: MutableJson, index: number): MutableJson {

@@ -13,6 +13,23 @@ interface MutableObject {
  */
 export class PatchError extends PlatnetError<'malformed' | 'too-large' | 'failed'> {}
 
+/** What operations in the middle of lists cost: each moves the items behind it. */
+export class GapCount {
+  readonly #limit: number
+  #moved = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Throws PatchError once there were too many. */
+  count(items: number): void {
+    this.#moved += items
+    if (this.#moved <= this.#limit) return
+    throw new PatchError('too-large', `the operations of a JSON patch may move at most ${this.#limit} items of lists`)
+  }
+}
+
 /** RFC 6901: `/a/b~1c` gives `['a', 'b/c']`, the empty text the whole document. */
 export function parsePointer(text: string): readonly string[] {
   if (text === '') return []
@@ -30,23 +47,30 @@ export function readAt(root: MutableJson, path: readonly string[]): MutableJson 
 }
 
 /** Inserts into an array or sets a member; answers the new root, which differs only for the empty path. */
-export function addAt(root: MutableJson, path: readonly string[], value: MutableJson): MutableJson {
+export function addAt(root: MutableJson, path: readonly string[], value: MutableJson, gaps: GapCount): MutableJson {
   const token = path.at(-1)
   if (token === undefined) return value
   const parent = readAt(root, path.slice(0, -1))
   if (Array.isArray(parent))
-    parent.splice(token === '-' ? parent.length : indexIn(parent.length, token, path), 0, value)
+    insert(parent, token === '-' ? parent.length : indexIn(parent.length, token, path), value, gaps)
   else setMember(objectIn(parent, path), token, value)
   return root
 }
 
-export function removeAt(root: MutableJson, path: readonly string[]): MutableJson {
+function insert(items: MutableJson[], index: number, value: MutableJson, gaps: GapCount): void {
+  gaps.count(items.length - index)
+  items.splice(index, 0, value)
+}
+
+export function removeAt(root: MutableJson, path: readonly string[], gaps: GapCount): MutableJson {
   const token = path.at(-1)
   if (token === undefined) throw failure('the whole document cannot be removed', path)
   const parent = readAt(root, path.slice(0, -1))
   readChild(parent, token, path)
-  if (Array.isArray(parent)) parent.splice(Number(token), 1)
-  else delete objectIn(parent, path)[token]
+  if (Array.isArray(parent)) {
+    gaps.count(parent.length - Number(token))
+    parent.splice(Number(token), 1)
+  } else delete objectIn(parent, path)[token]
   return root
 }
 

@@ -53,21 +53,19 @@ function retainKeys(original: JsonObject, patch: JsonObject): Map<string, Json> 
   const entries = Object.entries(original).filter((entry): entry is [string, Json] => entry[1] !== undefined)
   const retained = Object.hasOwn(patch, '$retainKeys') ? patch['$retainKeys'] : undefined
   if (retained === undefined) return new Map(entries)
-  const keys = listOperand('$retainKeys', retained)
-  const missing = Object.keys(patch).find((key) => !key.startsWith('$') && patch[key] !== null && !keys.includes(key))
+  const keys = new Set(listOperand('$retainKeys', retained))
+  const missing = Object.keys(patch).find((key) => !key.startsWith('$') && patch[key] !== null && !keys.has(key))
   if (missing !== undefined) throw new PatchError('malformed', `$retainKeys does not name ${JSON.stringify(missing)}`)
-  return new Map(entries.filter(([key]) => keys.includes(key)))
+  return new Map(entries.filter(([key]) => keys.has(key)))
 }
 
 /** What is to leave a list of primitives, and the order of lists: directives beside the list, which need not be in the patch itself. */
 function arrangeLists(schema: Schema | undefined, merged: Map<string, Json>, patch: JsonObject): void {
   for (const [directive, operand] of Object.entries(patch)) {
     if (operand === undefined || !directive.startsWith(deleteFromList)) continue
-    const removed = listOperand(directive, operand).map((value) => JSON.stringify(value))
-    const added = listOrNone(patch[directive.slice(deleteFromList.length)]).map((value) => JSON.stringify(value))
-    changeList(merged, directive.slice(deleteFromList.length), (items) =>
-      items.filter((item) => added.includes(JSON.stringify(item)) || !removed.includes(JSON.stringify(item))),
-    )
+    const field = directive.slice(deleteFromList.length)
+    const removed = textsOf(listOperand(directive, operand)).difference(textsOf(listOrNone(patch[field])))
+    changeList(merged, field, (items) => items.filter((item) => !removed.has(JSON.stringify(item))))
   }
   for (const [directive, operand] of Object.entries(patch)) {
     if (operand === undefined || !directive.startsWith(elementOrder)) continue
@@ -75,6 +73,10 @@ function arrangeLists(schema: Schema | undefined, merged: Map<string, Json>, pat
     const order = listOperand(directive, operand)
     changeList(merged, field, (items) => arrangeItems(items, order, fieldSchema(schema, field)?.patchMergeKey))
   }
+}
+
+function textsOf(values: readonly Json[]): Set<string> {
+  return new Set(values.map((value) => JSON.stringify(value)))
 }
 
 function changeList(merged: Map<string, Json>, field: string, change: (items: readonly Json[]) => readonly Json[]) {

@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
 import { checkPathSegment } from '../resources/names.ts'
+import { canonicalText } from './canonical-text.ts'
 import { childSchema } from './child-schema.ts'
 import { oldField, oldItems, Sameness } from './correlate.ts'
 import {
@@ -23,15 +23,19 @@ import type { Schema } from './schema.ts'
 
 /** An answer holds at most this many errors. */
 const maxErrors = 100
+/** Values checked against schemas: the largest object has less than a million values, and this takes about half a second. */
+const maxSteps = 2_000_000
+const tooMuch = 'there are too many values with too many alternatives in its schema to check them'
 
 /**
- * Checks values against one schema, in the words that Kubernetes' clients know. Never throws, whatever the JSON. Work is proportional
- * to value times schema; the depth is that of the value, which decoding has bounded.
+ * Checks values against one schema, in the words that Kubernetes' clients know. Never throws, whatever the JSON. Thousands of alternatives
+ * for each of many items are too much to check: such a value is refused. The depth is that of the value, which decoding has bounded.
  */
 export class Validator {
   readonly #schema: Schema
   readonly #patterns = new Patterns()
   #sameness = new Sameness()
+  #stepsLeft = 0
 
   constructor(schema: Schema) {
     this.#schema = schema
@@ -43,7 +47,9 @@ export class Validator {
    */
   validate(value: Json, path = '', old?: Json): readonly FieldError[] {
     this.#sameness = new Sameness()
+    this.#stepsLeft = maxSteps
     const errors = this.#check(this.#schema, value, path, old)
+    if (this.#stepsLeft < 0) return [invalidField(path, '', tooMuch)]
     const isKept = old !== undefined && errors.some(isDuplicate) && this.validate(old, path).some(isDuplicate)
     return (isKept ? errors.filter((error) => !isDuplicate(error)) : errors).slice(0, maxErrors)
   }
@@ -56,13 +62,16 @@ export class Validator {
 
   #findErrors(schema: Schema, value: Json, path: string, old: Json | undefined): readonly FieldError[] {
     if (value === null && schema.nullable === true) return []
+    this.#stepsLeft--
+    if (this.#stepsLeft < 0) return []
     const problem = checkType(schema, value, path)
     if (problem !== undefined) return [problem]
-    return [
+    const errors = [
       ...checkEnum(schema, value, path),
       ...this.#checkContent(schema, value, path, old),
       ...this.#checkComposition(schema, value, path),
     ]
+    return errors.length > maxErrors ? errors.slice(0, maxErrors) : errors
   }
 
   #checkContent(schema: Schema, value: Json, path: string, old: Json | undefined): readonly FieldError[] {
@@ -79,6 +88,7 @@ export class Validator {
     if (length > maxLength) errors.push(tooLongField(path, maxLength))
     if (length < minLength)
       errors.push(invalidField(path, value, `${path} in body should be at least ${minLength} chars long`))
+    if (pattern !== undefined) this.#stepsLeft -= value.length
     if (pattern !== undefined && !this.#patterns.matches(pattern, value)) {
       errors.push(invalidField(path, value, `${path} in body should match '${pattern}'`))
     }
@@ -155,8 +165,17 @@ function checkType(schema: Schema, value: Json, path: string): FieldError | unde
   return typeInvalidField(path, found, `${path} in body must be of type ${expected.join(',')}: "${found}"`)
 }
 
+const enumTexts = new WeakMap<readonly Json[], ReadonlySet<string>>()
+
+/** The values as texts, made once: a long enum meets each item of a long list. */
+function textsOf(allowed: readonly Json[]): ReadonlySet<string> {
+  const texts = enumTexts.get(allowed) ?? new Set(allowed.map(canonicalText))
+  enumTexts.set(allowed, texts)
+  return texts
+}
+
 function checkEnum({ enum: allowed }: Schema, value: Json, path: string): readonly FieldError[] {
-  if (allowed === undefined || allowed.some((each) => isDeepStrictEqual(each, value))) return []
+  if (allowed === undefined || textsOf(allowed).has(canonicalText(value))) return []
   const supported = allowed.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
   return [unsupportedField(path, value, supported)]
 }

@@ -1,4 +1,6 @@
 import type { Json } from '../../model/api-object.ts'
+import { maxDepth } from '../decode/limits.ts'
+import { isDeeperThan } from '../document.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
 import { PatchError } from '../patch/json-pointer.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
@@ -32,11 +34,18 @@ export function patchObject(
   return reviseObject(context, target, revise, options)
 }
 
+/** Operations that each add a level make an object deeper than any body. */
+function withinDepth(value: Json): Json {
+  if (!isDeeperThan(value, maxDepth)) return value
+  throw new PatchError('failed', `the result is nested more than ${maxDepth} levels deep`)
+}
+
 /** What the patch makes of a value. Throws a Status. */
 export function applyPatch(resource: Resource, name: string, current: Json, { type, value }: Patch): Json {
   if (type === 'merge') return applyMergePatch(current, value)
   try {
-    return type === 'json' ? applyJsonPatch(current, value) : applyStrategicPatch(resource.schema, current, value)
+    if (type === 'json') return withinDepth(applyJsonPatch(current, value))
+    return applyStrategicPatch(resource.schema, current, value)
   } catch (thrown) {
     throw thrown instanceof PatchError ? patchStatus(resource, name, thrown) : thrown
   }
