@@ -16,6 +16,7 @@ import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composePods } from './compose-pods.ts'
 import type { AppContext } from './context.ts'
+import { agentAccess } from './delegated-access.ts'
 import { composeIdleMemory } from './idle-memory.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
@@ -73,7 +74,7 @@ export async function composeAgent(
     gate,
     log: log.child('control'),
   })
-  return [await composeEndpoints(context, access, working), control, ...working, ...composeIdleMemory(log)]
+  return [await composeEndpoints(context, { access, client }, working), control, ...working, ...composeIdleMemory(log)]
 }
 
 function countLeftOut({ metrics }: AppContext, client: ApiClient): void {
@@ -105,7 +106,7 @@ async function findAccess(node: AppContext['options']['values']['node']): Promis
 
 async function composeEndpoints(
   context: AppContext,
-  access: ClusterAccess,
+  { access, client }: { readonly access: ClusterAccess; readonly client: ApiClient },
   components: readonly Component[],
 ): Promise<Component> {
   const { app, node } = context.options.values
@@ -116,7 +117,12 @@ async function composeEndpoints(
     metrics: context.metrics,
     configz: () => configzDocument(context.options.resolved),
     components: () => components,
-    access: { isPublic: () => node.publicMetrics, bearerTokens: () => [token] },
+    access: {
+      isPublic: () => node.publicMetrics,
+      bearerTokens: () => [token],
+      delegate: agentAccess(client, findNodeName(node.nodeName)),
+      onTrouble: (error) => log.debug('the API server does not say who may read', { error }),
+    },
     log,
   })
   const clientCa = access.certificateAuthority

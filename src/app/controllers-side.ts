@@ -3,17 +3,19 @@ import {
   type ControllerManagerParts,
   type ControllerMetrics,
   createControllerManager,
+  createControllerMetrics,
   createSchedulerManager,
 } from '../controllers/index.ts'
 import { isGone, nameProcess } from '../host/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { loopbackIpv4 } from '../model/ip.ts'
-import type { Logger } from '../observe/index.ts'
+import { createMetrics, type Logger } from '../observe/index.ts'
 import { createComponentEndpoints, httpListener } from '../serve/index.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
+import { componentAccess } from './delegated-access.ts'
 
 interface ManagerRole {
   readonly name: string
@@ -47,22 +49,25 @@ export class ControllersSide implements Component {
   readonly name: string
   readonly #role: ManagerRole
   readonly #context: AppContext
-  readonly #metrics: ControllerMetrics
+  /** Its own alone: each port answers the metrics of what stands behind it. */
+  readonly #metrics = createMetrics()
+  readonly #controllerMetrics: ControllerMetrics
   readonly #log: Logger
   #parts: readonly Component[] = []
 
-  /** Both share the metrics of the process. */
-  constructor(role: keyof typeof roles, context: AppContext, metrics: ControllerMetrics) {
+  constructor(role: keyof typeof roles, context: AppContext) {
     this.name = role
     this.#role = roles[role]
     this.#context = context
-    this.#metrics = metrics
+    this.#controllerMetrics = createControllerMetrics(this.#metrics)
     this.#log = context.logging.logger(this.#role.logTarget)
   }
 
   async start(scope: { signal: AbortSignal }): Promise<void> {
-    const connection = await this.#connect()
-    this.#parts = [connection, ...this.#listeners(connection)]
+    const { app } = this.#context.options.values
+    const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig]))
+    const connection = this.#connect(client)
+    this.#parts = [connection, ...this.#listeners(connection, client)]
     for (const part of this.#parts) await part.start(scope)
   }
 
@@ -75,10 +80,9 @@ export class ControllersSide implements Component {
     return this.#parts[0]?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
   }
 
-  async #connect(): Promise<ClusterConnection> {
-    const { app, controllers, node } = this.#context.options.values
-    const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig]))
-    const metrics = this.#metrics
+  #connect(client: ApiClient): ClusterConnection {
+    const { controllers, node } = this.#context.options.values
+    const metrics = this.#controllerMetrics
     const identity = controllers.leaderElect ? { identity: nameProcess(), isGone } : {}
     const log = this.#log
     return new ClusterConnection({
@@ -103,12 +107,22 @@ export class ControllersSide implements Component {
     })
   }
 
-  /** On the addresses that are meant, never on all: what stands there is for this machine and its neighbours. */
-  #listeners(connection: Component): readonly Component[] {
-    const { api } = this.#context.options.values
+  /** On the addresses that are meant, never on all: what stands there is for this machine and its neighbours. Health is open, metrics are not. */
+  #listeners(connection: Component, client: ApiClient): readonly Component[] {
+    const { api, node } = this.#context.options.values
     const port = this.#role.port(this.#context.options.values)
     const log = this.#log.child('endpoints')
-    const handler = createComponentEndpoints({ metrics: this.#context.metrics, components: () => [connection], log })
+    const handler = createComponentEndpoints({
+      metrics: this.#metrics,
+      components: () => [connection],
+      access: {
+        isPublic: () => node.publicMetrics,
+        bearerTokens: () => [],
+        delegate: componentAccess(client),
+        onTrouble: (error) => log.debug('the API server does not say who may read', { error }),
+      },
+      log,
+    })
     const addresses = new Set([loopbackIpv4, findAdvertiseAddress(api.bindAddress) ?? loopbackIpv4])
     return Array.from(addresses, (address) =>
       httpListener({ name: `${this.name}-endpoints`, handler, log, address, port }),

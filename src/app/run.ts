@@ -99,12 +99,8 @@ async function createServerSide(context: AppContext): Promise<ServerSide> {
 async function composeManagers(context: AppContext): Promise<readonly Component[]> {
   const wanted = managers.filter((role) => context.options.values.app.components.includes(role))
   if (wanted.length === 0) return []
-  const [{ ControllersSide }, { createControllerMetrics }] = await Promise.all([
-    import('./controllers-side.ts'),
-    import('../controllers/index.ts'),
-  ])
-  const metrics = createControllerMetrics(context.metrics)
-  return wanted.map((role) => new ControllersSide(role, context, metrics))
+  const { ControllersSide } = await import('./controllers-side.ts')
+  return wanted.map((role) => new ControllersSide(role, context))
 }
 
 function takeLogFilter(context: AppContext, message: unknown): void {

@@ -3,7 +3,7 @@ import type { ApiObject } from '../model/api-object.ts'
 import { ApiError, errorFromStatus } from './errors.ts'
 import type { ClusterAccess } from './kubeconfig.ts'
 import type { LeftOutObjects } from './left-out-objects.ts'
-import { type Collection, collectionPath, type ObjectRef, objectPath } from './resource-path.ts'
+import { type ApiResource, type Collection, collectionPath, type ObjectRef, objectPath } from './resource-path.ts'
 import { type HttpLimits, type HttpRequest, type HttpResponse, Transport } from './transport.ts'
 
 export interface RequestOptions {
@@ -73,6 +73,12 @@ export class ApiClient {
   /** Posts to a subresource, such as a pod's binding; what comes back is a Status, or the object. */
   async createAt(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<void> {
     await this.#json({ method: 'POST', path: objectPath(ref), body: JSON.stringify(object) }, options)
+  }
+
+  /** Asks a question that the server only ever answers, such as a TokenReview; the answer is not checked. */
+  review(resource: ApiResource, kind: string, spec: object, options?: RequestOptions): Promise<unknown> {
+    const body = JSON.stringify({ apiVersion: `${resource.group}/${resource.version}`, kind, spec })
+    return this.#json({ method: 'POST', path: collectionPath({ resource }), body }, options)
   }
 
   update(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<ApiObject> {

@@ -1,4 +1,5 @@
 export { ApiClient, type Patch } from './api-client.ts'
+export { type AskedAccess, DelegatedReviews } from './delegated-reviews.ts'
 export { detectDialect } from './dialect-detection.ts'
 export { ApiError, orAbsent } from './errors.ts'
 export { ApiEventRecorder, type EventRecorder, type EventType } from './events.ts'

@@ -68,8 +68,8 @@ export const nodeOptions = declareOptions({
     flag: '--public-metrics [boolean]',
     default: false,
     reload: 'restart',
-    commands,
-    description: 'Open /metrics and /configz to everyone instead of loopback and those who authenticate',
+    commands: ['run', 'server', 'agent'],
+    description: 'Open /metrics and /configz to everyone instead of loopback and users who may read them',
   },
   controlSocket: {
     schema: filePath,

@@ -2,36 +2,69 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIPv6 } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { certifiedIdentity, type Identity } from './client-certificate.ts'
 import type { GetHandler, TextAnswer } from './router.ts'
+
+/** What is not open to all. */
+export type Guarded = 'metrics' | 'configz'
+
+/** Asked for tokens that are not known here, and for what their users and those of certificates may read. Both may reject. */
+export interface AccessDelegate {
+  /** Undefined for a token that is no identity. */
+  readonly identify: (token: string) => Promise<Identity | undefined>
+  readonly mayRead: (identity: Identity, what: Guarded) => Promise<boolean>
+}
 
 export interface AccessRule {
   /** Asked at every request, so that the operator's choice and rotated tokens hold at once. */
   readonly isPublic: () => boolean
   readonly bearerTokens: () => readonly string[]
+  /** Absent: other tokens are nobody's, and a certificate of the cluster's CA may read. */
+  readonly delegate?: AccessDelegate
+  /** Told why the delegate gave no answer. */
+  readonly onTrouble?: (error: unknown) => void
 }
+
+const superusers = 'system:masters'
 
 /**
- * Lets a request through from loopback, with a bearer token, with a client certificate of the cluster's CA, or when the
- * operator opened the endpoint. Otherwise 401 (nothing shown, or a wrong token) or 403 (a certificate of another CA).
+ * Lets a request through from loopback, with a token of this process, with an identity that the delegate lets read, or when the operator opened the
+ * endpoint. Otherwise 401 (no identity), 403 (an identity that may not read, a certificate of another CA) or 503 (the delegate gives no answer).
  */
-export function guard(rule: AccessRule, handler: GetHandler): GetHandler {
-  return (request) => refusal(rule, request.message) ?? handler(request)
+export function guard(rule: AccessRule, what: Guarded, handler: GetHandler): GetHandler {
+  return async (request) => (await refusal(rule, what, request.message)) ?? handler(request)
 }
 
-function refusal(rule: AccessRule, message: IncomingMessage): TextAnswer | undefined {
+async function refusal(rule: AccessRule, what: Guarded, message: IncomingMessage): Promise<TextAnswer | undefined> {
   if (rule.isPublic() || isLoopback(message.socket.remoteAddress)) return undefined
   const token = bearerToken(message)
-  if (token !== undefined) {
-    return isKnownToken(token, rule.bearerTokens()) ? undefined : unauthorized('this bearer token is not valid here')
+  if (token !== undefined && isKnownToken(token, rule.bearerTokens())) return undefined
+  try {
+    const identity = token === undefined ? certifiedIdentity(message) : await rule.delegate?.identify(token)
+    return identity === undefined ? refuseStranger(message, token) : await refuseIdentity(rule, what, identity)
+  } catch (error) {
+    rule.onTrouble?.(error)
+    return { status: 503, body: 'the API server does not say now who may read this; try again\n' }
   }
-  switch (clientCertificate(message)) {
-    case 'trusted':
-      return undefined
-    case 'foreign':
-      return { status: 403, body: "forbidden: the client certificate is not one of the cluster's CA\n" }
-    case 'none':
-      return unauthorized("show a bearer token or a client certificate of the cluster's CA, or ask from loopback")
-  }
+}
+
+/** The superusers' group reads also while the API server is away. */
+async function refuseIdentity(
+  { delegate }: AccessRule,
+  what: Guarded,
+  identity: Identity,
+): Promise<TextAnswer | undefined> {
+  if (delegate === undefined || identity.groups.includes(superusers) || (await delegate.mayRead(identity, what)))
+    return undefined
+  return { status: 403, body: `forbidden: user ${JSON.stringify(identity.name)} may not read ${what} here\n` }
+}
+
+function refuseStranger(message: IncomingMessage, token: string | undefined): TextAnswer {
+  if (token !== undefined) return unauthorized('this bearer token is not valid here')
+  const isForeign = message.socket instanceof TLSSocket && message.socket.getPeerX509Certificate() !== undefined
+  return isForeign
+    ? { status: 403, body: "forbidden: the client certificate is not one of the cluster's CA\n" }
+    : unauthorized("show a bearer token or a client certificate of the cluster's CA, or ask from loopback")
 }
 
 function unauthorized(reason: string): TextAnswer {
@@ -50,12 +83,6 @@ function isKnownToken(token: string, known: readonly string[]): boolean {
 
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
-}
-
-function clientCertificate({ socket }: IncomingMessage): 'trusted' | 'foreign' | 'none' {
-  if (!(socket instanceof TLSSocket)) return 'none'
-  if (socket.authorized) return 'trusted'
-  return socket.getPeerX509Certificate() === undefined ? 'none' : 'foreign'
 }
 
 const loopback = new BlockList()

@@ -18,8 +18,8 @@ export interface AgentEndpoints {
 export function createAgentEndpoints({ metrics, configz, components, access, log }: AgentEndpoints): RequestListener {
   return createRouter(
     {
-      '/metrics': guard(access, async () => ({ status: 200, ...(await metrics.text()) })),
-      '/configz': guard(access, () => ({
+      '/metrics': guard(access, 'metrics', async () => ({ status: 200, ...(await metrics.text()) })),
+      '/configz': guard(access, 'configz', () => ({
         status: 200,
         contentType: 'application/json',
         body: `${JSON.stringify(configz(), undefined, 2)}\n`,
@@ -30,15 +30,16 @@ export function createAgentEndpoints({ metrics, configz, components, access, log
   )
 }
 
-/** `/metrics` and health, open to all who reach the address: for parts that listen on chosen addresses alone. */
+/** `/metrics` and health of a part of the server. */
 export function createComponentEndpoints({
   metrics,
   components,
+  access,
   log,
-}: Pick<AgentEndpoints, 'metrics' | 'components' | 'log'>): RequestListener {
-  return createRouter(
-    { ...allHealthRoutes(components), '/metrics': async () => ({ status: 200, ...(await metrics.text()) }) },
-    (error, path) => log.error('an endpoint failed', { path, error }),
+}: Omit<AgentEndpoints, 'configz'>): RequestListener {
+  const scrape = guard(access, 'metrics', async () => ({ status: 200, ...(await metrics.text()) }))
+  return createRouter({ ...allHealthRoutes(components), '/metrics': scrape }, (error, path) =>
+    log.error('an endpoint failed', { path, error }),
   )
 }
 

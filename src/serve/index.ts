@@ -1,3 +1,5 @@
+export type { AccessDelegate, Guarded } from './access.ts'
 export { createAgentEndpoints, createComponentEndpoints } from './agent-endpoints.ts'
+export { certifiedIdentity } from './client-certificate.ts'
 export { httpListener, httpsListener, type Listener, type TlsMaterial, unixListener } from './listener.ts'
 export { createRouter, type RoutedRequest, type TextAnswer } from './router.ts'

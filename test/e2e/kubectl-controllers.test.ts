@@ -138,13 +138,24 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
 
   test('both managers hold their lease and tell how they are on ports of their own', async () => {
     const [, ...managers] = ports
+    const told: string[] = []
     for (const port of managers) {
       const [health, metrics] = await Promise.all(
         ['/healthz', '/metrics'].map((path) => httpGet({ host: '127.0.0.1', port, path })),
       )
       assert.equal(health?.status, 200)
-      assert.match(metrics?.body ?? '', /workqueue_depth\{name="endpointslice"\}/)
+      told.push(metrics?.body ?? '')
     }
+    const [controllers = '', scheduler = ''] = told
+    assert.match(controllers, /workqueue_depth\{name="endpointslice"\}/)
+    assert.match(controllers, /leader_election_master_status\{name="kube-controller-manager"\} 1/)
+    assert.match(scheduler, /workqueue_depth\{name="scheduler"\}/)
+    assert.match(scheduler, /leader_election_master_status\{name="kube-scheduler"\} 1/)
+    assert.doesNotMatch(controllers, /"(kube-)?scheduler"|apiserver_/)
+    assert.doesNotMatch(scheduler, /"endpointslice"|"kube-controller-manager"|apiserver_/)
+    const api = await kubectl('get', '--raw=/metrics')
+    assert.match(api, /^apiserver_request_total/m)
+    assert.doesNotMatch(api, /workqueue_|leader_election/)
     const leases = await kubectl('get', 'leases', '-n', 'kube-system', '-o', 'jsonpath={.items[*].metadata.name}')
     assert.equal(leases, 'kube-controller-manager kube-scheduler')
   })

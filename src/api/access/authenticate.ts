@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
+import { certifiedIdentity } from '../../serve/index.ts'
 
 /** An identity: of the caller, or of the user that it impersonates. */
 export interface User {
@@ -77,22 +78,11 @@ function digest(token: string): string {
 class CertifiedUsers {
   readonly #known = new WeakMap<TLSSocket, { readonly user: User | undefined }>()
 
-  of({ socket }: IncomingMessage): User | undefined {
+  of(request: IncomingMessage): User | undefined {
+    const { socket } = request
     if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
-    const known = this.#known.get(socket) ?? { user: userOfCertificate(socket) }
+    const known = this.#known.get(socket) ?? { user: certifiedIdentity(request) }
     this.#known.set(socket, known)
     return known.user
   }
-}
-
-function userOfCertificate(socket: TLSSocket): User | undefined {
-  const { subject } = socket.getPeerCertificate()
-  const name = asList(subject?.CN)[0]
-  if (name === undefined) return undefined
-  return { name, groups: [...asList(subject?.O), 'system:authenticated'] }
-}
-
-function asList(value: string | readonly string[] | undefined): readonly string[] {
-  if (value === undefined) return []
-  return typeof value === 'string' ? [value] : value
 }

@@ -145,6 +145,8 @@ function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
         resources([''], ['pods'], ['delete']),
         resources([''], ['bindings', 'pods/binding'], ['create']),
         resources([''], ['pods/status'], ['patch', 'update']),
+        resources([groups.authentication], ['tokenreviews'], ['create']),
+        resources([groups.authorization], ['subjectaccessreviews'], ['create']),
         events,
         leases,
       ],

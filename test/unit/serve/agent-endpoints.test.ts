@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { Component } from '../../../src/loop/component.ts'
 import { parseIp } from '../../../src/model/ip.ts'
 import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
-import { createAgentEndpoints, httpListener, unixListener } from '../../../src/serve/index.ts'
+import { type AccessDelegate, createAgentEndpoints, httpListener, unixListener } from '../../../src/serve/index.ts'
 import { makeThrowawayCa } from '../../helpers/certificates.ts'
 import { httpGet } from '../../helpers/http-get.ts'
 
@@ -19,12 +19,23 @@ const proxy: Component = {
   health: () => ({ level: 'unknown', message: 'waiting for the first list', sinceMs: 0 }),
 }
 
-function endpoints(changes: { isPublic?: () => boolean; tokens?: readonly string[]; configz?: () => unknown } = {}) {
+interface Changes {
+  readonly isPublic?: () => boolean
+  readonly tokens?: readonly string[]
+  readonly configz?: () => unknown
+  readonly delegate?: AccessDelegate
+}
+
+function endpoints(changes: Changes = {}) {
   return createAgentEndpoints({
     metrics: createMetrics(),
     configz: changes.configz ?? (() => ({ options: {} })),
     components: () => [proxy],
-    access: { isPublic: changes.isPublic ?? (() => false), bearerTokens: () => changes.tokens ?? [] },
+    access: {
+      isPublic: changes.isPublic ?? (() => false),
+      bearerTokens: () => changes.tokens ?? [],
+      ...(changes.delegate && { delegate: changes.delegate }),
+    },
     log: silentLogger,
   })
 }
@@ -82,15 +93,14 @@ test('The operator can open them, and the choice is read at every request.', asy
   assert.equal((await get('/metrics')).status, 200)
 })
 
-test("A client certificate of the cluster's CA lets in; one of another CA is forbidden.", async (context) => {
+/** Asks over TLS with the certificate of that user and group. */
+async function certified(context: TestContext, handler = endpoints()) {
   const ca = makeThrowawayCa('cluster')
-  const member = ca.issue('monitoring')
-  const foreign = makeThrowawayCa('stranger').issue('monitoring')
   const folder = await mkdtemp(join(tmpdir(), 'platnet-agent-'))
   const { certificate: cert, key } = ca.issue('agent')
   const server = https.createServer(
     { cert, key, ca: ca.certificate, requestCert: true, rejectUnauthorized: false },
-    endpoints(),
+    handler,
   )
   const socketPath = join(folder, 'x.sock')
   server.listen(socketPath)
@@ -99,12 +109,55 @@ test("A client certificate of the cluster's CA lets in; one of another CA is for
     server.close()
     await rm(folder, { recursive: true })
   })
-  const target = { socketPath, ca: ca.certificate, servername: 'localhost', path: '/metrics' }
-  assert.equal((await httpGet(target)).status, 401)
-  assert.equal((await httpGet({ ...target, cert: member.certificate, key: member.key })).status, 200)
-  const forbidden = await httpGet({ ...target, cert: foreign.certificate, key: foreign.key })
+  const target = { socketPath, ca: ca.certificate, servername: 'localhost' }
+  const get = (path: string, user?: string, of = ca) => {
+    const issued = user === undefined ? undefined : of.issue(user)
+    return httpGet({ ...target, path, ...(issued && { cert: issued.certificate, key: issued.key }) })
+  }
+  return get
+}
+
+test("A client certificate of the cluster's CA lets in; one of another CA is forbidden.", async (context) => {
+  const get = await certified(context)
+  assert.equal((await get('/metrics')).status, 401)
+  assert.equal((await get('/metrics', 'monitoring')).status, 200)
+  const forbidden = await get('/metrics', 'monitoring', makeThrowawayCa('stranger'))
   assert.equal(forbidden.status, 403)
   assert.match(forbidden.body, /^forbidden: the client certificate/)
+})
+
+test('Where there is a delegate it decides for each identity, and its silence is a 503.', async (context) => {
+  const asked: unknown[] = []
+  const delegate: AccessDelegate = {
+    identify: async (token) => {
+      if (token === 'silent') throw new Error('inner reason')
+      return token === 'sa' ? { name: 'sa', groups: ['scrapers'] } : undefined
+    },
+    mayRead: async (identity, what) => {
+      asked.push([identity.name, identity.groups, what])
+      return what === 'metrics'
+    },
+  }
+  const get = await remotely(context, endpoints({ delegate, tokens: ['own'] }))
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  assert.equal((await get('/metrics', bearer('own'))).status, 200)
+  assert.equal((await get('/metrics', bearer('sa'))).status, 200)
+  const forbidden = await get('/configz', bearer('sa'))
+  assert.deepEqual([forbidden.status, forbidden.body], [403, 'forbidden: user "sa" may not read configz here\n'])
+  assert.equal((await get('/metrics', bearer('other'))).status, 401)
+  const silent = await get('/metrics', bearer('silent'))
+  assert.equal(silent.status, 503)
+  assert.doesNotMatch(silent.body, /inner reason/)
+  assert.equal((await get('/metrics')).status, 401)
+  const withCertificate = await certified(context, endpoints({ delegate }))
+  assert.equal((await withCertificate('/metrics', 'monitoring')).status, 200)
+  assert.equal((await withCertificate('/configz', 'monitoring')).status, 403)
+  assert.deepEqual(asked, [
+    ['sa', ['scrapers'], 'metrics'],
+    ['sa', ['scrapers'], 'configz'],
+    ['monitoring', ['system:authenticated'], 'metrics'],
+    ['monitoring', ['system:authenticated'], 'configz'],
+  ])
 })
 
 test('Health is open to all, with verbose, exclude and one component alone.', async (context) => {
