@@ -91,7 +91,7 @@ function countLeftOut({ metrics }: AppContext, client: ApiClient): void {
 function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {
   const { app, node } = context.options.values
   if (!app.components.includes('registration')) return undefined
-  const facts = findNodeFacts(findNodeName(node.nodeName), node.nodeIp)
+  const facts = findNodeFacts(findNodeName(node.nodeName), node)
   const log = context.logging.logger('platform_kubelet').child('registration')
   return new NodeRegistration({ client, dialect, facts, log })
 }

@@ -12,7 +12,7 @@ import { findNodeName } from './node-identity.ts'
 export function composeDns(context: AppContext, state: LiveNodeState, applied: AppliedRevisions): DnsPlane | undefined {
   const { app, node, dns } = context.options.values
   if (!app.components.includes('dns')) return undefined
-  const [nodeAddress] = findNodeFacts(findNodeName(node.nodeName), node.nodeIp).addresses
+  const [nodeAddress] = findNodeFacts(findNodeName(node.nodeName), node).addresses
   return new DnsPlane({
     state,
     applied,
@@ -30,7 +30,7 @@ export function composeDnsSources(
   if (plane === undefined) return []
   const { node, dns } = context.options.values
   const nodeName = findNodeName(node.nodeName)
-  const [nodeAddress] = findNodeFacts(nodeName, node.nodeIp).addresses
+  const [nodeAddress] = findNodeFacts(nodeName, node).addresses
   const log = context.logging.logger('platform_dns').child('client')
   return createDnsSources({ client, dialect, plane, nodeName, nodeAddress, clusterDns: dns.clusterDns, log })
 }

@@ -106,7 +106,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
-  const [first = loopbackIpv4, ...others] = findNodeFacts(nodeName, node.nodeIp).addresses
+  const [first = loopbackIpv4, ...others] = findNodeFacts(nodeName, node).addresses
   const folders = new PodFolders(podsFolder(context.options.values))
   const cniRuntime = new CniRuntime({
     configDir: cni.cniConfDir,

@@ -6,8 +6,11 @@ import { findAdvertiseAddress } from './advertise-address.ts'
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64' }
 
 /** What this machine tells of itself as a node. */
-export function findNodeFacts(name: string, wantedAddress: Ip | undefined): NodeFacts {
-  const address = wantedAddress ?? findAdvertiseAddress(unspecifiedIpv4)
+export function findNodeFacts(
+  name: string,
+  { nodeIp, port }: { readonly nodeIp: Ip | undefined; readonly port: number },
+): NodeFacts {
+  const address = nodeIp ?? findAdvertiseAddress(unspecifiedIpv4)
   return {
     name,
     addresses: address === undefined ? [] : [address],
@@ -15,5 +18,6 @@ export function findNodeFacts(name: string, wantedAddress: Ip | undefined): Node
     kernelVersion: release(),
     cpus: cpus().length,
     memoryBytes: totalmem(),
+    agentPort: port,
   }
 }

@@ -12,6 +12,8 @@ export interface NodeFacts {
   readonly kernelVersion: string
   readonly cpus: number
   readonly memoryBytes: number
+  /** Where the agent answers metrics over HTTPS. */
+  readonly agentPort: number
 }
 
 /** Whether pods of this node can get a network. */
@@ -48,6 +50,8 @@ export function nodeStatus(facts: NodeFacts, time: { readonly now: string; reado
     ],
     capacity: amounts,
     allocatable: amounts,
+    // Prometheus finds the port of a node's metrics here.
+    daemonEndpoints: { kubeletEndpoint: { Port: facts.agentPort } },
     nodeInfo: {
       operatingSystem: 'linux',
       architecture: facts.architecture,

@@ -40,6 +40,7 @@ test('Without any source the options are their defaults.', () => {
       serviceAccountIssuer: 'https://kubernetes.default.svc.cluster.local',
       shutdownDelay: 0,
       authorizationMode: 'RBAC',
+      enableAdmissionPlugins: ['NodeRestriction'],
       maxObjectBytes: 1_572_864,
       maxRequestsInflight: 400,
       maxMutatingRequestsInflight: 200,

@@ -12,7 +12,13 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   await using server = await startTestServer()
   const address = parseIp('192.0.2.7')
   assert.ok(address)
-  const machine = { architecture: 'amd64', kernelVersion: '6.1', cpus: 2, memoryBytes: 4 * 1024 ** 3 }
+  const machine = {
+    architecture: 'amd64',
+    kernelVersion: '6.1',
+    cpus: 2,
+    memoryBytes: 4 * 1024 ** 3,
+    agentPort: 10_250,
+  }
   const facts = { name: 'n1', addresses: [address], ...machine }
   const start = async () => {
     const dialect = createDialect('kubernetes')
@@ -29,6 +35,7 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
   assert.equal(metadata.labels['kubernetes.io/hostname'], 'n1')
   assert.deepEqual(status.addresses[0], { type: 'InternalIP', address: '192.0.2.7' })
   assert.equal(status.allocatable.memory, '4194304Ki')
+  assert.deepEqual(status.daemonEndpoints, { kubeletEndpoint: { Port: 10_250 } })
   const lease = await server.call('GET', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1')
   assert.equal(lease.body.spec.holderIdentity, 'n1')
   assert.equal(lease.body.spec.leaseDurationSeconds, 40)
