@@ -13,7 +13,11 @@ export interface EmbeddedStoreOptions {
   readonly log: Logger
   /** Told of every commit once it is durable; must not throw. */
   readonly onCommit?: (report: CommitReport) => void
+  /** Characters of history in memory before half of it is forgotten, however young. */
+  readonly maxHistoryLength?: number
 }
+
+const defaultHistoryLength = 256 * 1024 * 1024
 
 /** A key's newest accepted state while it is not durable yet. */
 interface AcceptedKey {
@@ -33,6 +37,8 @@ export class EmbeddedStore implements Store {
   readonly #onCommit: (report: CommitReport) => void
   readonly #watchers: Watchers
   readonly #queue: CommitQueue
+  readonly #maxHistoryLength: number
+  #isShortening = false
   readonly #accepted = new Map<string, AcceptedKey>()
   #acceptedRevision: number
   #failure: StoreError | undefined
@@ -43,6 +49,7 @@ export class EmbeddedStore implements Store {
     this.#state = state
     this.#log = options.log
     this.#onCommit = options.onCommit ?? (() => {})
+    this.#maxHistoryLength = options.maxHistoryLength ?? defaultHistoryLength
     this.#watchers = new Watchers(options.log)
     this.#queue = new CommitQueue(journal, {
       onDurable: (record, report) => this.#publish(record, report),
@@ -85,8 +92,9 @@ export class EmbeddedStore implements Store {
     return { kind: 'committed', revision: record.revision }
   }
 
-  watch(prefix: string, afterRevision: number, onEvents: EventListener): StoreWatch {
-    return this.#watchers.add(prefix, afterRevision, this.#state.since(afterRevision), onEvents)
+  watch(prefix: string, afterRevision: number, onEvents: EventListener, onBehind?: () => void): StoreWatch {
+    const since = { revision: afterRevision, backlog: this.#state.since(afterRevision) }
+    return this.#watchers.add(prefix, since, onEvents, onBehind)
   }
 
   async backup(path: string): Promise<void> {
@@ -104,6 +112,7 @@ export class EmbeddedStore implements Store {
         cause: thrown,
       })
     }
+    this.#watchers.endBehind(revision)
     await this.#state.compact(revision)
   }
 
@@ -151,6 +160,21 @@ export class EmbeddedStore implements Store {
     }
     this.#watchers.announce(record)
     this.#onCommit(report)
+    if (this.#state.historyLength > this.#maxHistoryLength && !this.#isShortening) void this.#shortenHistory()
+  }
+
+  /** Large objects that change often would fill the memory before the history is old. */
+  async #shortenHistory(): Promise<void> {
+    const revision = this.#state.revisionBefore(this.#maxHistoryLength / 2)
+    this.#isShortening = true
+    try {
+      await this.compact(revision)
+      this.#log.info('history is forgotten early: it holds much', { revision })
+    } catch (thrown) {
+      this.#log.warn('history could not be shortened', { revision, error: describeError(thrown) })
+    } finally {
+      this.#isShortening = false
+    }
   }
 
   #assertWritable(): void {

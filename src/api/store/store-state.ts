@@ -13,6 +13,7 @@ export class StoreState {
   readonly #keys = new VersionedKeys()
   /** In order of revision, every commit above the compact revision. */
   readonly #history: CommitRecord[] = []
+  #historyLength = 0
   #revision: number
   #compactRevision: number
 
@@ -27,6 +28,11 @@ export class StoreState {
 
   get compactRevision(): number {
     return this.#compactRevision
+  }
+
+  /** Characters of the values that the history holds, those included that are still current. */
+  get historyLength(): number {
+    return this.#historyLength
   }
 
   get(key: string): StoredEntry | undefined {
@@ -49,8 +55,21 @@ export class StoreState {
 
   apply(record: CommitRecord): void {
     this.#keys.apply(record)
-    if (record.revision > this.#compactRevision) this.#history.push(record)
+    if (record.revision > this.#compactRevision) {
+      this.#history.push(record)
+      this.#historyLength += lengthOf(record)
+    }
     this.#revision = Math.max(this.#revision, record.revision)
+  }
+
+  /** The revision that may be forgotten so that of the history the newest characters stay, up to that many. */
+  revisionBefore(length: number): number {
+    let kept = 0
+    const oldest = this.#history.findLastIndex((record) => {
+      kept += lengthOf(record)
+      return kept > length
+    })
+    return this.#history[oldest]?.revision ?? this.#compactRevision
   }
 
   /** Refuses older readers at once, then forgets in slices, so that no one waits long. */
@@ -74,6 +93,7 @@ export class StoreState {
       compactSlice,
     )
     for (const record of this.#history.splice(0, count)) {
+      this.#historyLength -= lengthOf(record)
       for (const event of record.events) this.#keys.compact(keyOfEvent(event), revision)
     }
     return count
@@ -94,6 +114,10 @@ export class StoreState {
       { remedy: 'list again and continue from the revision of that list' },
     )
   }
+}
+
+function lengthOf({ events }: CommitRecord): number {
+  return events.reduce((length, event) => length + (event.kind === 'put' ? event.entry.value.length : 0), 0)
 }
 
 export function keyOfEvent(event: StoreEvent): string {

@@ -68,9 +68,10 @@ export interface Store {
   /**
    * Every event with a revision above `afterRevision` under the prefix, in order, each once; `onEvents` gets what one commit
    * changed. The replay begins after this call has returned. Throws StoreError `compacted` when the history no longer reaches back that far,
-   * `future-revision` when it has not come that far yet.
+   * `future-revision` when it has not come that far yet. A replay that is behind what is compacted ends with a call of `onBehind`: it would
+   * hold on to what is forgotten.
    */
-  watch(prefix: string, afterRevision: number, onEvents: EventListener): StoreWatch
+  watch(prefix: string, afterRevision: number, onEvents: EventListener, onBehind?: () => void): StoreWatch
   /** Writes all that is durable at one moment to a file that is not there yet; StoreError `backup-failed`. */
   backup(path: string): Promise<void>
   /** Forgets history up to and including the revision. */

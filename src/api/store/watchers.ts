@@ -13,6 +13,7 @@ const replaySlice = 500
 /** Everyone who wants to hear of commits. */
 export class Watchers {
   readonly #watchers = new Set<Watcher>()
+  readonly #onBehind = new WeakMap<Watcher, () => void>()
   readonly #log: Logger
 
   constructor(log: Logger) {
@@ -20,10 +21,16 @@ export class Watchers {
   }
 
   /** Starts with the backlog, after this call has returned, and goes on with what is announced. */
-  add(prefix: string, revision: number, backlog: CommitRecord[], listener: EventListener): StoreWatch {
-    const watcher = new Watcher(prefix, revision, backlog, this.#guard(prefix, listener), () => {
+  add(
+    prefix: string,
+    since: { readonly revision: number; readonly backlog: CommitRecord[] },
+    listener: EventListener,
+    onBehind?: () => void,
+  ): StoreWatch {
+    const watcher = new Watcher(prefix, since, this.#guard(prefix, listener), () => {
       this.#watchers.delete(watcher)
     })
+    if (onBehind !== undefined) this.#onBehind.set(watcher, onBehind)
     this.#watchers.add(watcher)
     queueMicrotask(() => void watcher.replay())
     return watcher
@@ -31,6 +38,15 @@ export class Watchers {
 
   announce(record: CommitRecord): void {
     for (const watcher of this.#watchers) watcher.take(record)
+  }
+
+  /** Ends the replays that are not as far as the revision. */
+  endBehind(revision: number): void {
+    for (const watcher of this.#watchers) {
+      if (!watcher.isReplaying || watcher.revision >= revision) continue
+      watcher.close()
+      this.#onBehind.get(watcher)?.()
+    }
   }
 
   closeAll(): void {
@@ -62,7 +78,12 @@ class Watcher implements StoreWatch {
   #backlog: CommitRecord[] | undefined
   #closed = false
 
-  constructor(prefix: string, revision: number, backlog: CommitRecord[], listener: Listener, onClose: () => void) {
+  constructor(
+    prefix: string,
+    { revision, backlog }: { readonly revision: number; readonly backlog: CommitRecord[] },
+    listener: Listener,
+    onClose: () => void,
+  ) {
     this.#prefix = prefix
     this.#revision = revision
     this.#backlog = backlog
@@ -72,6 +93,10 @@ class Watcher implements StoreWatch {
 
   get revision(): number {
     return this.#revision
+  }
+
+  get isReplaying(): boolean {
+    return this.#backlog !== undefined
   }
 
   take(record: CommitRecord): void {

@@ -95,10 +95,12 @@ export class WatchHub {
     writer: EventWriter,
   ): StoreWatch | undefined {
     try {
-      return this.#store.watch(prefix, after, (events) => {
+      const onEvents = (events: readonly StoreEvent[]) => {
         for (const event of events) writer.write(this.#share(resource, event))
         return stream.drained()
-      })
+      }
+      // The client learns that the history is gone when it watches again from where it is.
+      return this.#store.watch(prefix, after, onEvents, () => stream.end())
     } catch (thrown) {
       stream.goLive()
       stream.send(new WatchLine(eventText('ERROR', renderFailure(watchFailure(thrown, after, this.#store)))))
