@@ -20,13 +20,14 @@ export interface HostCheck {
 
 /** Everything that `platnet check` looks at; changes nothing. */
 export async function checkHost(options: Options): Promise<HostCheck> {
-  const { api, node } = options.values
+  const { app, api, node, pods } = options.values
   const listeners = [
     { protocol: 'tcp', address: api.bindAddress, port: api.securePort, option: '--secure-port' },
     { protocol: 'tcp', address: '0.0.0.0', port: node.port, option: '--port' },
   ] as const
   const lacksPrivilege = (await probePrivilege()).some(isFailure)
   const findings = [...(await checkNode()), ...(await probeSysctls()), ...(await probePorts(listeners))]
+  if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
   return { findings, lacksPrivilege }
 }
 
@@ -48,6 +49,14 @@ async function checkNode(run = runProgram, probeRules = probeIptables): Promise<
   const privilege = await probePrivilege()
   if (privilege.some(isFailure)) return privilege
   return [...privilege, ...(await Promise.all([probePrograms(nodePrograms, run), probeRules(run)])).flat()]
+}
+
+/** Not a fault either way, but one that an operator should know of. */
+function describePods(isOn: boolean): Finding {
+  const what = isOn
+    ? 'running pods is on (--run-pods): those of namespaces with the label pods.<platform domain>/run=true are processes of this machine'
+    : 'running pods is off: pods that are bound to this node wait (--run-pods)'
+  return { level: 'ok', what }
 }
 
 function isFailure({ level }: Finding): boolean {

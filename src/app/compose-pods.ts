@@ -152,6 +152,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
             network,
             cgroups: detectCgroups(),
             hostIps,
+            view: { shown: pods.podHostFolders ?? [], hidden: secretPaths(context.options.values) },
             namespaces,
             log,
           })
@@ -161,10 +162,19 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
       }),
     traffic: new StateTraffic(state, applied),
     clusterDns: { nameservers: dns.clusterDns, domain: dns.clusterDomain },
+    isOn: pods.runPods,
+    rootFilesystems: pods.podRootFilesystems,
     metrics: context.metrics,
     log,
   })
   return [namespaces, plane, networks]
+}
+
+/** What holds keys, tokens or sockets of ours, should an operator show pods a folder around it. */
+function secretPaths(values: Options['values']): readonly string[] {
+  const { app, node, api, cni } = values
+  const files = [node.kubeconfig, api.tokenAuthFile, app.config].filter((path) => path !== undefined)
+  return [app.dataDir, podsFolder(values), node.controlSocket, cni.cniCacheDir, ...files].map((path) => resolve(path))
 }
 
 /** Where this node's pods are written down. */

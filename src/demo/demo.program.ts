@@ -1,4 +1,5 @@
 // The inner part of `platnet demo`, run by demo.ts in namespaces of its own: node demo.program.ts --seconds 6 [--keep]
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createDialect } from '../model/dialect.ts'
@@ -22,7 +23,9 @@ const { values } = parseArgs({
 const logTailLines = 30
 const startedMs = performance.now()
 const lab = new Lab()
-const daemon = new PlatnetDaemon(nodeAddress)
+/** The pods run Node and the web server of this checkout. */
+const podFlags = ['--run-pods', '--pod-host-folders', resolve(import.meta.dirname, '../..')]
+const daemon = new PlatnetDaemon(nodeAddress, podFlags)
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
@@ -37,7 +40,7 @@ async function prepare(): Promise<Scene> {
   print(`node ${nodeAddress} and a client outside the cluster: links and namespaces made`)
   await daemon.start()
   const api = await HttpClusterApi.connect(adminKubeconfig, controlSocket)
-  print(`platnet run started, its API server answers after ${secondsGone()} s`)
+  print(`platnet run ${podFlags.join(' ')} started, its API server answers after ${secondsGone()} s`)
   const dialect = createDialect('platform')
   const selector = { app: 'web' }
   const web = await createWebService(api, dialect, { name: 'web', type: 'NodePort', sessionAffinity: 'None', selector })

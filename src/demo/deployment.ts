@@ -36,6 +36,11 @@ interface Endpoints {
   readonly resourceVersions: readonly string[]
 }
 
+/** What an operator says by `kubectl label namespace default pods.platform.internal/run=true`: nodes run the pods of it. */
+function describeNamespace({ labels }: Dialect): ApiObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { [labels.runPods]: 'true' } } }
+}
+
 /** What an operator would `kubectl apply`: the web servers. `generation` makes the template another one. */
 export function describeDeployment(replicas: number, generation: number): ApiObject {
   const server = resolve(import.meta.dirname, 'web-server.program.ts')
@@ -94,6 +99,7 @@ export class DeployedWorkload implements Workload {
 
   /** Resolves when every pod is ready and the kernel sends the Service's traffic to them. */
   async start(): Promise<void> {
+    await this.#api.apply(describeNamespace(this.#dialect))
     await this.#api.apply(describeDeployment(this.#replicas, this.#generation))
     this.#pods = await this.#settle('web', () => true)
   }

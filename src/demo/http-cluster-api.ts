@@ -14,6 +14,7 @@ const pluralOf: Readonly<Record<string, string>> = {
   Service: 'services',
   EndpointSlice: 'endpointslices',
   Deployment: 'deployments',
+  Namespace: 'namespaces',
 }
 
 /** The cluster as an administrator reaches it: the API server over HTTPS, the agent over its control socket. */
@@ -64,6 +65,7 @@ export class HttpClusterApi implements ClusterApi {
 function refOf({ apiVersion, kind, metadata }: ApiObject): ObjectRef {
   const [version = '', group = ''] = apiVersion.split('/').reverse()
   const resource = { group, version, resource: pluralOf[kind] ?? kind }
+  if (kind === 'Namespace') return { resource, name: metadata.name }
   return { resource, name: metadata.name, namespace: metadata.namespace ?? 'default' }
 }
 

@@ -3,7 +3,7 @@ import { runProgram } from './exec.ts'
 
 /** Something that pods of our own need of the kernel, and whether it worked when it was tried. */
 export interface Capability {
-  readonly name: 'network-namespace' | 'process-namespace' | 'bind-mount' | 'veth' | 'bridge-address'
+  readonly name: 'network-namespace' | 'process-namespace' | 'bind-mount' | 'veth' | 'bridge-address' | 'perl'
   /** Undefined where it works. */
   readonly problem: string | undefined
 }
@@ -15,6 +15,8 @@ const tries: readonly Try[] = [
   ['network-namespace', 'unshare', '--net', 'true'],
   ['process-namespace', 'unshare', '--mount', '--pid', '--fork', '--mount-proc', 'true'],
   ['bind-mount', 'unshare', '--mount', 'mount', '--bind', '/etc', '/etc'],
+  // It makes containers: container-init.pl.
+  ['perl', 'perl', '-e', '1'],
   ['veth', 'unshare', '--net', 'ip', 'link', 'add', 'plt-a', 'type', 'veth', 'peer', 'name', 'plt-b'],
   [
     'bridge-address',

@@ -79,6 +79,10 @@ export interface Dialect {
     readonly revisionHash: string
     readonly operatingSystem: string
     readonly architecture: string
+    /** On a Namespace, with the value `true`: nodes that run pods themselves run those of it. */
+    readonly runPods: string
+    /** The same for pods with the host's network or ports of it. */
+    readonly hostNetworkPods: string
   }
   /** Which labels of its own Node a node may set. */
   readonly nodeLabels: NodeLabelRules
@@ -210,6 +214,8 @@ function platformDialect(domain: string): Dialect {
       revisionHash: `controller.${domain}/hash`,
       operatingSystem: `${domain}/os`,
       architecture: `${domain}/arch`,
+      runPods: `pods.${domain}/run`,
+      hostNetworkPods: `pods.${domain}/host-network`,
     },
     nodeLabels: nodeLabelRules(domain),
     sliceManagers: {
@@ -269,6 +275,9 @@ function kubernetesDialect(domain: string): Dialect {
       revisionHash: 'controller.kubernetes.io/hash',
       operatingSystem: 'kubernetes.io/os',
       architecture: 'kubernetes.io/arch',
+      // Ours alone, so they keep our name.
+      runPods: `pods.${domain}/run`,
+      hostNetworkPods: `pods.${domain}/host-network`,
     },
     nodeLabels: nodeLabelRules(),
     sliceManagers: {

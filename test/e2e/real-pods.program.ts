@@ -1,5 +1,6 @@
 // Run by real-pods.test.ts in namespaces of its own: pods that really run on one node. Prints what was seen as one line of JSON.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { runProgram } from '../../src/host/index.ts'
@@ -7,13 +8,14 @@ import { detectCgroups } from '../../src/node/pods/cgroups.ts'
 import { findProgram } from '../../src/node/pods/container-files.ts'
 import { PodFolders } from '../../src/node/pods/pod-folders.ts'
 import { httpGet } from '../helpers/http-get.ts'
-import { type AnyObject, deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
+import { type AnyObject, allowPods, deadlineMs, PodsLab, rootsFolder, shownFolder } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const lab = new PodsLab()
 const server = (answer: string, port: number) =>
   `require('http').createServer((q, r) => r.end('${answer}')).listen(${port}, () => console.log('listening'))`
 const node = process.execPath
+const firstRun = { container: 'main', attempt: 0 }
 
 function ask(host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -47,7 +49,7 @@ function readLimits(uid: string) {
     if (hierarchy === undefined) return undefined
     const folder = `${hierarchy.root}/platnet/${uid}-main-0`
     const words = (file: string) => readFileSync(`${folder}/${file}`, 'utf8').trim().split(/\s/)
-    const program = findProgram(new PodFolders('/run/platnet/pods').runFolder(uid, { container: 'main', attempt: 0 }))
+    const program = findProgram(new PodFolders('/run/platnet/pods').runFolder(uid, firstRun))
     return { value: words(files[hierarchy.version - 1] ?? ''), isIn: words('cgroup.procs').includes(`${program?.pid}`) }
   }
   return {
@@ -75,16 +77,20 @@ async function observeServers() {
   }
 }
 
-/** An OCI container with a root filesystem of its own; crun cannot do with both versions of control groups. */
-async function observeBundle() {
+/** A container with a root filesystem of its own. */
+async function observeRoot() {
   const makeRoot = `set -e
-    if mountpoint -q /sys/fs/cgroup/unified; then umount /sys/fs/cgroup/unified; fi
-    mkdir -p /run/root/bin /run/root/etc /run/root/proc /run/root/dev /run/root/tmp
-    cp $(command -v busybox) /run/root/bin/busybox
-    for name in sh sleep cat hostname ls; do ln -s busybox /run/root/bin/$name; done`
+    root=${rootsFolder}/plain
+    mkdir -p $root/bin
+    for program in /bin/sh /bin/sleep /bin/cat /bin/hostname /bin/ls; do
+      for file in $program $(ldd $program | grep -o '/[^ ]*'); do
+        mkdir -p $root$(dirname $file)
+        cp $file $root$file
+      done
+    done`
   await runProgram('sh', ['-c', makeRoot], { timeoutMs: deadlineMs })
   const command = ['sh', '-c', 'ls /; cat /etc/resolv.conf; hostname; trap "exit 0" TERM; while :; do sleep 1; done']
-  const annotations = { 'pods.platform.internal/root-filesystem': '/run/root' }
+  const annotations = { 'pods.platform.internal/root-filesystem': `${rootsFolder}/plain` }
   const readinessProbe = { exec: { command: ['cat', '/etc/hosts'] }, periodSeconds: 1 }
   await lab.createPod('oci', { command, readinessProbe }, {}, { annotations })
   await lab.waitReady('oci')
@@ -93,15 +99,25 @@ async function observeBundle() {
 }
 
 async function observeOrder() {
-  const say = (word: string, rest = '') => ({ command: ['sh', '-c', `echo ${word} >> /run/order; ${rest}`] })
-  const initContainers = [
-    { name: 'first', ...say('first', 'test -e /run/again || { touch /run/again; exit 3; }') },
-    { name: 'second', ...say('second') },
-  ]
-  await lab.createPod('job', say('main', 'exit 0'), { initContainers, restartPolicy: 'OnFailure' })
+  const pipes = ['first', 'second', 'main'].map((name) => `${shownFolder}/${name}`)
+  await runProgram('mkfifo', pipes, { timeoutMs: deadlineMs })
+  // Each ends as it is told, and is not there to be told before those before it have ended.
+  const obey = (name: string) => ({ name, command: ['sh', '-c', `echo ${name}; exit $(cat ${shownFolder}/${name})`] })
+  await lab.createPod('job', obey('main'), {
+    initContainers: [obey('first'), obey('second')],
+    restartPolicy: 'OnFailure',
+  })
+  const [first = '', ...later] = pipes
+  await writeFile(first, '3')
+  await lab.waitFor('job', 'begun again', (pod) => pod.status.initContainerStatuses[0].restartCount === 1)
+  for (const pipe of [first, ...later]) await writeFile(pipe, '0')
   const done = await lab.waitFor('job', 'over', (pod) => pod.status.phase === 'Succeeded')
+  const ends = [...done.status.initContainerStatuses, ...done.status.containerStatuses].map(
+    ({ state }: AnyObject) => state.terminated,
+  )
   return {
-    order: readFileSync('/run/order', 'utf8').trim().split('\n'),
+    exitCodes: ends.map(({ exitCode }) => exitCode),
+    isInTurn: ends.every(({ startedAt }, index) => index === 0 || ends[index - 1].finishedAt <= startedAt),
     restarts: done.status.initContainerStatuses[0].restartCount,
   }
 }
@@ -112,13 +128,10 @@ async function observeTrouble() {
   await lab.createPod('crash', { command: ['sh', '-c', 'echo out; exit 7'] })
   const crash = await lab.waitFor('crash', 'backing off', (pod) => waitingOf(pod)?.reason === 'CrashLoopBackOff')
   const probe = { exec: { command: ['test', '!', '-e', '/run/sick'] }, periodSeconds: 1, failureThreshold: 1 }
-  await lab.createPod(
-    'sick',
-    { command: ['sh', '-c', 'rm -f /run/sick; touch /run/well; exec sleep 600'], livenessProbe: probe },
-    { terminationGracePeriodSeconds: 0 },
-  )
-  await untilAsync('the pod is well', async () => existsSync('/run/well'), deadlineMs)
-  writeFileSync('/run/sick', '')
+  await lab.createPod('sick', { command: ['sleep', '600'], livenessProbe: probe }, { terminationGracePeriodSeconds: 0 })
+  await lab.waitReady('sick')
+  const folder = new PodFolders('/run/platnet/pods').runFolder((await lab.pod('sick')).metadata.uid, firstRun)
+  writeFileSync(`/proc/${findProgram(folder)?.pid}/root/run/sick`, '')
   const sick = await lab.waitFor('sick', 'started again', (pod) => pod.status.containerStatuses?.[0]?.restartCount > 0)
   const told = (['image', 'crash', 'sick'] as const).map(eventsOf)
   return {
@@ -138,14 +151,14 @@ async function eventsOf(name: 'image' | 'crash' | 'sick'): Promise<string[]> {
 }
 
 function waitingOf(pod: AnyObject): AnyObject {
-  return pod.status?.containerStatuses?.[0]?.state?.waiting
+  return pod?.status?.containerStatuses?.[0]?.state?.waiting
 }
 
 async function observeRestarts() {
   const folders = new PodFolders('/run/platnet/pods')
   const program = async () => {
     const uid = (await lab.pod('ticker')).metadata.uid
-    return findProgram(folders.runFolder(uid, { container: 'main', attempt: 0 }))
+    return findProgram(folders.runFolder(uid, firstRun))
   }
   const count = async () => (await lab.logs('ticker')).trim().split('\n').length
   const probe = { exec: { command: ['true'] }, periodSeconds: 1 }
@@ -168,6 +181,7 @@ async function observeRestarts() {
   await during(() => lab.killAgent())
   await during(() => lab.stopAgent())
   const beside = await observeWithoutPods(program)
+  const off = await observeSwitchedOff(program)
   await lab.createPod('later', { command: ['sleep', '600'] })
   await lab.waitReady('later')
   const last = JSON.stringify((await lab.pod('ticker')).status.containerStatuses[0])
@@ -175,7 +189,45 @@ async function observeRestarts() {
     same: JSON.stringify(before) === JSON.stringify(await program()),
     statuses: [first, ...changes, last],
     beside,
+    off,
   }
+}
+
+/** An agent that was told to run no pods, on a node that has some; and a namespace whose pods are not to run. */
+async function observeSwitchedOff(program: () => Promise<unknown>) {
+  const before = JSON.stringify(await program())
+  await lab.stopAgent()
+  await lab.startAgent(['--run-pods=false'])
+  await lab.createPod('early', { command: ['sleep', '600'] })
+  const early = waitingOf(await lab.waitFor('early', 'refused', (pod) => waitingOf(pod)?.reason === 'PodsNotEnabled'))
+  await untilAsync('early: told', async () => (await lab.events('early')).length > 0, deadlineMs)
+  await lab.deletePod('bystander')
+  await lab.waitGone('bystander')
+  const seen = {
+    early,
+    events: await lab.events('early'),
+    status: await lab.status(),
+    ticker: waitingOf(await lab.pod('ticker')),
+    isSame: before === JSON.stringify(await program()),
+  }
+  await lab.stopAgent()
+  await lab.startAgent()
+  await lab.waitReady('early')
+  return { ...seen, other: await observeOtherNamespace() }
+}
+
+async function observeOtherNamespace() {
+  const namespaces = { group: '', resource: 'namespaces' }
+  await lab.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
+  await lab.createPod('stranger', { command: ['sleep', '600'] }, {}, { namespace: 'other' })
+  const pod = () => lab.pod('stranger', 'other')
+  await untilAsync('its pod is refused', async () => waitingOf(await pod()) !== undefined, deadlineMs)
+  const refused = waitingOf(await pod())
+  await allowPods(lab.client, 'other')
+  await untilAsync('its pod runs', async () => (await pod()).status.phase === 'Running', deadlineMs)
+  await lab.client.delete({ resource: { ...namespaces, version: 'v1' }, name: 'other' })
+  await untilAsync('its pod is gone', async () => (await pod()) === undefined, deadlineMs)
+  return refused
 }
 
 /** As beside a kubelet: an agent whose components leave pods alone, while one is made and another one is to end. */
@@ -225,12 +277,10 @@ async function observeEnd() {
 await lab.build()
 await lab.startAgent()
 const seen: Record<string, unknown> = {}
-const canBundle = existsSync('/usr/bin/crun') && existsSync('/usr/bin/busybox')
-const bundle = canBundle ? [observeBundle] : []
 for (const observe of [
   observeRun,
   observeServers,
-  ...bundle,
+  observeRoot,
   observeOrder,
   observeTrouble,
   observeRestarts,

@@ -1,10 +1,11 @@
 // Run by two-nodes.test.ts in namespaces of its own: a server and two agents, each in its own network namespace, on one network.
 // Argument: the value of --pod-network. Prints what was seen as one line of JSON.
+import { resolve } from 'node:path'
 import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
 import { type RunningProgram, runInNetns, runProgram, startProgram } from '../../src/host/index.ts'
 import type { ApiObject } from '../../src/model/api-object.ts'
 import { connectNode, createLan, launcher, startAgent } from '../helpers/lan-node.ts'
-import { type AnyObject, deadlineMs, isReady } from '../helpers/pods-lab.ts'
+import { type AnyObject, allowPods, deadlineMs, isReady } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const mode = process.argv[2] ?? 'host-gw'
@@ -17,6 +18,8 @@ function startPodAgent(number: number): Promise<RunningProgram> {
     'cni-conf-dir': `${folder}/net.d`,
     'cni-cache-dir': `${folder}/cni`,
     'pod-network': mode,
+    'run-pods': 'true',
+    'pod-host-folders': resolve(process.execPath, '../..'),
   })
 }
 
@@ -40,6 +43,7 @@ await untilAsync(
 )
 const api = client
 if (api === undefined) throw new Error('there is no server')
+await allowPods(api)
 await startPodAgent(1)
 const second = await startPodAgent(2)
 

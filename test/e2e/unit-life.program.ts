@@ -8,7 +8,7 @@ import { findProgram } from '../../src/node/pods/container-files.ts'
 import { PodFolders } from '../../src/node/pods/pod-folders.ts'
 import { ipOf } from '../helpers/addresses.ts'
 import { httpGet } from '../helpers/http-get.ts'
-import { type AnyObject, deadlineMs, PodsLab, quickCorefile } from '../helpers/pods-lab.ts'
+import { type AnyObject, deadlineMs, PodsLab, podFlags, quickCorefile } from '../helpers/pods-lab.ts'
 import { SystemdMachine } from '../helpers/systemd-machine.ts'
 import { untilAsync } from '../helpers/until.ts'
 
@@ -137,6 +137,7 @@ const flags = [
   `--control-socket=${lab.controlSocket}`,
   `--corefile=${quickCorefile}`,
   '--log-level=warn',
+  ...podFlags,
 ]
 const text = readFileSync(`${checkout}/systemd/${unit}`, 'utf8').replaceAll('/usr/lib/platnet', checkout)
 const output = 'StandardOutput=append:/run/unit.log\nStandardError=append:/run/unit.log\n'

@@ -22,6 +22,18 @@ const corefile = `.:53 {
   cache 30
 }
 `
+/** Folder that containers see and tests write to. */
+export const shownFolder = '/run/shown'
+/** Folder whose folders may be root filesystems. */
+export const rootsFolder = '/run/roots'
+/** What an agent is told that runs pods which are Node. */
+export const podFlags = [
+  '--run-pods',
+  '--pod-host-folders',
+  `${resolve(process.execPath, '../..')},${shownFolder}`,
+  '--pod-root-filesystems',
+  rootsFolder,
+]
 const podsResource = { group: '', version: 'v1', resource: 'pods' }
 
 export interface PodsLabOptions {
@@ -80,7 +92,7 @@ export class PodsLab {
 
   /** The node's own address, a pod network of Debian's plugins. */
   async buildNode(): Promise<void> {
-    mkdirSync('/run/net.d')
+    for (const folder of ['/run/net.d', shownFolder, rootsFolder]) mkdirSync(folder)
     mkdirSync(this.#dataDir, { recursive: true })
     writeFileSync('/run/net.d/10-pods.conflist', JSON.stringify(networkList(this.#podCidr, this.controlSocket)))
     writeFileSync(quickCorefile, corefile)
@@ -91,6 +103,7 @@ export class PodsLab {
   /** Resolves when the API server that wrote its kubeconfig to the data folder answers. */
   async connect(): Promise<void> {
     await untilAsync('the API server is ready', () => this.#tryToConnect(), deadlineMs)
+    await allowPods(this.client)
   }
 
   /** Resolves when its node is registered. `onLine` gets each line of its log. */
@@ -110,7 +123,7 @@ export class PodsLab {
       'json',
     ]
     const stdout = onLine === undefined ? 2 : 'pipe'
-    const command = [...this.#agentPrefix, launcher, 'agent', ...places, ...identity, ...own, ...flags]
+    const command = [...this.#agentPrefix, launcher, 'agent', ...places, ...identity, ...own, ...podFlags, ...flags]
     this.#agent = await startProgram(command[0] ?? launcher, command.slice(1), { stdout, stderr: 2 })
     if (onLine !== undefined) readLines(this.#agent, onLine)
     const node = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-1' }
@@ -134,7 +147,8 @@ export class PodsLab {
 
   async create(resource: { group: string; resource: string }, object: AnyObject): Promise<AnyObject> {
     const namespace = object.metadata.namespace ?? 'default'
-    return this.client.create({ resource: { ...resource, version: 'v1' }, namespace }, object as ApiObject)
+    const place = resource.resource === 'namespaces' ? {} : { namespace }
+    return this.client.create({ resource: { ...resource, version: 'v1' }, ...place }, object as ApiObject)
   }
 
   /** A pod of the default namespace with one container unless `spec` says otherwise. */
@@ -158,8 +172,8 @@ export class PodsLab {
     return this.create(podsResource, object)
   }
 
-  async pod(name: string): Promise<AnyObject | undefined> {
-    return orAbsent(this.client.get({ resource: podsResource, namespace: 'default', name }))
+  async pod(name: string, namespace = 'default'): Promise<AnyObject | undefined> {
+    return orAbsent(this.client.get({ resource: podsResource, namespace, name }))
   }
 
   async pods(): Promise<AnyObject[]> {
@@ -278,6 +292,13 @@ export class PodsLab {
     this.#server?.kill('SIGKILL')
     await Promise.all([this.#agent?.exited, this.#server?.exited])
   }
+}
+
+/** Has nodes run the pods of a namespace, also those with the host's network and ports. */
+export async function allowPods(client: ApiClient, name = 'default'): Promise<void> {
+  const labels = { 'pods.platform.internal/run': 'true', 'pods.platform.internal/host-network': 'true' }
+  const namespaces = { group: '', version: 'v1', resource: 'namespaces' }
+  await client.patch({ resource: namespaces, name }, { kind: 'merge', patch: { metadata: { labels } } })
 }
 
 export function isReady(pod: AnyObject): boolean {

@@ -2,6 +2,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import type { Ip } from '../../model/ip.ts'
 import { parseQuantity, QuantityError } from '../../model/quantity.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
+import { decideSecurity, refuseSharedNamespaces, type Security } from './security-context.ts'
 
 export interface Limits {
   /** Thousandths of a CPU. */
@@ -18,9 +19,9 @@ export interface Launch {
   readonly env: readonly (readonly [name: string, value: string])[]
   /** Empty: the root. */
   readonly workingDir: string
-  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly security: Security
   readonly limits: Limits
-  /** A folder to be the container's root, run through crun; undefined: the host's files. */
+  /** A folder to be the container's root; undefined: a root of its own with the host's programs. */
   readonly rootFilesystem: string | undefined
 }
 
@@ -41,6 +42,8 @@ export interface PodFacts {
   readonly podIps: readonly Ip[]
   /** Containers come from images that an engine has. */
   readonly runsImages: boolean
+  /** The folder whose own folders may be root filesystems; undefined where none may. */
+  readonly rootFilesystems: string | undefined
 }
 
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -59,8 +62,9 @@ export function planLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFac
     const message = `this node runs processes and ${image}: give the container a command (and a root filesystem by the annotation ${rootFilesystem}), or run the pod beside a kubelet`
     return refuse('ImageNotSupported', message)
   }
-  if (root !== undefined && !root.startsWith('/'))
-    return refuse('InvalidRootFilesystem', `the annotation ${rootFilesystem} is no absolute path`)
+  const rootFault = root === undefined ? undefined : findRootFault(root, facts)
+  if (rootFault !== undefined)
+    return refuse('InvalidRootFilesystem', `the annotation ${rootFilesystem} is ${JSON.stringify(root)}: ${rootFault}`)
   const fault = findUnsupported(container)
   if (fault !== undefined) return refuse('CreateContainerConfigError', fault)
   try {
@@ -76,22 +80,24 @@ function describeLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFacts,
   const env = describeEnvironment(pod, container, facts)
   const values = new Map(env)
   const command = [...container.command, ...container.args].map((word) => expandReferences(word, values))
-  // env(1), which starts it, would take such a word for a variable.
-  if (command[0]?.includes('=')) throw new TypeError(`the command ${JSON.stringify(command[0])} must not hold "="`)
-  const { runAsUser, runAsGroup } = { ...pod.spec.securityContext, ...definedOf(container.securityContext) }
+  refuseSharedNamespaces(pod.spec)
   return {
     command,
     image: container.image,
     env,
     workingDir: container.workingDir,
-    user: runAsUser === undefined ? undefined : { uid: runAsUser, gid: runAsGroup ?? runAsUser },
+    security: decideSecurity(pod.spec.securityContext, container.securityContext, facts.runsImages),
     limits: readLimits(container.resources.limits),
     rootFilesystem: root,
   }
 }
 
-function definedOf<T extends object>(record: T): Partial<T> {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Partial<T>
+/** A folder right below the operator's: nothing that a pod can write to is on the way to it. */
+function findRootFault(root: string, { runsImages, rootFilesystems }: PodFacts): string | undefined {
+  if (runsImages) return "an engine's container has the root filesystem of its image"
+  if (rootFilesystems === undefined) return 'this node allows none (--pod-root-filesystems)'
+  const name = root.startsWith(`${rootFilesystems}/`) ? root.slice(rootFilesystems.length + 1) : ''
+  return /^(?!\.{1,2}$)[^/]+$/.test(name) ? undefined : `expected a folder right in ${rootFilesystems}`
 }
 
 function findUnsupported(container: ContainerSpec): string | undefined {
@@ -100,7 +106,7 @@ function findUnsupported(container: ContainerSpec): string | undefined {
   if (restartPolicy !== '')
     return 'restartPolicy of a single container is not supported: an init container that runs on (a sidecar) would hold up the pod for ever'
   if (volumeMounts.length > 0)
-    return 'volumeMounts are not supported: a container here sees the files of the host or of its root filesystem'
+    return 'volumeMounts are not supported: a container here has a root of its own with the programs of the host'
   if (envFrom.length > 0) return 'envFrom is not supported: write the variables as env'
   const foreign = env.find(({ valueFrom }) => valueFrom !== undefined && !valueFrom.fieldRef)
   return foreign && `env ${foreign.name}: only values and fieldRef are supported`

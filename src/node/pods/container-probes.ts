@@ -83,6 +83,11 @@ export class ContainerProbes {
   }
 }
 
+/** As the Event says it. */
+export function describeProbeFailure(kind: ProbeKind, container: string, why: string): string {
+  return `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)} probe of ${container} failed: ${why}`
+}
+
 function verdictOf(isHealthy: boolean): ProbeVerdict {
   return { isHealthy, successes: 0, failures: 0 }
 }

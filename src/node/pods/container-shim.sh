@@ -1,13 +1,10 @@
 #!/bin/sh
-# Runs one container to its end while nobody else needs to live: container-shim.sh FOLDER, everything else in the environment.
-# In FOLDER it leaves: shim (its identity, made once: who makes it first may go on), pid (by container-init.sh), log/N (output,
+# Runs one container to its end and needs no other process: container-shim.sh FOLDER, with the container's plan in FOLDER/launch.
+# In FOLDER it leaves: shim (its identity, made once: who makes it first may go on), pid (by container-init.pl), log/N (output,
 # rotated by size), exit (code, time and, where memory is limited, how many processes that cost; last of all).
-#   PLATNET_NETNS        file of the network namespace to join; empty for the host's
 #   PLATNET_CGROUPS      folders of control groups to join
 #   PLATNET_LOG_BYTES    size of one piece of the log
 #   PLATNET_LOG_PIECES   how many pieces are kept
-#   PLATNET_BUNDLE       folder of an OCI bundle to run through crun instead; PLATNET_ID is its name there
-# and what container-init.sh reads.
 set -u
 cd "$1" || exit 1
 # Field 22 of /proc/self/stat is when the process started: with its pid it names one process for good.
@@ -29,20 +26,6 @@ join_cgroups() {
   done
 }
 
-run_process() {
-  join_network=
-  test -z "$PLATNET_NETNS" || join_network="nsenter --net=$PLATNET_NETNS"
-  # Not unshare's own --fork: of a program that was killed it says 1 and complains. This shell's words on it are not for the log.
-  # shellcheck disable=SC2016 # expanded by the inner shell
-  first='(exec setpriv --pdeathsig KILL sh "$1" "$2" 2>&3 3>&-); exit $?'
-  # shellcheck disable=SC2086 # the path of a namespace has no blanks: its name is checked
-  exec $join_network unshare --mount --uts --ipc --pid sh -c "$first" sh "$scripts/container-init.sh" "$1" 3>&2 2>/dev/null
-}
-
-run_bundle() {
-  crun --cgroup-manager=disabled run --bundle "$PLATNET_BUNDLE" --pid-file "$1/crun.pid" "$PLATNET_ID"
-}
-
 # Each version of control groups has a file of its own for it.
 count_oom_kills() {
   for folder in $PLATNET_CGROUPS; do
@@ -54,7 +37,7 @@ run() {
   join_cgroups
   # The container has the usual signals, whatever its shim ignores.
   trap - HUP INT TERM
-  if test -n "$PLATNET_BUNDLE"; then run_bundle "$1"; else run_process "$1"; fi
+  exec perl "$scripts/container-init.pl" start "$1"
 }
 
 # Not beside the other files: those are watched, and this is written to with each line.

@@ -81,6 +81,7 @@ export class EngineRuntime implements PodRuntime {
       Labels: this.#labels(sandbox),
       ExposedPorts: Object.fromEntries(exposed.map((port) => [port, {}])),
       HostConfig: {
+        ...{ CapDrop: ['ALL'], ReadonlyRootfs: true, SecurityOpt: ['no-new-privileges'] },
         NetworkMode: sandbox.hostNetwork ? 'host' : 'bridge',
         PortBindings: Object.fromEntries(exposed.map((port, index) => [port, bindings[index]])),
       },
@@ -119,12 +120,13 @@ export class EngineRuntime implements PodRuntime {
     const { resolver, hosts } = this.#parts.folders.files(sandbox.uid)
     await this.#remove(name)
     const { cpuMillis, memoryBytes } = launch.limits
+    const { user, groups, capabilities, noNewPrivileges, isRootReadOnly } = launch.security
     await this.#create(name, {
       Image: launch.image,
       ...(launch.command.length === 0 ? {} : { Entrypoint: launch.command.slice(0, 1), Cmd: launch.command.slice(1) }),
       Env: launch.env.map(([variable, value]) => `${variable}=${value}`),
       WorkingDir: launch.workingDir,
-      ...(launch.user === undefined ? {} : { User: `${launch.user.uid}:${launch.user.gid}` }),
+      ...(user === undefined ? {} : { User: `${user.uid}:${user.gid}` }),
       Labels: {
         ...this.#labels(sandbox),
         [containerLabel]: run.container,
@@ -133,6 +135,11 @@ export class EngineRuntime implements PodRuntime {
       },
       HostConfig: {
         NetworkMode: `container:${sandboxName(sandbox)}`,
+        CapDrop: ['ALL'],
+        CapAdd: capabilities,
+        GroupAdd: groups.map(String),
+        ReadonlyRootfs: isRootReadOnly,
+        SecurityOpt: noNewPrivileges ? ['no-new-privileges'] : [],
         Binds: [`${resolver}:/etc/resolv.conf:ro`, `${hosts}:/etc/hosts:ro`],
         ...(memoryBytes === undefined ? {} : { Memory: memoryBytes }),
         ...(cpuMillis === undefined ? {} : { NanoCpus: cpuMillis * 1_000_000 }),

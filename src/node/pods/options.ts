@@ -1,12 +1,46 @@
 import { z } from 'zod'
-import { declareOptions, filePath } from '../../config/index.ts'
+import { declareOptions, filePath, filePathList, flagValue } from '../../config/index.ts'
 
 const commands = ['run', 'agent'] as const
 
 /** How pods get their addresses. */
 export const podNetworks = ['auto', 'host-gw', 'vxlan', 'container-bridge'] as const
 
+/** What no pod is to see, nor anything around it. */
+const secretFolders = ['/boot', '/dev', '/etc', '/proc', '/root', '/run', '/sys', '/var/lib/platnet', '/var/run']
+const expectedFolder = `expected absolute folders, without "." and "..", that hold none of ${secretFolders.join(', ')}`
+
+function isShowable(folder: string): boolean {
+  const isPlain = /^(\/(?!\.{1,2}(\/|$))[^/]+)+$/.test(folder)
+  return isPlain && !secretFolders.some((secret) => secret === folder || secret.startsWith(`${folder}/`))
+}
+
 export const podsOptions = declareOptions({
+  runPods: {
+    schema: flagValue,
+    flag: '--run-pods [boolean]',
+    default: false,
+    reload: 'restart',
+    commands,
+    description:
+      "Run the pods that are bound to this node, of namespaces with the label pods.<platform domain>/run=true: as processes with the host's programs, or in a container engine",
+  },
+  podHostFolders: {
+    schema: filePathList.refine((folders) => folders.every(isShowable), { error: expectedFolder }).optional(),
+    flag: '--pod-host-folders <folders>',
+    reload: 'restart',
+    commands,
+    description: 'Folders of this machine that pods see and cannot write to, beside /usr and parts of /etc',
+    example: '/opt/app,/srv/www',
+  },
+  podRootFilesystems: {
+    schema: filePath.refine(isShowable, { error: expectedFolder }).optional(),
+    flag: '--pod-root-filesystems <folder>',
+    reload: 'restart',
+    commands,
+    description: 'The folder whose own folders pods may have as their root filesystem, and write to; none when not set',
+    example: '/srv/pod-roots',
+  },
   podNetwork: {
     schema: z.enum(podNetworks, { error: `expected one of: ${podNetworks.join(', ')}` }),
     flag: '--pod-network <kind>',

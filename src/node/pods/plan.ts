@@ -59,6 +59,8 @@ export interface PodSituation {
   readonly states: Readonly<Record<string, ContainerState>>
   /** Containers that cannot be run here at all. */
   readonly refused: ReadonlySet<string>
+  /** Nothing new is begun for the pod: it may not have containers here. Those that run go on. */
+  readonly isBarred: boolean
   /** Containers whose liveness or startup probe has failed often enough. */
   readonly unhealthy: ReadonlySet<string>
   /** No traffic is sent to the pod any more: every plane of this node has applied that. */
@@ -104,7 +106,7 @@ export function planPod(situation: PodSituation): PodStep {
   if (pod === undefined || pod.deletion !== undefined || record?.stop !== undefined) return planEnd(situation)
   if (isFinished(situation)) return planFinished(situation)
   if (record?.sandbox === 'removing') return { do: 'remove-sandbox' }
-  if (record?.sandbox !== 'ready') return { do: 'make-sandbox' }
+  if (record?.sandbox !== 'ready') return situation.isBarred ? { do: 'wait' } : { do: 'make-sandbox' }
   return planContainers(situation, pod)
 }
 
@@ -141,10 +143,11 @@ function planContainers(situation: PodSituation, pod: WantedPod): PodStep {
 }
 
 function planContainer(situation: PodSituation, name: string, policy: WantedPod['restartPolicy']): PodStep {
-  const { record, states, refused, nowMs } = situation
+  const { record, states, refused, isBarred, nowMs } = situation
   if (refused.has(name)) return { do: 'wait' }
   const known = record?.containers[name]
   const state = stateOf(states, name)
+  if (isBarred && (state.kind === 'none' || state.kind === 'exited')) return { do: 'wait' }
   if (state.kind === 'none') {
     const attempt = known === undefined ? 0 : known.attempt
     return { do: 'start', container: name, attempt, level: known?.level ?? 0 }
@@ -206,4 +209,10 @@ function stateOf(states: PodSituation['states'], name: string): ContainerState {
 function soonest(steps: readonly PodStep[]): PodStep {
   const times = steps.flatMap((step) => (step.do === 'wait' && step.untilMs !== undefined ? [step.untilMs] : []))
   return times.length === 0 ? { do: 'wait' } : { do: 'wait', untilMs: Math.min(...times) }
+}
+
+/** The earliest of these; undefined where there is none. */
+export function soonerOf(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }

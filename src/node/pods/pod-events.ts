@@ -1,4 +1,6 @@
 import type { EventRecorder } from '../../client/index.ts'
+import type { PodStep } from './plan.ts'
+import type { BarReason } from './pod-permission.ts'
 
 /** The pod an Event is about. */
 export interface PodIdentity {
@@ -7,8 +9,9 @@ export interface PodIdentity {
   readonly uid: string
 }
 
-/** As kubelet calls them: people know these and search for them. */
+/** As kubelet calls them, which people know and search for, and those of our own. */
 export type PodEventReason =
+  | Exclude<BarReason, 'NamespaceNotRead'>
   | 'Started'
   | 'Killing'
   | 'Failed'
@@ -19,6 +22,17 @@ export type PodEventReason =
   | 'FailedValidation'
 
 const normalReasons: ReadonlySet<PodEventReason> = new Set(['Started', 'Killing'])
+/** What people are told of a step that failed; the others are the node's own affair. */
+export const stepFailures: Readonly<
+  Partial<Record<PodStep['do'], { readonly reason: PodEventReason; readonly what: string }>>
+> = {
+  'make-sandbox': { reason: 'FailedCreatePodSandBox', what: 'Failed to create pod sandbox' },
+  start: { reason: 'Failed', what: 'Error starting a container' },
+  stop: { reason: 'FailedKillPod', what: 'Error killing pod' },
+  kill: { reason: 'FailedKillPod', what: 'Error killing pod' },
+  'remove-sandbox': { reason: 'FailedKillPod', what: 'Error taking the network from pod' },
+}
+
 /** A probe that fails every second is told, and counted, this often. */
 const repeatMs = 20_000
 

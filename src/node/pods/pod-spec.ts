@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { parseIp } from '../../model/ip.ts'
+import { containerSecuritySchema, podSecuritySchema } from './security-context.ts'
 
 const maxListLength = 1000
 const absentAs = <S extends z.ZodType>(schema: S, value: z.output<S>) =>
@@ -59,17 +60,6 @@ const envEntry = z.object({
 
 const quantity = z.union([z.string(), z.number()]).transform(String)
 
-const id = z
-  .int()
-  .min(0)
-  .max(2 ** 31)
-  .nullish()
-  .transform((value) => value ?? undefined)
-const securityContext = absentAs(z.object({ runAsUser: id, runAsGroup: id }), {
-  runAsUser: undefined,
-  runAsGroup: undefined,
-})
-
 const containerSchema = z.object({
   name: dnsLabel,
   image: absentAs(text, ''),
@@ -96,7 +86,7 @@ const containerSchema = z.object({
   /** Of an init container: one that runs on beside the others. */
   restartPolicy: absentAs(text, ''),
   volumeMounts: absentAs(z.array(z.unknown()), []),
-  securityContext,
+  securityContext: containerSecuritySchema,
   readinessProbe: probeSchema,
   livenessProbe: probeSchema,
   startupProbe: probeSchema,
@@ -127,9 +117,13 @@ const podSchema = z.object({
     subdomain: absentAs(text, ''),
     serviceAccountName: absentAs(text, ''),
     hostNetwork: absentAs(z.boolean(), false),
+    hostPID: absentAs(z.boolean(), false),
+    hostIPC: absentAs(z.boolean(), false),
+    shareProcessNamespace: absentAs(z.boolean(), false),
+    hostUsers: absentAs(z.boolean(), true),
     restartPolicy: absentAs(z.enum(['Always', 'OnFailure', 'Never']), 'Always'),
     terminationGracePeriodSeconds: absentAs(z.int().min(0), 30),
-    securityContext,
+    securityContext: podSecuritySchema,
     dnsPolicy: absentAs(z.enum(['ClusterFirst', 'Default', 'ClusterFirstWithHostNet', 'None']), 'ClusterFirst'),
     dnsConfig: dnsConfigSchema,
     readinessGates: absentAs(z.array(z.object({ conditionType: text })), []),

@@ -7,18 +7,19 @@ import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import { type LaunchDecision, planLaunch, type Refusal } from './container-launch.ts'
-import { ContainerProbes } from './container-probes.ts'
+import { ContainerProbes, describeProbeFailure } from './container-probes.ts'
 import type { PodsMetrics } from './metrics.ts'
-import { type ContainerState, type PodStep, planPod } from './plan.ts'
+import { type ContainerState, type PodStep, planPod, soonerOf } from './plan.ts'
 import type { PodApi } from './pod-api.ts'
-import { type PodEventReason, PodEvents } from './pod-events.ts'
+import { type PodEventReason, PodEvents, stepFailures } from './pod-events.ts'
 import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
+import { type Bar, findBar, type PodPermission } from './pod-permission.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
 import { findContainer, newRecord, wantedOf, wasReady } from './read-pod.ts'
 import { RunWatches } from './run-watches.ts'
 import type { ContainerRun, HoldUp, PodRuntime } from './runtime.ts'
 import type { SandboxTurns } from './sandbox-turns.ts'
-import { backOffOf, changedStatus, describeStatus, type PodView, phaseOf } from './status.ts'
+import { backOffOf, changedStatus, describeStatus, isHeldBack, type PodView, phaseOf } from './status.ts'
 import type { Traffic } from './traffic.ts'
 
 export interface PodWorkerParts {
@@ -30,6 +31,9 @@ export interface PodWorkerParts {
   readonly dialect: Dialect
   readonly nodeName: string
   readonly hostIps: readonly [Ip, ...Ip[]]
+  readonly permission: PodPermission
+  /** The folder whose own folders may be root filesystems. */
+  readonly rootFilesystems: string | undefined
   readonly files: (pod: PodSpec, ips: readonly Ip[]) => Promise<PodFiles>
   readonly turns: SandboxTurns
   readonly metrics: PodsMetrics
@@ -63,6 +67,8 @@ export class PodWorker {
   #delay: string | undefined
   /** The one that is done, or was the last to fail. */
   #step: PodStep['do'] = 'wait'
+  /** Why nothing new is begun for the pod, if so. */
+  #bar: Bar | undefined
   /** An agent before this one may have ended between writing down that something ends and telling its processes. */
   #mustRepeatSignal: boolean
   #timer: NodeJS.Timeout | undefined
@@ -88,6 +94,10 @@ export class PodWorker {
   /** Undefined where the last step worked. */
   get trouble(): string | undefined {
     return this.#trouble
+  }
+
+  get namespace(): string | undefined {
+    return this.#pod?.namespace
   }
 
   get phase(): string {
@@ -116,6 +126,7 @@ export class PodWorker {
     clearTimeout(this.#timer)
     for (;;) {
       await this.#observe()
+      this.#bar = this.#pod && findBar(this.#pod, this.#parts.permission, this.#parts.dialect)
       const step = this.#plan()
       const retryAtMs = await this.#tellStatus()
       if (this.#isOver) return
@@ -135,6 +146,7 @@ export class PodWorker {
       record,
       states: Object.fromEntries(Object.entries(this.#states).map(([name, { state }]) => [name, state])),
       refused: new Set(this.#refusals.keys()),
+      isBarred: this.#bar !== undefined,
       unhealthy: new Set([...this.#probes].filter(([, probes]) => probes.isUnhealthy).map(([name]) => name)),
       isOutOfRules: !isLeaving || record === undefined || this.#parts.traffic.isOut(record),
       nowMs: Date.now(),
@@ -227,8 +239,8 @@ export class PodWorker {
   }
 
   #decide(pod: PodSpec, container: ContainerSpec): LaunchDecision {
-    const { nodeName, hostIps, dialect, runtime } = this.#parts
-    const facts = { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [] }
+    const { nodeName, hostIps, dialect, runtime, rootFilesystems } = this.#parts
+    const facts = { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [], rootFilesystems }
     return planLaunch(pod, container, { ...facts, runsImages: runtime.engineSocket !== undefined }, dialect)
   }
 
@@ -322,7 +334,7 @@ export class PodWorker {
         this.#parts.log.info('a probe changed its mind', { pod: pod.key, container: spec.name, kind, isHealthy, why })
         this.wake()
       },
-      onFailure: (kind, why) => this.#tell('Unhealthy', `${capitalised(kind)} probe of ${spec.name} failed: ${why}`),
+      onFailure: (kind, why) => this.#tell('Unhealthy', describeProbeFailure(kind, spec.name, why)),
     })
     this.#probes.set(spec.name, probes)
     probes.start()
@@ -355,6 +367,7 @@ export class PodWorker {
     const pod = this.#pod
     if (pod === undefined) return undefined
     const view = this.#view(pod)
+    if (this.#bar !== undefined) this.#tellBar(this.#bar, view)
     for (const name of Object.keys(view.containers)) {
       const backOff = backOffOf(view, name)
       if (backOff && backOff.delayMs > 0) this.#tell('BackOff', backOff.message)
@@ -370,6 +383,12 @@ export class PodWorker {
     // What the API says of it comes by watch; until then the same is not written again.
     if (this.#pod === pod) this.#pod = { ...pod, status: { ...pod.status, ...changed } }
     return undefined
+  }
+
+  /** Once it is known for sure, and where it keeps a container from its start. */
+  #tellBar({ reason, message }: Bar, view: PodView): void {
+    const isWaiting = view.wanted.containers.some((name) => isHeldBack(view, name))
+    if (isWaiting && reason !== 'NamespaceNotRead') this.#tell(reason, message)
   }
 
   #view(pod: PodSpec): PodView {
@@ -392,6 +411,7 @@ export class PodWorker {
     return {
       pod,
       wanted: wantedOf(pod),
+      bar: this.#bar,
       record: this.#record,
       containers: Object.fromEntries(containers),
       hostIps: this.#parts.hostIps,
@@ -428,7 +448,7 @@ export class PodWorker {
   }
 
   #tellFailure(why: string): void {
-    const failure = failures[this.#step]
+    const failure = stepFailures[this.#step]
     if (failure !== undefined) this.#tell(failure.reason, `${failure.what}: ${why}`)
   }
 
@@ -438,21 +458,3 @@ export class PodWorker {
 }
 
 const none: ContainerState = { kind: 'none' }
-
-/** What people are told of a step that failed; the others are the node's own affair. */
-const failures: Readonly<Partial<Record<PodStep['do'], { readonly reason: PodEventReason; readonly what: string }>>> = {
-  'make-sandbox': { reason: 'FailedCreatePodSandBox', what: 'Failed to create pod sandbox' },
-  start: { reason: 'Failed', what: 'Error starting a container' },
-  stop: { reason: 'FailedKillPod', what: 'Error killing pod' },
-  kill: { reason: 'FailedKillPod', what: 'Error killing pod' },
-  'remove-sandbox': { reason: 'FailedKillPod', what: 'Error taking the network from pod' },
-}
-
-function soonerOf(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
-}
-
-function capitalised(word: string): string {
-  return word.slice(0, 1).toUpperCase() + word.slice(1)
-}

@@ -20,6 +20,7 @@ import type { Logger } from '../../observe/index.ts'
 import type { ChosenRuntime } from './choose-runtime.ts'
 import { hostnameOf } from './container-launch.ts'
 import { createPodsMetrics, type PodsMetrics } from './metrics.ts'
+import { NamespaceLabels } from './namespace-labels.ts'
 import { HttpPodApi } from './pod-api.ts'
 import { PodEvents } from './pod-events.ts'
 import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
@@ -38,6 +39,10 @@ export interface PodsPlaneParts {
   readonly chooseRuntime: () => Promise<ChosenRuntime>
   readonly traffic: Traffic
   readonly clusterDns: ClusterDns
+  /** What `--run-pods` says. */
+  readonly isOn: boolean
+  /** The folder whose own folders may be root filesystems. */
+  readonly rootFilesystems: string | undefined
   readonly metrics: Parameters<typeof createPodsMetrics>[0]
   readonly log: Logger
 }
@@ -57,6 +62,7 @@ export class PodsPlane implements Component {
   readonly #turns = new SandboxTurns(sandboxesAtOnce)
   readonly #metrics: PodsMetrics
   readonly #informer: Informer
+  readonly #namespaces: NamespaceLabels
   readonly #events: EventRecorder
   #sinceMs = Date.now()
   #kubelet = false
@@ -67,6 +73,11 @@ export class PodsPlane implements Component {
     this.#parts = parts
     this.#metrics = createPodsMetrics(parts.metrics, () => this.#workers.values().map(({ phase }) => phase))
     this.#events = new ApiEventRecorder(parts.client, 'platnet-pods', parts.log.child('events'))
+    this.#namespaces = new NamespaceLabels({
+      client: parts.client,
+      onChange: (namespace) => this.#wake(namespace),
+      log: parts.log.child('client'),
+    })
     this.#informer = new Informer({
       client: parts.client,
       collection: { resource: { group: '', version: 'v1', resource: 'pods' } },
@@ -100,19 +111,21 @@ export class PodsPlane implements Component {
     )
     for (const record of pods) this.#workers.set(record.uid, this.#createWorker(chosen, record))
     if (pods.length > 0) log.info('pods of an agent before this one are taken up', { pods: pods.length })
+    if (this.#parts.isOn) await this.#namespaces.start(scope)
     await this.#informer.start(scope)
   }
 
   /** Every process of a pod goes on. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
-    await this.#informer.stop()
+    await Promise.all([this.#informer.stop(), this.#namespaces.stop()])
     await Promise.all(this.#workers.values().map((worker) => worker.stop(scope)))
   }
 
   health(): Health {
     if (this.#kubelet) return { level: 'ok', message: 'a kubelet runs the pods of this node', sinceMs: this.#sinceMs }
-    const api = this.#informer.health()
-    if (api.level !== 'ok') return api
+    const sources = [this.#informer, ...(this.#parts.isOn ? [this.#namespaces] : [])]
+    const behind = sources.map((source) => source.health()).find((each) => each.level !== 'ok')
+    if (behind !== undefined) return behind
     const troubles = Array.from(this.#workers.values(), ({ trouble }) => trouble).filter((each) => each !== undefined)
     // One pod in trouble is that pod's affair; when none works it is the node's.
     const level = troubles.length > 0 && troubles.length === this.#workers.size ? 'degraded' : 'ok'
@@ -121,11 +134,10 @@ export class PodsPlane implements Component {
     const first = troubles[0] === undefined ? '' : `, ${troubles.length} of them in trouble: ${troubles[0]}`
     const { waiting } = this.#turns
     const queue = waiting === 0 ? '' : `, ${waiting} wait for their turn at the network`
-    return {
-      level,
-      message: `${this.#workers.size} pods by ${this.#chosen?.description}${queue}${first}`,
-      sinceMs: this.#sinceMs,
-    }
+    const how = this.#parts.isOn
+      ? `by ${this.#chosen?.description}`
+      : 'are bound to this node, which starts none: running pods is off (--run-pods)'
+    return { level, message: `${this.#workers.size} pods ${how}${queue}${first}`, sinceMs: this.#sinceMs }
   }
 
   async #collect({ runtime }: ChosenRuntime, live: readonly StoredPod[]): Promise<void> {
@@ -145,6 +157,10 @@ export class PodsPlane implements Component {
       },
       onProgress: () => {},
     }
+  }
+
+  #wake(namespace: string): void {
+    for (const worker of this.#workers.values()) if (worker.namespace === namespace) worker.wake()
   }
 
   #replace(items: readonly WireObject[], leftOut: readonly ObjectIdentity[]): void {
@@ -171,7 +187,7 @@ export class PodsPlane implements Component {
   }
 
   #createWorker({ runtime }: ChosenRuntime, record: StoredPod | undefined): PodWorker {
-    const { folders, client, traffic, dialect, nodeName, hostIps, log } = this.#parts
+    const { folders, client, traffic, dialect, nodeName, hostIps, isOn, rootFilesystems, log } = this.#parts
     const parts: PodWorkerParts = {
       runtime,
       folders,
@@ -181,6 +197,8 @@ export class PodsPlane implements Component {
       dialect,
       nodeName,
       hostIps,
+      permission: { isOn, labelsOf: (namespace) => this.#namespaces.of(namespace) },
+      rootFilesystems,
       files: (pod, ips) => this.#files(pod, ips),
       turns: this.#turns,
       metrics: this.#metrics,

@@ -1,28 +1,22 @@
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, rmSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { existsSync, rmSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import {
-  listNetns,
-  type NetnsMaker,
-  readEnvironment,
-  runCaptured,
-  signalGroup,
-  signalProcess,
-  startDetached,
-} from '../../host/index.ts'
+import { listNetns, type NetnsMaker, runCaptured, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
 import { claimRun, findProgram, findShim, readRun } from './container-files.ts'
 import { hostnameOf, type Launch } from './container-launch.ts'
+import { enterEarlierRun } from './earlier-run.ts'
 import { overdue, PodError } from './errors.ts'
-import { ociConfig } from './oci-bundle.ts'
+import { type HostViewSettings, planHostView } from './host-view.ts'
+import { launchFileOf, writeLaunch } from './launch-file.ts'
 import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
 import type { ContainerRun, ExecResult, HoldUp, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
-import { besideWords, shimEnvironment } from './shim-environment.ts'
+import { systemCallsOf } from './system-calls.ts'
 
 export interface ProcessRuntimeParts {
   readonly folders: PodFolders
@@ -30,11 +24,13 @@ export interface ProcessRuntimeParts {
   readonly cgroups: CgroupLayout
   /** What pods with the host's network have as theirs. */
   readonly hostIps: readonly Ip[]
+  readonly view: HostViewSettings
   readonly namespaces: Pick<NetnsMaker, 'create' | 'delete'>
   readonly log: Logger
 }
 
 const shim = resolve(import.meta.dirname, 'container-shim.sh')
+const init = resolve(import.meta.dirname, 'container-init.pl')
 const netnsFolder = '/run/netns'
 const logPieceBytes = 1024 * 1024
 const logPieces = 10
@@ -86,18 +82,11 @@ export class ProcessRuntime implements PodRuntime {
     await this.#removeEarlierRuns(sandbox, run)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox, run), launch.limits)
-    const bundle = launch.rootFilesystem === undefined ? '' : await this.#writeBundle(pod, sandbox, folder, launch)
-    const files = this.#files(pod)
+    await this.#writeLaunch(pod, sandbox, folder, launch, groups)
     const env = {
-      ...shimEnvironment(launch),
-      PLATNET_NETNS: sandbox.hostNetwork ? '' : this.#netnsPath(sandbox),
       PLATNET_CGROUPS: groups.join(' '),
       PLATNET_LOG_BYTES: String(logPieceBytes),
       PLATNET_LOG_PIECES: String(logPieces),
-      PLATNET_BUNDLE: bundle,
-      PLATNET_ID: `platnet-${sandbox.uid}-${run.container}-${run.attempt}`,
-      PLATNET_FILES: files.map(({ source, target }) => `${source} ${target}`).join('\n'),
-      PLATNET_HOSTNAME: sandbox.hostNetwork ? '' : hostnameOf(pod),
     }
     await startDetached('sh', [shim, folder], { env })
     return problems
@@ -126,10 +115,11 @@ export class ProcessRuntime implements PodRuntime {
     const [program, begun] = [findProgram(folder), findShim(folder)]
     if (program === undefined || begun === undefined)
       throw new PodError('not-running', 'the container does not run', { object: run.container })
-    const inside = ['--target', String(program.pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--root', '--wd']
-    const beside = besideWords(readEnvironment(begun.pid), command, hasEnv(program.pid))
-    // Together with what it started: of a program that hangs `nsenter` alone would be killed, and its output stay open.
-    const { endedBy, exitCode, stdout, stderr } = await runCaptured('nsenter', [...inside, ...beside], {
+    const [file, ...words] = existsSync(launchFileOf(folder))
+      ? ['perl', init, 'exec', folder, String(program.pid), String(program.startTicks), ...command]
+      : enterEarlierRun(program.pid, begun.pid, command)
+    // Together with what it started: of a program that hangs the one outside alone would be killed, and its output stay open.
+    const { endedBy, exitCode, stdout, stderr } = await runCaptured(file, words, {
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' },
       input: '',
       timeoutMs,
@@ -150,17 +140,25 @@ export class ProcessRuntime implements PodRuntime {
     }
   }
 
-  async #writeBundle(pod: PodSpec, sandbox: Sandbox, folder: string, launch: Launch): Promise<string> {
-    const config = ociConfig({
+  async #writeLaunch(
+    pod: PodSpec,
+    sandbox: Sandbox,
+    folder: string,
+    launch: Launch,
+    cgroups: readonly string[],
+  ): Promise<void> {
+    const calls = systemCallsOf(process.arch)
+    if (calls === undefined)
+      throw new PodError('not-possible', `containers cannot be processes on this processor (${process.arch})`)
+    await writeLaunch(folder, {
       launch,
+      calls,
+      view: launch.rootFilesystem === undefined ? planHostView(this.#parts.view) : undefined,
       netnsPath: sandbox.hostNetwork ? undefined : this.#netnsPath(sandbox),
       hostname: sandbox.hostNetwork ? undefined : hostnameOf(pod),
       files: this.#files(pod),
+      cgroups,
     })
-    const bundle = join(folder, 'bundle')
-    await mkdir(bundle, { recursive: true, mode: 0o700 })
-    await writeFile(join(bundle, 'config.json'), JSON.stringify(config), { mode: 0o600 })
-    return bundle
   }
 
   #files(pod: PodSpec): { readonly source: string; readonly target: string }[] {
@@ -209,11 +207,6 @@ export class ProcessRuntime implements PodRuntime {
       ...(bandwidth && { bandwidth }),
     }
   }
-}
-
-/** A root filesystem of a container's own may hold one program and nothing else. */
-function hasEnv(pid: number): boolean {
-  return ['usr/bin/env', 'bin/env'].some((path) => lstatSync(`/proc/${pid}/root/${path}`, { throwIfNoEntry: false }))
 }
 
 function cgroupName({ uid }: Sandbox, { container, attempt }: ContainerRun): string {

@@ -25,6 +25,8 @@ export interface ContainerView {
 export interface PodView {
   readonly pod: PodSpec
   readonly wanted: WantedPod
+  /** Why nothing new is begun for the pod, if so. */
+  readonly bar: Refusal | undefined
   readonly record: PodRecord | undefined
   readonly containers: Readonly<Record<string, ContainerView>>
   readonly hostIps: readonly Ip[]
@@ -177,7 +179,7 @@ function describePrevious({ previous }: ContainerView, state: ContainerState, vi
 }
 
 function describeState(state: ContainerState, view: PodView, name: string): Json {
-  const refusal = view.containers[name]?.refusal
+  const refusal = view.containers[name]?.refusal ?? (isHeldBack(view, name) ? view.bar : undefined)
   if (refusal !== undefined) return { waiting: { reason: refusal.reason, message: refusal.message } }
   if (state.kind === 'running') return { running: { startedAt: formatTime(state.startedAtMs) } }
   const backOff = backOffOf(view, name)
@@ -192,6 +194,16 @@ function describeState(state: ContainerState, view: PodView, name: string): Json
 function whyOf({ trouble, delay }: PodView): string | undefined {
   const parts = [trouble, delay].filter((part) => part !== undefined)
   return parts.length === 0 ? undefined : parts.join('; ')
+}
+
+/** It would be started if nothing barred the pod. */
+export function isHeldBack(view: PodView, name: string): boolean {
+  const state = view.containers[name]?.state ?? { kind: 'none' }
+  return (
+    view.bar !== undefined &&
+    view.pod.deletion === undefined &&
+    (state.kind === 'none' || isBackingOff(state, view, name))
+  )
 }
 
 /** It has ended and will be started again. */

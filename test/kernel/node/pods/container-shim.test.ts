@@ -1,36 +1,18 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { isAlive, signalProcess, startDetached } from '../../../../src/host/index.ts'
+import { isAlive, signalProcess } from '../../../../src/host/index.ts'
 import { claimRun, findProgram, readRun } from '../../../../src/node/pods/container-files.ts'
+import { launchOf, planOf, startShim } from '../../../helpers/launch-plans.ts'
 import { skipReason } from '../../../helpers/netns.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 import { until } from '../../../helpers/until.ts'
 
-const shim = resolve(import.meta.dirname, '../../../../src/node/pods/container-shim.sh')
 const deadlineMs = 30_000
 
-function environment(command: readonly string[]): Record<string, string> {
-  const words = command.map((word, index) => [`PLATNET_ARG_${index}`, word])
-  return {
-    PLATNET_NETNS: '',
-    PLATNET_CGROUPS: '',
-    PLATNET_LOG_BYTES: '1000',
-    PLATNET_LOG_PIECES: '3',
-    PLATNET_BUNDLE: '',
-    PLATNET_FILES: '',
-    PLATNET_HOSTNAME: '',
-    PLATNET_WORKDIR: '',
-    PLATNET_USER: '',
-    PLATNET_ENV_COUNT: '0',
-    PLATNET_ARG_COUNT: String(command.length),
-    ...Object.fromEntries(words),
-  }
-}
-
 async function run(folder: string, script: string): Promise<void> {
-  await startDetached('sh', [shim, folder], { env: environment(['/bin/sh', '-c', script]) })
+  await startShim(folder, planOf(launchOf(['/bin/sh', '-c', script])), { logBytes: 1000 })
 }
 
 async function untilExited(folder: string): Promise<number | undefined> {

@@ -7,6 +7,7 @@ import { detectCgroups } from '../../../../src/node/pods/cgroups.ts'
 import type { Launch } from '../../../../src/node/pods/container-launch.ts'
 import { PodFolders, ProcessRuntime } from '../../../../src/node/pods/index.ts'
 import { parsePod } from '../../../../src/node/pods/pod-spec.ts'
+import { decideSecurity } from '../../../../src/node/pods/security-context.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { skipReason } from '../../../helpers/netns.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
@@ -33,7 +34,8 @@ async function newNode(context: TestContext) {
   await folders.writeFiles(uid, { resolver: '', hosts: '' })
   const namespaces = { create: async () => {}, delete: async () => {} }
   const cgroups = detectCgroups()
-  const runtime = new ProcessRuntime({ folders, network, cgroups, hostIps: [], namespaces, log: silentLogger })
+  const view = { shown: [], hidden: [] }
+  const runtime = new ProcessRuntime({ folders, network, cgroups, hostIps: [], view, namespaces, log: silentLogger })
   const parsed = parsePod(
     { metadata: sandbox, spec: { hostNetwork: true, containers: [{ name: 'main' }] } },
     createDialect('platform'),
@@ -41,12 +43,13 @@ async function newNode(context: TestContext) {
   if (parsed.kind !== 'pod') throw new Error(JSON.stringify(parsed))
   const run = async (attempt: number, script: string, limits: Launch['limits'], more: Partial<Launch> = {}) => {
     const command = ['/bin/sh', '-c', script]
-    const plain = { image: '', command, env: [], workingDir: '', user: undefined, limits, rootFilesystem: undefined }
+    const security = decideSecurity({}, {}, false)
+    const plain = { image: '', command, env: [], workingDir: '', security, limits, rootFilesystem: undefined }
     const launch: Launch = { ...plain, ...more }
     const began = { container: 'main', attempt }
     end.push(() => runtime.signal(sandbox, began, 'SIGKILL'))
     const problems = await runtime.start(parsed.pod, sandbox, began, launch)
-    if (script === forever) return { state: runtime.state(sandbox, began, Date.now()), problems }
+    if (script.endsWith(forever)) return { state: runtime.state(sandbox, began, Date.now()), problems }
     const hasEnded = async () => runtime.state(sandbox, began, Date.now()).kind === 'exited'
     await untilAsync('the container has ended', hasEnded, deadlineMs)
     return { state: runtime.state(sandbox, began, Date.now()), problems }
@@ -93,8 +96,9 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
 
   test('are asked as their user, with their variables and none of the agent, in their folder', async (context) => {
     const { run, runtime } = await newNode(context)
+    const security = decideSecurity({}, { runAsUser: 65534, runAsGroup: 65533 }, false)
     const env = [['PATH', '/bin:/usr/bin'] as const, ['COLOUR', 'dark "blue"'] as const]
-    await run(0, forever, {}, { user: { uid: 65534, gid: 65533 }, env, workingDir: '/usr' })
+    await run(0, forever, {}, { security, env, workingDir: '/usr' })
     const began = { container: 'main', attempt: 0 }
     const ask = (...command: string[]) => runtime.exec(sandbox, began, command, deadlineMs)
     const isRunning = async () => runtime.state(sandbox, began, Date.now()).kind === 'running'
@@ -103,5 +107,32 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     await untilAsync('it is in its folder', async () => (await ask('pwd')).output === '/usr\n', deadlineMs)
     assert.equal((await ask('sh', '-c', 'id -u; id -g; id -G')).output, '65534\n65533\n65533\n')
     assert.equal((await ask('env')).output, 'PATH=/bin:/usr/bin\nCOLOUR=dark "blue"\n')
+  })
+
+  test('are asked by programs that have no more rights than they, and see as little', async (context) => {
+    const { run, runtime } = await newNode(context)
+    const security = decideSecurity(
+      { supplementalGroups: [7] },
+      { capabilities: { drop: ['ALL'], add: ['KILL'] } },
+      false,
+    )
+    await run(0, `sleep 600 & ${forever}`, { memoryBytes: 64 * 1024 * 1024 }, { security, workingDir: '/tmp' })
+    const began = { container: 'main', attempt: 0 }
+    const isRunning = async () => runtime.state(sandbox, began, Date.now()).kind === 'running'
+    await untilAsync('the container runs', isRunning, deadlineMs)
+    const ask = async (script: string) =>
+      (await runtime.exec(sandbox, began, ['/bin/sh', '-c', script], deadlineMs)).output
+    const rights =
+      "grep -E '^(Cap|NoNewPrivs|Seccomp:|Uid|Gid|Groups)' /proc/$PID/status; cat /proc/$PID/cgroup; ls -l /proc/$PID/ns"
+    const withoutTimes = (text: string) => text.replaceAll(/^l\S+ .* (\S+ -> )/gm, '$1')
+    assert.equal(withoutTimes(await ask(`PID=self; ${rights}`)), withoutTimes(await ask(`PID=1; ${rights}`)))
+    assert.match(await ask('cat /etc/shadow'), /No such file/)
+    assert.equal(await ask('pwd; ls /proc/self/fd | head -n 3 | tr "\\n" " "'), '/tmp\n0 1 2 ')
+    const change = ['/proc/self/exe', '-e', `chmod 0755, '/proc/self/exe' or print "$!\n"`]
+    assert.equal((await runtime.exec(sandbox, began, change, deadlineMs)).output, 'Read-only file system\n')
+    assert.deepEqual(await runtime.exec(sandbox, began, ['/bin/nothing'], deadlineMs), {
+      exitCode: 127,
+      output: 'platnet: /bin/nothing: No such file or directory\n',
+    })
   })
 })

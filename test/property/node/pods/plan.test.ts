@@ -34,7 +34,8 @@ class SimulatedPod {
 
   plan(): PodStep {
     const { pod, record, states, isOutOfRules, nowMs } = this
-    return planPod({ pod, record, states, refused: new Set(), unhealthy: new Set(), isOutOfRules, nowMs })
+    const none = new Set<string>()
+    return planPod({ pod, record, states, refused: none, isBarred: false, unhealthy: none, isOutOfRules, nowMs })
   }
 
   /** `killed`: the agent ends after the step was written down and before anything was done. */

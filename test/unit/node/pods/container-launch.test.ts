@@ -6,7 +6,13 @@ import { type ParsedPod, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 
 const dialect = createDialect('platform')
-const facts = { nodeName: 'node-1', hostIp: ipOf('192.0.2.1'), podIps: [ipOf('10.244.0.7')], runsImages: false }
+const facts = {
+  nodeName: 'node-1',
+  hostIp: ipOf('192.0.2.1'),
+  podIps: [ipOf('10.244.0.7')],
+  runsImages: false,
+  rootFilesystems: '/srv/roots',
+}
 
 function parse(spec: object, metadata: object = {}): ParsedPod {
   return parsePod({ metadata: { name: 'web-1', namespace: 'shop', uid: 'u-1', ...metadata }, spec }, dialect)
@@ -51,7 +57,7 @@ describe('how a container is run', () => {
     assert.equal(decision.kind, 'launch')
     if (decision.kind !== 'launch') return
     assert.deepEqual(decision.launch.limits, { cpuMillis: 250, memoryBytes: 67_108_864 })
-    assert.deepEqual(decision.launch.user, { uid: 1000, gid: 8 })
+    assert.deepEqual(decision.launch.security.user, { uid: 1000, gid: 8 })
   })
 
   const refusals: readonly [string, object, RegExp][] = [
@@ -77,7 +83,11 @@ describe('how a container is run', () => {
       { command: ['x'], resources: { limits: { memory: 'much' } } },
       /"much" is not a quantity/,
     ],
-    ['a command that env(1) would take for a variable', { command: ['a=b'] }, /must not hold "="/],
+    [
+      'rights over the host',
+      { command: ['x'], securityContext: { privileged: true } },
+      /^CreateContainerConfigError privileged is not supported/,
+    ],
     ['grpc probes', { command: ['x'], livenessProbe: { grpc: { port: 1 } } }, /grpc probes are not supported/],
   ]
   for (const [what, container, expected] of refusals) {
@@ -87,6 +97,42 @@ describe('how a container is run', () => {
       if (decision.kind === 'refused') assert.match(`${decision.refusal.reason} ${decision.refusal.message}`, expected)
     })
   }
+
+  const { rootFilesystem } = dialect.annotations
+  test('a root filesystem is a folder right in the folder that the operator named', () => {
+    const decision = launch({ command: ['x'] }, { annotations: { [rootFilesystem]: '/srv/roots/web' } })
+    assert.ok(decision.kind === 'launch')
+    assert.equal(decision.launch.rootFilesystem, '/srv/roots/web')
+  })
+
+  for (const root of [
+    '/',
+    '/etc',
+    'web',
+    '/srv/roots',
+    '/srv/roots/',
+    '/srv/roots/..',
+    '/srv/roots/a/b',
+    '/srv/roots2/a',
+  ])
+    test(`the root filesystem ${root} is refused`, () => {
+      const decision = launch({ command: ['x'] }, { annotations: { [rootFilesystem]: root } })
+      assert.ok(decision.kind === 'refused')
+      assert.equal(decision.refusal.reason, 'InvalidRootFilesystem')
+      assert.match(decision.refusal.message, /expected a folder right in \/srv\/roots$/)
+    })
+
+  for (const [field, value] of Object.entries({
+    hostPID: true,
+    hostIPC: true,
+    shareProcessNamespace: true,
+    hostUsers: false,
+  }))
+    test(`a pod with ${field}: ${value} is refused`, () => {
+      const decision = launch({ command: ['x'] }, {}, { [field]: value })
+      assert.ok(decision.kind === 'refused')
+      assert.match(decision.refusal.message, new RegExp(`^${field}.* is not supported`))
+    })
 
   test('references are expanded once: what a value holds is not looked at again', () => {
     const values = new Map([

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { EngineClient } from '../../../../src/host/index.ts'
+import { createDialect } from '../../../../src/model/dialect.ts'
 import { EngineRuntime } from '../../../../src/node/pods/engine-runtime.ts'
 import { PodFolders } from '../../../../src/node/pods/pod-folders.ts'
+import { parsePod } from '../../../../src/node/pods/pod-spec.ts'
+import { decideSecurity } from '../../../../src/node/pods/security-context.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
+import { launchOf } from '../../../helpers/launch-plans.ts'
+import type { AnyObject } from '../../../helpers/pods-lab.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 const sandbox = { uid: 'u-1', namespace: 'default', name: 'web', hostNetwork: false, portMappings: [], image: '' }
@@ -67,4 +73,39 @@ describe("a program that a probe runs in an engine's container", () => {
       assert.ok(performance.now() - startedMs < hangMs, 'it was waited for')
     })
   }
+})
+
+test("an engine's container has the rights that were decided for it, and the one that holds the network has none", async (context) => {
+  const socket = join(makeTemporaryFolder(context), 'engine.sock')
+  const created: AnyObject[] = []
+  const server = createServer(async (request, response) => {
+    const { url = '' } = request
+    const body = await text(request)
+    if (url.includes('/containers/create')) created.push(JSON.parse(body))
+    if (url.includes('/containers/json')) response.end('[]')
+    else response.end(JSON.stringify({ Id: 'c-1', NetworkSettings: { IPAddress: '172.17.0.2' } }))
+  })
+  await new Promise<void>((resolve) => server.listen(socket, resolve))
+  context.after(() => server.close())
+  context.after(() => server.closeAllConnections())
+  const folders = new PodFolders(makeTemporaryFolder(context))
+  const runtime = new EngineRuntime({ engine: new EngineClient(socket), folders, hostIps: [], log: silentLogger })
+  const security = decideSecurity(
+    { supplementalGroups: [7] },
+    { runAsUser: 5, runAsGroup: 6, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'], add: ['KILL'] } },
+    true,
+  )
+  const parsed = parsePod({ metadata: sandbox, spec: { containers: [{ name: 'main' }] } }, createDialect('platform'))
+  assert.ok(parsed.kind === 'pod')
+  await runtime.makeSandbox(sandbox)
+  await runtime.start(parsed.pod, sandbox, run, launchOf(['serve'], { security }))
+  const rights = created.map(({ User, HostConfig }) => {
+    const { CapDrop, CapAdd, GroupAdd, ReadonlyRootfs, SecurityOpt } = HostConfig
+    return { User, CapDrop, CapAdd, GroupAdd, ReadonlyRootfs, SecurityOpt }
+  })
+  const least = { CapDrop: ['ALL'], ReadonlyRootfs: true, SecurityOpt: ['no-new-privileges'] }
+  assert.deepEqual(rights, [
+    { User: undefined, CapAdd: undefined, GroupAdd: undefined, ...least },
+    { User: '5:6', CapAdd: ['KILL'], GroupAdd: ['7'], ...least },
+  ])
 })

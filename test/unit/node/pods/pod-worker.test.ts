@@ -5,6 +5,7 @@ import { createDialect } from '../../../../src/model/dialect.ts'
 import { createPodsMetrics } from '../../../../src/node/pods/metrics.ts'
 import type { ContainerState } from '../../../../src/node/pods/plan.ts'
 import { PodFolders, type StoredPod } from '../../../../src/node/pods/pod-folders.ts'
+import type { Labels } from '../../../../src/node/pods/pod-permission.ts'
 import { type PodSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { PodWorker } from '../../../../src/node/pods/pod-worker.ts'
 import { newRecord } from '../../../../src/node/pods/read-pod.ts'
@@ -35,6 +36,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
   const statuses: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
   const network: { holdUp?: HoldUp; made?: Promise<void> } = {}
+  const permission = { isOn: true, labels: { [dialect.labels.runPods]: 'true' } as Labels | undefined }
   const turns = new SandboxTurns(1)
   const written = () => folders.readAll().pods[0]
   const runtime: PodRuntime = {
@@ -85,6 +87,13 @@ function makeWorker(context: TestContext, record?: StoredPod) {
       dialect,
       nodeName: 'node-1',
       hostIps: [ipOf('192.0.2.1')],
+      permission: {
+        get isOn() {
+          return permission.isOn
+        },
+        labelsOf: () => permission.labels,
+      },
+      rootFilesystems: undefined,
       files: async () => ({ resolver: '', hosts: '' }),
       turns,
       metrics: createPodsMetrics(createMetrics(), () => []),
@@ -96,7 +105,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
     record,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
-  return { worker, folders, events, phases, told, statuses, node, network, turns }
+  return { worker, folders, events, phases, told, statuses, node, network, turns, permission }
 }
 
 describe('one pod', () => {
@@ -229,6 +238,57 @@ describe('one pod', () => {
     await until('it waits', () => told.some((line) => line.includes('BackOff')), deadlineMs)
     assert.equal(told.at(-1), 'u-1 Warning BackOff: back-off 10s restarting failed container=main pod=web_shop')
     await until('why', () => statuses.some((status) => /"exitCode":137,"reason":"OOMKilled"/.test(status)), deadlineMs)
+  })
+
+  test('of a namespace without the label gets nothing and says why, and runs once the namespace has it', async (context) => {
+    const { worker, events, told, statuses, phases, permission } = makeWorker(context)
+    permission.labels = {}
+    worker.setPod(makePod())
+    await until('it says so', () => told.length > 0, deadlineMs)
+    assert.deepEqual([events, phases], [[], ['Pending']])
+    assert.match(
+      told.join(),
+      /^u-1 Warning NamespaceNotEnabled: the namespace shop has no label pods.platform.internal\/run=true/,
+    )
+    assert.match(statuses.join(), /"waiting":{"reason":"NamespaceNotEnabled"/)
+    permission.labels = { [dialect.labels.runPods]: 'true' }
+    worker.wake()
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    permission.labels = {}
+    worker.wake()
+    await until('it was looked at', () => statuses.length > 1, deadlineMs)
+    assert.equal(phases.at(-1), 'Running')
+  })
+
+  test('that waits for the labels of its namespace says nothing of it in Events', async (context) => {
+    const { worker, told, statuses, permission } = makeWorker(context)
+    permission.labels = undefined
+    worker.setPod(makePod())
+    await until('its status says so', () => /NamespaceNotRead/.test(statuses.join()), deadlineMs)
+    assert.deepEqual(told, [])
+  })
+
+  test('of a node that was told to run none goes on as it is, is not started again, and ends when it is deleted', async (context) => {
+    const pod = makePod({}, 'Always')
+    const stored = { ...newRecord(pod, undefined, dialect), sandbox: 'ready', ips: [ipOf('10.244.0.7')] } as const
+    const { worker, events, told, node, statuses, permission } = makeWorker(context, {
+      ...stored,
+      containers: { main: { attempt: 0, level: 0 } },
+    })
+    permission.isOn = false
+    node.state = { kind: 'running', startedAtMs: Date.now() }
+    worker.setPod(pod)
+    await until('it counts as running', () => /"running":/.test(statuses.join()), deadlineMs)
+    assert.deepEqual(told, [])
+    node.state = { kind: 'exited', exitCode: 1, startedAtMs: 0, finishedAtMs: Date.now() }
+    worker.wake()
+    await until('it says why it does not run', () => told.length > 0, deadlineMs)
+    assert.match(told.join(), /PodsNotEnabled: this node runs no pods/)
+    assert.deepEqual(events, [])
+    node.isOut = true
+    worker.setPod({ ...pod, deletion: { atMs: Date.now(), graceSeconds: 0 } })
+    await until('it is gone', () => node.isForgotten, deadlineMs)
+    assert.deepEqual(events, ['remove the network, written down as removing', 'remove the object'])
   })
 
   test('whose container cannot be run here says so', async (context) => {

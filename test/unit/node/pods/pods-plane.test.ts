@@ -32,6 +32,8 @@ test('a node that tells a version of kubelet is left alone: nothing is tried, re
     chooseRuntime: () => Promise.reject(new Error('nothing is to be tried')),
     traffic: { isOut: () => true },
     clusterDns: { nameservers: [ipOf('10.96.0.10')], domain: 'cluster.local' },
+    isOn: true,
+    rootFilesystems: undefined,
     metrics: createMetrics(),
     log,
   })

@@ -29,9 +29,10 @@ function newRuntime(
     collect: async () => {},
   }
   const cgroups = { cpu: undefined, memory: undefined }
+  const view = { shown: [], hidden: [] }
   const folders = new PodFolders(makeTemporaryFolder(t))
   return {
-    runtime: new ProcessRuntime({ folders, network, cgroups, hostIps: [], namespaces, log: silentLogger }),
+    runtime: new ProcessRuntime({ folders, network, cgroups, hostIps: [], view, namespaces, log: silentLogger }),
     done,
     folders,
   }

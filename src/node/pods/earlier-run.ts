@@ -1,22 +1,18 @@
-import type { Launch } from './container-launch.ts'
+import { lstatSync } from 'node:fs'
+import { readEnvironment } from '../../host/index.ts'
 
-/** What a shim is told of a container. The values stay variables from here to the container's first process, and are nowhere read as code. */
-export function shimEnvironment({ command, env, workingDir, user }: Launch): Record<string, string> {
-  const numbered = (prefix: string, values: readonly string[]) => [
-    [`${prefix}_COUNT`, String(values.length)],
-    ...values.map((value, index) => [`${prefix}_${index}`, value]),
-  ]
-  return {
-    PLATNET_WORKDIR: workingDir,
-    PLATNET_USER: user === undefined ? '' : `${user.uid}:${user.gid}`,
-    ...Object.fromEntries([
-      ...numbered(
-        'PLATNET_ENV',
-        env.map(([name, value]) => `${name}=${value}`),
-      ),
-      ...numbered('PLATNET_ARG', command),
-    ]),
-  }
+/**
+ * The program and its arguments that run another one beside a container which a version before 0.2 started. Such a container has the
+ * rights of the agent and no launch file; it goes on until it ends by itself.
+ */
+export function enterEarlierRun(pid: number, shimPid: number, command: readonly string[]): [string, ...string[]] {
+  const inside = ['--target', String(pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--root', '--wd']
+  return ['nsenter', ...inside, ...besideWords(readEnvironment(shimPid), command, hasEnv(pid))]
+}
+
+/** A root filesystem of a container's own may hold one program and nothing else. */
+function hasEnv(pid: number): boolean {
+  return ['usr/bin/env', 'bin/env'].some((path) => lstatSync(`/proc/${pid}/root/${path}`, { throwIfNoEntry: false }))
 }
 
 /**

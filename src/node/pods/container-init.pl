@@ -1,0 +1,382 @@
+#!/usr/bin/perl
+# Makes a process a container, from what `launch` in its folder says (launch-file.ts), and becomes the container's program:
+#   start FOLDER                        a new container; its pid and start time are in FOLDER/pid once it has its view of the machine
+#   exec FOLDER PID TICKS COMMAND …     one more program in the container whose first process that is
+# `inside` and `beside` are the second halves of both. A container may ask for /proc/self/exe as its program and write to it, so this program
+# is executed once more from a mount that is read-only before anything of a container is near (CVE-2019-5736).
+# Nothing is loaded after that, and no path is followed through a link that a container may have made.
+use strict;
+use warnings;
+
+my ($clone_newns, $clone_newuts, $clone_newipc, $clone_newpid, $clone_newnet) =
+    (0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000);
+my ($ms_rdonly, $ms_nosuid, $ms_nodev, $ms_noexec, $ms_bind, $ms_move, $ms_rec, $ms_private) =
+    (1, 2, 4, 8, 0x1000, 0x2000, 0x4000, 0x40000);
+my ($attr_rdonly, $attr_nosuid, $attr_nodev, $attr_noexec) = (1, 2, 4, 8);
+my ($at_fdcwd, $at_recursive, $mnt_detach) = (-100, 0x8000, 2);
+my $o_path = 0x200000;
+my $all_fds = 0x7fffffff;
+my $not_there = 2;
+my $invalid = 22;
+# Of a container whose view could not be made, as runc's.
+my $failure = 128;
+
+my ($verb, $folder, @rest) = @ARGV;
+my %plan = read_plan("$folder/launch");
+my %number = @{ $plan{numbers} };
+my ($view, $stage) = ("$folder/view", "$folder/stage");
+# What is open for as long as its path is used.
+my @held;
+
+sub fail {
+    my ($what) = @_;
+    print STDERR "platnet: $what: $!\n";
+    exit $failure;
+}
+
+sub read_plan {
+    my ($file) = @_;
+    open my $handle, '<:raw', $file or fail($file);
+    local $/;
+    my @words = split /\0/, <$handle>, -1;
+    my %found;
+    while (@words > 1) {
+        my ($key, $count) = splice @words, 0, 2;
+        $found{$key} = [splice @words, 0, $count];
+    }
+    return %found;
+}
+
+sub one { return $plan{ $_[0] }[0] // '' }
+
+# The copies may be written to: syscall wants that of a string.
+sub call {
+    my ($name, @args) = @_;
+    return syscall($number{$name} + 0, @args);
+}
+
+sub must { call(@_) == -1 ? fail($_[0]) : return }
+
+sub mount_at {
+    my ($source, $target, $type, $flags, $data) = @_;
+    call('mount', "$source", "$target", "$type", $flags, "$data") == 0 or fail("mount $target");
+    return;
+}
+
+sub set_mount {
+    my ($path, $flags, $set, $clear) = @_;
+    my $attributes = pack 'Q4', $set, $clear // 0, 0, 0;
+    call('mount_setattr', $at_fdcwd, "$path", $flags, $attributes, length $attributes) == 0 or fail("mount_setattr $path");
+    return;
+}
+
+sub write_file {
+    my ($file, $text) = @_;
+    open my $handle, '>', $file or fail($file);
+    (syswrite $handle, $text) // fail($file);
+    close $handle;
+    return;
+}
+
+sub make_file {
+    my ($file) = @_;
+    return if -e $file;
+    sysopen my $handle, $file, 0101, 0644 or fail($file);
+    close $handle;
+    return;
+}
+
+sub make_folders {
+    my ($path) = @_;
+    my $at = '';
+    for my $name (grep { $_ ne '' } split m{/}, $path) {
+        $at .= "/$name";
+        mkdir $at, 0755 or -d $at or fail("mkdir $at");
+    }
+    return;
+}
+
+sub start_ticks {
+    my ($pid) = @_;
+    open my $handle, '<', "/proc/$pid/stat" or return '';
+    my $stat = <$handle> // '';
+    $stat =~ s/^.*\) //s;
+    return (split / /, $stat)[19] // '';
+}
+
+# A service manager sets both for the agent; a container has what containers have.
+sub be_plain {
+    umask 022;
+    open my $handle, '>', '/proc/self/oom_score_adj' or return;
+    syswrite $handle, '0';
+    close $handle;
+    return;
+}
+
+# From here on nothing of the host can be written to through a path, whatever its mode says.
+sub leave_host {
+    my ($more) = @_;
+    must('unshare', $clone_newns | $more);
+    mount_at('', '/', '', $ms_rec | $ms_private, '');
+    set_mount('/', $at_recursive, $attr_rdonly);
+    return;
+}
+
+sub again {
+    my ($next, @more) = @_;
+    exec $^X, $0, $next, $folder, @more or fail("exec $^X");
+}
+
+sub keep_open {
+    my ($handle) = @_;
+    fcntl $handle, 2, 0 or fail('fcntl');
+    return fileno $handle;
+}
+
+sub wait_for {
+    my ($child) = @_;
+    waitpid $child, 0;
+    exit($? & 127 ? 128 + ($? & 127) : $? >> 8);
+}
+
+sub start {
+    for ($view, $stage) { mkdir $_, 0700 or -d $_ or fail("mkdir $_") }
+    if (one('netns') ne '') {
+        sysopen my $netns, one('netns'), 0 or fail(one('netns'));
+        must('setns', fileno $netns, $clone_newnet);
+    }
+    must('unshare', $clone_newpid);
+    pipe my $ready, my $tell or fail('pipe');
+    defined(my $child = fork) or fail('fork');
+    if (!$child) {
+        close $ready;
+        be_plain();
+        leave_host($clone_newuts | $clone_newipc);
+        end_with_parent();
+        again('inside', keep_open($tell));
+    }
+    close $tell;
+    $SIG{$_} = 'IGNORE' for qw(HUP INT TERM);
+    # Nobody may look for the program, or run another one beside it, before it sees nothing of the host.
+    if (sysread $ready, my $word, 1) {
+        write_file("$folder/pid.new", "$child " . start_ticks($child) . "\n");
+        rename "$folder/pid.new", "$folder/pid" or fail("$folder/pid");
+    }
+    wait_for($child);
+}
+
+sub inside {
+    my ($tell) = @_;
+    mount_at('tmpfs', $stage, 'tmpfs', $ms_nosuid | $ms_nodev, 'mode=700,size=64k');
+    one('root') eq '' ? make_host_view() : make_root_view();
+    put(make_dev(), 'dev');
+    put(make_proc(), 'proc');
+    put(make_sys(), 'sys');
+    my @files = @{ $plan{files} };
+    while (my ($source, $target) = splice @files, 0, 2) { mount_at($source, place($target, 0), '', $ms_bind, '') }
+    chdir $view or fail("chdir $view");
+    must('pivot_root', my $new = '.', my $old = '.');
+    must('umount2', my $host = '.', $mnt_detach);
+    chdir '/' or fail('chdir /');
+    make_folders(one('workdir'));
+    set_mount('/', 0, $attr_rdonly) if one('readonly');
+    my $name = one('hostname');
+    must('sethostname', $name, length $name) if $name ne '';
+    become(sub { open my $handle, '>&=', $tell or fail('pipe'); syswrite $handle, '1' }, @{ $plan{command} });
+}
+
+# A root of its own, in memory, with what may be seen of the host.
+sub make_host_view {
+    mount_at('tmpfs', $view, 'tmpfs', $ms_nosuid | $ms_nodev, 'mode=755,' . one('scratch'));
+    my @folders = @{ $plan{folders} };
+    while (my ($path, $mode) = splice @folders, 0, 2) {
+        make_folders("$view$path");
+        chmod oct $mode, "$view$path" or fail("chmod $path");
+    }
+    my @links = @{ $plan{links} };
+    while (my ($path, $to) = splice @links, 0, 2) { symlink $to, "$view$path" or fail("link $path") }
+    for my $path (@{ $plan{shown} }) {
+        my ($parent) = $path =~ m{^(.*)/};
+        make_folders(-d $path ? "$view$path" : "$view$parent");
+        make_file("$view$path") if !-d $path;
+        mount_at($path, "$view$path", '', $ms_bind | $ms_rec, '');
+    }
+    set_mount($view, $at_recursive, $attr_nosuid | $attr_nodev);
+    cover("$view$_") for @{ $plan{hidden} };
+    return;
+}
+
+sub make_root_view {
+    # Its last name may be no link; the operator's folder around it is trusted.
+    sysopen my $root, one('root'), $o_path | one('nofollow') or fail(one('root'));
+    my $path = '/proc/self/fd/' . fileno $root;
+    $! = 20;
+    -d $path or fail(one('root'));
+    mount_at($path, $view, '', $ms_bind, '');
+    set_mount($view, 0, $attr_nosuid | $attr_nodev, $attr_rdonly);
+    return;
+}
+
+# What is at a path, if anything, is empty from now on.
+sub cover {
+    my ($path) = @_;
+    return if !-e $path;
+    return mount_at('/dev/null', $path, '', $ms_bind, '') if !-d $path;
+    mount_at('tmpfs', $path, 'tmpfs', $ms_rdonly | $ms_nosuid | $ms_nodev | $ms_noexec, 'mode=755,size=4k');
+    return;
+}
+
+sub make_dev {
+    my $dev = "$stage/dev";
+    mkdir $dev;
+    mount_at('tmpfs', $dev, 'tmpfs', $ms_nosuid | $ms_noexec, 'mode=755,size=64k');
+    for my $name (grep { -e "/dev/$_" } qw(null zero full random urandom tty)) {
+        make_file("$dev/$name");
+        mount_at("/dev/$name", "$dev/$name", '', $ms_bind, '');
+    }
+    mkdir "$dev/$_" for qw(pts shm mqueue);
+    my $plain = $ms_nosuid | $ms_noexec;
+    mount_at('devpts', "$dev/pts", 'devpts', $plain, 'newinstance,ptmxmode=0666,mode=0620,gid=5');
+    mount_at('tmpfs', "$dev/shm", 'tmpfs', $plain | $ms_nodev, 'mode=1777,size=64m');
+    # Not every kernel has it.
+    call('mount', my $source = 'mqueue', my $target = "$dev/mqueue", my $type = 'mqueue', $plain | $ms_nodev, my $data = '');
+    my %links = (ptmx => 'pts/ptmx', fd => '/proc/self/fd', stdin => 'fd/0', stdout => 'fd/1', stderr => 'fd/2');
+    symlink $links{$_}, "$dev/$_" or fail("link $_") for keys %links;
+    return $dev;
+}
+
+sub make_proc {
+    my $proc = "$stage/proc";
+    mkdir $proc;
+    mount_at('proc', $proc, 'proc', $ms_nosuid | $ms_nodev | $ms_noexec, '');
+    cover("$proc/$_")
+        for qw(acpi asound kcore keys kmsg latency_stats timer_list timer_stats sched_debug scsi);
+    for my $path (grep { -e $_ } map { "$proc/$_" } qw(bus fs irq sys sysrq-trigger)) {
+        mount_at($path, $path, '', $ms_bind, '');
+        set_mount($path, 0, $attr_rdonly | $attr_nosuid | $attr_nodev | $attr_noexec);
+    }
+    return $proc;
+}
+
+# The host's network is in the host's; no control group is in either.
+sub make_sys {
+    my $sys = "$stage/sys";
+    mkdir $sys;
+    my $flags = $ms_rdonly | $ms_nosuid | $ms_nodev | $ms_noexec;
+    one('netns') eq '' ? mount_at('/sys', $sys, '', $ms_bind, '') : mount_at('sysfs', $sys, 'sysfs', $flags, '');
+    cover("$sys/$_") for qw(firmware devices/virtual/powercap);
+    return $sys;
+}
+
+# The path of a folder, or file, in the view, made where it is missing; never through a link.
+sub place {
+    my ($path, $is_folder) = @_;
+    my ($at, @names) = ($view, grep { $_ ne '' } split m{/}, $path);
+    while (defined(my $name = shift @names)) {
+        my $is_last_file = !@names && !$is_folder;
+        if ($is_last_file) {
+            sysopen my $new, "$at/$name", 0301 | one('nofollow'), 0644;
+        }
+        else { mkdir "$at/$name", 0755 }
+        sysopen my $handle, "$at/$name", $o_path | one('nofollow') or fail($path);
+        push @held, $handle;
+        $at = '/proc/self/fd/' . fileno $handle;
+        # Of a link this is the link itself.
+        next if $is_last_file ? -f $at : -d $at;
+        $! = 20;
+        fail("the root filesystem's $path");
+    }
+    return $at;
+}
+
+sub put {
+    my ($source, $name) = @_;
+    mount_at($source, place("/$name", 1), '', $ms_move, '');
+    return;
+}
+
+# Gives up every right that is not the container's, and becomes the program; `$last` is done right before that.
+sub become {
+    my ($last, @command) = @_;
+    chdir one('workdir') or fail(one('workdir'));
+    call('keyctl', 1, 0);
+    my %keep = map { $_ => 1 } @{ $plan{capabilities} };
+    for my $capability (0 .. 63) {
+        next if $keep{$capability} || call('prctl', 24, $capability, 0, 0, 0) == 0;
+        $! == $invalid ? last : fail('prctl');
+    }
+    call('prctl', 47, 4, 0, 0, 0);
+    must('prctl', 38, 1, 0, 0, 0) if one('nonewprivileges');
+    filter_calls(pack 'H*', one('filter'));
+    become_user();
+    limit_capabilities(keys %keep);
+    end_with_parent();
+    must('close_range', 3, $all_fds, 4);
+    $last->();
+    $SIG{$_} = 'DEFAULT' for qw(HUP INT TERM PIPE);
+    %ENV = map { split /=/, $_, 2 } @{ $plan{env} };
+    { no warnings; exec { $command[0] } @command }
+    my $code = $! == $not_there ? 127 : 126;
+    print STDERR "platnet: $command[0]: $!\n";
+    exit $code;
+}
+
+sub filter_calls {
+    my ($filter) = @_;
+    my $program = pack 'S x6 P', length($filter) / 8, $filter;
+    must('seccomp', 1, 0, $program);
+    return;
+}
+
+sub become_user {
+    my ($uid, $gid, @groups) = (one('uid') + 0, one('gid') + 0, @{ $plan{groups} });
+    must('setgroups', scalar @groups, pack 'L*', @groups);
+    must('setresgid', $gid, $gid, $gid);
+    must('setresuid', $uid, $uid, $uid);
+    return;
+}
+
+# Of those that it may keep: what a service manager took from the agent a container has not either.
+sub limit_capabilities {
+    my ($low, $high) = (0, 0);
+    for (@_) { $_ < 32 ? ($low |= 1 << $_) : ($high |= 1 << $_ - 32) }
+    my ($header, $held) = (pack('L2', 0x20080522, 0), pack 'L6', (0) x 6);
+    # Not by `call`: the kernel would write to a copy.
+    syscall($number{capget} + 0, $header, $held) == 0 or fail('capget');
+    my (undef, $own_low, undef, undef, $own_high) = unpack 'L6', $held;
+    ($low, $high) = ($low & $own_low, $high & $own_high);
+    must('capset', $header, pack 'L6', $low, $low, 0, $high, $high, 0);
+    return;
+}
+
+# Becoming another user makes the kernel forget it.
+sub end_with_parent { must('prctl', 1, 9, 0, 0, 0) }
+
+sub exec_outside {
+    my ($pid, $ticks, @command) = @rest;
+    my @namespaces = map { sysopen my $handle, "/proc/$pid/ns/$_", 0 or fail('the container has ended'); $handle } qw(ipc uts net pid mnt);
+    $! = 0;
+    start_ticks($pid) eq $ticks or fail('the container has ended');
+    write_file("$_/cgroup.procs", '0') for @{ $plan{cgroups} };
+    be_plain();
+    leave_host(0);
+    again('beside', (map { keep_open($_) } @namespaces), @command);
+}
+
+sub beside {
+    my ($ipc, $uts, $net, $pid, $mnt, @command) = @rest;
+    # What runs there may not look into this process, which is still of the host.
+    must('prctl', 4, 0, 0, 0, 0);
+    # A service manager that restricts namespaces wants to be told which one it is.
+    must('setns', $ipc + 0, $clone_newipc);
+    must('setns', $uts + 0, $clone_newuts);
+    must('setns', $net + 0, $clone_newnet);
+    must('setns', $pid + 0, $clone_newpid);
+    defined(my $child = fork) or fail('fork');
+    wait_for($child) if $child;
+    must('setns', $mnt + 0, $clone_newns);
+    become(sub {}, @command);
+}
+
+my %verbs = (start => \&start, inside => sub { inside(@rest) }, exec => \&exec_outside, beside => \&beside);
+($verbs{$verb} // sub { $! = $invalid; fail("$verb") })->();

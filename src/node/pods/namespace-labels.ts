@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { type ApiClient, Informer, type WireObject } from '../../client/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { Labels } from './pod-permission.ts'
+
+export interface NamespaceLabelsParts {
+  readonly client: ApiClient
+  /** Hears the name of a namespace whose labels may be other ones now. */
+  readonly onChange: (namespace: string) => void
+  readonly log: Logger
+}
+
+const labelsSchema = z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()).nullish() }) })
+
+/** The labels of all namespaces, as the API has them. */
+export class NamespaceLabels implements Component {
+  readonly name = 'namespace-labels'
+  readonly #informer: Informer
+  readonly #labels = new Map<string, Labels>()
+
+  constructor({ client, onChange, log }: NamespaceLabelsParts) {
+    this.#informer = new Informer({
+      client,
+      collection: { resource: { group: '', version: 'v1', resource: 'namespaces' } },
+      handler: {
+        onReplace: (items) => {
+          const before = [...this.#labels.keys()]
+          this.#labels.clear()
+          for (const item of items) this.#labels.set(item.metadata.name, labelsIn(item))
+          for (const name of new Set([...before, ...this.#labels.keys()])) onChange(name)
+        },
+        onEvent: (type, item) => {
+          const { name } = item.metadata
+          if (type === 'DELETED') this.#labels.delete(name)
+          else this.#labels.set(name, labelsIn(item))
+          onChange(name)
+        },
+        onProgress: () => {},
+      },
+      log,
+    })
+  }
+
+  /** Undefined while they are not known. */
+  of(namespace: string): Labels | undefined {
+    return this.#labels.get(namespace)
+  }
+
+  /** Resolves when all are known. */
+  async start(scope: { signal: AbortSignal }): Promise<void> {
+    await this.#informer.start(scope)
+  }
+
+  async stop(): Promise<void> {
+    await this.#informer.stop()
+  }
+
+  health(): Health {
+    return this.#informer.health()
+  }
+}
+
+/** None where they are not as they should be: such a namespace allows nothing. */
+function labelsIn(item: WireObject): Labels {
+  return labelsSchema.safeParse(item).data?.metadata.labels ?? {}
+}
