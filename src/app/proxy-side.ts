@@ -33,6 +33,7 @@ import {
   type ProxyWishes,
   planHealthAddresses,
   planSettings,
+  type Refusal,
 } from '../node/proxy/index.ts'
 import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../node/rules/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
@@ -220,14 +221,20 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
   const metrics = metricsOf(family)
-  const onRefused = ({ service, reason }: { service: string; reason: string }) =>
-    parts.tell(service, 'RulesRefused', `the rules of this Service (${family}) are set aside: ${reason}`)
+  const { maxServiceRules } = context.options.values.proxy
+  const onRefused = ({ service, reason, isTooLarge }: Refusal) =>
+    parts.tell(
+      service,
+      isTooLarge ? 'TooManyRules' : 'RulesRefused',
+      `the rules of this Service (${family}) are set aside: ${reason}`,
+    )
   const plane = new ProxyPlane({
     state,
     writer,
     applied,
     settings,
     waitsForNode: true,
+    ...(maxServiceRules > 0 && { maxServiceRules }),
     metrics,
     log,
     onApplied,

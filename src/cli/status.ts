@@ -32,7 +32,14 @@ function renderStatus({ nodeName, components, applied, proxy, problems }: AgentS
   return `${lines.join('\n')}\n`
 }
 
-function renderProxy({ family, services, objectsHash, lastSync, setAside }: AgentStatus['proxy'][number]): string[] {
+function renderProxy({
+  family,
+  services,
+  objectsHash,
+  lastSync,
+  setAside,
+  waiting,
+}: AgentStatus['proxy'][number]): string[] {
   const sync = lastSync
     ? `last sync ${new Date(lastSync.atMs).toISOString()}, ${Math.round((Date.now() - lastSync.atMs) / 1000)} s ago (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
     : objectsHash === undefined
@@ -40,9 +47,10 @@ function renderProxy({ family, services, objectsHash, lastSync, setAside }: Agen
       : 'by PLAT-STATE as it was left, being planned to be compared'
   return [
     `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,
+    ...(waiting > 0 ? [`  writing  ${family}: rules of ${waiting} Services are not all written yet`] : []),
     ...setAside.map(
       ({ service, reason, attempts, sinceMs, retryAtMs }) =>
-        `  aside    ${family}: ${service} since ${new Date(sinceMs).toISOString()}, ${attempts} attempts, next ${new Date(retryAtMs).toISOString()}: ${reason}`,
+        `  aside    ${family}: ${service} since ${new Date(sinceMs).toISOString()}, ${attempts} attempts, next ${retryAtMs === undefined ? 'when it changes' : new Date(retryAtMs).toISOString()}: ${reason}`,
     ),
   ]
 }

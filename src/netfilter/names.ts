@@ -35,6 +35,11 @@ export function endpointChain(servicePortName: string, protocol: Protocol, addre
   return `PLAT-SEP-${shortHash([servicePortName, protocol, renderAddressPort(address, port)])}`
 }
 
+/** A chain that belongs to one Service. Rewritten whole it sends each packet where it sent it before, or where it shall go. */
+export function isServiceChain(name: string): boolean {
+  return /^PLAT-(SVC|SVL|EXT|FW|SEP)-/.test(name)
+}
+
 const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** 16 base32 digits (RFC 4648) of SHA-256 over the parts; no part holds the separator. */

@@ -4,17 +4,12 @@ import type { DispatchRules, ServiceRules } from './lower-service.ts'
 import { chains } from './names.ts'
 import { equalChains } from './parse.ts'
 import type { Chain, Ruleset, TableChange, TableName } from './ruleset.ts'
+import { noServiceRules } from './service-steps.ts'
 import type { AddressSet, AddressSets } from './sets.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 import { externalTail, nodePortTail, staticChains } from './static-chains.ts'
 
 const parts = ['natServices', 'natNodePorts', 'filterServices', 'filterExternal', 'filterNodePorts'] as const
-
-const noRules: ServiceRules = {
-  chains: new Map(),
-  sets: new Map(),
-  dispatch: { natServices: [], natNodePorts: [], filterServices: [], filterExternal: [], filterNodePorts: [] },
-}
 
 /**
  * All rules of the traffic proxy for one family, kept up to date Service by Service. The rules follow from the Services alone,
@@ -25,7 +20,7 @@ const noRules: ServiceRules = {
 export class ProxyRuleset {
   readonly #services = new Map<ObjectKey, ServiceRules>()
   readonly #tables = { nat: new Map<string, Chain>(), filter: new Map<string, Chain>() }
-  readonly #sets = new Map<string, AddressSet>()
+  #sets: AddressSets = new Map()
   readonly #dispatch: Readonly<Record<keyof DispatchRules, DispatchChain>>
   #settings: ProxyRuleSettings
   #isStaticStale = true
@@ -40,7 +35,7 @@ export class ProxyRuleset {
     return this.#tables
   }
 
-  /** The sets that the rules name, as live as `ruleset`. */
+  /** The sets that the rules name up to the last `update`; another map exactly when they are others. */
   sets(): AddressSets {
     return this.#sets
   }
@@ -60,6 +55,7 @@ export class ProxyRuleset {
 
   /** The same in many short steps, for whoever has other things to do in between; the last one returns the chains. */
   *updateInSteps(changes: ReadonlyMap<ObjectKey, ServiceRules | undefined>): Generator<void, readonly TableChange[]> {
+    const sets = new Map<string, AddressSet | undefined>()
     const writes = {
       nat: new TableWriter('nat', this.#tables.nat),
       filter: new TableWriter('filter', this.#tables.filter),
@@ -67,23 +63,29 @@ export class ProxyRuleset {
     if (this.#isStaticStale) writeStaticChains(writes, this.#settings)
     this.#isStaticStale = false
     for (const [key, next] of changes) {
-      this.#replace(key, next, writes.nat)
+      this.#replace(key, next, writes.nat, sets)
       yield
     }
     for (const part of parts) {
       const dispatch = this.#dispatch[part]
       yield* dispatch.write(writes[dispatch.options.table])
     }
+    this.#sets = changeSets(this.#sets, sets)
     return [writes.filter.finish(), writes.nat.finish()].filter((change) => change !== undefined)
   }
 
-  #replace(key: ObjectKey, next: ServiceRules | undefined, nat: TableWriter): void {
-    const previous = this.#services.get(key) ?? noRules
-    const wanted = next ?? noRules
+  #replace(
+    key: ObjectKey,
+    next: ServiceRules | undefined,
+    nat: TableWriter,
+    sets: Map<string, AddressSet | undefined>,
+  ): void {
+    const previous = this.#services.get(key) ?? noServiceRules
+    const wanted = next ?? noServiceRules
     for (const name of previous.chains.keys()) if (!wanted.chains.has(name)) nat.remove(name)
     for (const [name, chain] of wanted.chains) nat.set(name, chain)
-    for (const name of previous.sets.keys()) if (!wanted.sets.has(name)) this.#sets.delete(name)
-    for (const [name, set] of wanted.sets) this.#sets.set(name, set)
+    for (const name of previous.sets.keys()) if (!wanted.sets.has(name)) sets.set(name, undefined)
+    for (const [name, set] of wanted.sets) sets.set(name, set)
     for (const part of parts) {
       const [before, after] = [previous.dispatch[part], wanted.dispatch[part]]
       if (!equalChains(before, after)) this.#dispatch[part].replace(key, before, after)
@@ -110,6 +112,18 @@ function createDispatch(
     }),
     filterNodePorts: new DispatchChain({ table: 'filter', ...nodePorts }),
   }
+}
+
+/** `held` itself where nothing differs: there may be tens of thousands. */
+function changeSets(held: AddressSets, changes: ReadonlyMap<string, AddressSet | undefined>): AddressSets {
+  const differing = [...changes].filter(([name, set]) => JSON.stringify(held.get(name)) !== JSON.stringify(set))
+  if (differing.length === 0) return held
+  const next = new Map(held)
+  for (const [name, set] of differing) {
+    if (set === undefined) next.delete(name)
+    else next.set(name, set)
+  }
+  return next
 }
 
 /** One table, and what has changed in it since this writer was made. */

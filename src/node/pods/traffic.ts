@@ -1,7 +1,7 @@
 import { type ObjectKey, objectKey } from '../../model/api-object.ts'
 import type { Endpoint } from '../../model/endpoint-slice.ts'
-import { type Ip, ipFamily } from '../../model/ip.ts'
-import type { AppliedRevisions } from '../state/applied.ts'
+import type { Ip } from '../../model/ip.ts'
+import { type AppliedRevisions, scopeOfPod } from '../state/applied.ts'
 import type { NodeState } from '../state/node-state.ts'
 
 /** Whether pods still get new connections through this node. */
@@ -51,7 +51,7 @@ export class StateTraffic implements Traffic {
     }
     const { outSince } = this.#look(pod)
     if (outSince === undefined) return false
-    const isApplied = this.#applied.isApplied(outSince, new Set(pod.ips.map(ipFamily)))
+    const isApplied = this.#applied.isApplied(outSince, scopeOfPod(objectKey(pod.namespace, pod.name), pod.ips))
     if (isApplied) this.#found.delete(pod.uid)
     return isApplied
   }

@@ -59,10 +59,12 @@ function whyNoEndpoints(port: ServicePort, slices: readonly EndpointSlice[], fam
   return `its EndpointSlices have no port ${wanted}, only ${[...new Set(has)].join(', ') || 'none'}; no pod may have a port of the name that targetPort says`
 }
 
-/** What becomes of a Service whose rules the kernel refused. */
+/** What becomes of a Service whose rules the kernel refused, or that has too many. */
 export function describeSetAside({ reason, sinceMs, attempts, retryAtMs }: SetAsideService): string {
-  const [since, next] = [sinceMs, retryAtMs].map((atMs) => new Date(atMs).toISOString())
-  return `it is set aside since ${since} and keeps the rules it had, as the kernel refuses its new ones (${attempts} attempts, next ${next}): ${reason}`
+  const since = `it is set aside since ${new Date(sinceMs).toISOString()} and keeps the rules it had`
+  if (retryAtMs === undefined) return `${since}, until it changes: ${reason}`
+  const next = new Date(retryAtMs).toISOString()
+  return `${since}, as the kernel refuses its new ones (${attempts} attempts, next ${next}): ${reason}`
 }
 
 function describePort(name: string, protocol: string): string {

@@ -13,4 +13,5 @@ export {
 export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane, type ProxyStatus } from './plane.ts'
 export { isFresh, ProxyHealthz } from './proxy-healthz.ts'
+export type { Refusal } from './set-aside.ts'
 export { lackingOption, type NodeSituation, type ProxyWishes, planHealthAddresses, planSettings } from './settings.ts'

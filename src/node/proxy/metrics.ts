@@ -11,7 +11,7 @@ export type SyncKind = 'full' | 'partial'
 export interface ProxyMetrics {
   observeSync(kind: SyncKind, durationMs: number, report: WriteReport): void
   countFailure(kind: SyncKind): void
-  /** How many Services the kernel refuses now. */
+  /** How many Services are set aside now. */
   setSetAside(count: number): void
   /** A sync was asked for. */
   countQueued(change: Pick<ChangeSet, 'services' | 'resource'>): void
@@ -65,7 +65,7 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
   })
   const setAside = metrics.gauge({
     name: 'platnet_proxy_set_aside_services',
-    help: 'Services whose rules the kernel refuses; they keep the rules they had.',
+    help: 'Services whose rules the kernel refuses, or that have too many; they keep the rules they had.',
     labels,
   })
   return (family) => {

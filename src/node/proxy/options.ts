@@ -76,6 +76,15 @@ export const proxyOptions = declareOptions({
     description:
       'What becomes of connections to a Service of traffic policy Local that has no endpoint on this node: drop or reject',
   },
+  maxServiceRules: {
+    schema: z.coerce.number('expected a number of rules, or 0 for no limit').int().min(0).max(10_000_000),
+    flag: '--max-service-rules <count>',
+    default: 100_000,
+    reload: 'restart',
+    commands,
+    description:
+      'A Service that would have more rules in the kernel is set aside: an endpoint of a port has 3, with session affinity 14; 0 for no limit',
+  },
   affinityForm: {
     schema: z.enum(['recent', 'ipset'], { error: 'expected recent or ipset' }),
     flag: '--affinity-form <form>',

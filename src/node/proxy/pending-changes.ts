@@ -1,14 +1,17 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { ChangeSet } from '../state/index.ts'
 
-/** What one write has to carry. */
-export interface ChangeBatch {
-  readonly services: ReadonlySet<ObjectKey>
-  /** Those of them whose endpoints changed, and not only their own object. */
-  readonly endpoints: ReadonlySet<ObjectKey>
-  /** When the oldest of it was asked for, milliseconds since 1970. */
-  readonly sinceMs: number | undefined
-  /** When what led to it happened in the cluster, as slices tell; milliseconds since 1970. */
+interface Pending {
+  /** When it was asked for first, milliseconds since 1970. */
+  readonly sinceMs: number
+  /** Whether its endpoints changed, and not only its own object. */
+  readonly isOfEndpoints: boolean
+}
+
+/** What led to changes of these Services happened in the cluster at these times, as slices tell; milliseconds since 1970. */
+interface Trigger {
+  /** How many of them wait. */
+  waiting: number
   readonly triggeredAtMs: readonly number[]
 }
 
@@ -16,52 +19,77 @@ export interface ChangeBatch {
 export class PendingChanges {
   /** What happened before is no measure of this process. */
   readonly #startedAtMs = Date.now()
-  #services: ReadonlySet<ObjectKey> = new Set()
-  #endpoints: ReadonlySet<ObjectKey> = new Set()
-  #triggeredAtMs: number[] = []
-  #sinceMs: number | undefined
+  readonly #pending = new Map<ObjectKey, Pending>()
+  #changed = new Set<ObjectKey>()
+  readonly #triggers = new Map<ObjectKey, Trigger[]>()
 
+  /** When the oldest of it was asked for. */
   get sinceMs(): number | undefined {
-    return this.#sinceMs
+    // In the order in which they came.
+    return this.#pending.values().next().value?.sinceMs
   }
 
-  has(service: ObjectKey): boolean {
-    return this.#services.has(service)
+  /** Whether it changed since it was planned. */
+  hasChanged(service: ObjectKey): boolean {
+    return this.#changed.has(service)
   }
 
   /** How many Services wait because of their own object, and how many because of their endpoints. */
   get counts(): { readonly services: number; readonly endpoints: number } {
-    return { services: this.#services.size - this.#endpoints.size, endpoints: this.#endpoints.size }
+    const endpoints = this.#pending.values().reduce((sum, { isOfEndpoints }) => sum + Number(isOfEndpoints), 0)
+    return { services: this.#pending.size - endpoints, endpoints }
   }
 
   add({ services, resource, triggeredAtMs = [] }: Omit<ChangeSet, 'revision'>): void {
-    this.#sinceMs ??= Date.now()
+    const nowMs = Date.now()
     const isOfEndpoints = resource === 'endpointslices' || resource === 'endpoints'
-    this.#services = this.#services.union(services)
-    if (isOfEndpoints) this.#endpoints = this.#endpoints.union(services)
-    this.#triggeredAtMs.push(...triggeredAtMs.filter((atMs) => atMs >= this.#startedAtMs))
-  }
-
-  /** Everything there is; what comes from now on belongs to the next batch. */
-  take(): ChangeBatch {
-    const batch = {
-      services: this.#services,
-      endpoints: this.#endpoints,
-      sinceMs: this.#sinceMs,
-      triggeredAtMs: this.#triggeredAtMs,
+    for (const service of services) {
+      const known = this.#pending.get(service)
+      const pending = {
+        sinceMs: known?.sinceMs ?? nowMs,
+        isOfEndpoints: isOfEndpoints || known?.isOfEndpoints === true,
+      }
+      this.#pending.set(service, pending)
     }
-    this.#services = new Set()
-    this.#endpoints = new Set()
-    this.#triggeredAtMs = []
-    this.#sinceMs = undefined
-    return batch
+    this.again(services)
+    this.#addTrigger(services, triggeredAtMs)
   }
 
-  /** Its write failed. */
-  putBack({ services, endpoints, sinceMs, triggeredAtMs }: ChangeBatch): void {
-    this.#services = this.#services.union(services)
-    this.#endpoints = this.#endpoints.union(endpoints)
-    this.#triggeredAtMs.unshift(...triggeredAtMs)
-    this.#sinceMs = sinceMs ?? this.#sinceMs
+  #addTrigger(services: ReadonlySet<ObjectKey>, triggeredAtMs: readonly number[]): void {
+    const times = triggeredAtMs.filter((atMs) => atMs >= this.#startedAtMs)
+    if (times.length === 0) return
+    const trigger = { waiting: services.size, triggeredAtMs: times }
+    for (const service of services) {
+      const known = this.#triggers.get(service)
+      if (known === undefined) this.#triggers.set(service, [trigger])
+      else known.push(trigger)
+    }
+  }
+
+  /** Those to be planned; they stay pending until they are settled. */
+  takeChanged(): readonly ObjectKey[] {
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    return changed
+  }
+
+  /** They are to be planned once more. */
+  again(services: Iterable<ObjectKey>): void {
+    for (const service of services) this.#changed.add(service)
+  }
+
+  /** The kernel has these as they were planned, or they are set aside. Returns the times of the triggers of which nothing waits any more. */
+  settle(services: Iterable<ObjectKey>): readonly number[] {
+    const over: number[] = []
+    for (const service of services) {
+      if (this.#changed.has(service)) continue
+      this.#pending.delete(service)
+      for (const trigger of this.#triggers.get(service) ?? []) {
+        trigger.waiting -= 1
+        if (trigger.waiting === 0) over.push(...trigger.triggeredAtMs)
+      }
+      this.#triggers.delete(service)
+    }
+    return over
   }
 }

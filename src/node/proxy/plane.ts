@@ -7,7 +7,6 @@ import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { equalHashes, formatXorHash, type XorHash } from '../../model/xor-hash.ts'
 import { isExternal } from '../../netfilter/frontend.ts'
-import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
 import type { TracedPacket, TraceWorld } from '../../netfilter/trace/types.ts'
@@ -19,12 +18,13 @@ import { explainService, type ServiceExplanation } from './explain-service.ts'
 import type { ProxyMetrics, SyncKind } from './metrics.ts'
 import { PendingChanges } from './pending-changes.ts'
 import { type ProxySettings, ServicePlans } from './service-plans.ts'
-import { type Refusal, ServiceWrites } from './service-writes.ts'
-import { SetAside, type SetAsideService } from './set-aside.ts'
+import { ServiceWrites } from './service-writes.ts'
+import { type Refusal, SetAside, type SetAsideService } from './set-aside.ts'
+import { type TurnResult, WriteTurns } from './write-turns.ts'
 
 export interface ProxyPlaneParts {
   readonly state: LiveNodeState
-  readonly writer: Pick<RulesWriter, 'recognises' | 'sync' | 'write'>
+  readonly writer: Pick<RulesWriter, 'recognises' | 'isBare' | 'sync' | 'write'>
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings
   /** Nothing is written before `configure` has been called. */
@@ -33,7 +33,9 @@ export interface ProxyPlaneParts {
   readonly log: Logger
   /** From the start of a write to that of the next, unless an endpoint goes; twice what the last one took, at most a second. */
   readonly minGapMs?: (lastRunMs: number) => number
-  /** Told of each Service that the kernel refuses, beside the log. */
+  /** A Service that would have more rules (as `countRules` counts them) is set aside; no limit when not given. */
+  readonly maxServiceRules?: number
+  /** Told of each Service that is set aside, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void
   /** Told of the Services whose rules the kernel has taken, or was found to hold: each at least once. */
   readonly onApplied?: (services: readonly ObjectKey[]) => void
@@ -47,6 +49,8 @@ export interface ProxyStatus {
   readonly objectsHash: string | undefined
   readonly lastSync: (WriteReport & { readonly atMs: number }) | undefined
   readonly setAside: readonly SetAsideService[]
+  /** How many Services have rules to be written, or more of them. */
+  readonly waiting: number
 }
 
 export interface ProxyFreshness {
@@ -77,7 +81,7 @@ export class ProxyPlane implements Component {
   readonly #parts: ProxyPlaneParts
   readonly #plans: ServicePlans
   readonly #ruleset: ProxyRuleset
-  readonly #writes: ServiceWrites
+  readonly #turns: WriteTurns
   readonly #sync: SingleFlight
   readonly #setAside = new SetAside()
   readonly #pending = new PendingChanges()
@@ -96,11 +100,15 @@ export class ProxyPlane implements Component {
     const { settings, state, writer, minGapMs = (lastRunMs: number) => Math.min(2 * lastRunMs, maxGapMs) } = parts
     this.name = planeName(settings.family)
     this.#parts = parts
-    this.#plans = new ServicePlans(state, settings)
+    this.#plans = new ServicePlans(state, settings, parts.maxServiceRules)
     this.#settings = settings
     this.#isConfigured = parts.waitsForNode !== true
     this.#ruleset = new ProxyRuleset(settings)
-    this.#writes = new ServiceWrites({ family: settings.family, ruleset: this.#ruleset, writer })
+    this.#turns = new WriteTurns({
+      writes: new ServiceWrites({ family: settings.family, ruleset: this.#ruleset, writer }),
+      rulesOf: (service) => this.#plans.get(service)?.rules,
+      setAside: this.#setAside,
+    })
     this.#sync = new SingleFlight(() => this.#syncOnce(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 30_000 }),
       minGapMs,
@@ -208,6 +216,7 @@ export class ProxyPlane implements Component {
       objectsHash: this.#appliedHash && formatXorHash(this.#appliedHash),
       lastSync: this.#lastSync,
       setAside: this.#setAside.list(),
+      waiting: this.#turns.size,
     }
   }
 
@@ -226,32 +235,41 @@ export class ProxyPlane implements Component {
     const revision = state.revision
     const settings = this.#settings
     this.#hasPlanned = true
-    const batch = this.#pending.take()
-    const keys = [...batch.services]
-    await this.#plan(keys)
+    const changed = this.#pending.takeChanged()
+    await this.#plan(changed)
     // Some were planned for the node as it was, some as it is; all of them have been asked for again.
-    if (settings !== this.#settings) return this.#pending.putBack(batch)
-    try {
-      const objects = this.#plans.hash
-      const isTold = this.#appliedHash === undefined && (await this.#recognise(keys, { objects, revision }))
-      await this.#applyChanges(keys, objects)
-      this.#publish(isTold ? [] : keys, revision)
-    } catch (error) {
-      this.#pending.putBack(batch)
-      throw error
-    }
+    if (settings !== this.#settings) return this.#pending.again(changed)
+    const keys = this.#leaveOutTooLarge(changed)
+    const objects = this.#plans.hash
+    const isTold = this.#appliedHash === undefined && (await this.#recognise(keys, { objects, revision }))
+    const finished = await this.#applyChanges(keys, objects)
+    this.#publish(isTold ? [] : finished, revision)
+    this.#parts.metrics.observeProgramming(this.#pending.settle(finished))
     this.#failures = 0
-    this.#parts.metrics.observeProgramming(batch.triggeredAtMs)
     this.#retrySetAsideLater()
     this.#tellHealth(revision)
+    if (this.#turns.size > 0) this.#sync.request({ urgent: true })
   }
 
   /** A Service that has changed again is another one by now than its rules: it comes with the next write. */
   #publish(keys: readonly ObjectKey[], revision: number): void {
     const { applied, onApplied } = this.#parts
-    applied.publish(this.name, revision)
-    const settled = keys.filter((key) => !this.#pending.has(key))
+    applied.publish(this.name, revision, this.#turns.services())
+    const settled = keys.filter((key) => !this.#pending.hasChanged(key))
     if (settled.length > 0) onApplied?.(settled)
+  }
+
+  /** Those that may be written. What the kernel has of the others stays, and nobody waits for them. */
+  #leaveOutTooLarge(keys: readonly ObjectKey[]): readonly ObjectKey[] {
+    return keys.filter((service) => {
+      const rules = this.#plans.tooManyRules(service)
+      if (rules === undefined) return true
+      const reason = `it would have some ${rules} rules, and a Service may have ${this.#parts.maxServiceRules} (--max-service-rules)`
+      this.#turns.drop(service)
+      this.#refuse({ service, reason, isTooLarge: true })
+      this.#pending.settle([service])
+      return false
+    })
   }
 
   /** A change that comes while others are still being planned marks its Services dirty again. */
@@ -277,12 +295,16 @@ export class ProxyPlane implements Component {
     return true
   }
 
-  async #applyChanges(keys: readonly ObjectKey[], objects: XorHash): Promise<void> {
-    const alone = this.#setAside.due(keys)
-    const mayDiffer = this.isPlanning || this.#failures > 0 || !this.#isApplied(objects)
-    if (mayDiffer) await this.#writeRules(await this.#lower(keys), objects)
-    this.#appliedHash = objects
-    for (const key of alone) await this.#tryAlone(key, objects)
+  /** Writes as much as fits in a turn. Returns the Services of which nothing is left to write. */
+  async #applyChanges(keys: readonly ObjectKey[], objects: XorHash): Promise<readonly ObjectKey[]> {
+    const mayDiffer = this.isPlanning || this.#failures > 0 || this.#turns.size > 0 || !this.#isApplied(objects)
+    const aside = this.#setAside.size === 0 ? [] : keys.filter((key) => this.#setAside.has(key))
+    await this.#turns.add(mayDiffer ? keys : aside)
+    await this.#turns.add(this.#setAside.due())
+    if (!mayDiffer && this.#turns.size === 0) return keys
+    const written = await this.#writeTurn(objects)
+    if (this.#turns.size === 0) this.#appliedHash = objects
+    return mayDiffer ? written : [...keys, ...written]
   }
 
   /** Spec 2.12 rule 2: equal hashes mean that there is nothing to do. */
@@ -290,52 +312,42 @@ export class ProxyPlane implements Component {
     return this.#appliedHash !== undefined && equalHashes(this.#appliedHash, objects)
   }
 
-  async #lower(keys: readonly ObjectKey[]): Promise<ReadonlyMap<ObjectKey, ServiceRules | undefined>> {
-    const lowered = new Map<ObjectKey, ServiceRules | undefined>()
-    const slice = new TimeSlice()
-    for (const key of keys) {
-      lowered.set(key, this.#plans.get(key)?.rules)
-      if (slice.spent) await slice.pause()
-    }
-    return lowered
-  }
-
-  async #writeRules(planned: ReadonlyMap<ObjectKey, ServiceRules | undefined>, objects: XorHash): Promise<void> {
+  async #writeTurn(objects: XorHash): Promise<readonly ObjectKey[]> {
     const { metrics, log } = this.#parts
     const startedMs = performance.now()
     const kind = this.#syncKind
-    const trusted =
-      this.#setAside.size === 0 ? planned : new Map([...planned].filter(([key]) => !this.#setAside.has(key)))
-    const { report, refused } = await this.#writes.write(trusted, objects)
+    const { report, finished, refused, returned } = await this.#takeTurn(objects)
     for (const refusal of refused) this.#refuse(refusal)
+    for (const service of returned) this.#return(service)
     metrics.observeSync(kind, performance.now() - startedMs, report)
     this.#lastSync = { ...report, atMs: Date.now() }
-    log.debug('rules synced', { ...report, kind, objects: formatXorHash(objects) })
+    log.debug('rules synced', { ...report, kind, objects: formatXorHash(objects), waiting: this.#turns.size })
+    return [...finished, ...refused.map(({ service }) => service)]
+  }
+
+  async #takeTurn(objects: XorHash): Promise<TurnResult> {
+    return this.isPlanning
+      ? this.#turns.takeAll(objects, await this.#parts.writer.isBare())
+      : this.#turns.takeTurn(objects)
   }
 
   get #syncKind(): SyncKind {
     return this.isPlanning ? 'full' : 'partial'
   }
 
-  /** A Service that was refused goes by itself, so that it cannot hold up others again. */
-  async #tryAlone(key: ObjectKey, objects: XorHash): Promise<void> {
-    const { refused } = await this.#writes.write(new Map([[key, this.#plans.get(key)?.rules]]), objects)
-    const [refusal] = refused
-    if (refusal !== undefined) return this.#refuse(refusal)
-    this.#setAside.remove(key)
+  #return(service: ObjectKey): void {
+    this.#setAside.remove(service)
     this.#parts.metrics.setSetAside(this.#setAside.size)
-    this.#parts.log.info('a Service that was set aside is written now', { service: key })
+    this.#parts.log.info('a Service that was set aside is written now', { service })
   }
 
   #refuse(refusal: Refusal): void {
     const { log, metrics, onRefused } = this.#parts
-    const { service, attempts, retryAtMs } = this.#setAside.put(refusal.service, refusal.reason)
+    const { service, attempts, retryAtMs } = this.#setAside.put(refusal)
     metrics.setSetAside(this.#setAside.size)
-    log.error('the kernel refuses the rules of a Service: it is set aside and keeps those it had', {
-      ...refusal,
-      attempts,
-      retryInMs: Math.round(retryAtMs - Date.now()),
-    })
+    const why = refusal.isTooLarge ? 'a Service has too many rules' : 'the kernel refuses the rules of a Service'
+    const retryInMs = retryAtMs && Math.round(retryAtMs - Date.now())
+    log.error(`${why}: it is set aside and keeps those it had`, { ...refusal, attempts, retryInMs })
     if (attempts === 1) onRefused?.({ ...refusal, service })
   }
 
@@ -359,8 +371,7 @@ export class ProxyPlane implements Component {
     const setAside = this.#setAside.list().map(({ service }) => service)
     const named = setAside.slice(0, 5).join(', ')
     const more = setAside.length > 5 ? ` and ${setAside.length - 5} more` : ''
-    if (setAside.length > 0)
-      this.#setHealth('degraded', `set aside, as the kernel refuses their rules: ${named}${more}`)
+    if (setAside.length > 0) this.#setHealth('degraded', `set aside with the rules they had: ${named}${more}`)
     else this.#setHealth('ok', `rules of revision ${revision} are in the kernel`)
   }
 

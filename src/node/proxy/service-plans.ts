@@ -1,12 +1,17 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import { addHash, emptyXorHash, hashItem, removeHash, type XorHash } from '../../model/xor-hash.ts'
+import { countRules } from '../../netfilter/count-rules.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { lowerService, type ServiceRules } from '../../netfilter/lower-service.ts'
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { LiveNodeState } from '../state/index.ts'
 import { lostEndpoints } from './endpoint-changes.ts'
+import { mostRules } from './most-rules.ts'
 import { type PlanNode, planService } from './plan.ts'
 import { hashRuleForms } from './rule-forms.ts'
+
+/** Times the limit; hints may leave a part of the endpoints to this node. */
+const farBeyond = 4
 
 /** Everything beside the objects that shapes this family's rules. */
 export type ProxySettings = PlanNode & ProxyRuleSettings
@@ -46,11 +51,18 @@ export class ServicePlans {
   #settings: ProxySettings
   #settingsHash: bigint | undefined
   readonly #plans = new Map<ObjectKey, Planned>()
+  readonly #maxRules: number
+  readonly #tooLarge = new Map<ObjectKey, number>()
   #objects: XorHash = emptyXorHash
 
-  constructor(state: Pick<LiveNodeState, 'service' | 'slicesOf'>, settings: ProxySettings) {
+  constructor(
+    state: Pick<LiveNodeState, 'service' | 'slicesOf'>,
+    settings: ProxySettings,
+    maxRules = Number.POSITIVE_INFINITY,
+  ) {
     this.#state = state
     this.#settings = settings
+    this.#maxRules = maxRules
   }
 
   /** Every Service is to be planned anew after this. */
@@ -77,10 +89,15 @@ export class ServicePlans {
     return this.#plans.get(key)
   }
 
-  /** Plans a Service anew. Undefined where it has no way in for this family (any more). */
+  /** How many rules a Service would have that has more than it may, about; undefined for others. None is planned of it. */
+  tooManyRules(key: ObjectKey): number | undefined {
+    return this.#tooLarge.get(key)
+  }
+
+  /** Plans a Service anew. Undefined where it has no way in for this family (any more), or too many rules. */
   refresh(key: ObjectKey): ServicePlan | undefined {
     const before = this.#plans.get(key)
-    const frontends = this.#frontendsOf(key)
+    const frontends = this.#limited(key)
     if (before !== undefined) this.#objects = removeHash(this.#objects, before.hash)
     if (frontends.length === 0) {
       this.#plans.delete(key)
@@ -98,7 +115,29 @@ export class ServicePlans {
   /** Whether planning it now would take an endpoint away from where it leads now. */
   wouldLoseEndpoint(key: ObjectKey): boolean {
     const before = this.#plans.get(key)
-    return before !== undefined && lostEndpoints(before.frontends, this.#frontendsOf(key)).length > 0
+    if (before === undefined || this.#mostRules(key) > this.#maxRules) return false
+    return lostEndpoints(before.frontends, this.#frontendsOf(key)).length > 0
+  }
+
+  /** Nothing of a Service with too many rules; one that is far beyond is not even planned, which would take seconds. */
+  #limited(key: ObjectKey): readonly Frontend[] {
+    this.#tooLarge.delete(key)
+    const most = this.#mostRules(key)
+    if (most > farBeyond * this.#maxRules) {
+      this.#tooLarge.set(key, most)
+      return []
+    }
+    const frontends = this.#frontendsOf(key)
+    const rules = most > this.#maxRules ? countRules(frontends, this.#settings) : most
+    if (rules <= this.#maxRules) return frontends
+    this.#tooLarge.set(key, rules)
+    return []
+  }
+
+  /** As if all endpoints of its slices were chosen. */
+  #mostRules(key: ObjectKey): number {
+    const service = this.#state.service(key)
+    return service === undefined ? 0 : mostRules(service, this.#state.slicesOf(key), this.#settings)
   }
 
   #frontendsOf(key: ObjectKey): readonly Frontend[] {

@@ -8,14 +8,10 @@ import type { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import { renderRuleSpec } from '../../netfilter/render.ts'
 import type { TableChange } from '../../netfilter/ruleset.ts'
 import { type FailedLine, RulesError, type RulesWriter, type WriteReport } from '../rules/index.ts'
+import type { Refusal } from './set-aside.ts'
 
 /** What each Service's rules shall be; undefined for none. */
 export type RulesByService = ReadonlyMap<ObjectKey, ServiceRules | undefined>
-
-export interface Refusal {
-  readonly service: ObjectKey
-  readonly reason: string
-}
 
 export interface ServiceWritesParts {
   readonly family: IpFamily
@@ -36,6 +32,11 @@ export class ServiceWrites {
 
   constructor(parts: ServiceWritesParts) {
     this.#parts = parts
+  }
+
+  /** The rules of a Service that the kernel took last. */
+  taken(service: ObjectKey): ServiceRules | undefined {
+    return this.#taken.get(service)
   }
 
   /**

@@ -1,14 +1,21 @@
 import { Backoff } from '../../loop/backoff.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 
-/** A Service whose rules the kernel refused: what it had before stays, and it is tried again alone. */
-export interface SetAsideService {
+/** What is to be set aside, and why. */
+export interface Refusal {
   readonly service: ObjectKey
   readonly reason: string
+  /** Only a change of it can help: it is not tried again by itself. */
+  readonly isTooLarge?: true
+}
+
+/** A Service whose rules the kernel refused, or that has too many: what it had before stays. A refused one is tried again alone. */
+export interface SetAsideService extends Refusal {
   /** Milliseconds since 1970. */
   readonly sinceMs: number
   readonly attempts: number
-  readonly retryAtMs: number
+  /** Undefined: as soon as it changes, and not before. */
+  readonly retryAtMs?: number
 }
 
 interface Entry extends SetAsideService {
@@ -36,8 +43,9 @@ export class SetAside {
     return Array.from(this.#entries.values(), ({ backoff: _, ...entry }) => entry)
   }
 
-  /** The kernel refused it (again). */
-  put(service: ObjectKey, reason: string): SetAsideService {
+  /** It was refused (again). */
+  put(refusal: Refusal): SetAsideService {
+    const { service, reason, isTooLarge } = refusal
     const known = this.#entries.get(service)
     const backoff = known?.backoff ?? new Backoff({ baseMs: 1000, maxMs: 5 * 60_000 })
     const entry = {
@@ -45,28 +53,28 @@ export class SetAside {
       reason,
       sinceMs: known?.sinceMs ?? this.#now(),
       attempts: (known?.attempts ?? 0) + 1,
-      retryAtMs: this.#now() + backoff.nextDelayMs(),
+      ...(isTooLarge ? { isTooLarge } : { retryAtMs: this.#now() + backoff.nextDelayMs() }),
       backoff,
     }
     this.#entries.set(service, entry)
     return entry
   }
 
-  remove(service: ObjectKey): void {
-    this.#entries.delete(service)
+  /** False where it was not set aside. */
+  remove(service: ObjectKey): boolean {
+    return this.#entries.delete(service)
   }
 
-  /** Those whose time has come, and those that changed, which may have mended them. */
-  due(changed: readonly ObjectKey[]): readonly ObjectKey[] {
+  /** Those whose time has come. */
+  due(): readonly ObjectKey[] {
     const now = this.#now()
-    const entries = Array.from(this.#entries.values())
-    const isDue = ({ service, retryAtMs }: Entry) => retryAtMs <= now || changed.includes(service)
-    return entries.filter(isDue).map(({ service }) => service)
+    const isDue = ({ retryAtMs = Number.POSITIVE_INFINITY }: Entry) => retryAtMs <= now
+    return Array.from(this.#entries.values().filter(isDue), ({ service }) => service)
   }
 
   /** Until the next one is due; undefined where none waits. */
   nextInMs(): number | undefined {
-    const times = Array.from(this.#entries.values(), ({ retryAtMs }) => retryAtMs)
+    const times = [...this.#entries.values()].flatMap(({ retryAtMs }) => retryAtMs ?? [])
     return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - this.#now())
   }
 }

@@ -19,11 +19,11 @@ export class AddressSetWriter {
 
   /** Makes what is missing, and says whether anything was; what is no longer wanted stays until `removeOthers`. Throws RulesError. */
   async ensure(wanted: AddressSets): Promise<boolean> {
-    if (wanted.size === 0) return false
+    if (wanted.size === 0 || wanted === this.#held) return false
     this.#held ??= await this.#read()
     const { before } = planSets(wanted, this.#held)
     await this.#restore(before)
-    this.#held = new Map([...this.#held, ...wanted])
+    this.#held = this.#held.keys().every((name) => wanted.has(name)) ? wanted : new Map([...this.#held, ...wanted])
     return before !== ''
   }
 
@@ -35,10 +35,10 @@ export class AddressSetWriter {
 
   /** Removes what no rule names any more. Where no set was ever wanted, leftovers of an earlier form stay. Throws RulesError. */
   async removeOthers(wanted: AddressSets): Promise<void> {
-    if (this.#held === undefined) return
+    if (this.#held === undefined || this.#held === wanted) return
     const { after } = planSets(wanted, this.#held)
     await this.#restore(after)
-    this.#held = new Map(wanted)
+    this.#held = wanted
   }
 
   async #read(): Promise<AddressSets> {

@@ -1,7 +1,10 @@
+import { orderCommits } from '../../netfilter/commit-order.ts'
+import { isServiceChain } from '../../netfilter/names.ts'
 import type { SavedChain } from '../../netfilter/parse.ts'
 import { removalsAhead } from '../../netfilter/removals-ahead.ts'
-import type { Chain, TableChange } from '../../netfilter/ruleset.ts'
+import type { Chain, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
+import { orderByTargets } from '../../netfilter/target-order.ts'
 import type { RulesError } from './errors.ts'
 import type { Flavour } from './iptables.ts'
 import type { WantedTable } from './wanted-table.ts'
@@ -25,13 +28,36 @@ export const sliceSizes: Readonly<Record<Flavour, SliceSize>> = {
   legacy: { linesPerCommit: 16_000, commitsPerRestore: 1, removalsAheadFrom: Number.POSITIVE_INFINITY },
 }
 
+/** The restores that make these changes (one a table at most), each of some commits. */
+export function cutIntoRestores(
+  changes: readonly TableChange[],
+  tables: Readonly<Record<TableName, WantedTable>>,
+  slices: SliceSize,
+): readonly (readonly TableChange[])[] {
+  const sliced = changes.map((change) =>
+    sliceChange(change, (chain) => tables[change.table].heldBefore(chain), slices.linesPerCommit),
+  )
+  const main = sliced.map((each) => each.main).filter(({ set, remove }) => set.size > 0 || remove.length > 0)
+  const isCut = sliced.some(({ middle }) => middle.length > 0)
+  const ahead = isCut ? [] : planRemovalsAhead(main, tables.nat, slices)
+  return planRestores(sliced, [...ahead, ...inCommitOrder(main, tables.filter)], slices.commitsPerRestore)
+}
+
+function inCommitOrder(changes: readonly TableChange[], table: WantedTable): readonly TableChange[] {
+  const filter = changes.find((change) => change.table === 'filter')
+  const held = [...(filter?.set.keys() ?? [])].map((name) => [name, table.knownBefore(name)] as const)
+  return orderCommits({ nat: new Map(), filter: new Map(held) }, changes)
+}
+
 /**
  * A large change in several commits. First the chains that the kernel does not have, which nothing can refer
- * to yet, each after those it jumps to; then, in one commit, everything that packets meet; chains that are no
- * longer wanted last, each before those it jumps to.
+ * to yet, each after those it jumps to; then chains of single Services that change, each whole; then, in one commit, what
+ * all Services share; chains that are no longer wanted last, each before those it jumps to.
  */
 export interface SlicedChange {
   readonly before: readonly TableChange[]
+  /** Filter gains its verdicts before these and loses them after. */
+  readonly middle: readonly TableChange[]
   readonly main: TableChange
   readonly after: readonly TableChange[]
 }
@@ -45,21 +71,27 @@ export function sliceChange(
   const held = heldOf(change.remove, heldBefore)
   const isNew = ([name]: readonly [string, Chain]) => name !== stateChain && heldBefore(name) === undefined
   const fresh = new Map([...change.set].filter(isNew))
-  const early = countLines(fresh) > linesPerCommit ? orderByTargets(fresh) : []
-  const late = countLines(held) > linesPerCommit ? orderByTargets(held).reverse() : []
-  const isEarly = new Set(early)
-  const before = cut(early, fresh, linesPerCommit).map((names) => ({
-    table,
-    set: new Map([...unstamped(change), ...pick(change.set, names)]),
-    remove: [],
-  }))
+  const rest = new Map([...change.set].filter((entry) => !isNew(entry)))
+  const inBetween = countLines(rest) > linesPerCommit ? [...rest.keys()].filter(isServiceChain) : []
+  // What these lead to has to stand before them, and what they led to may go only after.
+  const isApart = (chains: ReadonlyMap<string, SavedChain>) =>
+    countLines(chains) > linesPerCommit || inBetween.length > 0
+  const early = isApart(fresh) ? orderByTargets(fresh) : []
+  const late = isApart(held) ? orderByTargets(held).reverse() : []
+  const isElsewhere = new Set([...early, ...inBetween])
+  const commits = (names: readonly string[]) =>
+    cut(names, change.set, linesPerCommit).map((piece) => ({
+      table,
+      set: new Map([...unstamped(change), ...pick(change.set, piece)]),
+      remove: [],
+    }))
   const main = {
     table,
-    set: new Map([...change.set].filter(([name]) => !isEarly.has(name))),
+    set: new Map([...change.set].filter(([name]) => !isElsewhere.has(name))),
     remove: late.length > 0 ? [] : change.remove,
   }
   const after = cut(late, held, linesPerCommit).map((remove) => ({ table, set: new Map(), remove }))
-  return { before, main, after }
+  return { before: commits(early), middle: commits(inBetween), main, after }
 }
 
 /** Until the last restore, no stamp must vouch for the table: a program killed in between reads everything when it comes back. */
@@ -87,28 +119,6 @@ export function planRemovalsAhead(
 /** Whether a rule that was to go ahead was not there. After a failure nothing goes ahead: its chain is written whole. */
 export function isGoneAlready({ line }: RulesError): boolean {
   return line?.text.startsWith('-D ') === true
-}
-
-/** Chain names so that each comes after all that it jumps to. Our chains never form a loop: the kernel would refuse it. */
-function orderByTargets(chains: ReadonlyMap<string, SavedChain>): string[] {
-  const ordered = new Set<string>()
-  const visit = (name: string, chain: SavedChain): void => {
-    for (const target of targetsOf(chain)) {
-      const next = ordered.has(target) ? undefined : chains.get(target)
-      if (next !== undefined && target !== name) visit(target, next)
-    }
-    ordered.add(name)
-  }
-  for (const [name, chain] of chains) if (!ordered.has(name)) visit(name, chain)
-  return [...ordered]
-}
-
-/** The chains that a chain's rules lead to. */
-export function targetsOf(chain: SavedChain): readonly string[] {
-  return chain.flatMap((rule) => {
-    if ('unparsed' in rule) return / -[jg] (PLAT-\S+)/.exec(` ${rule.unparsed}`)?.slice(1) ?? []
-    return rule.target?.kind === 'jump' || rule.target?.kind === 'goto' ? [rule.target.chain] : []
-  })
 }
 
 function heldOf(names: readonly string[], held: (chain: string) => SavedChain | undefined): Map<string, SavedChain> {
@@ -140,14 +150,26 @@ function cut(
   return pieces
 }
 
-/** The commits of each restore, in order. */
+/** The commits of each restore, in order. `main`: those of all tables, as packets may meet them one after the other. */
 export function planRestores(
   changes: readonly SlicedChange[],
+  main: readonly TableChange[],
   commitsPerRestore: number,
-): Readonly<Record<'before' | 'after', readonly (readonly TableChange[])[]>> {
+): readonly (readonly TableChange[])[] {
   const group = (commits: readonly TableChange[]) =>
     Array.from({ length: Math.ceil(commits.length / commitsPerRestore) }, (_, index) =>
       commits.slice(index * commitsPerRestore, (index + 1) * commitsPerRestore),
     )
-  return { before: group(changes.flatMap(({ before }) => before)), after: group(changes.flatMap(({ after }) => after)) }
+  const middle = changes.flatMap((change) => change.middle)
+  const gained = Math.max(
+    0,
+    main.findIndex(({ table }) => table === 'nat'),
+  )
+  const together = middle.length === 0 ? [main] : [main.slice(0, gained), ...group(middle), main.slice(gained)]
+  const all = [
+    ...group(changes.flatMap(({ before }) => before)),
+    ...together,
+    ...group(changes.flatMap(({ after }) => after)),
+  ]
+  return all.filter((commits) => commits.length > 0)
 }

@@ -3,7 +3,7 @@ import { addHash, emptyXorHash, equalHashes, removeHash, type XorHash } from '..
 import { equalChains, type SavedChain } from '../../netfilter/parse.ts'
 import type { Chain, Rule, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import { hashChain, parseStamp, renderStamp, type Stamp, stateChain } from '../../netfilter/state-chain.ts'
-import { targetsOf } from './slices.ts'
+import { targetsOf } from '../../netfilter/target-order.ts'
 
 /** How one of our chains in the kernel differs from what we want. */
 export interface Drift {

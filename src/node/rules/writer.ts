@@ -1,7 +1,6 @@
 import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import { emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
-import { orderCommits } from '../../netfilter/commit-order.ts'
 import type { SavedHook, SavedTables } from '../../netfilter/parse.ts'
 import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
@@ -18,7 +17,7 @@ import { type ChainDifference, previewChanges } from './preview.ts'
 import { ChangeReader, readBeforeWriting, readChains, readHooks, readStamps, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
 import { renderInTurns } from './restore-text.ts'
-import { isGoneAlready, planRemovalsAhead, planRestores, type SliceSize, sliceChange, sliceSizes } from './slices.ts'
+import { cutIntoRestores, isGoneAlready, type SliceSize, sliceSizes } from './slices.ts'
 import { VerifySchedule } from './verify-schedule.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
 
@@ -110,15 +109,24 @@ export class RulesWriter implements Component {
     })
   }
 
+  /** Whether no packet meets rules of ours: the built-in chains lead to none of them. Writes nothing. Throws RulesError. */
+  isBare(): Promise<boolean> {
+    const { iptables, hooks } = this.#options
+    return this.#exclusive(async () => {
+      const held = await readHooks(iptables, hooks)
+      return held.nat.length + held.filter.length === 0
+    })
+  }
+
   /**
    * Makes the kernel hold exactly `full`. The first call compares PLAT-STATE with what it would write: where that agrees,
    * nothing is written and nothing else is read; else the tables are read and only what differs is written. Later calls
-   * compare with memory. `sets` are those that the rules name. Throws RulesError.
+   * compare with memory. `sets` are those that the rules name, and never change afterwards. Throws RulesError.
    */
   sync(full: Ruleset, objects: XorHash, sets: AddressSets = noSets): Promise<WriteReport> {
     return this.#exclusive(async () => {
       this.#wasAsked = true
-      this.#sets = new Map(sets)
+      this.#sets = sets
       for (const table of this.#eachTable()) await table.wantAll(full[table.name])
       this.#objects = objects
       return this.#write()
@@ -128,7 +136,7 @@ export class RulesWriter implements Component {
   /** Writes the chains of `changes` and whatever earlier failures left, in one restore unless it is very large. Throws RulesError. */
   write(changes: readonly TableChange[], objects: XorHash, sets: AddressSets = noSets): Promise<WriteReport> {
     return this.#exclusive(() => {
-      if (sets.size > 0 || this.#sets.size > 0) this.#sets = new Map(sets)
+      this.#sets = sets
       if (!this.#wasAsked) throw new RulesError('not-synced', 'the first write must be a sync')
       for (const { table, set, remove } of changes) {
         for (const name of remove) this.#tables[table].want(name, undefined)
@@ -339,13 +347,7 @@ export class RulesWriter implements Component {
     const changes = this.#eachTable()
       .map((table) => table.change(this.#objects, table.name === 'nat' ? this.#tables.filter.rules : undefined))
       .filter((change) => change !== undefined)
-    const sliced = changes.map((change) =>
-      sliceChange(change, (chain) => this.#tables[change.table].heldBefore(chain), slices.linesPerCommit),
-    )
-    const main = sliced.map(({ main }) => main).filter(({ set, remove }) => set.size > 0 || remove.length > 0)
-    const { before, after } = planRestores(sliced, slices.commitsPerRestore)
-    const together = [...planRemovalsAhead(main, this.#tables.nat, slices), ...this.#inCommitOrder(main)]
-    return this.#restoreEach([...before, together, ...after].filter((commits) => commits.length > 0))
+    return this.#restoreEach(cutIntoRestores(changes, this.#tables, slices))
   }
 
   /** One after the other; while one is carried out the text of the next is made. */
@@ -360,12 +362,6 @@ export class RulesWriter implements Component {
       report = addReports(report, await this.#restore(changes, text))
     }
     return report
-  }
-
-  #inCommitOrder(changes: readonly TableChange[]): readonly TableChange[] {
-    const filter = changes.find((change) => change.table === 'filter')
-    const held = [...(filter?.set.keys() ?? [])].map((name) => [name, this.#tables.filter.knownBefore(name)] as const)
-    return orderCommits({ nat: new Map(), filter: new Map(held) }, changes)
   }
 
   async #restore(changes: readonly TableChange[], text: string): Promise<WriteReport> {

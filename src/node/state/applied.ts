@@ -1,6 +1,7 @@
 import { orAborted } from '../../loop/deadline.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
 import { PlatnetError } from '../../model/errors.ts'
-import { type IpFamily, ipFamily } from '../../model/ip.ts'
+import { type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import { isResourceVersion } from '../../model/resource-version.ts'
 import type { LocalPod } from './local-pods.ts'
 import type { WatchedResource } from './node-state.ts'
@@ -16,7 +17,7 @@ export interface ProgressSource {
   localPod(containerId: string): LocalPod | undefined
   contains(resource: WatchedResource, resourceVersion: string): boolean
   seen(resource: WatchedResource): string | undefined
-  familiesOf(resource: WatchedResource, resourceVersion: string): ReadonlySet<IpFamily>
+  scopeOf(resource: WatchedResource, resourceVersion: string): ChangeScope
   onProgress(listener: () => void): () => void
 }
 
@@ -29,9 +30,19 @@ interface AppliedReport {
   readonly seen: Readonly<Record<WatchedResource, string | undefined>>
 }
 
+/** What a wait is about. */
+export interface ChangeScope {
+  /** By which families it can be reached; none where that is unknown. */
+  readonly families: ReadonlySet<IpFamily>
+  /** Whether it has to do with a Service. */
+  readonly concerns: (service: ObjectKey) => boolean
+}
+
 interface PlaneProgress {
   readonly family: IpFamily | undefined
   revision: number
+  /** Applied but for these Services; undefined where it is no newer than `revision`. */
+  partial: { readonly revision: number; readonly behind: ReadonlySet<ObjectKey> } | undefined
   isFailing: boolean
 }
 
@@ -39,10 +50,16 @@ interface Waiter {
   /** Whether the present revision of the state holds what is waited for. */
   readonly isContained: () => boolean
   readonly resolve: () => void
-  /** By which families what is waited for can be reached, asked when it is contained; none where that is unknown. */
-  readonly families: () => ReadonlySet<IpFamily>
-  /** The local revision that holds what is waited for, and its families; unknown until it has been seen. */
-  wanted: { readonly revision: number; readonly families: ReadonlySet<IpFamily> } | undefined
+  /** Asked when what is waited for is contained. */
+  readonly scope: () => ChangeScope
+  /** The local revision that holds what is waited for; unknown until it has been seen. */
+  wanted: { readonly revision: number; readonly scope: ChangeScope } | undefined
+}
+
+/** A pod has to do with the Services of its namespace: selectors see no other. */
+export function scopeOfPod(pod: ObjectKey, ips: readonly Ip[]): ChangeScope {
+  const namespace = pod.slice(0, pod.indexOf('/') + 1)
+  return { families: new Set(ips.map(ipFamily)), concerns: (service) => service.startsWith(namespace) }
 }
 
 /** Where the planes meet after the state: each publishes the revision whose rules are in the kernel, and others wait for it. */
@@ -59,13 +76,14 @@ export class AppliedRevisions {
   /** From now on every wait is also for this plane, which has applied nothing yet. `family`: it serves that one, and another plane the other. */
   register(plane: string, family?: IpFamily): void {
     if (this.#planes.has(plane)) throw new AppliedError('plane-exists', `the plane ${plane} is registered twice`)
-    this.#planes.set(plane, { family, revision: 0, isFailing: false })
+    this.#planes.set(plane, { family, revision: 0, partial: undefined, isFailing: false })
   }
 
-  /** The plane has applied everything up to this revision of the state; it never goes back. */
-  publish(plane: string, revision: number): void {
+  /** The plane has applied everything up to this revision of the state, but for the Services that are `behind`; it never goes back. */
+  publish(plane: string, revision: number, behind: ReadonlySet<ObjectKey> = new Set()): void {
     const progress = this.#progressOf(plane)
-    progress.revision = Math.max(progress.revision, revision)
+    if (behind.size === 0) progress.revision = Math.max(progress.revision, revision)
+    progress.partial = behind.size === 0 ? undefined : { revision, behind }
     progress.isFailing = false
     this.#settle()
   }
@@ -77,14 +95,16 @@ export class AppliedRevisions {
   }
 
   /**
-   * Whether every plane has applied this revision. One that fails does not count where the plane of another of these families
-   * has it: what has addresses of both is reachable by one then, and what has none of the failing one does not need it.
+   * Whether every plane has applied this revision. A Service that is behind counts where the change has to do with it. A plane that fails does not count
+   * where the plane of another of these families has it: what has addresses of both is reachable by one then, and what has none of the failing one does not need it.
    */
-  isApplied(revision: number, families: ReadonlySet<IpFamily>): boolean {
+  isApplied(revision: number, { families, concerns }: ChangeScope): boolean {
     const planes = [...this.#planes.values()]
     const isServed = planes.some(({ family, isFailing }) => family !== undefined && families.has(family) && !isFailing)
     const isLeftOut = ({ family, isFailing }: PlaneProgress) => isFailing && family !== undefined && isServed
-    return planes.every((plane) => plane.revision >= revision || isLeftOut(plane))
+    const isAhead = ({ partial }: PlaneProgress) =>
+      partial !== undefined && partial.revision >= revision && !partial.behind.values().some(concerns)
+    return planes.every((plane) => plane.revision >= revision || isAhead(plane) || isLeftOut(plane))
   }
 
   #progressOf(plane: string): PlaneProgress {
@@ -108,19 +128,20 @@ export class AppliedRevisions {
         `expected a decimal resourceVersion, found ${JSON.stringify(resourceVersion)}`,
       )
     }
-    const families = () => this.#state.familiesOf(resource, resourceVersion)
-    await this.#wait(() => this.#state.contains(resource, resourceVersion), families, signal)
+    const scope = () => this.#state.scopeOf(resource, resourceVersion)
+    await this.#wait(() => this.#state.contains(resource, resourceVersion), scope, signal)
   }
 
   /** Resolves when every plane has applied a revision that holds this announced pod. Rejects with the signal's reason. */
   async waitUntilPodApplied(containerId: string, { signal }: { signal: AbortSignal }): Promise<void> {
-    const families = () => new Set(this.#state.localPod(containerId)?.ips.map(ipFamily))
-    await this.#wait(() => this.#state.synced && this.#state.localPod(containerId) !== undefined, families, signal)
+    const pod = () => this.#state.localPod(containerId)
+    const scope = () => scopeOfPod(pod()?.key ?? '', pod()?.ips ?? [])
+    await this.#wait(() => this.#state.synced && pod() !== undefined, scope, signal)
   }
 
-  async #wait(isContained: () => boolean, families: Waiter['families'], signal: AbortSignal): Promise<void> {
+  async #wait(isContained: () => boolean, scope: Waiter['scope'], signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const waiter: Waiter = { isContained, families, resolve, wanted: undefined }
+    const waiter: Waiter = { isContained, scope, resolve, wanted: undefined }
     this.#waiters.add(waiter)
     this.#unsubscribe ??= this.#state.onProgress(() => this.#settle())
     this.#settle()
@@ -144,8 +165,8 @@ export class AppliedRevisions {
   #settle(): void {
     for (const waiter of this.#waiters) {
       if (waiter.wanted === undefined && waiter.isContained())
-        waiter.wanted = { revision: this.#state.revision, families: waiter.families() }
-      if (waiter.wanted && this.isApplied(waiter.wanted.revision, waiter.wanted.families)) waiter.resolve()
+        waiter.wanted = { revision: this.#state.revision, scope: waiter.scope() }
+      if (waiter.wanted && this.isApplied(waiter.wanted.revision, waiter.wanted.scope)) waiter.resolve()
     }
   }
 

@@ -1,11 +1,12 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import { describeError } from '../../model/errors.ts'
-import { type IpFamily, ipFamily } from '../../model/ip.ts'
+import { ipFamily } from '../../model/ip.ts'
 import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Service } from '../../model/service.ts'
 import { addHash, emptyXorHash, removeHash, type XorHash } from '../../model/xor-hash.ts'
 import type { Logger } from '../../observe/index.ts'
+import type { ChangeScope } from './applied.ts'
 import { type LocalPod, LocalPods } from './local-pods.ts'
 import type { ChangeSet, NodeState, WatchedResource } from './node-state.ts'
 import type { Problem } from './problem.ts'
@@ -110,11 +111,16 @@ export class LiveNodeState implements NodeState {
     return this.synced && seen !== undefined && compareResourceVersions(seen, resourceVersion) >= 0
   }
 
-  /** The families of the addresses that this version of an object gives; none where it is not the newest any more. */
-  familiesOf(resource: WatchedResource, resourceVersion: string): ReadonlySet<IpFamily> {
+  /** The Services of this version of an object, and the families of its addresses; where it is not the newest any more, it may be about any Service. */
+  scopeOf(resource: WatchedResource, resourceVersion: string): ChangeScope {
     const object = this.#tables.all(resource).find((each) => each.resourceVersion === resourceVersion)
-    const ofService = (object?.service?.value.clusterIps ?? []).map(ipFamily)
-    return new Set([...ofService, ...(object?.slices ?? []).map(({ value }) => value.family)])
+    if (object === undefined) return { families: new Set(), concerns: () => true }
+    const services = new Set([object.key, ...object.slices.map(({ value }) => value.service)])
+    const ofService = (object.service?.value.clusterIps ?? []).map(ipFamily)
+    return {
+      families: new Set([...ofService, ...object.slices.map(({ value }) => value.family)]),
+      concerns: (service) => services.has(service),
+    }
   }
 
   subscribe(listener: (change: ChangeSet) => void): () => void {

@@ -37,6 +37,7 @@ let isLocked = false
 /** Takes every other write; what it says of the kernel is the test's. */
 const writer = {
   differences: [] as ChainDifference[],
+  isBare: async () => true,
   recognises: async () => false,
   sync: async () => report,
   write: async (changes: readonly TableChange[]) => {

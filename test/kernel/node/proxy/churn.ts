@@ -24,21 +24,28 @@ const seenSchema = z.object({
 
 let version = 100
 
-function setReady(state: LiveNodeState, ready: readonly string[]): void {
+/** More ports than the two that are asked, which make the Service one of several turns. */
+function idlePorts(count: number) {
+  return Array.from({ length: count }, (_, index) => ({ name: `idle-${index}`, port: 10_000 + index, protocol: 'TCP' }))
+}
+
+function setReady(state: LiveNodeState, ready: readonly string[], idle: number): void {
   version += 1
   const ports = [
     { name: 'tcp', port: 8080, protocol: 'TCP' },
     { name: 'udp', port: 5353, protocol: 'UDP' },
+    ...idlePorts(idle),
   ]
   const endpoints = ready.map((address) => ({ addresses: [address] }))
   const slice = wireSlice('web-1', 'web', String(version), { ports, endpoints })
   state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
 }
 
-function listService(state: LiveNodeState): void {
+function listService(state: LiveNodeState, idle: number): void {
   const ports = [
     { name: 'tcp', port: 80, protocol: 'TCP' },
     { name: 'udp', port: 53, protocol: 'UDP' },
+    ...idlePorts(idle),
   ]
   state.replace('services', [readObject('services', wireService('web', '1', { ports }), dialect)], '1')
   state.replace('endpoints', [], '1')
@@ -49,7 +56,7 @@ function listService(state: LiveNodeState): void {
  * Endpoints of one Service come and go under load for so long, one at least always ready: no connection is refused, reset or
  * lost. Of datagrams at most those are that were on their way when the kernel forgot the flow; 50 ms later an endpoint gets none any more.
  */
-export function churnUnderLoad(flavour: Flavour, durationMs: number): Promise<void> {
+export function churnUnderLoad(flavour: Flavour, durationMs: number, idle = 0): Promise<void> {
   return withNetns(async (lab) => {
     const netns = await lab.create()
     for (const address of [nodeIp, ...addresses]) await netns.exec('ip', 'address', 'add', `${address}/32`, 'dev', 'lo')
@@ -57,8 +64,8 @@ export function churnUnderLoad(flavour: Flavour, durationMs: number): Promise<vo
     const proxy = await startProxy(netns, { flavour })
     const isApplied = () => proxy.applied.report().planes['proxy'] === proxy.state.revision
     try {
-      listService(proxy.state)
-      setReady(proxy.state, addresses)
+      listService(proxy.state, idle)
+      setReady(proxy.state, addresses, idle)
       await until('the first rules are applied', isApplied, 30_000)
       const program = path.join(import.meta.dirname, 'churn.program.ts')
       const load = await netns.start(process.execPath, [program, addresses.join(), vip], {
@@ -75,13 +82,14 @@ export function churnUnderLoad(flavour: Flavour, durationMs: number): Promise<vo
         setReady(
           proxy.state,
           addresses.filter((address) => address !== gone),
+          idle,
         )
         await until('the endpoint has left the rules', isApplied, 30_000)
         await until('its flows are forgotten', () => proxy.cleanings() > removed, 30_000)
         load.stdin?.write(`gone ${gone} ${Date.now()}\n`)
         await sleep(rounds % 2 === 0 ? 20 : 700)
         load.stdin?.write(`back ${gone}\n`)
-        setReady(proxy.state, addresses)
+        setReady(proxy.state, addresses, idle)
         await until('the endpoint is back', isApplied, 30_000)
         await sleep(20)
       }

@@ -3,6 +3,7 @@ import { equalHashes, type XorHash } from '../../../../src/model/xor-hash.ts'
 import { renderRule } from '../../../../src/netfilter/render.ts'
 import type { Chain, Ruleset, TableChange } from '../../../../src/netfilter/ruleset.ts'
 import { createProxyMetrics, ProxyPlane } from '../../../../src/node/proxy/index.ts'
+import type { ProxyPlaneParts } from '../../../../src/node/proxy/plane.ts'
 import type { ProxySettings } from '../../../../src/node/proxy/service-plans.ts'
 import { RulesError, type WriteReport } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState, type WatchedResource } from '../../../../src/node/state/index.ts'
@@ -23,6 +24,8 @@ const report: WriteReport = {
 /** A kernel that remembers what it was given and refuses as often as it is told to. */
 export class FakeWriter {
   readonly syncs: XorHash[] = []
+  /** The hash of the objects that came with each call. */
+  readonly stamps: XorHash[] = []
   /** What PLAT-STATE tells after a restart. */
   stamp: XorHash | undefined
   /** The first sync waits for it. */
@@ -41,15 +44,21 @@ export class FakeWriter {
     return this.stamp !== undefined && equalHashes(this.stamp, objects)
   }
 
+  async isBare(): Promise<boolean> {
+    return this.nat.size === 0
+  }
+
   async sync(full: Ruleset, objects: XorHash): Promise<WriteReport> {
     this.syncs.push(objects)
+    this.stamps.push(objects)
     await this.gate
     this.#unwritten = []
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.syncTakesMs)
     return this.#take([{ table: 'nat', set: new Map(full.nat), remove: [] }])
   }
 
-  async write(changes: readonly TableChange[], _objects: XorHash): Promise<WriteReport> {
+  async write(changes: readonly TableChange[], objects: XorHash): Promise<WriteReport> {
+    this.stamps.push(objects)
     this.writes.push(changes)
     return this.#take(changes)
   }
@@ -107,12 +116,12 @@ export class Node {
   readonly settled: (readonly string[])[] = []
   readonly plane: ProxyPlane
 
-  constructor(more: Partial<ProxySettings> = {}) {
+  constructor(more: Partial<ProxySettings> = {}, parts: Pick<ProxyPlaneParts, 'maxServiceRules'> = {}) {
     this.applied.register('proxy')
     const settings = { nodeName: 'n1', family: 'IPv4', ...more } as const
     const onRefused = ({ service }: { service: string }) => this.refused.push(service)
     const onApplied = (services: readonly string[]) => this.settled.push(services)
-    this.plane = new ProxyPlane({ ...this, settings, log: silentLogger, onRefused, onApplied })
+    this.plane = new ProxyPlane({ ...this, ...parts, settings, log: silentLogger, onRefused, onApplied })
   }
 
   replace(resource: WatchedResource, ...objects: WireFixture[]): void {
@@ -136,8 +145,12 @@ export class Node {
 }
 
 /** Stopped also where the test fails: a plane that retries would keep the process alive. */
-export function newNode(t: TestContext, settings: Partial<ProxySettings> = {}): Node {
-  const node = new Node(settings)
+export function newNode(
+  t: TestContext,
+  settings: Partial<ProxySettings> = {},
+  parts: Pick<ProxyPlaneParts, 'maxServiceRules'> = {},
+): Node {
+  const node = new Node(settings, parts)
   t.after(() => node.plane.stop({ signal: AbortSignal.timeout(1000) }))
   return node
 }

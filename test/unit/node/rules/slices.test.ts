@@ -16,7 +16,7 @@ const nothing = () => undefined
 
 test('a small change stays one restore', () => {
   const change: TableChange = { table: 'nat', set: new Map([['PLAT-A', []]]), remove: ['PLAT-B'] }
-  assert.deepEqual(sliceChange(change, nothing, 2), { before: [], main: change, after: [] })
+  assert.deepEqual(sliceChange(change, nothing, 2), { before: [], middle: [], main: change, after: [] })
 })
 
 test('new chains go ahead, each after those it jumps to; what packets meet already and the stamp go last', () => {
@@ -65,6 +65,38 @@ test('a restore carries several commits, in their order', () => {
     (name): TableChange => ({ table: 'nat', set: new Map([[name, []]]), remove: [] }),
   )
   const main: TableChange = { table: 'nat', set: new Map(), remove: [] }
-  const { before, after } = planRestores([{ before: commits, main, after: commits.slice(0, 1) }], 2)
-  assert.deepEqual([before, after], [[commits.slice(0, 2), commits.slice(2)], [commits.slice(0, 1)]])
+  const sliced = { before: commits, middle: [], main, after: commits.slice(0, 1) }
+  assert.deepEqual(planRestores([sliced], [main], 2), [
+    commits.slice(0, 2),
+    commits.slice(2),
+    [main],
+    commits.slice(0, 1),
+  ])
+})
+
+test('many chains of Services that change are cut between the commits in which filter gains and loses its verdicts', () => {
+  const held = new Map([
+    ['PLAT-SERVICES', jumps('PLAT-SVC-A')],
+    ['PLAT-SVC-A', jumps('PLAT-SEP-1')],
+    ['PLAT-SVC-B', jumps('PLAT-SEP-1')],
+    ['PLAT-SEP-1', jumps('PLAT-MARK')],
+  ])
+  const set = new Map([
+    ['PLAT-SVC-A', jumps('PLAT-SEP-2', 'PLAT-SEP-2')],
+    ['PLAT-SVC-B', jumps('PLAT-SEP-2', 'PLAT-SEP-2')],
+    ['PLAT-SERVICES', jumps('PLAT-SVC-A', 'PLAT-SVC-B')],
+    ['PLAT-SEP-2', []],
+    ['PLAT-STATE', jumps()],
+  ])
+  const sliced = sliceChange({ table: 'nat', set, remove: ['PLAT-SEP-1'] }, (name) => held.get(name), 4)
+  assert.deepEqual(sliced.before.map(namesOf), [['PLAT-STATE', 'PLAT-SEP-2']], 'what these lead to stands before them')
+  assert.deepEqual(sliced.middle.map(namesOf), [
+    ['PLAT-STATE', 'PLAT-SVC-A'],
+    ['PLAT-STATE', 'PLAT-SVC-B'],
+  ])
+  assert.deepEqual(namesOf(sliced.main), ['PLAT-SERVICES', 'PLAT-STATE'])
+  assert.deepEqual(sliced.after.map(namesOf), [['-PLAT-SEP-1']], 'nothing goes before all that leads to it has changed')
+  const filter: TableChange = { table: 'filter', set: new Map([['PLAT-SERVICES', []]]), remove: [] }
+  const restores = planRestores([sliced], [filter, sliced.main, filter], 16)
+  assert.deepEqual(restores, [sliced.before, [filter], sliced.middle, [sliced.main, filter], sliced.after])
 })

@@ -1,0 +1,161 @@
+import { TimeSlice } from '../../loop/time-slice.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
+import { addHash, hashItem, type XorHash } from '../../model/xor-hash.ts'
+import type { ServiceRules } from '../../netfilter/lower-service.ts'
+import { countLines, noServiceRules, stepsBetween } from '../../netfilter/service-steps.ts'
+import type { WriteReport } from '../rules/index.ts'
+import type { RulesByService, ServiceWrites } from './service-writes.ts'
+import type { Refusal, SetAside } from './set-aside.ts'
+import { chooseTurn, fairOrder, type Turn, type WaitingWrite } from './write-order.ts'
+
+export interface WriteTurnsParts {
+  readonly writes: ServiceWrites
+  /** What a Service's rules shall be now. */
+  readonly rulesOf: (service: ObjectKey) => ServiceRules | undefined
+  readonly setAside: SetAside
+}
+
+interface Waiting extends WaitingWrite {
+  /** Undefined: none. */
+  readonly target: ServiceRules | undefined
+  steps: Generator<ServiceRules, void> | undefined
+}
+
+export interface TurnResult {
+  readonly report: WriteReport
+  /** Their rules are in the kernel whole. */
+  readonly finished: readonly ObjectKey[]
+  readonly refused: readonly Refusal[]
+  /** Set aside before, and written now. */
+  readonly returned: readonly ObjectKey[]
+}
+
+/** How many lines one write carries: as many as the kernel takes in about `turnMs`, by what the writes before took. */
+const turnLines = { first: 8_000, least: 1_000, most: 16_000 } as const
+const turnMs = 250
+
+/** Of the writes that tell what one takes however little it carries: iptables-legacy copies the whole table each time. */
+const rememberedWrites = 8
+/** Times as much may a turn take, so that most of it is not spent on that. */
+const worthwhile = 3
+
+/** Stands in PLAT-STATE beside the hash of the objects while not all of their rules are written. */
+const unwritten = hashItem('unwritten', '')
+
+/**
+ * Cuts what is to be written into turns, so that a Service with many rules, or many Services, keep no other one waiting for longer than
+ * a turn takes. A Service larger than a turn is written in several, and packets never meet half of a change (`stepsBetween`).
+ */
+export class WriteTurns {
+  readonly #parts: WriteTurnsParts
+  readonly #waiting = new Map<ObjectKey, Waiting>()
+  #order: readonly Waiting[] | undefined
+  #turnLines: number = turnLines.first
+  #lastTookMs: readonly number[] = []
+  /** Of the step that is made next. */
+  #partLines: number = turnLines.first
+
+  constructor(parts: WriteTurnsParts) {
+    this.#parts = parts
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** A copy: what waits now. */
+  services(): ReadonlySet<ObjectKey> {
+    return new Set(this.#waiting.keys())
+  }
+
+  /** These differ from what the kernel has, or may. What stands in the kernel already of a Service that is being written stays. */
+  async add(services: Iterable<ObjectKey>): Promise<void> {
+    const slice = new TimeSlice()
+    const nowMs = Date.now()
+    for (const service of services) {
+      const target = this.#parts.rulesOf(service)
+      const known = this.#waiting.get(service)
+      if (known === undefined || known.target !== target) {
+        const lines = this.#linesOf(service, target)
+        this.#waiting.set(service, { service, target, lines, sinceMs: known?.sinceMs ?? nowMs, steps: undefined })
+        this.#order = undefined
+      }
+      if (slice.spent) await slice.pause()
+    }
+  }
+
+  drop(service: ObjectKey): void {
+    if (this.#waiting.delete(service)) this.#order = undefined
+  }
+
+  clear(): void {
+    this.#waiting.clear()
+    this.#order = undefined
+  }
+
+  /**
+   * The first write, of the whole ruleset. Where no packet meets rules of ours yet (`mayLeaveLarge`), Services larger than a turn follow in turns, and the
+   * others are served meanwhile. Throws what the writer threw.
+   */
+  takeAll(objects: XorHash, mayLeaveLarge: boolean): Promise<TurnResult> {
+    const all = [...this.#waiting.values()]
+    const whole = mayLeaveLarge ? all.filter(({ lines }) => lines <= this.#turnLines) : all
+    return this.#take({ whole, part: undefined, partLines: 0 }, objects)
+  }
+
+  /** The next write: small ones first, those that are set aside last and each alone. Throws what the writer threw; all of it waits on then. */
+  takeTurn(objects: XorHash): Promise<TurnResult> {
+    const { setAside } = this.#parts
+    this.#order ??= fairOrder(this.#waiting.values(), Date.now())
+    const trusted = setAside.size === 0 ? this.#order : this.#order.filter(({ service }) => !setAside.has(service))
+    return this.#take(chooseTurn(trusted.length > 0 ? trusted : this.#order.slice(0, 1), this.#turnLines), objects)
+  }
+
+  async #take(turn: Turn<Waiting>, objects: XorHash): Promise<TurnResult> {
+    const startedMs = performance.now()
+    const { wanted, finished, lines } = this.#wantedBy(turn)
+    const isLast = finished.length === this.#waiting.size
+    const { report, refused } = await this.#parts.writes.write(wanted, isLast ? objects : addHash(objects, unwritten))
+    this.#adapt(lines, performance.now() - startedMs)
+    const isRefused = new Set(refused.map(({ service }) => service))
+    for (const service of [...finished, ...isRefused]) this.#waiting.delete(service)
+    this.#order = this.#order?.filter(({ service }) => this.#waiting.has(service))
+    const taken = finished.filter((service) => !isRefused.has(service))
+    return { report, finished: taken, refused, returned: taken.filter((service) => this.#parts.setAside.has(service)) }
+  }
+
+  #wantedBy({ whole, part, partLines }: Turn<Waiting>): {
+    readonly wanted: RulesByService
+    readonly finished: readonly ObjectKey[]
+    readonly lines: number
+  } {
+    const wanted = new Map(whole.map(({ service, target }) => [service, target]))
+    const finished = whole.map(({ service }) => service)
+    const lines = whole.reduce((sum, write) => sum + write.lines, 0)
+    if (part === undefined) return { wanted, finished, lines }
+    const { service, target } = part
+    this.#partLines = partLines
+    part.steps ??= stepsBetween(this.#takenOf(service), target ?? noServiceRules, () => this.#partLines)
+    const step = part.steps.next().value ?? target
+    const isLast = step === (target ?? noServiceRules)
+    wanted.set(service, isLast ? target : step)
+    return { wanted, finished: isLast ? [...finished, service] : finished, lines: lines + partLines }
+  }
+
+  /** What a write takes depends on the kernel, its interface and all that stands in its tables. */
+  #adapt(lines: number, tookMs: number): void {
+    this.#lastTookMs = [...this.#lastTookMs, tookMs].slice(-rememberedWrites)
+    if (lines < this.#turnLines / 2) return
+    const aimMs = Math.max(turnMs, worthwhile * Math.min(...this.#lastTookMs))
+    const factor = Math.min(2, Math.max(0.5, aimMs / tookMs))
+    this.#turnLines = Math.round(Math.min(turnLines.most, Math.max(turnLines.least, this.#turnLines * factor)))
+  }
+
+  #takenOf(service: ObjectKey): ServiceRules {
+    return this.#parts.writes.taken(service) ?? noServiceRules
+  }
+
+  #linesOf(service: ObjectKey, target: ServiceRules | undefined): number {
+    return countLines(this.#takenOf(service), target ?? noServiceRules)
+  }
+}
