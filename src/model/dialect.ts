@@ -155,6 +155,11 @@ export function schemaExtension(keyword: string): string | undefined {
   return prefix === undefined ? undefined : keyword.slice(prefix.length)
 }
 
+/** `list-type` as this dialect spells it: `x-kubernetes-list-type`. */
+export function spellSchemaExtension({ name }: Dialect, extension: string): string {
+  return `x-${name}-${extension}`
+}
+
 /** On a CustomResourceDefinition that is being deleted, until its instances are gone. */
 export function customResourceCleanup({ groups }: Dialect): string {
   return `customresourcecleanup.${groups.apiextensions}`

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
-import { type DefinitionNames, readNames } from './definition.ts'
+import { type ApiDocument, listAt, objectAt, textAt, without } from '../document.ts'
+import { readNames } from './definition.ts'
 
 interface Condition {
   readonly type: string
@@ -14,10 +14,9 @@ interface Condition {
  * Answers the document itself when that is what it says already.
  */
 export function settleStatus(document: ApiDocument, others: readonly ApiDocument[], time: string): ApiDocument {
-  const { spec, metadata } = document
+  const { metadata } = document
   const status = objectAt(document['status'])
-  const conflict = findConflict(document, others)
-  const acceptedNames = conflict === undefined ? objectAt(spec, 'names') : objectAt(status, 'acceptedNames')
+  const { accepted, conflict } = acceptNames(document, others)
   const wasEstablished = listAt(status, 'conditions').some((each) => {
     return textAt(each, 'type') === 'Established' && textAt(each, 'status') === 'True'
   })
@@ -29,7 +28,7 @@ export function settleStatus(document: ApiDocument, others: readonly ApiDocument
   const next: JsonObject = {
     ...status,
     conditions: mergeConditions(listAt(status, 'conditions'), conditions, time),
-    acceptedNames: { ...acceptedNames, kind: textAt(acceptedNames, 'kind'), plural: textAt(acceptedNames, 'plural') },
+    acceptedNames: { ...accepted, kind: textAt(accepted, 'kind'), plural: textAt(accepted, 'plural') },
     storedVersions: storedVersions(document),
   }
   return { ...document, status: next }
@@ -62,33 +61,65 @@ function established(isEstablished: boolean): Condition {
     : { type, status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }
 }
 
-/** A name that another definition of the group has got already. */
-function findConflict(document: ApiDocument, others: readonly ApiDocument[]): Condition | undefined {
+interface Acceptance {
+  /** What of `spec.names` the definition gets; the rest is what it had. */
+  readonly accepted: JsonObject
+  /** The last name, in the order of Kubernetes, that another definition of the group has. */
+  readonly conflict: Condition | undefined
+}
+
+function acceptNames(document: ApiDocument, others: readonly ApiDocument[]): Acceptance {
+  const wanted = objectAt(document['spec'], 'names')
+  const had = objectAt(document['status'], 'acceptedNames')
+  const { resources, kinds } = namesOfOthers(document, others)
+  let accepted: JsonObject = had
+  let conflict: Condition | undefined
+  for (const { field, reason, isKind } of decidedNames) {
+    const taken = takenNames(wanted[field], had[field], isKind ? kinds : resources)
+    if (taken.length === 0) accepted = withField(accepted, field, wanted[field])
+    else conflict = notAccepted(reason, taken)
+  }
+  return { accepted: withField(accepted, 'categories', wanted['categories']), conflict }
+}
+
+const decidedNames = [
+  { field: 'plural', reason: 'PluralConflict', isKind: false },
+  { field: 'singular', reason: 'SingularConflict', isKind: false },
+  { field: 'shortNames', reason: 'ShortNamesConflict', isKind: false },
+  { field: 'kind', reason: 'KindConflict', isKind: true },
+  { field: 'listKind', reason: 'ListKindConflict', isKind: true },
+] as const
+
+function namesOfOthers(document: ApiDocument, others: readonly ApiDocument[]) {
   const group = textAt(document['spec'], 'group')
   const rivals = others
     .filter((each) => each.metadata.name !== document.metadata.name && textAt(each['spec'], 'group') === group)
     .map((each) => readNames(objectAt(each['status'], 'acceptedNames')))
-  const resources = new Set(rivals.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]))
-  const kinds = new Set(rivals.flatMap(({ kind, listKind }) => [kind, listKind]))
-  const wanted = readNames(objectAt(document['spec'], 'names'))
-  return conflictOf(wanted, resources, kinds)
+  return {
+    resources: new Set(rivals.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames])),
+    kinds: new Set(rivals.flatMap(({ kind, listKind }) => [kind, listKind])),
+  }
 }
 
-function conflictOf(
-  { plural, singular, shortNames, kind, listKind }: DefinitionNames,
-  resources: ReadonlySet<string>,
-  kinds: ReadonlySet<string>,
-): Condition | undefined {
-  const shortName = shortNames.find((name) => resources.has(name))
-  if (resources.has(plural)) return notAccepted('PluralConflict', plural)
-  if (resources.has(singular)) return notAccepted('SingularConflict', singular)
-  if (shortName !== undefined) return notAccepted('ShortNamesConflict', shortName)
-  if (kinds.has(kind)) return notAccepted('KindConflict', kind)
-  return kinds.has(listKind) ? notAccepted('ListKindConflict', listKind) : undefined
+/** A name that the definition has already is its own. */
+function takenNames(wanted: Json | undefined, had: Json | undefined, others: ReadonlySet<string>): readonly string[] {
+  const own = textsOf(had)
+  return textsOf(wanted).filter((name) => !own.includes(name) && others.has(name))
 }
 
-function notAccepted(reason: string, name: string): Condition {
-  return { type: 'NamesAccepted', status: 'False', reason, message: `${JSON.stringify(name)} is already in use` }
+function textsOf(value: Json | undefined): readonly string[] {
+  if (Array.isArray(value)) return value.map(String)
+  return typeof value === 'string' ? [value] : []
+}
+
+function withField(names: JsonObject, field: string, value: Json | undefined): JsonObject {
+  return value === undefined ? without(names, field) : { ...names, [field]: value }
+}
+
+function notAccepted(reason: string, names: readonly string[]): Condition {
+  const problems = names.map((name) => `${JSON.stringify(name)} is already in use`)
+  const message = problems.length === 1 ? String(problems[0]) : `[${problems.join(', ')}]`
+  return { type: 'NamesAccepted', status: 'False', reason, message }
 }
 
 /** A condition that says what it said keeps its time. Conditions of other types stay. */

@@ -1,45 +1,77 @@
-import type { Json } from '../../model/api-object.ts'
-import { type ApiDocument, isJsonObject, listAt, objectAt, textAt } from '../document.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { checkDns1035Label, checkDnsSubdomain } from '../resources/names.ts'
 import {
-  duplicateField,
   type FieldError,
   forbiddenField,
   invalidField,
   requiredField,
   unsupportedField,
 } from '../schema/field-error.ts'
-import { parseSchema } from '../schema/parse-schema.ts'
-import { checkStructural } from '../schema/structural.ts'
+import { readDefinition } from './definition.ts'
+import { validateVersions } from './version-validation.ts'
 
-const maxSelectableFields = 8
+/** Everything that must hold for a definition. What an update leaves as it was, and was accepted, is not asked again. */
+export function validateDefinition(
+  document: ApiDocument,
+  old: ApiDocument | undefined,
+  dialect: Dialect,
+): readonly FieldError[] {
+  return [
+    ...(isDeepStrictEqual(document['spec'], old?.['spec']) ? [] : validateSpec(document, old, dialect)),
+    ...validateStoredVersions(document),
+    ...(dialect.name === 'kubernetes' ? validateApproval(document, old) : []),
+  ]
+}
 
-/** Everything that must hold for a definition by itself. */
-export function validateDefinition(document: ApiDocument): readonly FieldError[] {
+const approval = 'api-approved.kubernetes.io'
+
+/** Groups of the Kubernetes community are for definitions that it has approved (KEP-1111), or that say that it has not. */
+function validateApproval(document: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
+  const state = approvalState(document)
+  const isCommunity = /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(textAt(document['spec'], 'group'))
+  if (!isCommunity || state === 'good' || (old !== undefined && approvalState(old) === state)) return []
+  const path = `metadata.annotations[${approval}]`
+  const why = `protected groups must have approval annotation "${approval}"`
+  const see = 'see https://github.com/kubernetes/enhancements/pull/1111'
+  const how = 'with either a URL or a reason starting with "unapproved"'
+  const { annotations = {} } = document.metadata
+  return state === 'missing'
+    ? [requiredField(path, `${why}, ${see}`)]
+    : [invalidField(path, annotations[approval], `${why} ${how}, ${see}`)]
+}
+
+function approvalState({ metadata: { annotations = {} } }: ApiDocument): 'missing' | 'good' | 'bad' {
+  const value = annotations[approval] ?? ''
+  if (value === '') return 'missing'
+  return value.startsWith('unapproved') || URL.parse(value)?.host ? 'good' : 'bad'
+}
+
+function validateSpec(document: ApiDocument, old: ApiDocument | undefined, dialect: Dialect): readonly FieldError[] {
   const { spec } = document
   return [
     ...validateGroup(textAt(spec, 'group')),
     ...validateScope(textAt(spec, 'scope')),
-    ...validateNames(document),
-    ...validateVersions(listAt(spec, 'versions')),
-    ...validateConversion(textAt(spec, 'conversion', 'strategy')),
-    ...validateStoredVersions(document),
+    ...(old === undefined ? validateOwnName(document) : []),
+    ...validateNames(objectAt(spec, 'names')),
+    ...validateVersions(listAt(spec, 'versions'), listAt(old?.['spec'], 'versions'), dialect),
+    ...validateConversion(objectAt(spec, 'conversion')),
+    ...(valueAt(old?.['spec'], 'preserveUnknownFields') === true
+      ? []
+      : validatePreserving(valueAt(spec, 'preserveUnknownFields'))),
   ]
 }
 
-/** What may not change while there are instances. */
+/** The group and the plural are the definition's name; the scope and the kind stay as soon as there can be instances. */
 export function validateDefinitionUpdate(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  return [['group'], ['scope'], ['names', 'plural'], ['names', 'kind']]
+  const fixed = readDefinition(old).isEstablished
+    ? [['scope'], ['names', 'kind'], ['group'], ['names', 'plural']]
+    : [['group'], ['names', 'plural']]
+  return fixed
     .filter((path) => textAt(document['spec'], ...path) !== textAt(old['spec'], ...path))
     .map((path) => invalidField(`spec.${path.join('.')}`, textAt(document['spec'], ...path), 'field is immutable'))
-}
-
-/** What of the schemas has no effect. */
-export function definitionWarnings(document: ApiDocument): readonly string[] {
-  const versions = listAt(document['spec'], 'versions')
-  return versions.flatMap((version, index) => {
-    return parseSchema(objectAt(version, 'schema', 'openAPIV3Schema'), schemaPath(versions, index)).warnings
-  })
 }
 
 function validateGroup(group: string): readonly FieldError[] {
@@ -55,16 +87,14 @@ function validateScope(scope: string): readonly FieldError[] {
   return scopes.includes(scope) ? [] : [unsupportedField('spec.scope', scope, scopes)]
 }
 
-function validateNames(document: ApiDocument): readonly FieldError[] {
-  const { spec } = document
-  const names = objectAt(spec, 'names')
-  const plural = textAt(names, 'plural')
-  const expected = `${plural}.${textAt(spec, 'group')}`
-  const isNameRight = document.metadata.name === expected
+function validateOwnName({ metadata, spec }: ApiDocument): readonly FieldError[] {
+  const expected = `${textAt(spec, 'names', 'plural')}.${textAt(spec, 'group')}`
+  if (metadata.name === expected) return []
+  return [invalidField('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group')]
+}
+
+function validateNames(names: JsonObject): readonly FieldError[] {
   return [
-    ...(isNameRight
-      ? []
-      : [invalidField('metadata.name', document.metadata.name, `must be spec.names.plural+"."+spec.group`)]),
     ...['plural', 'singular', 'kind', 'listKind'].flatMap((field) =>
       validateName(`spec.names.${field}`, textAt(names, field)),
     ),
@@ -90,128 +120,45 @@ function validateKinds(kind: string, listKind: string): readonly FieldError[] {
   return [invalidField('spec.names.listKind', listKind, 'kind and listKind may not be the same')]
 }
 
-function validateConversion(strategy: string): readonly FieldError[] {
-  if (strategy === 'None') return []
-  return [unsupportedField('spec.conversion.strategy', strategy, ['None'])]
-}
-
-function validateVersions(versions: readonly Json[]): readonly FieldError[] {
-  const names = versions.map((version) => textAt(version, 'name'))
-  const storage = versions.filter((version) => objectAt(version)['storage'] === true).length
-  const firsts = new Map(names.map((name, index) => [name, index] as const).toReversed())
-  const isTwice = (name: string, index: number) => firsts.get(name) !== index
+function validateConversion(conversion: JsonObject): readonly FieldError[] {
+  const path = 'spec.conversion'
+  const strategy = textAt(conversion, 'strategy')
+  if (strategy === '') return [requiredField(`${path}.strategy`)]
+  if (strategy !== 'None') return [unsupportedField(`${path}.strategy`, strategy, ['None'])]
+  const why = 'should not be set when strategy is not set to Webhook'
+  const { webhook } = conversion
   return [
-    ...(versions.length === 0 ? [requiredField('spec.versions', 'must have at least one version')] : []),
-    ...names.flatMap((name, index) =>
-      isTwice(name, index) ? [duplicateField(`spec.versions[${index}].name`, name)] : [],
-    ),
-    ...(storage === 1
+    ...(valueAt(webhook, 'clientConfig') === undefined ? [] : [forbiddenField(`${path}.webhookClientConfig`, why)]),
+    ...(listAt(webhook, 'conversionReviewVersions').length === 0
       ? []
-      : [invalidField('spec.versions', names, 'must have exactly one version marked as storage version')]),
-    ...versions.flatMap((version, index) =>
-      validateVersion(version, `spec.versions[${index}]`, schemaPath(versions, index)),
-    ),
+      : [forbiddenField(`${path}.conversionReviewVersions`, why)]),
   ]
 }
 
-/** Where all versions share one schema, its errors are said of that one. */
-function schemaPath(versions: readonly Json[], index: number): string {
-  const isOnly = versions.length === 1
-  return isOnly ? 'spec.validation.openAPIV3Schema' : `spec.versions[${index}].schema.openAPIV3Schema`
-}
-
-function validateVersion(version: Json, path: string, pathOfSchema: string): readonly FieldError[] {
-  const name = textAt(version, 'name')
-  const problem = name === '' ? undefined : checkDns1035Label(name)
-  const schema = objectAt(version, 'schema')['openAPIV3Schema']
-  return [
-    ...(name === '' ? [requiredField(`${path}.name`)] : []),
-    ...(problem === undefined ? [] : [invalidField(`${path}.name`, name, problem)]),
-    ...(isJsonObject(schema)
-      ? validateSchema(schema, pathOfSchema)
-      : [requiredField(`${path}.schema.openAPIV3Schema`, 'schemas are required')]),
-    ...validateScale(version, `${path}.subresources.scale`),
-    ...validateColumns(listAt(version, 'additionalPrinterColumns'), `${path}.additionalPrinterColumns`),
-    ...validateSelectable(listAt(version, 'selectableFields'), `${path}.selectableFields`),
-  ]
-}
-
-function validateSchema(raw: Json, path: string): readonly FieldError[] {
-  const { schema, errors } = parseSchema(raw, path)
-  return errors.length > 0 ? errors : checkStructural(schema, path)
-}
-
-function validateScale(version: Json, path: string): readonly FieldError[] {
-  const scale = objectAt(version, 'subresources')['scale']
-  if (scale === undefined) return []
-  return [
-    ...validateScalePath(textAt(scale, 'specReplicasPath'), 'spec', `${path}.specReplicasPath`),
-    ...validateScalePath(textAt(scale, 'statusReplicasPath'), 'status', `${path}.statusReplicasPath`),
-    ...validateSelectorPath(textAt(scale, 'labelSelectorPath'), `${path}.labelSelectorPath`),
-  ]
-}
-
-function validateScalePath(value: string, root: 'spec' | 'status', field: string): readonly FieldError[] {
-  if (value === '') return [requiredField(field)]
-  if (isPlainPath(value) && value.startsWith(`.${root}.`)) return []
-  return [invalidField(field, value, `should be a json path under .${root}`)]
-}
-
-function validateSelectorPath(value: string, field: string): readonly FieldError[] {
-  const isRight = value === '' || (isPlainPath(value) && /^\.(spec|status)\./.test(value))
-  return isRight ? [] : [invalidField(field, value, 'should be a json path under either .spec or .status')]
-}
-
-function isPlainPath(path: string): boolean {
-  return /^(?:\.[A-Za-z0-9_-]+)+$/.test(path)
-}
-
-const columnTypes = ['integer', 'number', 'string', 'boolean', 'date']
-
-function validateColumns(columns: readonly Json[], path: string): readonly FieldError[] {
-  return columns.flatMap((column, index) => {
-    const where = `${path}[${index}]`
-    const type = textAt(column, 'type')
-    const jsonPath = textAt(column, 'jsonPath')
-    return [
-      ...(textAt(column, 'name') === '' ? [requiredField(`${where}.name`)] : []),
-      ...(type === '' ? [requiredField(`${where}.type`)] : []),
-      ...(type === '' || columnTypes.includes(type) ? [] : [unsupportedField(`${where}.type`, type, columnTypes)]),
-      ...(jsonPath === '' ? [requiredField(`${where}.jsonPath`)] : []),
-      ...(jsonPath === '' || jsonPath.startsWith('.')
-        ? []
-        : [invalidField(`${where}.jsonPath`, jsonPath, 'must be a simple json path starting with .')]),
-    ]
-  })
-}
-
-function validateSelectable(fields: readonly Json[], path: string): readonly FieldError[] {
-  const paths = fields.map((field) => textAt(field, 'jsonPath'))
-  return [
-    ...(paths.length > maxSelectableFields
-      ? [invalidField(path, paths.length, `must have at most ${maxSelectableFields} items`)]
-      : []),
-    ...paths.flatMap((value, index) => {
-      return isPlainPath(value) ? [] : [invalidField(`${path}[${index}].jsonPath`, value, 'must be a simple json path')]
-    }),
-  ]
+function validatePreserving(value: Json | undefined): readonly FieldError[] {
+  if (value !== true) return []
+  const why = 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead'
+  return [invalidField('spec.preserveUnknownFields', true, why)]
 }
 
 function validateStoredVersions({ spec, status }: ApiDocument): readonly FieldError[] {
+  const path = 'status.storedVersions'
   const stored = listAt(status, 'storedVersions').map(String)
   const versions = listAt(spec, 'versions')
-  const names = new Set(versions.map((version) => textAt(version, 'name')))
-  const missing = stored.flatMap((name, index) => {
-    return names.has(name)
-      ? []
-      : [invalidField(`status.storedVersions[${index}]`, name, 'must appear in spec.versions')]
-  })
-  const storage = textAt(
-    versions.find((version) => objectAt(version)['storage'] === true),
-    'name',
-  )
-  const isKept = stored.length === 0 || stored.includes(storage)
-  return isKept
-    ? missing
-    : [...missing, forbiddenField('status.storedVersions', `must have the storage version ${storage}`)]
+  const names = versions.map((version) => textAt(version, 'name'))
+  const storage = versions
+    .filter((version) => valueAt(version, 'storage') === true)
+    .map((version) => textAt(version, 'name'))
+  return [
+    ...(stored.length === 0 ? [] : storage.filter((name) => !stored.includes(name))).map((name) =>
+      invalidField(path, stored, `must have the storage version ${name}`),
+    ),
+    ...stored.flatMap((name, index) =>
+      names.includes(name) ? [] : [invalidField(`${path}[${index}]`, name, stillStored(name))],
+    ),
+  ]
+}
+
+function stillStored(name: string): string {
+  return `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`
 }

@@ -30,6 +30,7 @@ export interface Definition {
   readonly name: string
   readonly group: string
   readonly isNamespaced: boolean
+  /** Those that it got, as soon as it is served. */
   readonly names: DefinitionNames
   readonly versions: readonly DefinitionVersion[]
   readonly isEstablished: boolean
@@ -40,14 +41,15 @@ export interface Definition {
 export function readDefinition(document: ApiDocument): Definition {
   const { spec } = document
   const group = textAt(spec, 'group')
-  const names = readNames(objectAt(spec, 'names'))
+  const isEstablished = isConditionTrue(document, 'Established')
+  const names = readNames(isEstablished ? objectAt(document['status'], 'acceptedNames') : objectAt(spec, 'names'))
   return {
     name: document.metadata.name ?? '',
     group,
     isNamespaced: textAt(spec, 'scope') === 'Namespaced',
     names,
     versions: listAt(spec, 'versions').map((version, _index, all) => readVersion(version, all, group, names.kind)),
-    isEstablished: isConditionTrue(document, 'Established'),
+    isEstablished,
     isTerminating: document.metadata.deletionTimestamp !== undefined,
   }
 }

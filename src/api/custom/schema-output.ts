@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import { schemaExtension } from '../../model/dialect.ts'
 import { isJsonObject } from '../document.ts'
 
 /** Keywords whose value is a schema, a list of schemas or schemas by name: inside anything else nothing is changed. */
@@ -14,8 +15,18 @@ const keptKeywords = ['default', 'enum', 'example', 'minimum', 'maximum', 'addit
  * keep the spelling they came with.
  */
 export function compactSchema(schema: JsonObject): JsonObject {
-  const kept = Object.entries(schema).filter(([keyword, value]) => keptKeywords.includes(keyword) || !isEmpty(value))
+  const kept = Object.entries(schema).filter(([keyword, value]) => isKept(keyword) || !isEmpty(value))
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, compactValue(keyword, value ?? null)]))
+}
+
+/** A false or empty one of these is refused, so it must be seen. */
+const refusedKeywords = ['additionalItems']
+const refusedExtensions = ['preserve-unknown-fields', 'list-type', 'map-type']
+
+function isKept(keyword: string): boolean {
+  const extension = schemaExtension(keyword)
+  const isRefused = extension === undefined ? refusedKeywords.includes(keyword) : refusedExtensions.includes(extension)
+  return isRefused || keptKeywords.includes(keyword)
 }
 
 function compactValue(keyword: string, value: Json): Json {

@@ -1,9 +1,10 @@
 import type { Json } from '../../model/api-object.ts'
 import { customResourceCleanup, type Dialect } from '../../model/dialect.ts'
 import { keepDecided, settleStatus } from '../custom/definition-status.ts'
-import { definitionWarnings, validateDefinition, validateDefinitionUpdate } from '../custom/definition-validation.ts'
+import { validateDefinition, validateDefinitionUpdate } from '../custom/definition-validation.ts'
 import { claimWrites, readClaims } from '../custom/name-claims.ts'
 import { compactSchema } from '../custom/schema-output.ts'
+import { definitionWarnings } from '../custom/version-validation.ts'
 import { type ApiDocument, formatTime, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import { builtInSchema } from '../schema/built-in-schema.ts'
 import type { Store } from '../store/index.ts'
@@ -31,7 +32,7 @@ export function customResourceDefinitions(dialect: Dialect, store: Store, now: (
       needsRevision: true,
       prepareForCreate: (document) => withCleanup(withDefaults(document), dialect),
       prepareForUpdate: (document) => withCleanup(withDefaults(document), dialect),
-      validate: validateDefinition,
+      validate: (document, old) => validateDefinition(document, old, dialect),
       validateUpdate: validateDefinitionUpdate,
       warnings: definitionWarnings,
       companions: (transition) => settle(transition, store, formatTime(now())),
@@ -56,8 +57,7 @@ function withDefaults(document: ApiDocument): ApiDocument {
     singular: textAt(given, 'singular') || kind.toLowerCase(),
     listKind: textAt(given, 'listKind') || (kind === '' ? '' : `${kind}List`),
   }
-  const strategy = textAt(spec, 'conversion', 'strategy') || 'None'
-  const conversion = { ...objectAt(spec, 'conversion'), strategy }
+  const conversion = spec['conversion'] ?? { strategy: 'None' }
   return { ...document, spec: { ...spec, names: filled, conversion, versions: listAt(spec, 'versions').map(compact) } }
 }
 

@@ -4,7 +4,7 @@ import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
 import { type FieldError, forbiddenField, invalidField, unsupportedField } from './field-error.ts'
 import { isKnownFormat } from './formats.ts'
-import type { Schema } from './schema.ts'
+import { anyProperty, noProperty, type Schema } from './schema.ts'
 
 export interface ParsedSchema {
   readonly schema: Schema
@@ -22,13 +22,14 @@ export function parseSchema(raw: Json, path: string): ParsedSchema {
 
 type MutableSchema = { -readonly [Key in keyof Schema]: Schema[Key] | undefined }
 
-const types = ['object', 'array', 'string', 'integer', 'number', 'boolean'] as const
+const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const
 const listTypes = ['atomic', 'set', 'map'] as const
-const mapTypes = ['granular', 'atomic'] as const
+const mapTypes = ['atomic', 'granular'] as const
 
 /** Parts of JSON schema that structural schemas leave out. */
 const unsupported = [
   '$ref',
+  'additionalItems',
   'definitions',
   'dependencies',
   'id',
@@ -40,12 +41,12 @@ const unsupported = [
   'xml',
 ]
 /** For people and tools, without effect on instances. */
-const documentation = ['title', 'externalDocs', 'example', '$schema', 'additionalItems']
+const documentation = ['externalDocs', 'example', '$schema']
 
 const numberKeywords = ['minimum', 'maximum', 'multipleOf'] as const
 const countKeywords = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const
 const flagKeywords = ['nullable'] as const
-const textKeywords = ['format', 'description', 'pattern'] as const
+const textKeywords = ['format', 'title', 'description', 'pattern'] as const
 const listKeywords = ['allOf', 'anyOf', 'oneOf'] as const
 
 class SchemaReading {
@@ -58,7 +59,6 @@ class SchemaReading {
     for (const [keyword, value] of Object.entries(raw)) {
       if (value !== undefined && value !== null) this.#read(schema, keyword, value, `${path}.${keyword}`)
     }
-    if (raw['default'] === null) schema.default = null
     return withoutAbsent(schema)
   }
 
@@ -77,7 +77,7 @@ class SchemaReading {
   #readOther(schema: MutableSchema, keyword: string, value: Json, path: string): void {
     switch (keyword) {
       case 'type':
-        schema.type = this.#choice(types, value, path)
+        if (value !== '') schema.type = this.#choice(types, value, path)
         return
       case 'default':
         schema.default = value
@@ -125,8 +125,8 @@ class SchemaReading {
   }
 
   #readAdditional(schema: MutableSchema, value: Json, path: string): void {
-    if (value === false) this.errors.push(forbiddenField(path, 'additionalProperties cannot be set to false'))
-    else schema.additionalProperties = value === true ? {} : this.schema(value, path)
+    if (value === false) schema.additionalProperties = noProperty
+    else schema.additionalProperties = value === true ? anyProperty : this.schema(value, path)
   }
 
   #readText(schema: MutableSchema, keyword: (typeof textKeywords)[number], value: Json, path: string): void {
@@ -193,7 +193,6 @@ class SchemaReading {
   }
 
   #choice<Choice extends string>(choices: readonly Choice[], value: Json, path: string): Choice | undefined {
-    if (value === '') return undefined
     const choice = choices.find((each) => each === value)
     if (choice === undefined) this.errors.push(unsupportedField(path, value, choices))
     return choice

@@ -9,6 +9,7 @@ export interface Schema {
   readonly format?: string
   /** The type of Kubernetes this is exactly, `core.v1.PodSpec`: documents give it once. */
   readonly typeName?: string
+  readonly title?: string
   readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
   /** The schema of every property that `properties` does not name. */
@@ -51,6 +52,10 @@ export interface Schema {
   readonly patchStrategy?: readonly ('merge' | 'replace' | 'retainKeys')[]
 }
 
+/** `additionalProperties: true` */
+export const anyProperty: Schema = {}
+/** `additionalProperties: false` */
+export const noProperty: Schema = { not: {} }
 export const text: Schema = { type: 'string' }
 /** Any object, kept as it came. */
 export const openObject: Schema = { type: 'object', preserveUnknownFields: true }

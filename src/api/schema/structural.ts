@@ -1,182 +1,240 @@
 import { isDeepStrictEqual } from 'node:util'
+import { checkDefaults } from './check-defaults.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from './field-error.ts'
 import { patternProblem } from './pattern.ts'
-import { prune } from './prune.ts'
 import type { Schema } from './schema.ts'
-import { Validator } from './validate.ts'
+import { anyProperty, noProperty } from './schema.ts'
+import { checkSchemaRules } from './schema-rules.ts'
+
+/** How an extension is spelled in errors: `x-kubernetes-list-type`. */
+export type Extension = (name: string) => string
 
 /**
  * What makes a schema structural: every field's type can be told without looking at a value, so that pruning and defaulting are
- * certain. `path` is where the schema stands in its definition.
+ * certain. `path` is where the schema stands in its definition. Fields, texts and number of the errors are those of Kubernetes.
  */
-export function checkStructural(schema: Schema, path: string): readonly FieldError[] {
-  return [
-    ...checkRoot(schema, path),
-    ...checkNode(schema, path),
-    ...checkMetadata(schema.properties?.['metadata'], `${path}.properties[metadata]`),
-  ]
+export function checkStructural(
+  schema: Schema,
+  path: string,
+  extension: Extension = (name) => `x-kubernetes-${name}`,
+): readonly FieldError[] {
+  const invariants = [
+    ...new StructureCheck(extension).check(schema, 'root', path),
+    ...checkComplete(schema, schema, path, path),
+  ].sort((left, right) => compareTexts(`${left.field}: ${left.message}`, `${right.field}: ${right.message}`))
+  const defaults = invariants.length > 0 ? [] : checkDefaults(schema, path)
+  return [...invariants, ...defaults, ...checkSchemaRules(schema, path, extension)]
 }
 
-function checkRoot({ type }: Schema, path: string): readonly FieldError[] {
-  if (type === undefined) return [requiredField(`${path}.type`, 'must not be empty at the root')]
-  return type === 'object' ? [] : [invalidField(`${path}.type`, type, 'must be object at the root')]
+function compareTexts(left: string, right: string): number {
+  if (left === right) return 0
+  return left < right ? -1 : 1
 }
 
-function checkMetadata(schema: Schema | undefined, path: string): readonly FieldError[] {
-  if (schema === undefined) return []
-  const { type, properties = {}, description: _, ...rest } = schema
-  const isPlain = Object.keys(rest).length === 0 && (type === undefined || type === 'object')
-  const isNameOnly = Object.keys(properties).every((key) => key === 'name' || key === 'generateName')
-  const why = 'must not specify anything other than name and generateName, but metadata is implicitly specified'
-  return isPlain && isNameOnly ? [] : [forbiddenField(path, why)]
+type Level = 'root' | 'item' | 'field'
+
+const missingType: Readonly<Record<Level, string>> = {
+  root: 'must not be empty at the root',
+  item: 'must not be empty for specified array items',
+  field: 'must not be empty for specified object fields',
 }
 
-function checkNode(schema: Schema, path: string): readonly FieldError[] {
-  const { properties = {}, additionalProperties, items } = schema
-  return [
-    ...checkOwnRules(schema, path),
-    ...checkPattern(schema, path),
-    ...checkDefault(schema, path),
-    ...compositionsOf(schema, path).flatMap(([part, where]) => checkValuePart(part, schema, where)),
-    ...Object.entries(properties).flatMap(([key, each]) => {
-      return checkField(each, `${path}.properties[${key}]`, 'must not be empty for specified object fields')
-    }),
-    ...(additionalProperties === undefined ? [] : checkNode(additionalProperties, `${path}.additionalProperties`)),
-    ...(items === undefined ? [] : checkField(items, `${path}.items`, 'must not be empty for specified array items')),
-  ]
-}
+const intOrString: readonly Schema[] = [{ type: 'integer' }, { type: 'string' }]
 
-function checkField(schema: Schema, path: string, why: string): readonly FieldError[] {
-  const { type, intOrString, preserveUnknownFields } = schema
-  const isTyped = type !== undefined || intOrString === true || preserveUnknownFields === true
-  return [...(isTyped ? [] : [requiredField(`${path}.type`, why)]), ...checkNode(schema, path)]
-}
+class StructureCheck {
+  readonly #extension: Extension
 
-function checkOwnRules(schema: Schema, path: string): readonly FieldError[] {
-  const { type, properties, additionalProperties, items, intOrString, embeddedResource } = schema
-  const errors: FieldError[] = [...checkListType(schema, path)]
-  if (properties !== undefined && additionalProperties !== undefined) {
-    errors.push(
-      forbiddenField(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'),
-    )
+  constructor(extension: Extension) {
+    this.#extension = extension
   }
-  if (type === 'array' && items === undefined) errors.push(requiredField(`${path}.items`, 'must be specified'))
-  if (intOrString === true && type !== undefined) {
-    errors.push(invalidField(`${path}.type`, type, 'must be empty if int-or-string is true'))
+
+  check(schema: Schema, level: Level, path: string): readonly FieldError[] {
+    const { properties = {}, items } = schema
+    return [
+      ...(schema.type === 'array' && items === undefined ? [requiredField(`${path}.items`, 'must be specified')] : []),
+      ...(items === undefined ? [] : this.check(items, 'item', `${path}.items`)),
+      ...Object.entries(properties).flatMap(([key, each]) => this.check(each, 'field', `${path}.properties[${key}]`)),
+      ...this.#checkAdditional(schema, level, path),
+      ...this.#checkExtensions(schema, path),
+      ...this.#checkValueRules(schema, path, {
+        skipsAnyOf: isDeepStrictEqual(schema.anyOf, intOrString),
+        skipsFirstAllOf: isDeepStrictEqual(schema.allOf?.[0]?.anyOf, intOrString),
+      }),
+      ...this.#checkType(schema, level, path),
+      ...this.#checkObjectFields(schema, level, path),
+    ]
   }
-  if (embeddedResource === true && type !== 'object') {
-    errors.push(invalidField(`${path}.type`, type, 'must be object if embedded-resource is true'))
+
+  #checkAdditional(
+    { additionalProperties, embeddedResource }: Schema,
+    level: Level,
+    path: string,
+  ): readonly FieldError[] {
+    if (additionalProperties === undefined) return []
+    const where = `${path}.additionalProperties`
+    const set = `must not be used if ${this.#extension('embedded-resource')} is set`
+    return [
+      ...(level === 'root' ? [forbiddenField(where, 'must not be used at the root')] : []),
+      ...(embeddedResource === true ? [forbiddenField(where, set)] : []),
+      ...(isAnswer(additionalProperties) ? [] : this.check(additionalProperties, 'field', where)),
+    ]
   }
-  if (embeddedResource === true && properties === undefined && schema.preserveUnknownFields !== true) {
-    errors.push(
-      requiredField(
-        `${path}.properties`,
-        'must not be empty if embedded-resource is true without preserve-unknown-fields',
+
+  #checkExtensions(schema: Schema, path: string): readonly FieldError[] {
+    if (schema.intOrString !== true) return []
+    const why = `must be false if ${this.#extension('int-or-string')} is true`
+    const wrong = [
+      ...(schema.preserveUnknownFields === true ? ['preserve-unknown-fields'] : []),
+      ...(schema.embeddedResource === true ? ['embedded-resource'] : []),
+    ]
+    return wrong.map((name) => invalidField(`${path}.${this.#extension(name)}`, true, why))
+  }
+
+  #checkType(schema: Schema, level: Level, path: string): readonly FieldError[] {
+    const { type, embeddedResource, intOrString, preserveUnknownFields } = schema
+    const where = `${path}.type`
+    const errors: FieldError[] = []
+    if (embeddedResource === true && type !== 'object') {
+      const why = `must be object if ${this.#extension('embedded-resource')} is true`
+      errors.push(type === undefined ? requiredField(where, why) : invalidField(where, type, why))
+    } else if (type === undefined && intOrString !== true && preserveUnknownFields !== true) {
+      errors.push(requiredField(where, missingType[level]))
+    }
+    if (level === 'root' && type !== undefined && type !== 'object') {
+      errors.push(invalidField(where, type, 'must be object at the root'))
+    }
+    return errors
+  }
+
+  /** What the fields of a whole API object can be. */
+  #checkObjectFields(schema: Schema, level: Level, path: string): readonly FieldError[] {
+    const { properties = {}, embeddedResource, preserveUnknownFields } = schema
+    const isObject = level === 'root' || embeddedResource === true
+    const texts = ['kind', 'apiVersion'].filter((key) => isObject && (properties[key]?.type ?? 'string') !== 'string')
+    const { metadata } = properties
+    const isEmpty = embeddedResource === true && preserveUnknownFields !== true && Object.keys(properties).length === 0
+    const why = `must not be empty if ${this.#extension('embedded-resource')} is true without ${this.#extension('preserve-unknown-fields')}`
+    return [
+      ...texts.map((key) => invalidField(`${path}.properties[${key}].type`, properties[key]?.type, 'must be string')),
+      ...(metadata === undefined || !isObject
+        ? []
+        : checkMetadata(metadata, level === 'root', `${path}.properties[metadata]`)),
+      ...(isEmpty ? [requiredField(`${path}.properties`, why)] : []),
+    ]
+  }
+
+  #checkValueRules(
+    { allOf = [], anyOf = [], oneOf = [], not, pattern }: Schema,
+    path: string,
+    skips: { readonly skipsAnyOf: boolean; readonly skipsFirstAllOf: boolean },
+  ): readonly FieldError[] {
+    const problem = pattern === undefined ? undefined : patternProblem(pattern)
+    return [
+      ...(skips.skipsAnyOf ? [] : anyOf.flatMap((each, index) => this.#checkNested(each, `${path}.anyOf[${index}]`))),
+      ...allOf.flatMap((each, index) =>
+        this.#checkNested(each, `${path}.allOf[${index}]`, skips.skipsFirstAllOf && index === 0),
       ),
-    )
+      ...oneOf.flatMap((each, index) => this.#checkNested(each, `${path}.oneOf[${index}]`)),
+      ...(not === undefined ? [] : this.#checkNested(not, `${path}.not`)),
+      ...(problem === undefined
+        ? []
+        : [invalidField(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]),
+    ]
   }
-  return errors
-}
 
-function checkListType({ type, listType, listMapKeys, items }: Schema, path: string): readonly FieldError[] {
-  const errors: FieldError[] = []
-  if (listType !== undefined && type !== 'array') {
-    errors.push(invalidField(`${path}.type`, type, 'must be array if list-type is specified'))
-  }
-  const hasKeys = listMapKeys !== undefined && listMapKeys.length > 0
-  if (listType === 'map' && !hasKeys)
-    errors.push(requiredField(`${path}.list-map-keys`, 'must not be empty if list-type is map'))
-  if (listType !== 'map' && hasKeys) errors.push(forbiddenField(`${path}.list-map-keys`, 'is only for list-type map'))
-  if (listType === 'map' && items?.type !== 'object') {
-    errors.push(invalidField(`${path}.items.type`, items?.type, 'must be object if parent array list-type is map'))
-  }
-  return [...errors, ...(listType === 'map' ? checkMapKeys(listMapKeys ?? [], items ?? {}, path) : [])]
-}
-
-function checkMapKeys(keys: readonly string[], items: Schema, path: string): readonly FieldError[] {
-  const errors: FieldError[] = []
-  for (const key of keys) {
-    const property = Object.hasOwn(items.properties ?? {}, key) ? items.properties?.[key] : undefined
-    const isThere = items.required?.includes(key) === true || property?.default !== undefined
-    if (property === undefined)
-      errors.push(requiredField(`${path}.items.properties[${key}]`, 'because it is a key of the list'))
-    else if (!isThere)
-      errors.push(
-        requiredField(
-          `${path}.items.properties[${key}].default`,
-          'this property is in list-map-keys, so it must have a default or be a required property',
+  /** Inside allOf, anyOf, oneOf and not stand only rules for values. */
+  #checkNested(part: Schema, path: string, skipsAnyOf = false): readonly FieldError[] {
+    const { items, properties = {} } = part
+    return [
+      ...this.#checkValueRules(part, path, { skipsAnyOf, skipsFirstAllOf: false }),
+      ...(items === undefined ? [] : this.#checkNested(items, `${path}.items`)),
+      ...Object.entries(properties).flatMap(([key, each]) => this.#checkNested(each, `${path}.properties[${key}]`)),
+      ...forbiddenInside
+        .filter(([keyword]) => part[keyword] !== undefined)
+        .map(([keyword, name, why]) =>
+          forbiddenField(`${path}.${name ?? this.#extension(extensions[keyword] ?? '')}`, why),
         ),
-      )
+      ...(properties['metadata'] === undefined
+        ? []
+        : [forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context')]),
+    ]
   }
-  return errors
 }
 
-function checkPattern({ pattern }: Schema, path: string): readonly FieldError[] {
-  const problem = pattern === undefined ? undefined : patternProblem(pattern)
-  return problem === undefined
-    ? []
-    : [invalidField(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]
+/** `additionalProperties: true` and `false` are no schemas whose type counts. */
+function isAnswer(schema: Schema): boolean {
+  return schema === anyProperty || schema === noProperty
 }
 
-function checkDefault(schema: Schema, path: string): readonly FieldError[] {
-  const { default: value } = schema
-  if (value === undefined) return []
-  const where = `${path}.default`
-  if (!isDeepStrictEqual(prune(schema, value).value, value)) {
-    return [invalidField(where, value, 'must not have fields that the schema does not specify')]
-  }
-  return new Validator(schema).validate(value, where)
-}
-
-type Placed = readonly [schema: Schema, path: string]
-
-function compositionsOf({ allOf = [], anyOf = [], oneOf = [], not }: Schema, path: string): readonly Placed[] {
-  const lists = { allOf, anyOf, oneOf }
-  const placed = Object.entries(lists).flatMap(([keyword, schemas]) => {
-    return schemas.map((schema, index): Placed => [schema, `${path}.${keyword}[${index}]`])
-  })
-  return not === undefined ? placed : [...placed, [not, `${path}.not`]]
-}
-
-/** Inside allOf, anyOf, oneOf and not stand only rules for values: fields they name must be declared outside. */
-function checkValuePart(part: Schema, outside: Schema, path: string): readonly FieldError[] {
+function checkMetadata(schema: Schema, isRoot: boolean, path: string): readonly FieldError[] {
+  const { type, properties = {}, default: _, ...rest } = schema
+  const names = Object.keys(properties)
+  const isPlain = Object.keys(rest).length === 0 && names.every((key) => key === 'name' || key === 'generateName')
+  const why = 'must not specify anything other than name and generateName, but metadata is implicitly specified'
   return [
-    ...forbiddenInside(part, outside, path),
-    ...checkPattern(part, path),
-    ...compositionsOf(part, path).flatMap(([each, where]) => checkValuePart(each, outside, where)),
-    ...Object.entries(part.properties ?? {}).flatMap(([key, each]) => checkNamed(each, key, outside, path)),
-    ...(part.items === undefined ? [] : checkValuePart(part.items, outside.items ?? {}, `${path}.items`)),
+    ...(type === 'object' ? [] : [invalidField(`${path}.type`, type ?? '', 'must be object')]),
+    ...(isRoot && !isPlain ? [forbiddenField(path, why)] : []),
   ]
 }
 
-function checkNamed(part: Schema, key: string, outside: Schema, path: string): readonly FieldError[] {
-  const where = `${path}.properties[${key}]`
-  const { properties = {} } = outside
-  const declared = Object.hasOwn(properties, key) ? properties[key] : outside.additionalProperties
-  if (declared !== undefined) return checkValuePart(part, declared, where)
-  if (outside.preserveUnknownFields === true) return []
-  return [
-    requiredField(
-      `${path.replace(/(?:\.(?:allOf|anyOf|oneOf)\[\d+\]|\.not)+$/, '')}.properties[${key}]`,
-      `because it is defined in ${where}`,
-    ),
-  ]
-}
+const empty = 'must be empty to be structural'
+const absent = 'must be undefined to be structural'
+const off = 'must be false to be structural'
 
-const forbiddenKeywords = [
-  ['type', 'must be empty to be structural'],
-  ['description', 'must be empty to be structural'],
-  ['default', 'must be undefined to be structural'],
-  ['nullable', 'must be false to be structural'],
-  ['additionalProperties', 'must be undefined to be structural'],
-  ['preserveUnknownFields', 'must be false to be structural'],
-  ['intOrString', 'must be false to be structural'],
-  ['embeddedResource', 'must be false to be structural'],
+const forbiddenInside = [
+  ['type', 'type', empty],
+  ['additionalProperties', 'additionalProperties', absent],
+  ['default', 'default', absent],
+  ['title', 'title', empty],
+  ['description', 'description', empty],
+  ['nullable', 'nullable', off],
+  ['preserveUnknownFields', undefined, off],
+  ['embeddedResource', undefined, off],
+  ['intOrString', undefined, off],
+  ['listMapKeys', undefined, empty],
+  ['listType', undefined, absent],
+  ['mapType', undefined, absent],
 ] as const
 
-function forbiddenInside(part: Schema, outside: Schema, path: string): readonly FieldError[] {
-  const isIntOrString = outside.intOrString === true && (part.type === 'integer' || part.type === 'string')
-  return forbiddenKeywords
-    .filter(([keyword]) => part[keyword] !== undefined && !(keyword === 'type' && isIntOrString))
-    .map(([keyword, why]) => forbiddenField(`${path}.${keyword}`, why))
+const extensions: Readonly<Record<string, string>> = {
+  preserveUnknownFields: 'preserve-unknown-fields',
+  embeddedResource: 'embedded-resource',
+  intOrString: 'int-or-string',
+  listMapKeys: 'list-map-keys',
+  listType: 'list-type',
+  mapType: 'map-type',
+}
+
+/** What rules at the root say of a field needs that field to be declared outside of them. */
+function checkComplete(
+  part: Schema,
+  outside: Schema | undefined,
+  path: string,
+  partPath: string,
+): readonly FieldError[] {
+  const { allOf = [], anyOf = [], oneOf = [], not } = part
+  const lists = Object.entries({ allOf, anyOf, oneOf }).flatMap(([keyword, schemas]) => {
+    return schemas.map((each, index) => [each, `${partPath}.${keyword}[${index}]`] as const)
+  })
+  const nested = not === undefined ? lists : [[not, `${partPath}.not`] as const, ...lists]
+  return nested.flatMap(([each, where]) => checkNestedComplete(each, outside, path, where))
+}
+
+function checkNestedComplete(
+  part: Schema,
+  outside: Schema | undefined,
+  path: string,
+  partPath: string,
+): readonly FieldError[] {
+  if (outside === undefined) return [requiredField(path, `because it is defined in ${partPath}`)]
+  const { items, properties = {} } = part
+  return [
+    ...checkComplete(part, outside, path, partPath),
+    ...(items === undefined ? [] : checkNestedComplete(items, outside.items, `${path}.items`, `${partPath}.items`)),
+    ...Object.entries(properties).flatMap(([key, each]) => {
+      const step = `.properties[${key}]`
+      const declared = Object.hasOwn(outside.properties ?? {}, key) ? outside.properties?.[key] : undefined
+      return checkNestedComplete(each, declared, `${path}${step}`, `${partPath}${step}`)
+    }),
+  ]
 }

@@ -19,7 +19,7 @@ import { duplicateItems } from './list-types.ts'
 import { joinPath } from './map-json.ts'
 import { checkMetadata } from './metadata-rules.ts'
 import { Patterns } from './pattern.ts'
-import type { Schema } from './schema.ts'
+import { noProperty, type Schema } from './schema.ts'
 
 /** An answer holds at most this many errors. */
 const maxErrors = 100
@@ -117,7 +117,9 @@ export class Validator {
     for (const [key, field] of Object.entries(value)) {
       const fieldSchema = childSchema(schema, key)
       if (errors.length >= maxErrors) break
-      if (fieldSchema !== undefined && field !== undefined) {
+      if (fieldSchema === noProperty) {
+        errors.push(invalidField(path, key, `${joinPath(path, key)} in body is a forbidden property`))
+      } else if (fieldSchema !== undefined && field !== undefined) {
         errors.push(...this.#check(fieldSchema, field, joinPath(path, key), oldField(old, key)))
       }
     }
@@ -228,8 +230,7 @@ function checkRequired({ required = [] }: Schema, value: JsonObject, path: strin
 }
 
 function checkEmbedded(value: JsonObject, path: string): readonly FieldError[] {
-  const missing = ['apiVersion', 'kind'].filter((key) => typeof value[key] !== 'string' || value[key] === '')
-  const errors = missing.map((key) => requiredField(joinPath(path, key), 'must not be empty'))
+  const errors = ['apiVersion', 'kind'].flatMap((key) => checkObjectText(value[key], joinPath(path, key)))
   const { metadata } = value
   if (metadata === undefined) return errors
   const metadataPath = joinPath(path, 'metadata')
@@ -238,6 +239,12 @@ function checkEmbedded(value: JsonObject, path: string): readonly FieldError[] {
   const problem = typeof name === 'string' ? checkPathSegment(name) : undefined
   const nameErrors = problem === undefined ? [] : [invalidField(`${metadataPath}.name`, name, problem)]
   return [...errors, ...nameErrors, ...checkMetadata(metadata, metadataPath)]
+}
+
+function checkObjectText(value: Json | undefined, path: string): readonly FieldError[] {
+  if (value === undefined) return [requiredField(path)]
+  if (typeof value !== 'string') return [invalidField(path, value, 'must be a string')]
+  return value === '' ? [invalidField(path, value, 'must not be empty')] : []
 }
 
 function formatError(path: string, format: string, value: Json): FieldError {

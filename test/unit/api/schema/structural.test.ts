@@ -9,6 +9,17 @@ function problems(raw: Json): string[] {
   return [...errors, ...checkStructural(schema, 'S')].map(({ field, message }) => `${field}: ${message}`)
 }
 
+const setOf = (items: Json): Json => ({ type: 'array', 'x-kubernetes-list-type': 'set', items })
+const mapOf = (items: Json, ...keys: string[]): Json => ({
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': keys,
+  items,
+})
+const keyed = (key: Json): Json => ({ type: 'object', required: ['k'], properties: { k: key } })
+const embedded = (metadata: Json): Json =>
+  field({ type: 'object', 'x-kubernetes-embedded-resource': true, properties: { metadata } })
+
 const field = (schema: Json): Json => ({ type: 'object', properties: { x: schema } })
 
 describe('a schema is accepted', () => {
@@ -35,6 +46,27 @@ describe('a schema is accepted', () => {
       'x-kubernetes-list-map-keys': ['name'],
       items: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
     }),
+    'additionalProperties true beside named fields, and false alone': {
+      type: 'object',
+      properties: {
+        open: { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: true },
+        closed: { type: 'object', additionalProperties: false },
+      },
+    },
+    'fields that only allOf, anyOf, oneOf or not below the root name': field({
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      anyOf: [{ properties: { z: { minLength: 1 } } }, { allOf: [{ not: { properties: { y: { enum: ['b'] } } } }] }],
+    }),
+    'a type beside int-or-string': field({ type: 'string', 'x-kubernetes-int-or-string': true }),
+    'a set of atomic maps and a set of lists': {
+      type: 'object',
+      properties: {
+        maps: setOf({ type: 'object', 'x-kubernetes-map-type': 'atomic' }),
+        lists: setOf({ type: 'array', items: { type: 'string' } }),
+      },
+    },
+    'a default that is null': field({ type: 'string', default: null }),
     'the false and empty values of generators': field({
       type: 'string',
       nullable: false,
@@ -56,13 +88,8 @@ const refused: readonly [title: string, schema: Json, ...problems: string[]][] =
   ['an array without items', field({ type: 'array' }), 'S.properties[x].items: Required value: must be specified'],
   [
     'named and other fields at once',
-    field({ type: 'object', properties: {}, additionalProperties: { type: 'string' } }),
+    field({ type: 'object', properties: { a: { type: 'string' } }, additionalProperties: { type: 'string' } }),
     'S.properties[x].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive',
-  ],
-  [
-    'additionalProperties: false',
-    field({ type: 'object', additionalProperties: false }),
-    'S.properties[x].additionalProperties: Forbidden: additionalProperties cannot be set to false',
   ],
   [
     'unique items',
@@ -93,18 +120,100 @@ const refused: readonly [title: string, schema: Json, ...problems: string[]][] =
   [
     'a default of another type',
     field({ type: 'integer', default: 'a' }),
-    'S.properties[x].default: Invalid value: "string": S.properties[x].default in body must be of type integer: "string"',
+    'S.properties[x].default: Invalid value: "string":  in body must be of type integer: "string"',
   ],
   [
     'a default with fields that would be pruned',
     field({ type: 'object', properties: {}, default: { a: 1 } }),
-    'S.properties[x].default: Invalid value: {"a":1}: must not have fields that the schema does not specify',
+    'S.properties[x].default: Invalid value: {"a":1}: must not have unknown fields',
   ],
   [
-    'a type nobody knows',
+    'an unknown type',
     field({ type: 'integers' }),
-    'S.properties[x].type: Unsupported value: "integers": supported values: "object", "array", "string", "integer", "number", "boolean"',
+    'S.properties[x].type: Unsupported value: "integers": supported values: "array", "boolean", "integer", "number", "object", "string"',
     'S.properties[x].type: Required value: must not be empty for specified object fields',
+  ],
+  [
+    'a set of maps that are merged',
+    field(setOf({ type: 'object' })),
+    'S.properties[x].items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set',
+  ],
+  [
+    'a set of sets',
+    field(setOf(setOf({ type: 'string' }))),
+    'S.properties[x].items.x-kubernetes-list-type: Invalid value: "set": must be atomic as item of a list with x-kubernetes-list-type=set',
+  ],
+  [
+    'a set of values that can be null',
+    field(setOf({ type: 'string', nullable: true })),
+    'S.properties[x].items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set',
+  ],
+  [
+    'a key that can be null',
+    field(mapOf(keyed({ type: 'string', nullable: true }), 'k')),
+    'S.properties[x].items.properties[k].nullable: Forbidden: this property is in x-kubernetes-list-map-keys, so it cannot be nullable',
+  ],
+  [
+    'a key that is an object',
+    field(mapOf(keyed({ type: 'object' }), 'k')),
+    'S.properties[x].items.properties[k].type: Invalid value: "object": must be a scalar type if parent array\'s x-kubernetes-list-type is map',
+  ],
+  [
+    'a key that stands twice',
+    field(mapOf(keyed({ type: 'string' }), 'k', 'k')),
+    'S.properties[x].x-kubernetes-list-map-keys: Invalid value: ["k","k"]: must not contain duplicate entries',
+  ],
+  [
+    'a key that is no field',
+    field(mapOf(keyed({ type: 'string' }), 'z')),
+    'S.properties[x].x-kubernetes-list-map-keys: Invalid value: ["z"]: entries must all be names of item properties',
+  ],
+  [
+    'no keys',
+    field(mapOf(keyed({ type: 'string' }))),
+    'S.properties[x].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map',
+  ],
+  [
+    'a map type of a text',
+    field({ type: 'string', 'x-kubernetes-map-type': 'atomic' }),
+    'S.properties[x].type: Invalid value: "string": must be object if x-kubernetes-map-type is specified',
+  ],
+  [
+    'additional properties at the root',
+    { type: 'object', additionalProperties: { type: 'string' } },
+    'S.additionalProperties: Forbidden: must not be used at the root',
+  ],
+  [
+    'a default in the metadata of the root',
+    {
+      type: 'object',
+      properties: { metadata: { type: 'object', properties: { name: { type: 'string', default: 'x' } } } },
+    },
+    'S.properties[metadata].properties[name].default: Forbidden: must not be set in top-level metadata',
+  ],
+  [
+    'a kind that is a number',
+    { type: 'object', properties: { kind: { type: 'integer' } } },
+    'S.properties[kind].type: Invalid value: "integer": must be string',
+  ],
+  [
+    'an embedded resource inside metadata',
+    embedded({ type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true }),
+    'S.properties[x].properties[metadata].x-kubernetes-embedded-resource: Forbidden: must not be used inside of resource meta',
+  ],
+  [
+    'a list type inside anyOf',
+    {
+      ...(field({ type: 'array', items: { type: 'string' } }) as object),
+      anyOf: [{ 'x-kubernetes-list-type': 'set' }],
+    },
+    'S.anyOf[0].x-kubernetes-list-type: Forbidden: must be undefined to be structural',
+    'S.anyOf[0].type: Required value: must be array if x-kubernetes-list-type is specified',
+  ],
+  [
+    'int-or-string that keeps unknown fields',
+    field({ 'x-kubernetes-int-or-string': true, 'x-kubernetes-preserve-unknown-fields': true }),
+    'S.properties[x].x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true',
   ],
   [
     'a schema that is a text',

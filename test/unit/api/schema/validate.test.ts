@@ -174,7 +174,7 @@ const refused: readonly [title: string, schema: Schema, value: string, ...proble
     'an embedded object without its kind',
     { type: 'object', embeddedResource: true, preserveUnknownFields: true },
     '{"apiVersion":"v1"}',
-    'FieldValueRequired spec.x.kind: Required value: must not be empty',
+    'FieldValueRequired spec.x.kind: Required value',
   ],
 ]
 
