@@ -13,6 +13,8 @@ export interface CachedAnswer {
   /** Uses no further apart than the prefetch duration. */
   hits: number
   lastHitMs: number
+  /** When the upstreams were last asked in vain for a newer one; undefined where they were not. */
+  failedAtMs?: number
 }
 
 /** Times come from one clock that only goes forward. */
@@ -73,9 +75,10 @@ export class AnswerCache {
     return this.#sides.success.calculatedSize + this.#sides.denial.calculatedSize
   }
 
-  /** The answer, expired or not; a positive one before a newer denial that is only a failure. */
+  /** The answer, expired or not; a positive one before a newer denial that is only a failure, or before any where the settings prefer it. */
   find(key: string, nowMs: number): CachedAnswer | undefined {
     const [success, denial] = [this.#sides.success.get(key), this.#sides.denial.get(key)]
+    if (success && this.#prefers(success, nowMs)) return success
     if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.plan.rcode) ? success : denial
     return success ?? denial
   }
@@ -91,8 +94,14 @@ export class AnswerCache {
     const plan = boundTtls(message, found, this.#settings[kind])
     const answer = { message, plan, kind, storedAtMs: nowMs, expiresAtMs: nowMs + ms, hits: 0, lastHitMs: nowMs }
     this.#sides[kind].set(key, answer)
-    if (!isFailure(plan.rcode)) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
+    const isKept = kind === 'denial' && this.#settings.serveStale?.prefersPositive === true
+    if (!isFailure(plan.rcode) && !isKept) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
     return plan
+  }
+
+  #prefers(success: CachedAnswer, nowMs: number): boolean {
+    const { serveStale } = this.#settings
+    return serveStale?.prefersPositive === true && isUsableStale(success, nowMs, serveStale.forMs)
   }
 
   /** Counts a use; true when the answer is popular and near its end, so that it should be asked for again. */

@@ -26,6 +26,11 @@ export interface ServeStale {
   readonly forMs: number
   /** Give it at once and ask meanwhile, or ask first and give it when no answer comes within `verifyTimeoutMs`. */
   readonly mode: 'immediate' | 'verify'
+  /** 0 is as long as the upstreams are waited for. */
   readonly verifyTimeoutMs: number
   readonly ttlSeconds: number
+  /** How long after asking in vain the upstreams are not asked again for the same; 0 is not at all. */
+  readonly recheckMs: number
+  /** An answer with records, though too old, is given before a newer one without. */
+  readonly prefersPositive: boolean
 }

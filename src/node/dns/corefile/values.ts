@@ -7,6 +7,7 @@ const unitMs: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
   µs: 1e-3,
+  μs: 1e-3,
   ms: 1,
   s: 1000,
   m: 60_000,
@@ -21,13 +22,24 @@ export function badValue(token: Token, expected: string): CorefileError {
   return new CorefileError('bad-value', token, `${token.text === '' ? '""' : token.text}: expected ${expected}`)
 }
 
-/** A duration as Go writes it: `5s`, `1m30s`, `100ms`, `0`; milliseconds. */
-export function readDuration(token: Token, { min = 0, max = Number.POSITIVE_INFINITY } = {}): number {
-  const parts = [...token.text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)]
-  const isWhole = token.text === '0' || (parts.length > 0 && parts.map(([part]) => part).join('') === token.text)
+/** The longest wait of a timer; what waits longer would not wait at all. */
+export const maxTimerMs = 0x7fff_ffff
+/** What 64 bits of nanoseconds hold, as Go counts. */
+const maxDurationMs = 2 ** 63 / 1e6
+
+/** A duration as Go writes it: `5s`, `1m30s`, `.5s`, `+100ms`, `0`; milliseconds. */
+export function readDuration(token: Token, { min = 0, max = maxDurationMs } = {}): number {
+  const text = token.text.replace(/^\+/, '')
+  const parts = [...text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)]
+  const isWhole = text === '0' || (parts.length > 0 && parts.map(([part]) => part).join('') === text)
   const ms = parts.reduce((sum, [, number, unit]) => sum + Number(number) * (unitMs[unit ?? ''] ?? 0), 0)
   if (!isWhole || ms < min || ms > max) throw badValue(token, `a duration like 5s${boundsText(min, max, 'ms')}`)
   return ms
+}
+
+/** One that a timer waits for. */
+export function readWait(token: Token, { min = 0 } = {}): number {
+  return readDuration(token, { min, max: maxTimerMs })
 }
 
 export function readInteger(token: Token, { min = 0, max = 0x7fff_ffff } = {}): number {
@@ -38,13 +50,21 @@ export function readInteger(token: Token, { min = 0, max = 0x7fff_ffff } = {}): 
 
 function boundsText(min: number, max: number, unit: string): string {
   const low = min > 0 ? ` of ${min}${unit} at least` : ''
-  return Number.isFinite(max) && max < 0x7fff_ffff ? `${low} of ${max}${unit} at most` : low
+  const isNamed = max < maxDurationMs && (unit !== '' || max < 0x7fff_ffff)
+  return isNamed ? `${low} of ${max}${unit} at most` : low
 }
 
 export function readChoice<Choice extends string>(token: Token, choices: readonly Choice[]): Choice {
   const found = choices.find((choice) => choice === token.text)
   if (found === undefined) throw badValue(token, choices.join(', '))
   return found
+}
+
+/** A number with or without a fraction, not negative. */
+export function readNumber(token: Token): number {
+  const value = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(token.text) ? Number(token.text) : Number.NaN
+  if (!Number.isFinite(value)) throw badValue(token, 'a number of 0 at least')
+  return value
 }
 
 /** RE2, checked. */

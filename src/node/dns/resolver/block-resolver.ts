@@ -3,11 +3,13 @@ import { AnswerCache, type CachedAnswer, isUsableStale } from '../cache/answer-c
 import { isFailure } from '../cache/lifetime.ts'
 import type { KeptAnswer } from '../cache/nearby-answers.ts'
 import { questionKey } from '../cache/question-key.ts'
+import type { ServeStale } from '../cache/settings.ts'
 import { Forwarder } from '../forward/forwarder.ts'
 import { restoreSpelling } from '../forward/spelling.ts'
 import type { UpstreamEvents } from '../forward/upstream.ts'
 import type { UpstreamAnswer } from '../forward/upstream-answer.ts'
 import { makeUpstreamQuery } from '../forward/upstream-query.ts'
+import { followAliases } from '../wire/aliases.ts'
 import { rcode } from '../wire/codes.ts'
 import type { MessagePlan } from '../wire/message.ts'
 import { isUnder } from '../wire/name.ts'
@@ -127,7 +129,7 @@ export class BlockResolver {
   }
 
   #hit(request: ResolveRequest, key: string, cached: CachedAnswer, nowMs: number): Resolution {
-    if (this.cache?.touch(cached, nowMs)) this.#refresh(request, key, true)
+    if (this.cache?.touch(cached, nowMs)) this.#refresh(request, key, { isPrefetch: true })
     return fromCache(request, cached, nowMs, this.#settings.cache?.settings.keepTtl === true)
   }
 
@@ -137,16 +139,17 @@ export class BlockResolver {
     cached: CachedAnswer | undefined,
   ): Resolution | Promise<Resolution> {
     const nowMs = performance.now()
-    const stale = cached && isUsableStale(cached, nowMs) ? cached : undefined
-    if (stale === undefined) return this.#ask(request, key, undefined)
     const wish = this.#settings.cache?.settings.serveStale
-    const isAllowed = wish !== undefined && isUsableStale(stale, nowMs, wish.forMs)
+    const isAllowed = cached !== undefined && wish !== undefined && isUsableStale(cached, nowMs, wish.forMs)
+    const stale = cached && (isAllowed || isUsableStale(cached, nowMs)) ? cached : undefined
+    if (stale === undefined) return this.#ask(request, key, undefined)
+    if (isAllowed && wasAskedInVain(stale, wish, nowMs)) return this.#giveStale(request, stale)
     if (this.#findForward(request.query)?.forwarder.allDown || (isAllowed && wish.mode === 'immediate')) {
-      this.#refresh(request, key, false)
+      this.#refresh(request, key, { stale })
       return this.#giveStale(request, stale)
     }
     const asked = this.#ask(request, key, stale)
-    if (!isAllowed) return asked
+    if (!isAllowed || wish.verifyTimeoutMs === 0) return asked
     const late = sleep(wish.verifyTimeoutMs, undefined, { ref: false }).then(() => this.#giveStale(request, stale))
     return Promise.race([asked, late])
   }
@@ -178,12 +181,24 @@ export class BlockResolver {
         resolve(resolution)
       }
       this.#fetch(request, key, forward)
-        .then((kept) => done({ message: writeFor(request, kept, {}), plugin: 'forward', ageMs: 0 }))
+        .then((kept) => done(this.#give(request, kept, stale)))
         .catch((error: unknown) => done(this.#fail(request, error, stale)))
     })
   }
 
+  /** What was asked for, or what it is meant to take the place of where that says more. */
+  #give(request: ResolveRequest, fresh: UpstreamAnswer, stale: CachedAnswer | undefined): Resolution {
+    const wish = this.#settings.cache?.settings.serveStale
+    if (stale === undefined || wish === undefined || !isUsableStale(stale, performance.now(), wish.forMs))
+      return { message: writeFor(request, fresh, {}), plugin: 'forward', ageMs: 0 }
+    if (isFailure(fresh.plan.rcode)) noteFailure(stale)
+    const isWorse = wish.prefersPositive && stale.kind === 'success' && !isPositive(fresh)
+    if (isWorse || isFailure(fresh.plan.rcode)) return this.#giveStale(request, stale)
+    return { message: writeFor(request, fresh, {}), plugin: 'forward', ageMs: 0 }
+  }
+
   #fail(request: ResolveRequest, error: unknown, stale: CachedAnswer | undefined): Resolution {
+    if (stale) noteFailure(stale)
     this.#events.onFailure(request.query, error)
     return stale ? this.#giveStale(request, stale) : failed(request, rcode.SERVFAIL, 'forward')
   }
@@ -193,11 +208,18 @@ export class BlockResolver {
     return failed(request, rcode.REFUSED, 'forward')
   }
 
-  #refresh({ query, overTcp }: ResolveRequest, key: string, isPrefetch: boolean): void {
+  #refresh(
+    { query, overTcp }: ResolveRequest,
+    key: string,
+    { stale, isPrefetch = false }: { readonly stale?: CachedAnswer; readonly isPrefetch?: boolean },
+  ): void {
     const forward = this.#findForward(query)
     if (forward === undefined) return
     if (isPrefetch && this.cache) this.cache.counts.prefetches += 1
-    this.#fetch({ query, overTcp }, key, forward).catch(() => {})
+    void this.#fetch({ query, overTcp }, key, forward)
+      .then(({ plan }) => isFailure(plan.rcode))
+      .catch(() => true)
+      .then((failed) => failed && stale && noteFailure(stale))
   }
 
   #fetch(
@@ -230,6 +252,18 @@ async function askOne({ forwarder }: ActiveForward, query: Query, overTcp: boole
   const answer = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
   restoreSpelling(answer.message, answer.plan, query.name)
   return answer
+}
+
+function noteFailure(stale: CachedAnswer): void {
+  stale.failedAtMs = performance.now()
+}
+
+function wasAskedInVain({ failedAtMs }: CachedAnswer, { recheckMs }: ServeStale, nowMs: number): boolean {
+  return failedAtMs !== undefined && nowMs - failedAtMs < recheckMs
+}
+
+function isPositive({ message, plan }: UpstreamAnswer): boolean {
+  return plan.rcode === rcode.NOERROR && followAliases(message, plan).isAnswered
 }
 
 function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {

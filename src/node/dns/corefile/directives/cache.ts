@@ -1,5 +1,6 @@
 import type { CacheSettings, CacheSide, ServeStale } from '../../cache/settings.ts'
 import type { Directive } from '../blocks.ts'
+import type { Token } from '../lexer.ts'
 import type { CachePlugin, ServerKey } from '../settings.ts'
 import {
   badValue,
@@ -9,6 +10,7 @@ import {
   readDuration,
   readInteger,
   readOptions,
+  readWait,
   unknownOption,
 } from '../values.ts'
 import { zonesOr } from '../zones.ts'
@@ -22,9 +24,10 @@ type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 /** `cache [TTL] [ZONES…] { … }`. A TTL that upstreams give is honoured down to 0, where no least one is written. */
 export function readCache(directive: Directive, keys: readonly ServerKey[]): CachePlugin {
   const [first] = directive.args
-  const hasTtl = first !== undefined && /^\d+$/.test(first.text)
+  const hasTtl = first !== undefined && /^[+-]?\d+$/.test(first.text)
   const ttl = hasTtl ? readInteger(first, { min: 1 }) : undefined
   const zones = zonesOr(hasTtl ? directive.args.slice(1) : directive.args, keys)
+  let policy: Directive | undefined
   const settings: Mutable<CacheSettings> = {
     success: side(ttl ?? 3600),
     denial: side(ttl ?? 1800),
@@ -46,7 +49,10 @@ export function readCache(directive: Directive, keys: readonly ServerKey[]): Cac
     serve_stale: (option) => {
       settings.serveStale = readServeStale(option)
     },
-    serve_stale_policy: (option) => void readChoice(readArg(option), ['prefer_positive']),
+    serve_stale_policy: (option) => {
+      readChoice(lowerCase(readArg(option)), ['prefer_positive'])
+      policy = option
+    },
     servfail: (option) => {
       settings.servfailMs = readDuration(readArg(option), { max: maxServfailMs })
     },
@@ -61,7 +67,9 @@ export function readCache(directive: Directive, keys: readonly ServerKey[]): Cac
       settings.keepTtl = true
     },
   })
-  return { zones, settings }
+  if (policy === undefined) return { zones, settings }
+  if (settings.serveStale === undefined) throw badValue(policy.name, 'serve_stale beside it')
+  return { zones, settings: { ...settings, serveStale: { ...settings.serveStale, prefersPositive: true } } }
 }
 
 function side(maxTtlSeconds: number): CacheSide {
@@ -93,17 +101,31 @@ function readPrefetch(option: Directive): CacheSettings['prefetch'] {
   }
 }
 
-const staleDefaults = { forMs: 3_600_000, ttlSeconds: 0, verifyTimeoutMs: 2000 }
+const maxRecheckMs = 300_000
+const maxTtl = 0xffff_ffff
 
-/** `[DURATION] [immediate | verify [TIMEOUT]]` */
+/** `[DURATION] [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]` */
 function readServeStale(option: Directive): ServeStale {
-  const [forHowLong, modeToken, timeout, ...rest] = readArgs(option, 0, 5)
-  const forMs = forHowLong === undefined ? staleDefaults.forMs : readDuration(forHowLong)
-  const mode = modeToken === undefined ? 'immediate' : readChoice(modeToken, ['immediate', 'verify'])
-  const [ttl, recheck] = mode === 'verify' ? rest : [timeout, ...rest]
-  const verifyTimeoutMs = mode === 'verify' && timeout !== undefined ? readDuration(timeout) : 2000
-  if (recheck !== undefined) readDuration(recheck)
-  const ttlSeconds = ttl === undefined ? staleDefaults.ttlSeconds : Math.floor(readDuration(ttl) / 1000)
-  if (mode === 'immediate' && rest.length > 1) throw unknownOption({ ...option, name: rest[1] ?? option.name }, 'cache')
-  return { forMs, mode, verifyTimeoutMs, ttlSeconds }
+  const [forHowLong, modeToken, ...rest] = readArgs(option, 0, 5)
+  const mode = modeToken === undefined ? 'immediate' : readChoice(lowerCase(modeToken), ['immediate', 'verify'])
+  const [timeout, ttl, recheck, extra] = mode === 'verify' ? rest : [undefined, ...rest]
+  if (extra !== undefined) throw unknownOption({ ...option, name: extra }, 'cache')
+  return {
+    forMs: forHowLong === undefined ? 3_600_000 : readDuration(forHowLong),
+    mode,
+    verifyTimeoutMs: timeout === undefined ? 0 : readWait(timeout),
+    ttlSeconds: ttl === undefined ? 0 : readWholeSeconds(ttl),
+    recheckMs: recheck === undefined ? 0 : readDuration(recheck, { max: maxRecheckMs }),
+    prefersPositive: false,
+  }
+}
+
+function readWholeSeconds(token: Token): number {
+  const seconds = readDuration(token) / 1000
+  if (!Number.isInteger(seconds) || seconds > maxTtl) throw badValue(token, 'whole seconds, as a TTL has them')
+  return seconds
+}
+
+function lowerCase(token: Token): Token {
+  return { ...token, text: token.text.toLowerCase() }
 }

@@ -1,9 +1,20 @@
 import { type Ip, parseIp } from '../../../../model/ip.ts'
-import { rcodeCode } from '../../wire/codes.ts'
+import { rcode, rcodeCode } from '../../wire/codes.ts'
 import type { Directive } from '../blocks.ts'
+import { CorefileError } from '../errors.ts'
 import type { Token } from '../lexer.ts'
 import type { ForwardPlugin, ForwardTarget } from '../settings.ts'
-import { badValue, placeOf, readArg, readArgs, readChoice, readDuration, readInteger, readOptions } from '../values.ts'
+import {
+  badValue,
+  placeOf,
+  readArg,
+  readArgs,
+  readChoice,
+  readDuration,
+  readInteger,
+  readOptions,
+  readWait,
+} from '../values.ts'
 import { expandZone, readZone } from '../zones.ts'
 
 const dnsPort = 53
@@ -21,10 +32,19 @@ export function readForward(directive: Directive): readonly ForwardPlugin[] {
   if (to.length > maxTargets) throw badValue(directive.name, `at most ${maxTargets} servers`)
   const targets = to.map(readTarget)
   const options = readForwardOptions(directive)
+  if (options.maxAgeMs > 0 && options.maxAgeMs < options.expireMs)
+    throw badValue(directive.name, 'a max_age that is not below expire')
+  const named = targets.find((target) => target.kind === 'address' && target.serverName !== undefined)
+  if (named !== undefined && options.tls?.serverName !== undefined)
+    throw new CorefileError(
+      'conflict',
+      directive.name,
+      'forward: tls_servername and a name behind % exclude each other',
+    )
   return expandZone(from).map((zone) => ({ ...options, from: zone, to: targets }))
 }
 
-/** `ADDRESS[:PORT]`, `tls://ADDRESS[:PORT][%NAME]`, or a file with `nameserver` lines. */
+/** `ADDRESS[:PORT]`, `tls://ADDRESS[%NAME][:PORT]`, or a file with `nameserver` lines. */
 function readTarget(token: Token): ForwardTarget {
   const scheme = /^([a-z0-9]+):\/\//i.exec(token.text)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'dns' && scheme !== 'tls') {
@@ -32,11 +52,26 @@ function readTarget(token: Token): ForwardTarget {
   }
   const rest = scheme === undefined ? token.text : token.text.slice(scheme.length + 3)
   const overTls = scheme === 'tls'
-  const [where = '', serverName] = overTls ? rest.split('%') : [rest]
+  const { where, serverName } = overTls ? splitServerName(rest) : { where: rest }
   const parsed = readHostPort(where, overTls ? tlsPort : dnsPort)
-  if (parsed !== undefined) return { kind: 'address', ...parsed, overTls, ...(serverName && { serverName }) }
+  if (parsed !== undefined && serverName !== undefined && !isHostName(serverName))
+    throw badValue(token, 'the name of a server behind %')
+  if (parsed !== undefined)
+    return { kind: 'address', ...parsed, overTls, ...(serverName !== undefined && { serverName }) }
   if (scheme === undefined && rest.includes('/')) return { kind: 'file', path: rest }
   throw badValue(token, 'an address with or without port, or the path of a resolver file')
+}
+
+/** The name stands before the port, inside the brackets or behind them, or at the end: `A%NAME:P`, `[A%NAME]:P`, `[A]%NAME:P`, `A:P%NAME`. */
+function splitServerName(text: string): { readonly where: string; readonly serverName?: string } {
+  const at = text.lastIndexOf('%')
+  if (at === -1) return { where: text }
+  const [, serverName = '', bracket = '', port = ''] = /^([^:\]]*)(\]?)(:\d+)?$/.exec(text.slice(at + 1)) ?? []
+  return { where: `${text.slice(0, at)}${bracket}${port}`, serverName }
+}
+
+function isHostName(text: string): boolean {
+  return /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?$/i.test(text)
 }
 
 function readHostPort(text: string, defaultPort: number): { address: Ip; port: number } | undefined {
@@ -84,7 +119,7 @@ function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (op
       settings.preferUdp = true
     },
     expire: (option) => {
-      settings.expireMs = readDuration(readArg(option))
+      settings.expireMs = readWait(readArg(option))
     },
     max_age: (option) => {
       settings.maxAgeMs = readDuration(readArg(option))
@@ -93,7 +128,7 @@ function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (op
       settings.maxIdleConnections = readInteger(readArg(option))
     },
     read_timeout: (option) => {
-      settings.readTimeoutMs = readDuration(readArg(option), { min: 1 })
+      settings.readTimeoutMs = readWait(readArg(option), { min: 1 })
     },
     source_address: (option) => {
       const address = parseIp(readArg(option).text)
@@ -142,6 +177,7 @@ function choiceOptions(settings: Mutable<ForwardOptions>): Record<string, (optio
     },
     failover: (option) => {
       settings.failover = readRcodes(option)
+      if (settings.failover.includes(rcode.NOERROR)) throw badValue(option.name, 'no NOERROR: that is an answer')
     },
     failfast_all_unhealthy_upstreams: (option) => {
       readArgs(option, 0)
@@ -160,7 +196,7 @@ function readTls([first, second, third]: readonly string[]) {
 /** `health_check DURATION [no_rec] [domain NAME]` */
 function readHealthCheck(option: Directive): ForwardOptions['healthCheck'] {
   const [interval, ...rest] = readArgs(option, 1, 4)
-  const intervalMs = readDuration(interval ?? option.name)
+  const intervalMs = readWait(interval ?? option.name)
   let recursion = true
   let domain = '.'
   for (let at = 0; at < rest.length; at++) {

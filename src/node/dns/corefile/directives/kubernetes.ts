@@ -4,7 +4,16 @@ import type { PodRecords } from '../../zone/settings.ts'
 import type { Directive } from '../blocks.ts'
 import { CorefileError } from '../errors.ts'
 import type { Fallthrough, KubernetesSettings, PlacedOption, ServerKey } from '../settings.ts'
-import { placeOf, readArg, readArgs, readChoice, readDuration, readInteger, readOptions } from '../values.ts'
+import {
+  placeOf,
+  readArg,
+  readArgs,
+  readChoice,
+  readDuration,
+  readInteger,
+  readNumber,
+  readOptions,
+} from '../values.ts'
 import { readFallthrough, zonesOr } from '../zones.ts'
 
 const defaultTtl = 5
@@ -97,7 +106,7 @@ const ignoredOptions: Readonly<Record<string, (option: Directive) => unknown>> =
   endpoint: (option) => readArgs(option, 1, many),
   tls: (option) => readArgs(option, 3),
   kubeconfig: (option) => readArgs(option, 1, 2),
-  apiserver_qps: (option) => readInteger(readArg(option)),
+  apiserver_qps: (option) => readNumber(readArg(option)),
   apiserver_burst: (option) => readInteger(readArg(option)),
   apiserver_max_inflight: (option) => readInteger(readArg(option)),
   startup_timeout: (option) => readDuration(readArg(option)),

@@ -1,7 +1,7 @@
 import { encodeName } from '../../wire/name.ts'
 import type { Directive } from '../blocks.ts'
 import type { ConsolidateRule, ErrorsSettings, LogClass, LogRule } from '../settings.ts'
-import { badValue, readArgs, readChoice, readDuration, readOptions, readPattern } from '../values.ts'
+import { badValue, readArgs, readChoice, readOptions, readPattern, readWait } from '../values.ts'
 import { readZone } from '../zones.ts'
 
 const commonFormat =
@@ -33,7 +33,7 @@ function readConsolidate(option: Directive): ConsolidateRule {
   const [level, extra] = showFirst ? rest.slice(0, -1) : rest
   if (extra !== undefined) throw badValue(extra, 'show_first')
   return {
-    periodMs: readDuration(period, { min: 1 }),
+    periodMs: readWait(period, { min: 1 }),
     pattern: readPattern(pattern),
     level: level === undefined ? 'error' : readChoice(level, levels),
     showFirst,

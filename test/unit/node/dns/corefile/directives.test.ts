@@ -96,7 +96,7 @@ describe('the plugins of a Corefile', () => {
   test('forward with every option', () => {
     const [rule] = read(
       'forward',
-      `forward Example.ORG 10.0.0.1 [fd00::1]:5353 tls://9.9.9.9%dns.example /etc/resolv.conf {
+      `forward Example.ORG 10.0.0.1 [fd00::1]:5353 tls://9.9.9.9 /etc/resolv.conf {
         except a.example.org 10.0.0.0/8
         force_tcp
         expire 20s
@@ -129,7 +129,7 @@ describe('the plugins of a Corefile', () => {
       to: [
         { kind: 'address', address: '10.0.0.1', port: 53, overTls: false },
         { kind: 'address', address: 'fd00::1', port: 5353, overTls: false },
-        { kind: 'address', address: '9.9.9.9', port: 853, overTls: true, serverName: 'dns.example' },
+        { kind: 'address', address: '9.9.9.9', port: 853, overTls: true },
         { kind: 'file', path: '/etc/resolv.conf' },
       ],
       policy: 'round_robin',
@@ -195,7 +195,14 @@ describe('the plugins of a Corefile', () => {
       success: { capacity: 5000, maxTtlSeconds: 100, minTtlSeconds: 2, disabledZones: [] },
       denial: { capacity: 2500, maxTtlSeconds: 50, minTtlSeconds: 0, disabledZones: [] },
       prefetch: { amount: 10, withinMs: 120_000, percentage: 20 },
-      serveStale: { forMs: 3_600_000, mode: 'verify', verifyTimeoutMs: 300, ttlSeconds: 5 },
+      serveStale: {
+        forMs: 3_600_000,
+        mode: 'verify',
+        verifyTimeoutMs: 300,
+        ttlSeconds: 5,
+        recheckMs: 60_000,
+        prefersPositive: true,
+      },
       servfailMs: 0,
       keepTtl: true,
     })
@@ -326,6 +333,38 @@ describe('the plugins of a Corefile', () => {
     ['forward . 1.1.1.1 {\n policy fastest\n}', 'bad-value', 'Corefile:3 - '],
     ['forward . 1.1.1.1 {\n health_check 1s domain\n}', 'bad-value', 'Corefile:3 - '],
     ['forward . 1.1.1.1 {\n next BOGUS\n}', 'bad-value', 'Corefile:3 - '],
+    ['forward . 1.1.1.1 {\n failover REFUSED NOERROR\n}', 'bad-value', 'Corefile:3 - failover: expected no NOERROR'],
+    ['forward . 1.1.1.1 {\n max_age 5s\n expire 10s\n}', 'bad-value', 'Corefile:2 - '],
+    ['forward . 1.1.1.1 {\n max_age 5s\n}', 'bad-value', 'Corefile:2 - forward: expected a max_age that is not below'],
+    ['forward . 1.1.1.1 {\n expire -5s\n}', 'bad-value', 'Corefile:3 - -5s: expected a duration'],
+    [
+      'forward . 1.1.1.1 {\n expire 1000h\n}',
+      'bad-value',
+      'Corefile:3 - 1000h: expected a duration like 5s of 2147483647ms',
+    ],
+    ['forward . 1.1.1.1 {\n max_age 9999999999h\n}', 'bad-value', 'Corefile:3 - '],
+    ['forward . 1.1.1.1 {\n max_age 1..5h\n}', 'bad-value', 'Corefile:3 - '],
+    ['forward . 1.1.1.1 {\n health_check 9999h\n}', 'bad-value', 'Corefile:3 - '],
+    ['errors {\n consolidate 9999h x\n}', 'bad-value', 'Corefile:3 - '],
+    ['forward . tls://9.9.9.9%', 'bad-value', 'Corefile:2 - tls://9.9.9.9%: expected the name of a server'],
+    ['forward . tls://9.9.9.9%a/b', 'bad-value', 'Corefile:2 - '],
+    ['forward . tls://9.9.9.9%a:0', 'bad-value', 'Corefile:2 - '],
+    [
+      'forward . tls://9.9.9.9%a {\n tls_servername b\n}',
+      'conflict',
+      'Corefile:2 - forward: tls_servername and a name',
+    ],
+    ['kubernetes {\n apiserver_qps -1\n}', 'bad-value', 'Corefile:3 - -1: expected a number of 0 at least'],
+    ['kubernetes {\n apiserver_qps many\n}', 'bad-value', 'Corefile:3 - '],
+    ['cache -1 example.org', 'bad-value', 'Corefile:2 - -1: expected a number'],
+    [
+      'cache {\n serve_stale_policy prefer_positive\n}',
+      'bad-value',
+      'Corefile:3 - serve_stale_policy: expected serve_stale',
+    ],
+    ['cache {\n serve_stale 1h immediate 30s 30s 30s\n}', 'unknown-option', 'Corefile:3 - '],
+    ['cache {\n serve_stale 1h immediate 1.5s\n}', 'bad-value', 'Corefile:3 - 1.5s: expected whole seconds'],
+    ['cache {\n serve_stale 1h verify 0 30s 6m\n}', 'bad-value', 'Corefile:3 - 6m: expected a duration'],
     ['cache 0', 'bad-value', 'Corefile:2 - '],
     ['cache {\n disable both\n}', 'bad-value', 'Corefile:3 - '],
     ['cache {\n prefetch 1 1m 5%\n}', 'bad-value', 'Corefile:3 - '],
@@ -357,4 +396,46 @@ describe('the plugins of a Corefile', () => {
       assertRefused(`example.org {\n${text}\n}`, code, message)
     })
   }
+
+  for (const [text, address, port, serverName] of [
+    ['9.9.9.9', '9.9.9.9', 853, undefined],
+    ['9.9.9.9:8853', '9.9.9.9', 8853, undefined],
+    ['9.9.9.9%dns.example', '9.9.9.9', 853, 'dns.example'],
+    ['9.9.9.9%dns.example:8853', '9.9.9.9', 8853, 'dns.example'],
+    ['9.9.9.9:8853%dns.example', '9.9.9.9', 8853, 'dns.example'],
+    ['2620:fe::fe%dns.example', '2620:fe::fe', 853, 'dns.example'],
+    ['[2620:fe::fe%dns.example]', '2620:fe::fe', 853, 'dns.example'],
+    ['[2620:fe::fe%dns.example]:8853', '2620:fe::fe', 8853, 'dns.example'],
+    ['[2620:fe::fe]%dns.example:8853', '2620:fe::fe', 8853, 'dns.example'],
+    ['[2620:fe::fe]:8853%dns.example', '2620:fe::fe', 8853, 'dns.example'],
+  ] as const) {
+    test(`forward over TLS to ${text}`, () => {
+      const [target] = blockOf(`forward . tls://${text}`).forward[0]?.to ?? []
+      const name = serverName === undefined ? {} : { serverName }
+      assert.deepEqual(target, { kind: 'address', address, port, overTls: true, ...name })
+    })
+  }
+
+  for (const [text, expected] of [
+    ['serve_stale', ['immediate', 3_600_000, 0, 0, 0]],
+    ['serve_stale 2h VERIFY', ['verify', 7_200_000, 0, 0, 0]],
+    ['serve_stale 1h verify 0 30s', ['verify', 3_600_000, 0, 30, 0]],
+    ['serve_stale 1h Immediate 30s 5m', ['immediate', 3_600_000, 0, 30, 300_000]],
+    ['serve_stale +1.5h verify .5s', ['verify', 5_400_000, 500, 0, 0]],
+  ] as const) {
+    test(text, () => {
+      const stale = blockOf(`cache {\n${text}\nserve_stale_policy PREFER_POSITIVE\n}`).cache?.settings.serveStale
+      const { mode, forMs, verifyTimeoutMs, ttlSeconds, recheckMs } = stale ?? assert.fail()
+      assert.deepEqual([mode, forMs, verifyTimeoutMs, ttlSeconds, recheckMs], expected)
+      assert.equal(stale?.prefersPositive, true)
+    })
+  }
+
+  test('kubernetes takes rates with a fraction, as CoreDNS does', () => {
+    const { ignored } = blockOf('kubernetes {\napiserver_qps 50.0\napiserver_burst 10\n}').kubernetes ?? assert.fail()
+    assert.deepEqual(
+      ignored.map(({ name }) => name),
+      ['apiserver_qps', 'apiserver_burst'],
+    )
+  })
 })

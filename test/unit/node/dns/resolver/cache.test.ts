@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, mock, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { lifetimeOf } from '../../../../../src/node/dns/cache/lifetime.ts'
+import type { ServeStale } from '../../../../../src/node/dns/cache/settings.ts'
 import { rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { planMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
@@ -44,6 +46,15 @@ async function countAsked(body: () => Promise<unknown>): Promise<number> {
   const before = server.asked.length
   await body()
   return server.asked.length - before
+}
+
+const staleDefaults: ServeStale = {
+  forMs: 3_600_000,
+  mode: 'immediate',
+  verifyTimeoutMs: 0,
+  ttlSeconds: 0,
+  recheckMs: 0,
+  prefersPositive: false,
 }
 
 describe('the cache', () => {
@@ -195,8 +206,7 @@ describe('the cache', () => {
 
   test('serve_stale immediate gives what is too old at once and asks meanwhile', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
-    const serveStale = { forMs: 3_600_000, mode: 'immediate', verifyTimeoutMs: 0, ttlSeconds: 0 } as const
-    const asking = resolver({ cache: { serveStale } })
+    const asking = resolver({ cache: { serveStale: staleDefaults } })
     await asking.ask('stale.example.')
     pass(100)
     upstreamSays({ addresses: ['192.0.2.2'], ttl: 60 })
@@ -204,6 +214,78 @@ describe('the cache', () => {
     const isNew = async () => (await asking.ask('stale.example.')).records[0]?.startsWith('A 192.0.2.2')
     for (let tries = 0; tries < 1000 && !(await isNew()); tries += 1) await new Promise(setImmediate)
     assert.equal(await isNew(), true)
+  })
+
+  test('serve_stale verify with a timeout of 0 waits for the upstream, and takes what it says', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+    const asking = resolver({ cache: { serveStale: { ...staleDefaults, mode: 'verify' } } })
+    await asking.ask('verified.example.')
+    pass(100)
+    server.script = async ({ bytes }) => {
+      await sleep(20)
+      return [answerBytes(bytes, { addresses: ['192.0.2.2'], ttl: 60 })]
+    }
+    assert.deepEqual((await asking.ask('verified.example.')).records, ['A 192.0.2.2 60'])
+    pass(100)
+    upstreamSays({ rcode: rcode.SERVFAIL })
+    assert.deepEqual((await asking.ask('verified.example.')).records, ['A 192.0.2.2 0'], 'a failure says less')
+  })
+
+  test('serve_stale verify with a timeout gives what is too old when it is over', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+    const asking = resolver({ cache: { serveStale: { ...staleDefaults, mode: 'verify', verifyTimeoutMs: 30 } } })
+    await asking.ask('late.example.')
+    pass(100)
+    server.script = () => []
+    assert.deepEqual((await asking.ask('late.example.')).records, ['A 192.0.2.1 0'])
+  })
+
+  test('serve_stale goes beyond an hour where it is told to', async () => {
+    upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+    const asking = resolver({ cache: { serveStale: { ...staleDefaults, forMs: 86_400_000 } } })
+    await asking.ask('long.stale.example.')
+    pass(80_000)
+    assert.equal((await asking.resolve('long.stale.example.')).plugin, 'cache')
+  })
+
+  for (const mode of ['immediate', 'verify'] as const) {
+    test(`what was asked in vain is not asked again before the failure recheck (${mode})`, async () => {
+      const name = `recheck.${mode}.example.`
+      upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+      const asking = resolver({ cache: { serveStale: { ...staleDefaults, mode, recheckMs: 30_000 } } })
+      await asking.ask(name)
+      pass(100)
+      upstreamSays({ rcode: rcode.SERVFAIL })
+      const before = server.asked.length
+      await asking.ask(name)
+      await until('it was asked once', () => server.asked.length === before + 1, patientMs)
+      await sleep(20)
+      for (let count = 0; count < 3; count += 1) assert.equal((await asking.ask(name)).records.length, 1)
+      await sleep(20)
+      assert.equal(server.asked.length, before + 1)
+      pass(31)
+      await asking.ask(name)
+      await until('it was asked again', () => server.asked.length === before + 2, patientMs)
+    })
+  }
+
+  test('with prefer_positive a denial takes the place of no answer', async () => {
+    const serveStale = { ...staleDefaults, mode: 'verify', prefersPositive: true } as const
+    for (const [wish, expected] of [
+      [serveStale, ['A 192.0.2.1 0']],
+      [{ ...serveStale, prefersPositive: false }, []],
+    ] as const) {
+      upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
+      const asking = resolver({ cache: { serveStale: wish } })
+      await asking.ask('kept.example.')
+      pass(100)
+      upstreamSays({ rcode: rcode.NXDOMAIN, soa: { ttl: 300, minimum: 300 } })
+      assert.deepEqual((await asking.ask('kept.example.')).records, expected)
+      assert.deepEqual((await asking.ask('kept.example.')).records, expected)
+      upstreamSays({ addresses: ['192.0.2.2'], ttl: 60 })
+      pass(400)
+      assert.deepEqual((await asking.ask('kept.example.')).records, ['A 192.0.2.2 60'])
+    }
   })
 
   test('the bytes are bounded: the least used goes first', async () => {
