@@ -21,7 +21,10 @@ export interface EndpointPort {
 }
 
 export interface Endpoint {
+  /** Where it is reached. */
   readonly address: Ip
+  /** Further addresses of the same endpoint, which have names and, as in kube-proxy, no traffic. */
+  readonly otherAddresses?: readonly Ip[]
   /** Absent conditions are already resolved: ready and serving default to true, terminating to false. */
   readonly ready: boolean
   readonly serving: boolean

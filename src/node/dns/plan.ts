@@ -81,19 +81,21 @@ function endsInAddress(name: string): boolean {
   return parseIp(labels.slice(-4).join('.')) !== undefined
 }
 
+/** Each address that is ready, once for each hostname, with the ports of all slices that have it. */
 function namedEndpoints({ service, slices }: ServiceView, settings: ZoneSettings): readonly NamedEndpoint[] {
-  const taken = new Set<string>()
-  const named: NamedEndpoint[] = []
+  const named = new Map<string, NamedEndpoint>()
   for (const slice of slices) {
     for (const endpoint of slice.endpoints) {
-      const id = `${endpoint.address} ${endpoint.hostname}`
-      if (!endpoint.ready || taken.has(id)) continue
-      taken.add(id)
-      const labels = endpointLabels(endpoint, service.headless, settings)
-      named.push({ address: endpoint.address, ports: slice.ports, labels })
+      if (!endpoint.ready) continue
+      for (const address of [endpoint.address, ...(endpoint.otherAddresses ?? [])]) {
+        const id = `${address} ${endpoint.hostname}`
+        const known = named.get(id)
+        const labels = known?.labels ?? endpointLabels({ ...endpoint, address }, service.headless, settings)
+        named.set(id, { address, ports: [...(known?.ports ?? []), ...slice.ports], labels })
+      }
     }
   }
-  return named
+  return [...named.values()]
 }
 
 /** Hostname, Pod name and dashed address; endpoints of Services with an address of their own have only the first of them. */

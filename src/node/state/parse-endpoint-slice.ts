@@ -12,8 +12,7 @@ const addressType: Field<IpFamily | 'FQDN'> = {
 }
 
 /**
- * An EndpointSlice of the API as this node uses it. Only the first address of an endpoint counts (the others name the same
- * pod). Ports and endpoints that cannot be used are left out and reported. No value and no problem: a slice that belongs to
+ * An EndpointSlice of the API as this node uses it. Only the first address of an endpoint has traffic; the others are kept for names. Ports and endpoints that cannot be used are left out and reported. No value and no problem: a slice that belongs to
  * no Service, or that holds names instead of addresses.
  */
 export function parseEndpointSlice(json: unknown, dialect: Dialect): Parsed<EndpointSlice> {
@@ -93,11 +92,14 @@ function readEndpoint(
   if (addresses === undefined) return undefined
   const address = readAddress(reader, addresses[0], `${path}.addresses[0]`, family)
   if (address === undefined) return undefined
+  const others = addresses.slice(1).map((json, at) => readAddress(reader, json, `${path}.addresses[${at + 1}]`, family))
+  const otherAddresses = others.filter((other): other is Ip => other !== undefined && other !== address)
   const conditions = reader.optional(fields.record, element['conditions'], `${path}.conditions`) ?? {}
   const condition = (name: string, absent: boolean) =>
     reader.optional(fields.flag, conditions[name], `${path}.conditions.${name}`) ?? absent
   return {
     address,
+    ...(otherAddresses.length > 0 && { otherAddresses }),
     ready: condition('ready', true),
     serving: condition('serving', true),
     terminating: condition('terminating', false),

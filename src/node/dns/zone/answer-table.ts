@@ -177,7 +177,7 @@ export class AnswerTable {
     const address = this.#podAddress(query)
     if (address !== undefined) return this.#writePod(query, zone, address, out)
     if (!this.synced) return this.#writeSoa(query, zone, out, { rcode: rcode.SERVFAIL, section: 'authority' })
-    if (this.#zones[zone]?.fallsThrough === true) return notOurs
+    if (this.#zones[zone]?.fallthrough.some((name) => isUnder(query.name, name))) return notOurs
     return this.#writeSoa(query, zone, out, { rcode: rcode.NXDOMAIN, section: 'authority' })
   }
 

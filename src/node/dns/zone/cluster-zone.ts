@@ -43,7 +43,7 @@ export class ClusterZone {
     this.#forward = settings.zones.filter((zone) => !isReverse(zone))
     const heads = this.#zones.map((name) => ({
       name,
-      fallsThrough: settings.fallthroughZones.some((zone) => isUnder(name, zone)),
+      fallthrough: settings.fallthroughZones.filter((zone) => isUnder(name, zone) || isUnder(zone, name)),
       ttl: settings.ttl,
       negativeTtl: Math.min(negativeTtl, settings.ttl),
     }))

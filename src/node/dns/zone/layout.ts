@@ -42,7 +42,8 @@ export interface SharedTable {
 export interface ZoneHead {
   /** Folded, in wire form. */
   readonly name: Uint8Array
-  readonly fallsThrough: boolean
+  /** What is missing there is the next plugin's to answer: zones above this one or below it, folded, in wire form. */
+  readonly fallthrough: readonly Uint8Array[]
   readonly ttl: number
   readonly negativeTtl: number
 }

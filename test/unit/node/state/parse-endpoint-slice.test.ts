@@ -38,19 +38,23 @@ describe('an EndpointSlice', () => {
     })
   }
 
-  it('keeps the first address, node, host name, zone and target of an endpoint', () => {
+  it('keeps the first address and the others that can be used, node, host name, zone and target of an endpoint', () => {
     const endpoint = {
-      addresses: ['10.0.0.1', 'nonsense'],
+      addresses: ['10.0.0.1', 'nonsense', '10.0.0.9', 'fd00::1', '10.0.0.1'],
       nodeName: 'node-1.example',
       hostname: 'web-0',
       zone: 'Zone_A',
       targetRef: { kind: 'Pod', namespace: 'default', name: 'web-0' },
     }
     const { value, problems } = parse({ endpoints: [endpoint] })
-    assert.deepEqual(problems, [])
+    assert.deepEqual(
+      problems.map(formatProblem).map((line) => line.split(': ')[1]),
+      ['endpoints[0].addresses[1]', 'endpoints[0].addresses[3]'],
+    )
     assert.deepEqual(value?.endpoints, [
       {
         address: '10.0.0.1',
+        otherAddresses: ['10.0.0.9'],
         ready: true,
         serving: true,
         terminating: false,

@@ -185,6 +185,56 @@ describe('the options of the zone', () => {
     assert.match(zone.line('9.0.96.10.in-addr.arpa', recordType.PTR), /^NXDOMAIN/)
   })
 
+  test('fallthrough takes what is missing in its zones, above this one, the same or below it', () => {
+    const line = (fallthrough: readonly string[], name: string) => {
+      const zone = new TestZone({ fallthroughZones: fallthrough.map(encodeName) }).add(...exampleServices()).synced()
+      return zone.line(name, recordType.A).split(' ')[0]
+    }
+    const missing = 'gone.data.svc.cluster.local'
+    for (const zone of ['.', 'local', 'Cluster.Local', 'data.svc.cluster.local', missing])
+      assert.equal(line([zone], missing), 'not', zone)
+    for (const zone of ['default.svc.cluster.local', 'a.svc.cluster.local', 'xdata.svc.cluster.local', 'example.org'])
+      assert.equal(line([zone], missing), 'NXDOMAIN', zone)
+    assert.equal(line(['default.svc.cluster.local', 'data.svc.cluster.local'], missing), 'not')
+    assert.equal(line(['.'], 'db.data.svc.cluster.local'), 'NOERROR', 'what is there does not fall through')
+    assert.equal(line(['data.svc.cluster.local'], 'other.default.svc.cluster.local'), 'NXDOMAIN')
+  })
+
+  test('an endpoint in two slices has the ports of both', () => {
+    const headless = makeService('default/two', '10.96.0.1', { headless: true, clusterIps: [] })
+    const endpoint = makeEndpoint('10.1.0.1', { hostname: 'h' })
+    const zone = new TestZone().synced()
+    zone.add({
+      service: headless,
+      slices: [
+        makeSlice('default/two', [['http', 'TCP', 80]], [endpoint], 'a'),
+        makeSlice('default/two', [['dns', 'UDP', 53]], [endpoint, makeEndpoint('10.1.0.2')], 'b'),
+        makeSlice('default/two', [['http', 'TCP', 80]], [endpoint], 'c'),
+      ],
+    })
+    const name = 'two.default.svc.cluster.local'
+    const ports = zone
+      .ask(name, recordType.SRV)
+      .answer.map(({ data }) => `${data.readUInt16BE(4)} ${nameText(data, 6)}`)
+    assert.deepEqual(ports, [`80 h.${name}.`, `53 h.${name}.`, `53 10-1-0-2.${name}.`])
+    assert.equal(zone.ask(name, recordType.A).answer.length, 2)
+    assert.equal(zone.ask(`_http._tcp.${name}`, recordType.A).answer.length, 1)
+    assert.equal(zone.ask(`_dns._udp.${name}`, recordType.A).answer.length, 2)
+    assert.equal(zone.ask(`h.${name}`, recordType.SRV).answer.length, 2)
+  })
+
+  test('every address of an endpoint is answered, and leads back to it', () => {
+    const headless = makeService('default/many', '10.96.0.1', { headless: true, clusterIps: [] })
+    const otherAddresses = [ip('10.1.0.2'), ip('10.1.0.3')]
+    const slice = makeSlice('default/many', [['http', 'TCP', 80]], [makeEndpoint('10.1.0.1', { otherAddresses })])
+    const zone = new TestZone().add(view(headless, slice)).synced()
+    const addresses = (name: string) => zone.ask(name, recordType.A).answer.map(({ data }) => data.join('.'))
+    assert.deepEqual(addresses('many.default.svc.cluster.local'), ['10.1.0.1', '10.1.0.2', '10.1.0.3'])
+    assert.deepEqual(addresses('10-1-0-3.many.default.svc.cluster.local'), ['10.1.0.3'])
+    assert.match(zone.line('2.0.1.10.in-addr.arpa', recordType.PTR), /PTR 10-1-0-2\.many\./)
+    assert.equal(zone.ask('_http._tcp.many.default.svc.cluster.local', recordType.SRV).answer.length, 3)
+  })
+
   test('weights come to 100 at most and none is 0', () => {
     const endpoints = Array.from({ length: 120 }, (_, host) => makeEndpoint(`10.0.0.${host}`))
     const many = makeService('default/many', '10.96.0.1', {
