@@ -13,7 +13,7 @@ export const apiPort = 6443
 export const identity = {
   dataDir,
   bindAddress: ipOf('127.0.0.1'),
-  serviceCidr: cidrOf('10.96.0.0/12'),
+  serviceCidrs: [cidrOf('10.96.0.0/12')],
   nodeName: 'node-1',
 }
 export const services = { resource: { group: '', version: 'v1', resource: 'services' }, namespace: 'default' }

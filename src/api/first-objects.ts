@@ -1,15 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../model/api-object.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
 import { firstServiceIp } from './allocation/pools.ts'
+import { type ApiDocument, listAt } from './document.ts'
 import { StatusError } from './status.ts'
 import { createObject } from './verbs/create.ts'
-import { replaceObject } from './verbs/update.ts'
+import { replaceObject, reviseObject } from './verbs/update.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 
 export interface FirstObjectsOptions {
   readonly dialect: Dialect
-  readonly serviceCidr: Cidr
+  /** One, or one of each family. */
+  readonly serviceCidrs: readonly Cidr[]
   readonly securePort: number
   /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
@@ -19,27 +22,37 @@ const writeOptions = { dryRun: false, manager: 'platnet' } as const
 
 /** Makes what every cluster has and clients count on, where it is not there yet. */
 export async function createFirstObjects(context: VerbContext, options: FirstObjectsOptions): Promise<void> {
-  const { dialect, serviceCidr, securePort } = options
+  const { serviceCidrs, securePort } = options
+  const [cidr] = serviceCidrs
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
     await ensure(context, { plural: 'namespaces', namespace: undefined }, { metadata: { name } })
   }
-  await ensure(
-    context,
-    { group: dialect.groups.networking, plural: 'servicecidrs', namespace: undefined },
-    { metadata: { name: 'default' }, spec: { cidrs: [serviceCidr] } },
-  )
+  await ensureServiceCidr(context, options)
   await ensure(
     context,
     { plural: 'services', namespace: 'default' },
     {
       metadata: { name: 'kubernetes', labels: { component: 'apiserver', provider: 'kubernetes' } },
       spec: {
-        clusterIP: firstServiceIp(serviceCidr),
+        clusterIP: cidr && firstServiceIp(cidr),
         ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: securePort }],
       },
     },
   )
   await advertise(context, options)
+}
+
+/** Where a second family was added to the option, the ServiceCIDR of before gets it too; it changes in no other way. */
+async function ensureServiceCidr(context: VerbContext, { dialect, serviceCidrs }: FirstObjectsOptions): Promise<void> {
+  const place = { group: dialect.groups.networking, plural: 'servicecidrs', namespace: undefined }
+  const body = { metadata: { name: 'default' }, spec: { cidrs: [...serviceCidrs] } }
+  await ensure(context, place, body)
+  const resource = context.registry.find(place.group, 'v1', place.plural)
+  if (resource === undefined || serviceCidrs.length < 2) return
+  const target = { resource, namespace: undefined, name: body.metadata.name, subresource: undefined }
+  const extend = (found: ApiDocument): ApiDocument =>
+    isDeepStrictEqual(listAt(found, 'spec', 'cidrs'), serviceCidrs.slice(0, 1)) ? { ...found, spec: body.spec } : found
+  await reviseObject(context, target, extend, writeOptions)
 }
 
 /** The endpoints of the kubernetes Service; made again at each start, when address or port may be others. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import {
   byteSize,
-  cidrBlock,
   declareOptions,
   dnsName,
+  dualStackCidrs,
   filePath,
   httpUrl,
   ipAddress,
@@ -52,12 +52,14 @@ export const apiOptions = declareOptions({
     description: 'The HTTPS port of the API server',
   },
   serviceClusterIpRange: {
-    schema: cidrBlock,
+    schema: dualStackCidrs,
     flag: '--service-cluster-ip-range <cidr>',
     default: '10.96.0.0/12',
     reload: 'restart',
     commands,
-    description: 'The network from which Services get their ClusterIP',
+    description:
+      'The network from which Services get their ClusterIP, or one of each family; the family of the first is that of a Service that asks for none',
+    example: '10.96.0.0/12,fd00:10:96::/112',
   },
   nodePortRange: {
     schema: portRange,

@@ -35,7 +35,8 @@ import { WatchHub } from './watch/watch-hub.ts'
 export interface ApiServerOptions {
   readonly store: Store
   readonly dialect: Dialect
-  readonly serviceCidr: Cidr
+  /** One, or one of each family, the cluster's own first. */
+  readonly serviceCidrs: readonly Cidr[]
   readonly nodePortRange: PortRange
   /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined

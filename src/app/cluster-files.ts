@@ -30,7 +30,7 @@ export function dataPaths(dataDir: string) {
 export interface ServerIdentity {
   readonly dataDir: string
   readonly bindAddress: Ip
-  readonly serviceCidr: Cidr
+  readonly serviceCidrs: readonly Cidr[]
   readonly nodeName: string
 }
 
@@ -49,7 +49,7 @@ export async function ensureServerTls(identity: ServerIdentity): Promise<TlsMate
   const { certPem, keyPem } = await ensureCertificate(ca, pki, 'api-server', {
     commonName: 'platnet-api-server',
     dnsNames: ['localhost', identity.nodeName, ...serviceNames],
-    ips: [...reachableAddresses(identity.bindAddress), firstAddress(identity.serviceCidr)],
+    ips: [...reachableAddresses(identity.bindAddress), ...identity.serviceCidrs.map(firstAddress)],
     usages: ['server'],
     days: certificateDays,
   })

@@ -42,7 +42,7 @@ export class ServerSide implements Component {
     const identity: ServerIdentity = {
       dataDir: app.dataDir,
       bindAddress: api.bindAddress,
-      serviceCidr: api.serviceClusterIpRange,
+      serviceCidrs: api.serviceClusterIpRange,
       nodeName: findNodeName(this.#context.options.values.node.nodeName),
     }
     const tokens = api.tokenAuthFile === undefined ? [] : await readTokenFile(api.tokenAuthFile)
@@ -100,7 +100,7 @@ export class ServerSide implements Component {
     return createApiServer({
       ...made,
       dialect: createDialect(api.dialect, api.platformDomain),
-      serviceCidr: api.serviceClusterIpRange,
+      serviceCidrs: api.serviceClusterIpRange,
       nodePortRange: api.nodePortRange,
       bindAddress: api.bindAddress,
       advertiseAddress: findAdvertiseAddress(api.bindAddress),

@@ -5,7 +5,6 @@ export { configYaml, configzDocument, fileSchema, optionHelp, optionsTable } fro
 export { flagName, type LoadedOptions, loadOptions, type OptionSources } from './load-options.ts'
 export {
   byteSize,
-  cidrBlock,
   dnsName,
   dualStackAddresses,
   dualStackCidrs,

@@ -11,8 +11,6 @@ export interface PortRange {
 
 export const ipAddress = textCodec('an IP address such as 192.0.2.1', parseIp, (ip: Ip) => ip)
 
-export const cidrBlock = textCodec('a network such as 10.0.0.0/8', parseCidr, (cidr: Cidr) => cidr)
-
 /** One network, or one of each family. */
 export const dualStackCidrs = listCodec('a network such as 10.0.0.0/8, or one of each family', (items) =>
   oneOfEachFamily(items, parseCidr),

@@ -33,7 +33,7 @@ const controlSocket = `${dataDir}/control.sock`
 const port = 6443
 const clusterDns = '10.96.0.10'
 const patientMs = 30_000
-const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidr: cidrOf('10.96.0.0/12'), nodeName: 'node-1' }
+const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidrs: [cidrOf('10.96.0.0/12')], nodeName: 'node-1' }
 const log: string[] = []
 
 const startApi = () => startLabApi({ identity, dialect, store: openMemoryStore({ log: silentLogger }), port })

@@ -27,7 +27,7 @@ const kubeconfig = `${dataDir}/admin.kubeconfig`
 const controlSocket = `${dataDir}/control.sock`
 const port = 6443
 
-const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidr: cidrOf('10.96.0.0/12'), nodeName: 'node-1' }
+const identity = { dataDir, bindAddress: ipOf('0.0.0.0'), serviceCidrs: [cidrOf('10.96.0.0/12')], nodeName: 'node-1' }
 const scope = { signal: new AbortController().signal }
 const store = openMemoryStore({ log: silentLogger })
 

@@ -49,11 +49,14 @@ export type WatchLine = { readonly type: string; readonly object: any }
 
 export interface TestServerOptions {
   readonly dialect?: DialectName
+  /** One network, or one of each family with a comma between them. */
   readonly serviceCidr?: string
   readonly advertiseAddress?: Ip
   readonly nodePortRange?: { first: number; last: number }
   /** Instead of one in memory, with certificates for it; closed with the server. */
   readonly store?: Store
+  /** The store outlives the server. */
+  readonly keepsStore?: boolean
   readonly tls?: TlsMaterial
   /** Absent: a free one. */
   readonly port?: number
@@ -77,13 +80,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const authority = await createAuthority()
   const { certPem, keyPem } = await authority.issue('server')
   const store = options.store ?? openMemoryStore({ log: silentLogger })
-  const serviceCidr = parseCidr(options.serviceCidr ?? '10.96.0.0/12')
+  const serviceCidrs = (options.serviceCidr ?? '10.96.0.0/12').split(',').flatMap((each) => parseCidr(each) ?? [])
   const bindAddress = parseIp('127.0.0.1')
-  assert.ok(serviceCidr && bindAddress)
+  assert.ok(bindAddress)
   const server = createApiServer({
     store,
     dialect: createDialect(options.dialect ?? 'kubernetes'),
-    serviceCidr,
+    serviceCidrs,
     nodePortRange: options.nodePortRange ?? { first: 30000, last: 32767 },
     tls: options.tls ?? { certificate: certPem, key: keyPem, clientCa: authority.certPem },
     bindAddress,
@@ -120,7 +123,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const stop = async () => {
     agent.destroy()
     await server.stop({ signal: AbortSignal.timeout(2_000) })
-    await store.close()
+    if (options.keepsStore !== true) await store.close()
   }
   return {
     port,

@@ -17,7 +17,7 @@ export async function startLabApi({ identity, dialect, store, port }: LabApiPart
   const api = createApiServer({
     store,
     dialect,
-    serviceCidr: identity.serviceCidr,
+    serviceCidrs: identity.serviceCidrs,
     nodePortRange: { first: 30000, last: 32767 },
     tls: await ensureServerTls(identity),
     bindAddress: identity.bindAddress,

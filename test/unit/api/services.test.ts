@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { openMemoryStore } from '../../../src/api/store/index.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
 import { paths, service } from '../../helpers/manifests.ts'
 
@@ -290,6 +292,34 @@ test('a range that is used up answers a 500 that says so, and an address given b
   const name = made.find(({ code }) => code === 201)?.body.metadata.name
   await server.call('DELETE', `${paths.services}/${name}`)
   assert.equal((await create('h')).code, 201)
+})
+
+test('of a range for each family the first is that of a Service that asks for none', async () => {
+  await using server = await startTestServer({ serviceCidr: 'fd00:10::/112,10.99.0.0/24' })
+  const familiesOf = async (spec: object) => {
+    const body = { metadata: { generateName: 's-' }, spec: { ports: [{ port: 80 }], ...spec } }
+    return (await server.call('POST', paths.services, { body })).body.spec.ipFamilies
+  }
+  assert.deepEqual(await familiesOf({}), ['IPv6'])
+  assert.deepEqual(await familiesOf({ ipFamilies: ['IPv4'] }), ['IPv4'])
+  assert.deepEqual(await familiesOf({ ipFamilyPolicy: 'PreferDualStack' }), ['IPv6', 'IPv4'])
+  const kubernetes = await server.call('GET', `${paths.services}/kubernetes`)
+  assert.deepEqual(kubernetes.body.spec.clusterIPs, ['fd00:10::1'])
+})
+
+test('a second family that comes later is added to the ServiceCIDR, and nothing else is changed in it', async () => {
+  const store = openMemoryStore({ log: silentLogger })
+  const ranges = async (serviceCidr: string) => {
+    const server = await startTestServer({ store, serviceCidr, keepsStore: true })
+    const list = await server.call('GET', '/apis/networking.k8s.io/v1/servicecidrs')
+    await server.stop()
+    return list.body.items.map(({ spec }: { spec: { cidrs: readonly string[] } }) => spec.cidrs)
+  }
+  assert.deepEqual(await ranges('10.99.0.0/24'), [['10.99.0.0/24']])
+  assert.deepEqual(await ranges('10.98.0.0/24,fd00:9::/112'), [['10.99.0.0/24']])
+  assert.deepEqual(await ranges('10.99.0.0/24,fd00:10::/112'), [['10.99.0.0/24', 'fd00:10::/112']])
+  assert.deepEqual(await ranges('10.99.0.0/24'), [['10.99.0.0/24', 'fd00:10::/112']])
+  await store.close()
 })
 
 test('an IPv6 range works the same', async () => {

@@ -34,7 +34,7 @@ test('Without any source the options are their defaults.', () => {
       platformDomain: 'platform.internal',
       bindAddress: '0.0.0.0',
       securePort: 6443,
-      serviceClusterIpRange: '10.96.0.0/12',
+      serviceClusterIpRange: ['10.96.0.0/12'],
       nodePortRange: { first: 30000, last: 32767 },
       tokenAuthFile: undefined,
       serviceAccountIssuer: 'https://kubernetes.default.svc.cluster.local',
