@@ -76,10 +76,12 @@ export class RequestHandler {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedMs = performance.now()
     let found: Route | undefined
+    let user: User | undefined
     let sizeBytes: number | undefined
     try {
-      sizeBytes = await this.#serve(request, response, (route) => {
+      sizeBytes = await this.#serve(request, response, (route, by) => {
         found = route
+        user = by
       })
     } catch (thrown) {
       if (thrown instanceof StatusError || !isAbandoned(request))
@@ -87,23 +89,36 @@ export class RequestHandler {
     }
     const durationMs = Math.round(performance.now() - startedMs)
     this.#metrics.observe({ route: found, code: response.statusCode, durationMs, sizeBytes })
-    if (!this.#parts.log.enabled('debug')) return
-    const { method, url } = request
-    this.#parts.log.debug('answered a request', { method, url, code: response.statusCode, durationMs })
+    if (this.#parts.log.enabled('trace'))
+      this.#trace(request, { user, code: response.statusCode, durationMs, sizeBytes })
+  }
+
+  /** One record a request; its user is undefined where the request did not get so far. */
+  #trace(
+    { method, url, headers }: IncomingMessage,
+    { user, ...answer }: { readonly user: User | undefined } & Readonly<Record<string, unknown>>,
+  ): void {
+    this.#parts.log.trace('answered a request', {
+      method,
+      url,
+      user: user?.name,
+      agent: headers['user-agent'],
+      ...answer,
+    })
   }
 
   /** Answers the bytes of the body, where it was sent as a whole. */
   async #serve(
     request: IncomingMessage,
     response: ServerResponse,
-    onRoute: (route: Route) => void,
+    onRoute: (route: Route, user: User) => void,
   ): Promise<number | undefined> {
     const url = parseUrl(request.url)
     const user = await this.#identify(request)
     const flow = flowOf(user, request.socket.remoteAddress ?? '')
     const route = this.#route(request, url)
     if (route instanceof StatusError) throw user === anonymous ? unauthorized() : route
-    onRoute(route)
+    onRoute(route, user)
     const attributes = attributesOf(route, request.method ?? 'GET', url)
     authorize(user, attributes, this.#parts.authorizers)
     if (user !== anonymous || route.kind === 'resource') this.#countConnection(flow, request.socket)

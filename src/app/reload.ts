@@ -1,12 +1,17 @@
 import { describeError } from '../model/errors.ts'
+import type { Logger } from '../observe/index.ts'
 import type { AppContext, Options } from './context.ts'
 
 /**
  * SIGHUP reads the options again: live ones hold at once, the others are named in the log. Options that do not parse change
  * nothing. `onLive` passes them on to a supervised agent.
  */
-export function reloadOnHangup(context: AppContext, onLive: (options: Options) => Promise<void>): void {
-  const log = context.logging.logger('platform_kubelet').child('reload')
+export function reloadOnHangup(
+  context: AppContext,
+  processLog: Logger,
+  onLive: (options: Options) => Promise<void>,
+): void {
+  const log = processLog.child('reload')
   const reload = async () => {
     const options = await context.readOptions()
     context.logging.setFilter(options.values.observe.logLevel)

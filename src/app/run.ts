@@ -19,10 +19,12 @@ export type RunEnd = 'stopped' | 'forced'
 
 /** `platnet server`: the API core and its controllers. */
 export async function runServer(context: AppContext): Promise<RunEnd> {
-  reloadOnHangup(context, async () => {})
-  const notifier = createNotifier(logOf(context), context.env)
+  const log = serverLog(context)
+  reloadOnHangup(context, log, async () => {})
+  const notifier = createNotifier(log, context.env)
   const { components, drain } = await composeServer(context)
-  return runComponents(context, components, {
+  return runComponents(components, {
+    log,
     notifier,
     onStarted: () => notifier.ready('serving the API'),
     drain,
@@ -31,13 +33,13 @@ export async function runServer(context: AppContext): Promise<RunEnd> {
 
 /** `platnet agent`: the node side alone; under a supervisor it says when it is ready and ends with it. */
 export async function runAgent(context: AppContext): Promise<RunEnd> {
-  const log = logOf(context)
+  const log = agentLog(context)
   const programs = new ProgramStarter()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([import('./check.ts'), import('./agent-side.ts')])
   const components = await bothAtOnce(checkBeforeStart(context, programs.runProgram), composeAgent(context, programs))
   await reportSysctls(log)
   if (process.send) process.on('message', (message) => takeLogFilter(context, message))
-  else reloadOnHangup(context, async () => {})
+  else reloadOnHangup(context, log, async () => {})
   const notifier = createNotifier(log, process.send ? {} : context.env)
   const onStarted = async () => {
     await whenReady(components)
@@ -48,7 +50,7 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
     process.send?.(message)
     await notifier.ready('rules are in the kernel')
   }
-  return runComponents(context, components, { notifier, onStarted })
+  return runComponents(components, { log, notifier, onStarted })
 }
 
 /** Both ask programs, and wait for them more than they work. What the check finds says more than what fails for the same reason. */
@@ -60,22 +62,22 @@ async function bothAtOnce<T>(check: Promise<void>, composing: Promise<T>): Promi
 
 /** `platnet run`: the server here, the agent as a second process. */
 export async function runNode(context: AppContext): Promise<RunEnd> {
-  const log = logOf(context)
+  const log = serverLog(context)
   const notifier = createNotifier(log, context.env)
   const main = path.resolve(import.meta.dirname, '../main.ts')
   const agent = new AgentSupervisor({
     command: [process.execPath, ...process.execArgv, main, ...agentArguments(context.options)],
     onReady: () => void notifier.ready('rules are in the kernel'),
-    log,
+    log: agentLog(context).child('supervisor'),
   })
-  reloadOnHangup(context, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
+  reloadOnHangup(context, log, ({ values }) => agent.send({ kind: 'log-filter', filter: values.observe.logLevel }))
   const server = await composeServer(context)
   const withAgent = partsOf.agent.some((part) => context.options.values.app.components.includes(part))
   const parts = [...server.components, ...(withAgent ? [agent] : [])]
   const onStarted = async () => {
     if (!withAgent) await notifier.ready('serving the API')
   }
-  return runComponents(context, parts, { notifier, onStarted, drain: server.drain })
+  return runComponents(parts, { log, notifier, onStarted, drain: server.drain })
 }
 
 const managers = ['controllers', 'scheduler'] as const
@@ -109,6 +111,7 @@ function takeLogFilter(context: AppContext, message: unknown): void {
 }
 
 interface RunHooks {
+  readonly log: Logger
   readonly notifier: Notifier
   /** Runs beside everything else once all components have started. */
   readonly onStarted: () => Promise<void>
@@ -118,8 +121,8 @@ interface RunHooks {
 
 const deadlines = { startDeadlineMs: 60_000, stopDeadlineMs: 15_000 }
 
-async function runComponents(context: AppContext, components: readonly Component[], hooks: RunHooks): Promise<RunEnd> {
-  const log = logOf(context)
+async function runComponents(components: readonly Component[], hooks: RunHooks): Promise<RunEnd> {
+  const { log } = hooks
   const signals = listenForSignals()
   const lifecycle = new Lifecycle(components, { log, ...deadlines })
   const stopped = (async (): Promise<RunEnd> => {
@@ -142,6 +145,15 @@ async function reportSysctls(log: Logger): Promise<void> {
   }
 }
 
-function logOf(context: AppContext): Logger {
+function agentLog(context: AppContext): Logger {
   return context.logging.logger('platform_kubelet')
+}
+
+/** Of the process with the server's parts: under the name of the first one that it has. */
+function serverLog(context: AppContext): Logger {
+  const { components } = context.options.values.app
+  if (components.includes('api')) return context.logging.logger('platform_api_server')
+  return context.logging.logger(
+    components.includes('controllers') ? 'platform_controller_manager' : 'platform_scheduler',
+  )
 }

@@ -2,7 +2,7 @@ import { checkHost } from '../app/check.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import type { Finding } from '../host/index.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions, print } from './program.ts'
 
 /** `platnet check`: what this machine has and lacks; exit code 1 if something is missing, 4 if it is privilege. */
 export const addCheckCommand: AddCommand = (program, context) => {
@@ -11,7 +11,7 @@ export const addCheckCommand: AddCommand = (program, context) => {
     const { findings, lacksPrivilege } = await checkHost(
       await loadCommandOptions(command, optionGroups, context, 'run'),
     )
-    for (const finding of findings) context.stdout.write(printFinding(finding))
+    for (const finding of findings) print(context, printFinding(finding))
     if (lacksPrivilege) context.finish(exitCodes.noPrivilege)
     else if (findings.some(({ level }) => level === 'fail')) context.finish(exitCodes.failure)
   })

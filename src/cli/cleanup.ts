@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { cleanupHost } from '../app/cleanup.ts'
 import { exitCodes } from './exit-code.ts'
-import type { AddCommand, CliContext } from './program.ts'
+import { type AddCommand, type CliContext, print } from './program.ts'
 
 /** `platnet cleanup`: asks on a terminal; elsewhere `--yes` says that it is meant. */
 export const addCleanupCommand: AddCommand = (program, context) => {
@@ -12,7 +12,7 @@ export const addCleanupCommand: AddCommand = (program, context) => {
     .action(async ({ yes }: { yes: boolean }) => {
       if (!yes && !(await isMeant(context))) return context.finish(exitCodes.usage)
       const { lines, failures } = await cleanupHost()
-      for (const line of lines.length > 0 ? lines : ['nothing of ours was there']) context.stdout.write(`${line}\n`)
+      for (const line of lines.length > 0 ? lines : ['nothing of ours was there']) print(context, `${line}\n`)
       for (const failure of failures) context.stderr.write(`error: ${failure}\n`)
       if (failures.length > 0) context.finish(exitCodes.failure)
     })

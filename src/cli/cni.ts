@@ -15,7 +15,7 @@ import type { Options } from '../app/context.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { printFinding } from './check.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
 import { withUser } from './with-user.ts'
 
 /** `platnet cni …`: the networks of this node, by hand. */
@@ -44,11 +44,11 @@ const list: Work = async (options, { stdout }, user) => {
   const { networks, skipped } = await runtime.networks()
   for (const [index, { name, cniVersion, plugins, file }] of networks.entries()) {
     const chain = plugins.map(({ type }) => type).join(', ')
-    stdout.write(`${index === 0 ? 'default' : 'unused '}  ${name}  ${cniVersion}  ${chain}  ${file}\n`)
+    print({ stdout }, `${index === 0 ? 'default' : 'unused '}  ${name}  ${cniVersion}  ${chain}  ${file}\n`)
   }
-  for (const { reason } of skipped) stdout.write(`skipped  ${reason}\n`)
+  for (const { reason } of skipped) print({ stdout }, `skipped  ${reason}\n`)
   for (const { type, path, versions, problem } of await runtime.plugins()) {
-    stdout.write(`plugin   ${type}  ${problem ?? versions.join(', ')}  ${path}\n`)
+    print({ stdout }, `plugin   ${type}  ${problem ?? versions.join(', ')}  ${path}\n`)
   }
 }
 
@@ -63,7 +63,7 @@ function addDoctor(cni: Command, context: CliContext): void {
     await withUser(context, false, async (user) => {
       if (fix) await mend(options, context, user)
       const findings = await examineCni(options, user)
-      for (const finding of findings) context.stdout.write(printFinding(finding))
+      for (const finding of findings) print(context, printFinding(finding))
       if (findings.some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
     })
   })
@@ -71,7 +71,7 @@ function addDoctor(cni: Command, context: CliContext): void {
 
 const mend: Work = async (options, { stdout, stderr }, user) => {
   const { done, failures } = await mendCni(options, user)
-  for (const line of done) stdout.write(`mended  ${line}\n`)
+  for (const line of done) print({ stdout }, `mended  ${line}\n`)
   for (const line of failures) stderr.write(`error: ${line}\n`)
 }
 
@@ -101,13 +101,13 @@ function addSandboxCommand(
 }
 
 const add: SandboxWork = async (sandbox, runtime, { stdout }) => {
-  stdout.write(`${JSON.stringify(await runtime.add(sandbox), undefined, 2)}\n`)
+  print({ stdout }, `${JSON.stringify(await runtime.add(sandbox), undefined, 2)}\n`)
 }
 
 const check: SandboxWork = async (sandbox, runtime, { stdout }) => {
   const outcomes = await runtime.check(sandbox)
   for (const { network, isAsked } of outcomes)
-    stdout.write(isAsked ? 'as it was made\n' : `not checked: disableCheck is set in the list of ${network}\n`)
+    print({ stdout }, isAsked ? 'as it was made\n' : `not checked: disableCheck is set in the list of ${network}\n`)
 }
 
 const remove: SandboxWork = async (sandbox, runtime) => {
@@ -116,7 +116,7 @@ const remove: SandboxWork = async (sandbox, runtime) => {
 
 const collect: Work = async (options, { stdout, stderr, finish }, user) => {
   const { done, failures } = await cleanCni(options, user)
-  for (const line of done) stdout.write(`${line}\n`)
+  for (const line of done) print({ stdout }, `${line}\n`)
   for (const line of failures) stderr.write(`error: ${line}\n`)
   if (failures.length > 0) finish(exitCodes.failure)
 }

@@ -5,7 +5,7 @@ import { PlatnetError } from '../model/errors.ts'
 import { type Ip, ipFamily, parseIp } from '../model/ip.ts'
 import { renderRecord } from './dns-record.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
 
 class DnsQueryError extends PlatnetError<'bad-question' | 'no-answer'> {}
 
@@ -39,7 +39,7 @@ export const addDnsCommand: AddCommand = (program, context) => {
     const question = readQuestion(name, type, flags, values.dns.clusterDns)
     await printAnswer(question, context)
     const isOurs = flags.dnsServer === undefined
-    if (isOurs) context.stdout.write(await explain(values.node.controlSocket, question))
+    if (isOurs) print(context, await explain(values.node.controlSocket, question))
   })
 }
 
@@ -66,7 +66,7 @@ async function printAnswer(question: Question, context: CliContext): Promise<voi
     `;; ${rcode}${authority} from ${question.server} port ${question.port} in ${tookMs.toFixed(1)} ms`,
     ...records.filter((line) => line !== undefined),
   ]
-  context.stdout.write(`${lines.join('\n')}\n`)
+  print(context, `${lines.join('\n')}\n`)
   if (packet.header.rcode !== 0) context.finish(exitCodes.failure)
 }
 

@@ -1,6 +1,7 @@
 import { AskError } from '../app/ask-agent.ts'
 import { ConfigError } from '../config/index.ts'
 import { describeError, PlatnetError } from '../model/errors.ts'
+import { visibleLines } from '../model/visible-text.ts'
 import { redactText } from '../observe/index.ts'
 
 /** `unhealthy` is also drift between what should be and what is. */
@@ -31,7 +32,7 @@ export function renderError(error: unknown, options: { readonly debug: boolean }
     ...(remedy === undefined ? [] : [`  what to do: ${remedy}`]),
     ...(stack === undefined ? [] : [stack]),
   ].join('\n')
-  return `${escapeControls(redactText(text))}\n`
+  return `${visibleLines(redactText(text))}\n`
 }
 
 /** That of the outermost error that has one: who wraps an error rarely knows better what to do. */
@@ -45,9 +46,4 @@ function isPrivilegeError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isRefusal = 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
   return isRefusal || isPrivilegeError(error.cause)
-}
-
-/** Names from a file may hold what a terminal obeys. */
-function escapeControls(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

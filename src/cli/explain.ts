@@ -2,7 +2,7 @@ import { askFlow, askService, type FlowQuestion } from '../app/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import type { ServiceAnswer } from '../app/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag } from './program.ts'
+import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag, print } from './program.ts'
 
 /** `platnet explain SRC DST:PORT[/udp]` and `platnet explain service NS/NAME`, answered by the running agent. */
 export const addExplainCommand: AddCommand = (program, context) => {
@@ -19,7 +19,7 @@ export const addExplainCommand: AddCommand = (program, context) => {
     async (source: string, target: string, { output, inInterface }: { output: string; inInterface?: string }) => {
       const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
       const socket = values.node.controlSocket
-      if (source === 'service') print(context, output, await askService(socket, target), renderService)
+      if (source === 'service') printAnswer(context, output, await askService(socket, target), renderService)
       else await explainFlow(context, { inInterface, socket, source, target, output })
     },
   )
@@ -42,7 +42,7 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
     )
     return context.finish(exitCodes.usage)
   }
-  print(
+  printAnswer(
     context,
     request.output,
     await askFlow(request.socket, { ...question, ...(inInterface && { inInterface }) }),
@@ -63,8 +63,13 @@ export function parseTarget(source: string, target: string): FlowQuestion | unde
     : undefined
 }
 
-function print<Answer>(context: CliContext, output: string, answer: Answer, render: (answer: Answer) => string): void {
-  context.stdout.write(output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : render(answer))
+function printAnswer<Answer>(
+  context: CliContext,
+  output: string,
+  answer: Answer,
+  render: (answer: Answer) => string,
+): void {
+  print(context, output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : render(answer))
 }
 
 type Family = ServiceAnswer['families'][number]

@@ -2,7 +2,7 @@ import { askPlan } from '../app/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import type { PlanAnswer } from '../app/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag } from './program.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 
 /** `platnet plan`: exit code 3 where the kernel's rules are not what the agent wants. */
 export const addPlanCommand: AddCommand = (program, context) => {
@@ -13,7 +13,7 @@ export const addPlanCommand: AddCommand = (program, context) => {
   addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
     const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
     const plan = await askPlan(values.node.controlSocket)
-    context.stdout.write(output === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : renderPlan(plan))
+    print(context, output === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : renderPlan(plan))
     if (plan.families.some(({ differences }) => differences.length > 0)) context.finish(exitCodes.unhealthy)
   })
 }

@@ -8,6 +8,7 @@ import {
   optionHelp,
   readConfigFile,
 } from '../config/index.ts'
+import { visibleLines } from '../model/visible-text.ts'
 import type { ExitCode } from './exit-code.ts'
 import { readPackageInfo } from './package-info.ts'
 
@@ -19,6 +20,11 @@ export interface CliContext {
   readonly stderr: { write(text: string): unknown }
   /** For a command that did its work and ends with another code than 0; failures are thrown. */
   readonly finish: (code: ExitCode) => void
+}
+
+/** Writes lines for people. What stands in them may come from the API or the network and hold what a terminal obeys. */
+export function print({ stdout }: Pick<CliContext, 'stdout'>, lines: string): void {
+  stdout.write(visibleLines(lines))
 }
 
 /** Each subcommand's file exports one of these. */

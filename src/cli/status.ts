@@ -2,7 +2,7 @@ import type { AgentStatus } from '../app/agent-status.ts'
 import { askStatus } from '../app/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
-import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag } from './program.ts'
+import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 
 /** `platnet status`: exit code 3 when a part of the agent is not well. */
 export const addStatusCommand: AddCommand = (program, context) => {
@@ -13,7 +13,7 @@ export const addStatusCommand: AddCommand = (program, context) => {
   addOptionFlags(command, optionGroups, 'agent').action(async ({ output }: { output: string }) => {
     const { values } = await loadCommandOptions(command, optionGroups, context, 'agent')
     const status = await askStatus(values.node.controlSocket)
-    context.stdout.write(output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : renderStatus(status))
+    print(context, output === 'json' ? `${JSON.stringify(status, undefined, 2)}\n` : renderStatus(status))
     if (Object.values(status.components).some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
   })
 }

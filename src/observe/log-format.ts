@@ -1,5 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { prettyFactory } from 'pino-pretty'
+import { visibleColours, visibleText } from '../model/visible-text.ts'
 
 /** How records are written: JSON lines, readable text for a terminal, or JSON lines with journald's priority prefix. */
 export type LogFormat = 'json' | 'pretty' | 'journald'
@@ -21,18 +22,19 @@ export function chooseFormat(
   return isJournal(output.fd, env['JOURNAL_STREAM']) ? 'journald' : 'json'
 }
 
-/** Turns one JSON line of pino into what is written. */
+/** Turns one JSON line of pino into what is written. JSON escapes only C0, so that other controls are escaped here. */
 export function lineFormatter(format: LogFormat, colorize: boolean): (line: string) => string {
-  if (format === 'json') return (line) => line
-  if (format === 'journald') return (line) => `<${journalPriority(line)}>${line}`
-  return prettyFactory({
+  if (format === 'json') return visibleColours
+  if (format === 'journald') return (line) => `<${journalPriority(line)}>${visibleColours(line)}`
+  const pretty = prettyFactory({
     colorize,
     singleLine: true,
     messageKey: 'message',
-    messageFormat: '{target}: {message}',
+    messageFormat: (record) => visibleText(`${record['target']}: ${record['message']}`),
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'target',
   })
+  return (line) => visibleColours(pretty(line))
 }
 
 /** sd-daemon(3) priorities; trace has no word of its own there. */

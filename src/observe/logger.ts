@@ -11,7 +11,7 @@ export interface Logger {
   trace(message: string, fields?: LogFields): void
   /** Whether a record of that level would be written, to spare the work of making it. */
   enabled(level: LogLevel): boolean
-  /** The logger of a part below this one: target `parent::name`. */
+  /** The logger of a part below this one: target `parent::name`, with underscores for hyphens as RUST_LOG has them. */
   child(name: string): Logger
 }
 

@@ -128,7 +128,7 @@ class TargetLogger implements Logger {
   }
 
   child(name: string): Logger {
-    return this.#logging.logger(`${this.#gate.target}::${name}`)
+    return this.#logging.logger(`${this.#gate.target}::${name.replaceAll('-', '_')}`)
   }
 
   #log(level: LogLevel, message: string, fields: LogFields | undefined): void {

@@ -9,7 +9,7 @@ import { openMemoryStore, type Store } from '../../src/api/store/index.ts'
 import type { Component } from '../../src/loop/component.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
 import { type Ip, parseCidr, parseIp } from '../../src/model/ip.ts'
-import { createMetrics, silentLogger } from '../../src/observe/index.ts'
+import { createMetrics, type Logger, silentLogger } from '../../src/observe/index.ts'
 import type { TlsMaterial } from '../../src/serve/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { newSigningKey, testIssuer } from './token-issuer.ts'
@@ -55,6 +55,7 @@ export interface TestServerOptions {
   readonly nodePortRange?: { first: number; last: number }
   /** Instead of one in memory, with certificates for it; closed with the server. */
   readonly store?: Store
+  readonly log?: Logger
   /** The store outlives the server. */
   readonly keepsStore?: boolean
   readonly tls?: TlsMaterial
@@ -103,7 +104,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     limits: options.limits ?? {},
     components: () => [storeComponent],
     metrics: createMetrics(),
-    log: silentLogger,
+    log: options.log ?? silentLogger,
   })
   await server.start()
   const { port } = server

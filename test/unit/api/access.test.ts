@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:https'
 import { after, before, describe, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
+import { createLogging } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer, testToken } from '../../helpers/api-server.ts'
 import { createAuthority } from '../../helpers/authority.ts'
 import { configMap, paths } from '../../helpers/manifests.ts'
@@ -217,4 +218,22 @@ describe('discovery', () => {
     )
     assert.equal(group.versions[0].resources[0].responseKind.kind, 'EndpointSlice')
   })
+})
+
+test('at trace each request leaves one record of who asked for what, and none at debug', async () => {
+  for (const level of ['debug', 'trace'] as const) {
+    const lines: string[] = []
+    const logging = createLogging({ filter: level, format: 'json', stream: { write: (line) => lines.push(line) } })
+    await using server = await startTestServer({ log: logging.logger('platform_api_server') })
+    lines.length = 0
+    await server.call('GET', '/api/v1/namespaces/default', { headers: { 'user-agent': 'curl' } })
+    await server.call('GET', '/api/v1/nothing', { token: null })
+    const records = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === 'answered a request')
+    const told = records.map(({ fields: { durationMs: _, sizeBytes: __, ...rest } }) => rest)
+    const expected = [
+      { method: 'GET', url: '/api/v1/namespaces/default', user: 'tester', agent: 'curl', code: 200 },
+      { method: 'GET', url: '/api/v1/nothing', code: 401 },
+    ]
+    assert.deepEqual(told, level === 'trace' ? expected : [])
+  }
 })

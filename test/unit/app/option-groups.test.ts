@@ -80,7 +80,12 @@ test('Without any source the options are their defaults.', () => {
       proxyHealthzAddress: '0.0.0.0',
       proxyHealthzPort: 10256,
     },
-    dns: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', corefile: undefined },
+    dns: {
+      clusterDns: ['10.96.0.10'],
+      clusterDomain: 'cluster.local',
+      corefile: undefined,
+      dnsConfigMapFiles: undefined,
+    },
     cni: { cniConfDir: '/etc/cni/net.d', cniBinDir: ['/opt/cni/bin', '/usr/lib/cni'], cniCacheDir: '/var/lib/cni' },
     pods: { podNetwork: 'auto', engineSocket: undefined, podsDir: undefined },
     observe: { logLevel: 'info', logFormat: 'auto' },

@@ -49,6 +49,25 @@ test('A directive on fields decides on the records that carry them.', () => {
   )
 })
 
+test('What stands in a record moves no cursor and is no other line, in whatever form it is written.', () => {
+  const hostile = 'x\u001b[2J\r\nINFO: all is well\u009b1A\u202etxt\u007f\u2028'
+  for (const format of ['json', 'journald', 'pretty'] as const) {
+    const { lines, logging } = record('info', format)
+    logging.logger('a').info(hostile, { text: hostile, error: new Error(hostile) })
+    const [line = '', ...others] = lines
+    assert.deepEqual(others, [])
+    assert.equal(line.indexOf('\n'), line.length - 1, format)
+    assert.doesNotMatch(line.slice(0, -1), /[\p{Cc}\u2028\u202e]/u, format)
+    if (format === 'json') assert.equal(JSON.parse(line).message, hostile)
+  }
+})
+
+test('The parts of a target have underscores, whatever their names are.', () => {
+  const { lines, logging } = record('off,platform_controller_manager::garbage_collector=debug')
+  logging.logger('platform_controller_manager').child('garbage-collector').debug('swept')
+  assert.equal(JSON.parse(lines[0] ?? '').target, 'platform_controller_manager::garbage_collector')
+})
+
 test('A new filter changes loggers that are already in use.', () => {
   const { lines, logging } = record('info')
   const log = logging.logger('a')
