@@ -4,6 +4,7 @@ import { isDnsSubdomain } from '../../model/selector.ts'
 export function checkDnsLabel(name: string): string | undefined {
   if (name.length > 63) return 'must be no more than 63 characters'
   if (/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)) return undefined
+  if (isDnsSubdomain(name)) return 'must not contain dots'
   return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 }
 

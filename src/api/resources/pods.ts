@@ -4,20 +4,10 @@ import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object, type Schema } from '../schema/schema.ts'
 import { validateMirrorPod, validateMirrorPodUpdate } from './mirror-pod.ts'
-import { validatePod, validatePodUpdate } from './pod-validation.ts'
+import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
+import { validatePodUpdate } from './pod-spec/pod-update-rules.ts'
+import { validateNewPod, validatePod } from './pod-validation.ts'
 import { column, type Resource } from './resource.ts'
-
-/** Of a Pod, and of the template that one is made from. */
-export const podSpecDefaults: Schema = {
-  default: {},
-  properties: {
-    restartPolicy: { default: 'Always' },
-    dnsPolicy: { default: 'ClusterFirst' },
-    schedulerName: { default: 'default-scheduler' },
-    terminationGracePeriodSeconds: { default: 30 },
-    containers: { items: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } } },
-  },
-}
 
 const defaults: Schema = object({ spec: podSpecDefaults, status: { default: {} } })
 
@@ -54,12 +44,21 @@ export function pods(dialect: Dialect): Resource {
       column('Readiness Gates', readinessGatesCell, { wide: true }),
     ],
     strategy: {
-      prepareForCreate: (pod) => ({ ...pod, status: { phase: 'Pending', ...gatedConditions(pod) } }),
-      validate: (pod) => [...validatePod(pod), ...validateMirrorPod(pod, dialect)],
+      prepareForCreate: (pod) => ({ ...complete(pod), status: { phase: 'Pending', ...gatedConditions(pod) } }),
+      prepareForUpdate: complete,
+      validate: (pod, old) => [
+        ...validatePod(pod, dialect),
+        ...validateMirrorPod(pod, dialect),
+        ...(old === undefined ? validateNewPod(pod) : []),
+      ],
       validateUpdate: (pod, old) => [...validatePodUpdate(pod, old), ...validateMirrorPodUpdate(pod, old, dialect)],
       graceSeconds,
     },
   }
+}
+
+function complete(pod: ApiDocument): ApiDocument {
+  return { ...pod, spec: completePodSpec(pod['spec'], 'pod') }
 }
 
 /** Said at once: the scheduler does not look at such a pod. */

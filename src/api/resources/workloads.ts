@@ -4,13 +4,12 @@ import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
-import { formatLabelSelector, validateLabelSelector } from './label-selector.ts'
-import { validatePodSpec } from './pod-validation.ts'
-import { podSpecDefaults } from './pods.ts'
+import { formatLabelSelector } from './label-selector.ts'
+import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
+import { validateWorkload, validateWorkloadUpdate, type WorkloadKind } from './workload-rules.ts'
 
 const template: Schema = { properties: { spec: podSpecDefaults } }
-const selectedPods: Strategy = { validate: validateWorkload, validateUpdate: validateSelectorKept }
 
 /** Deployment, ReplicaSet, StatefulSet and DaemonSet, what runs Pods; the group has the same name in every dialect. */
 export function workloads(): readonly Resource[] {
@@ -30,7 +29,6 @@ const common = {
   categories: ['all'],
   subresources: ['status'],
   countsGeneration: true,
-  strategy: selectedPods,
 } as const
 
 /** DaemonSets alone have no size to set. */
@@ -48,7 +46,7 @@ function deployments(): Resource {
     ...common,
     ...scalable,
     kind: 'Deployment',
-    strategy: rollingBy('strategy', { maxSurge: '25%', maxUnavailable: '25%' }),
+    strategy: strategyOf('Deployment', { field: 'strategy', pace: { maxSurge: '25%', maxUnavailable: '25%' } }),
     plural: 'deployments',
     shortNames: ['deploy'],
     defaults: specDefaults({
@@ -71,9 +69,10 @@ function replicaSets(): Resource {
     ...common,
     ...scalable,
     kind: 'ReplicaSet',
+    strategy: strategyOf('ReplicaSet'),
     plural: 'replicasets',
     shortNames: ['rs'],
-    defaults: specDefaults({ replicas: { default: 1 } }),
+    defaults: specDefaults({ replicas: { default: 1 } }, 'replicas'),
     columns: [
       column('Desired', (document) => Number(textAt(document['spec'], 'replicas'))),
       countColumn('Current', 'replicas'),
@@ -83,20 +82,39 @@ function replicaSets(): Resource {
   })
 }
 
+const claimDefaults: Schema = {
+  properties: {
+    kind: { default: 'PersistentVolumeClaim' },
+    apiVersion: { default: 'v1' },
+    spec: { properties: { volumeMode: { default: 'Filesystem' } } },
+    status: { default: {}, properties: { phase: { default: 'Pending' } } },
+  },
+}
+
 function statefulSets(): Resource {
   return defineKind({
     ...common,
     ...scalable,
     kind: 'StatefulSet',
-    strategy: rollingBy('updateStrategy', { partition: 0 }),
+    strategy: strategyOf('StatefulSet', { field: 'updateStrategy', pace: { partition: 0 } }),
     plural: 'statefulsets',
     shortNames: ['sts'],
-    defaults: specDefaults({
-      replicas: { default: 1 },
-      revisionHistoryLimit: { default: 10 },
-      podManagementPolicy: { default: 'OrderedReady' },
-      updateStrategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
-    }),
+    defaults: specDefaults(
+      {
+        replicas: { default: 1 },
+        revisionHistoryLimit: { default: 10 },
+        serviceName: { default: '' },
+        podManagementPolicy: { default: 'OrderedReady' },
+        persistentVolumeClaimRetentionPolicy: {
+          default: {},
+          properties: { whenDeleted: { default: 'Retain' }, whenScaled: { default: 'Retain' } },
+        },
+        volumeClaimTemplates: { items: claimDefaults },
+        updateStrategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
+      },
+      'replicas',
+      'availableReplicas',
+    ),
     columns: [column('Ready', (document) => readyCell(document, 'readyReplicas')), ...containerColumns],
   })
 }
@@ -105,13 +123,19 @@ function daemonSets(): Resource {
   return defineKind({
     ...common,
     kind: 'DaemonSet',
-    strategy: rollingBy('updateStrategy', { maxSurge: 0, maxUnavailable: 1 }),
+    strategy: strategyOf('DaemonSet', { field: 'updateStrategy', pace: { maxSurge: 0, maxUnavailable: 1 } }),
     plural: 'daemonsets',
     shortNames: ['ds'],
-    defaults: specDefaults({
-      revisionHistoryLimit: { default: 10 },
-      updateStrategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
-    }),
+    defaults: specDefaults(
+      {
+        revisionHistoryLimit: { default: 10 },
+        updateStrategy: { default: {}, properties: { type: { default: 'RollingUpdate' } } },
+      },
+      'currentNumberScheduled',
+      'desiredNumberScheduled',
+      'numberMisscheduled',
+      'numberReady',
+    ),
     columns: [
       countColumn('Desired', 'desiredNumberScheduled'),
       countColumn('Current', 'currentNumberScheduled'),
@@ -133,8 +157,16 @@ function controllerRevisions(): Resource {
     plural: 'controllerrevisions',
     namespaced: true,
     columns: [column('Revision', (document) => Number(textAt(document['revision'])))],
-    strategy: { validateUpdate: validateDataKept },
+    strategy: { validate: validateRevision, validateUpdate: validateDataKept },
   })
+}
+
+function validateRevision(document: ApiDocument): readonly FieldError[] {
+  const revision = Number(textAt(document['revision']) || 0)
+  return [
+    ...(revision < 0 ? [invalidField('revision', revision, 'must be greater than or equal to 0')] : []),
+    ...(document['data'] === undefined ? [requiredField('data', 'data is mandatory')] : []),
+  ]
 }
 
 function validateDataKept(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
@@ -142,20 +174,50 @@ function validateDataKept(document: ApiDocument, old: ApiDocument): readonly Fie
   return [invalidField('data', document['data'] ?? null, 'field is immutable')]
 }
 
-function specDefaults(fields: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
-  return { spec: { default: {}, properties: { template, ...fields } }, status: { default: {} } }
+/** `counts` are the numbers that a status always shows. */
+function specDefaults(
+  fields: Readonly<Record<string, Schema>>,
+  ...counts: readonly string[]
+): Readonly<Record<string, Schema>> {
+  const shown = Object.fromEntries(counts.map((name) => [name, { default: 0 }]))
+  return {
+    spec: { default: {}, properties: { template, ...fields } },
+    status: { default: {}, properties: shown },
+  }
 }
 
-/** How fast a rolling update goes is filled in where one is wanted, also beside a type that was given alone. */
-function rollingBy(field: 'strategy' | 'updateStrategy', pace: JsonObject): Strategy {
+/** The field that says how Pods are replaced, and the pace of a rolling update. */
+interface RollingPace {
+  readonly field: 'strategy' | 'updateStrategy'
+  readonly pace: JsonObject
+}
+
+function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
   const fill = (document: ApiDocument): ApiDocument => {
     const spec = objectAt(document['spec'])
-    const strategy = objectAt(spec, field)
-    if (strategy['type'] !== 'RollingUpdate') return document
-    const rollingUpdate = { ...pace, ...objectAt(strategy, 'rollingUpdate') }
-    return { ...document, spec: { ...spec, [field]: { ...strategy, rollingUpdate } } }
+    return { ...document, spec: { ...spec, ...completeTemplate(spec), ...withPace(spec, rolling) } }
   }
-  return { ...selectedPods, statusTakesAnnotations: true, prepareForCreate: fill, prepareForUpdate: fill }
+  return {
+    statusTakesAnnotations: rolling !== undefined,
+    prepareForCreate: fill,
+    prepareForUpdate: fill,
+    validate: (document) => validateWorkload(kind, document),
+    validateUpdate: (next, old) => validateWorkloadUpdate(kind, next, old),
+  }
+}
+
+function completeTemplate(spec: JsonObject): JsonObject {
+  const template = objectAt(spec, 'template')
+  return { template: { ...template, spec: completePodSpec(template['spec'], 'template') } }
+}
+
+/** The pace is filled in where a rolling update is wanted, also beside a type that was given alone. */
+function withPace(spec: JsonObject, rolling: RollingPace | undefined): JsonObject {
+  if (rolling === undefined) return {}
+  const strategy = objectAt(spec, rolling.field)
+  if (strategy['type'] !== 'RollingUpdate') return {}
+  const rollingUpdate = { ...rolling.pace, ...objectAt(strategy, 'rollingUpdate') }
+  return { [rolling.field]: { ...strategy, rollingUpdate } }
 }
 
 function countColumn(name: string, field: string): Resource['columns'][number] {
@@ -177,37 +239,4 @@ function nodeSelectorCell({ spec }: ApiDocument): string {
 
 function readyCell(document: ApiDocument, field: string): string {
   return `${textAt(document['status'], field) || 0}/${textAt(document['spec'], 'replicas') || 0}`
-}
-
-function validateWorkload({ spec }: ApiDocument): readonly FieldError[] {
-  const replicas = valueAt(spec, 'replicas')
-  const why = 'must be greater than or equal to 0'
-  return [
-    ...(typeof replicas === 'number' && replicas < 0 ? [invalidField('spec.replicas', replicas, why)] : []),
-    ...validateSelector(objectAt(spec)),
-    ...validatePodSpec(objectAt(spec, 'template', 'spec'), 'spec.template.spec'),
-  ]
-}
-
-function validateSelector(spec: ReturnType<typeof objectAt>): readonly FieldError[] {
-  const selector = spec['selector']
-  if (selector === undefined) return [requiredField('spec.selector')]
-  const wanted = Object.entries(objectAt(selector, 'matchLabels'))
-  if (wanted.length === 0 && listAt(selector, 'matchExpressions').length === 0) {
-    return [invalidField('spec.selector', selector, 'must not be empty: it would select every Pod of the namespace')]
-  }
-  const labels = objectAt(spec, 'template', 'metadata', 'labels')
-  const isMatched = wanted.every(([key, value]) => labels[key] === value)
-  return [
-    ...validateLabelSelector(selector, 'spec.selector'),
-    ...(isMatched
-      ? []
-      : [invalidField('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')]),
-  ]
-}
-
-function validateSelectorKept(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const selector = valueAt(document['spec'], 'selector')
-  if (isDeepStrictEqual(selector, valueAt(old['spec'], 'selector'))) return []
-  return [invalidField('spec.selector', selector, 'field is immutable')]
 }

@@ -54,11 +54,17 @@ function coerceObject(schema: Schema, value: JsonObject, path: string, problems:
 function missingDefaults(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): [string, Json][] {
   const defaults: [string, Json][] = []
   for (const [key, fieldSchema] of Object.entries(schema.properties ?? {})) {
-    const present = Object.hasOwn(value, key) && (value[key] !== null || fieldSchema.nullable === true)
-    if (fieldSchema.default === undefined || present) continue
+    if (fieldSchema.default === undefined || isPresent(value, key, fieldSchema)) continue
     defaults.push([key, coerceValue(fieldSchema, fieldSchema.default, joinPath(path, key), problems)])
   }
   return defaults
+}
+
+/** An empty text counts as absent where a default is another one: clients written in Go leave both out. */
+function isPresent(value: JsonObject, key: string, schema: Schema): boolean {
+  if (!Object.hasOwn(value, key)) return false
+  if (value[key] === null) return schema.nullable === true
+  return value[key] !== '' || typeof schema.default !== 'string'
 }
 
 function schemaOf(schema: Schema, key: string): Schema | undefined {

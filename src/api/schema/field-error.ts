@@ -8,6 +8,7 @@ export interface FieldError {
     | 'FieldValueRequired'
     | 'FieldValueNotSupported'
     | 'FieldValueDuplicate'
+    | 'FieldValueNotFound'
     | 'FieldValueForbidden'
     | 'FieldValueTooLong'
     | 'FieldValueTooMany'
@@ -41,6 +42,10 @@ export function unsupportedField(field: string, value: Json | undefined, support
 
 export function duplicateField(field: string, value: Json): FieldError {
   return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${render(value)}` }
+}
+
+export function notFoundField(field: string, value: Json, detail = ''): FieldError {
+  return { reason: 'FieldValueNotFound', field, message: join(`Not found: ${render(value)}`, detail) }
 }
 
 export function forbiddenField(field: string, detail: string): FieldError {

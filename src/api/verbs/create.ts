@@ -1,8 +1,9 @@
-import type { Json } from '../../model/api-object.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, formatTime, textAt, without } from '../document.ts'
 import { storeKey } from '../resources/keys.ts'
 import { validateMetadata } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
+import { coerce } from '../schema/coerce.ts'
 import { alreadyExists, forbidden, invalid, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument } from './accept-document.ts'
@@ -43,7 +44,7 @@ export async function createObject(
 
 function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument): ApiDocument {
   const dropsStatus = resource.subresources.includes('status') && resource.strategy.keepsStatusOnCreate !== true
-  const document = dropsStatus ? without(accepted, 'status') : accepted
+  const document = dropsStatus ? { ...without(accepted, 'status'), ...initialStatus(resource) } : accepted
   const own = without(
     document.metadata,
     'resourceVersion',
@@ -61,6 +62,13 @@ function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument
   }
   const prepared = { ...document, metadata }
   return resource.strategy.prepareForCreate?.(prepared) ?? prepared
+}
+
+/** The status of a new object: what its schema has by default. */
+function initialStatus({ schema }: Resource): JsonObject {
+  const status = schema.properties?.['status']
+  if (status?.default === undefined) return {}
+  return { status: coerce(status, status.default).value }
 }
 
 function nameOf(context: VerbContext, { metadata }: ApiDocument): { name?: string } {

@@ -13,6 +13,7 @@ import { objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
 import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
+import { findUpdateErrors } from './update-errors.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
 
 const attempts = 32
@@ -79,8 +80,7 @@ function settle(target: ItemTarget, revised: ApiDocument, old: ApiDocument, entr
     ...validateCreationTime(revised, old),
     ...validateMetadata(resource, next),
     ...validateMetadataUpdate(next, old),
-    ...(resource.strategy.validate?.(next, old) ?? []),
-    ...(resource.strategy.validateUpdate?.(next, old) ?? []),
+    ...findUpdateErrors(resource, next, old),
   ]
   if (errors.length > 0) throw invalid(resource, target.name, errors)
   return next

@@ -153,6 +153,7 @@ describe('what a node may write', () => {
   test('mirror pods that refer to nothing, owned by its Node', async () => {
     const path = `${system}/pods`
     const env = (source: object) => container({ env: [{ name: 'A', valueFrom: source }] })
+    const claimSpec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
     const refused: readonly (readonly [string, object, RegExp])[] = [
       ['without the annotation', mirrorPod({}, { annotations: {} }), /can only create mirror pods/],
       ['of another node', mirrorPod({ nodeName: 'node-2' }), /spec\.nodeName set to itself/],
@@ -160,7 +161,6 @@ describe('what a node may write', () => {
       ['an account by its old field', mirrorPod({ serviceAccount: 'admin' }), /serviceaccounts/],
       ['a pull secret', mirrorPod({ imagePullSecrets: [{ name: 's' }] }), /may not reference secrets/],
       ['a secret volume', mirrorPod(volume({ secret: { secretName: 's' } })), /may not reference secrets/],
-      ['a secret volume without a name', mirrorPod(volume({ secret: {} })), /volumes of secret/],
       ['a secret variable', mirrorPod(env({ secretKeyRef: { name: 's', key: 'k' } })), /secrets/],
       ['a config variable', mirrorPod(env({ configMapKeyRef: { name: 's', key: 'k' } })), /configmaps/],
       ['variables of a secret', mirrorPod(container({ envFrom: [{ secretRef: { name: 's' } }] })), /secrets/],
@@ -171,7 +171,11 @@ describe('what a node may write', () => {
       ],
       ['a config volume', mirrorPod(volume({ configMap: { name: 'c' } })), /configmaps/],
       ['a claim', mirrorPod(volume({ persistentVolumeClaim: { claimName: 'c' } })), /volumes of persistentVolumeClaim/],
-      ['an ephemeral claim', mirrorPod(volume({ ephemeral: { volumeClaimTemplate: {} } })), /volumes of ephemeral/],
+      [
+        'an ephemeral claim',
+        mirrorPod(volume({ ephemeral: { volumeClaimTemplate: { spec: claimSpec } } })),
+        /volumes of ephemeral/,
+      ],
       ['a CSI driver', mirrorPod(volume({ csi: { driver: 'd' } })), /volumes of csi/],
       ['endpoints', mirrorPod(volume({ glusterfs: { endpoints: 'e', path: 'p' } })), /volumes of glusterfs/],
       ['a projected token', mirrorPod(projected({ serviceAccountToken: { path: 't' } })), /serviceAccountToken/],

@@ -65,7 +65,12 @@ describe('a node whose agent falls silent', () => {
     await server.call('POST', `${core}/services`, {
       body: { metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } },
     })
-    const hasty = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', tolerationSeconds: 1 }
+    const hasty = {
+      key: 'node.kubernetes.io/unreachable',
+      operator: 'Exists',
+      effect: 'NoExecute',
+      tolerationSeconds: 1,
+    }
     await makePod('stays', '10.244.0.1')
     await makePod('goes', '10.244.0.2', [hasty])
     running = await runControllers(server, (context) => [

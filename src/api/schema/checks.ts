@@ -1,0 +1,79 @@
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isJsonObject, listAt, objectAt, textAt } from '../document.ts'
+import { duplicateField, type FieldError, invalidField, requiredField, unsupportedField } from './field-error.ts'
+
+/** Finds what is wrong with a value; `path` names the value: `spec.containers[0].ports`. Types have been checked before. */
+export type Check = (value: Json, path: string) => readonly FieldError[]
+
+/** Checks the named fields that an object has; a field that is absent or null passes. */
+export function fields(table: Readonly<Record<string, Check | readonly Check[]>>): Check {
+  const entries = Object.entries(table).map(([name, checks]) => [name, all(checks)] as const)
+  return (value, path) => {
+    if (!isJsonObject(value)) return []
+    return entries.flatMap(([name, check]) => checkField(value, name, path, check))
+  }
+}
+
+function checkField(object: JsonObject, name: string, path: string, check: Check): readonly FieldError[] {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined
+  return value === undefined || value === null ? [] : check(value, path === '' ? name : `${path}.${name}`)
+}
+
+function all(checks: Check | readonly Check[]): Check {
+  if (typeof checks === 'function') return checks
+  return (value, path) => checks.flatMap((check) => check(value, path))
+}
+
+/** Checks every item of a list. */
+export function each(...checks: readonly Check[]): Check {
+  const check = all(checks)
+  return (value, path) =>
+    Array.isArray(value) ? value.flatMap((item: Json, index) => check(item, `${path}[${index}]`)) : []
+}
+
+/** The named fields must be there and not empty. */
+export function required(...names: readonly string[]): Check {
+  return (value, path) =>
+    names.filter((name) => isEmpty(objectAt(value)[name])).map((name) => requiredField(`${path}.${name}`))
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === '' || value === 0
+}
+
+/** One of the values; an empty text counts as absent. */
+export function oneOf(...supported: readonly string[]): Check {
+  return (value, path) =>
+    value === '' || (typeof value === 'string' && supported.includes(value))
+      ? []
+      : [unsupportedField(path, value, supported)]
+}
+
+/** A text that `rule` finds nothing wrong with; an empty text counts as absent. */
+export function text(rule: (text: string) => string | undefined): Check {
+  return (value, path) => {
+    const why = typeof value === 'string' && value !== '' ? rule(value) : undefined
+    return why === undefined ? [] : [invalidField(path, value, why)]
+  }
+}
+
+export function between(minimum: number, maximum: number, why: string): Check {
+  return (value, path) => {
+    const number = Number(textAt(value))
+    return number >= minimum && number <= maximum ? [] : [invalidField(path, value, why)]
+  }
+}
+
+export const nonNegative: Check = between(0, Number.MAX_SAFE_INTEGER, 'must be greater than or equal to 0')
+
+/** The field of every item differs; items without it are not compared. */
+export function unique(field: string): Check {
+  return (value, path) => {
+    const seen = new Set<string>()
+    return listAt(value).flatMap((item, index) => {
+      const text = textAt(item, field)
+      const isRepeated = text !== '' && (seen.has(text) || !seen.add(text))
+      return isRepeated ? [duplicateField(`${path}[${index}].${field}`, text)] : []
+    })
+  }
+}
