@@ -4,6 +4,7 @@ import type { Dialect } from '../model/dialect.ts'
 import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
 import { firstServiceIp } from './allocation/pools.ts'
 import { type ApiDocument, listAt } from './document.ts'
+import { storeKey } from './resources/keys.ts'
 import { StatusError } from './status.ts'
 import { createObject } from './verbs/create.ts'
 import { replaceObject, reviseObject } from './verbs/update.ts'
@@ -42,10 +43,15 @@ export async function createFirstObjects(context: VerbContext, options: FirstObj
   await advertise(context, options)
 }
 
-/** Where a second family was added to the option, the ServiceCIDR of before gets it too; it changes in no other way. */
+/**
+ * The network of the first Services, under the name that clients of the dialect know; a store of an earlier version has `default`. Where
+ * a second family was added to the option, the ServiceCIDR of before gets it too; it changes in no other way.
+ */
 async function ensureServiceCidr(context: VerbContext, { dialect, serviceCidrs }: FirstObjectsOptions): Promise<void> {
   const place = { group: dialect.groups.networking, plural: 'servicecidrs', namespace: undefined }
-  const body = { metadata: { name: 'default' }, spec: { cidrs: [...serviceCidrs] } }
+  const isThere = (await context.store.get(storeKey(place, undefined, 'default'))) !== undefined
+  const name = dialect.name === 'kubernetes' && !isThere ? 'kubernetes' : 'default'
+  const body = { metadata: { name }, spec: { cidrs: [...serviceCidrs] } }
   await ensure(context, place, body)
   const resource = context.registry.find(place.group, 'v1', place.plural)
   if (resource === undefined || serviceCidrs.length < 2) return

@@ -62,7 +62,11 @@ function customResource(
     ),
     columns: printerColumns(version.printerColumns),
     hidesAge: version.printerColumns.length > 0,
-    strategy: instanceStrategy(definition, instanceValidator(schema, stated.properties?.['metadata'], dialect)),
+    strategy: instanceStrategy(
+      definition,
+      instanceValidator(schema, stated.properties?.['metadata'], dialect),
+      dialect,
+    ),
     storage: {
       prefix: `${group}/${plural}`,
       apiVersion: apiVersionOf({ group, version: stored }),
@@ -113,9 +117,11 @@ function readStored(schema: Schema, document: ApiDocument): ApiDocument {
   return { ...value, kind: document.kind, apiVersion: document.apiVersion, metadata }
 }
 
-function instanceStrategy(definition: Definition, validate: InstanceValidator): Strategy {
+/** The specification of the platform dialect shows a PUT of a status without a resourceVersion (spec 4.1, "Replace status"). */
+function instanceStrategy(definition: Definition, validate: InstanceValidator, dialect: Dialect): Strategy {
   return {
-    needsRevision: true,
+    needsRevision: dialect.name === 'platform' ? 'object' : 'object-and-status',
+    statusLeaves: 'metadata',
     validate,
     prepareForCreate: (document) => {
       assertOpen(definition, document)

@@ -12,8 +12,8 @@ const systemSteps: ReadonlySet<string> = new Set([
   'f:resourceVersion',
 ])
 
-/** Which top-level fields a request cannot write: `status` beside its subresource, everything else on it. */
-export type WrittenPart = 'all' | 'all-but-status' | 'status'
+/** Which top-level fields a request writes: all but `status` beside its subresource; `status` on it, with metadata for most built-in kinds. */
+export type WrittenPart = 'all' | 'all-but-status' | 'metadata-and-status' | 'status'
 
 /** A set without what nobody owns: identity, system metadata, and the parts that the request does not write. */
 export function ownableFields(set: FieldSet, part: WrittenPart): FieldSet {
@@ -25,5 +25,6 @@ export function ownableFields(set: FieldSet, part: WrittenPart): FieldSet {
 
 function isWritten(part: WrittenPart, step: string): boolean {
   if (part === 'all') return true
-  return (step === 'f:status') === (part === 'status')
+  if (part === 'metadata-and-status' && step === 'f:metadata') return true
+  return (step === 'f:status') === (part !== 'all-but-status')
 }

@@ -29,7 +29,8 @@ export function customResourceDefinitions(dialect: Dialect, store: Store, now: (
     selectableFields: {},
     columns: [column('Created At', ({ metadata }) => metadata.creationTimestamp ?? '')],
     strategy: {
-      needsRevision: true,
+      needsRevision: 'object-and-status',
+      statusLeaves: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
       prepareForCreate: (document) => withCleanup(withDefaults(document), dialect),
       prepareForUpdate: (document) => withCleanup(withDefaults(document), dialect),
       validate: (document, old) => validateDefinition(document, old, dialect),

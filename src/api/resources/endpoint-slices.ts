@@ -18,18 +18,29 @@ import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
 import { validateSpecialAddress } from './special-addresses.ts'
 
-/** A slice holds at most 100 endpoints (spec 2.7). */
-const maxEndpoints = 100
-const maxPorts = 100
+/** How much a slice holds: in the platform dialect what spec 2.7 says, else what Kubernetes does. */
+interface SliceLimits {
+  readonly endpoints: number
+  readonly ports: number
+}
+const limits: Readonly<Record<Dialect['name'], SliceLimits>> = {
+  platform: { endpoints: 100, ports: 100 },
+  kubernetes: { endpoints: 1_000, ports: 20_000 },
+}
 const maxAddresses = 100
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
 
-/** A null name must reach the validation, which refuses it: clients crash on it (spec 2.7). */
-const portName: Schema = { default: '', nullable: true }
-const defaults = object({
-  endpoints: { default: [], items: { properties: { conditions: { default: {} } } } },
-  ports: { default: [], items: { properties: { name: portName, protocol: { default: 'TCP' } } } },
-})
+/**
+ * In the platform dialect a null name must reach the validation, which refuses it: clients crash on it (spec 2.7). Kubernetes takes null
+ * for the empty name.
+ */
+function defaultsIn({ name }: Dialect): Schema {
+  const portName: Schema = { default: '', ...(name === 'platform' ? { nullable: true } : {}) }
+  return object({
+    endpoints: { default: [], items: { properties: { conditions: { default: {} } } } },
+    ports: { default: [], items: { properties: { name: portName, protocol: { default: 'TCP' } } } },
+  })
+}
 
 export function endpointSlices(dialect: Dialect): Resource {
   return {
@@ -42,7 +53,7 @@ export function endpointSlices(dialect: Dialect): Resource {
     categories: [],
     namespaced: true,
     subresources: [],
-    schema: overlaySchema(builtInSchema(dialect.groups.discovery, 'v1', 'EndpointSlice'), defaults),
+    schema: overlaySchema(builtInSchema(dialect.groups.discovery, 'v1', 'EndpointSlice'), defaultsIn(dialect)),
     countsGeneration: true,
     selectableFields: {},
     columns: [
@@ -53,7 +64,7 @@ export function endpointSlices(dialect: Dialect): Resource {
       ),
     ],
     strategy: {
-      validate: validateSlice,
+      validate: (slice) => validateSlice(slice, limits[dialect.name]),
       validateUpdate: (slice, old) =>
         slice['addressType'] === old['addressType']
           ? []
@@ -67,14 +78,14 @@ function shorten(items: readonly string[]): string {
   return items.length <= 3 ? items.join(',') : `${items.slice(0, 3).join(',')} + ${items.length - 3} more...`
 }
 
-function validateSlice(slice: ApiDocument): readonly FieldError[] {
+function validateSlice(slice: ApiDocument, most: SliceLimits): readonly FieldError[] {
   const addressType = textAt(slice, 'addressType')
   const endpoints = listAt(slice, 'endpoints')
   return [
     ...validateAddressType(addressType),
-    ...(endpoints.length > maxEndpoints ? [tooManyField('endpoints', endpoints.length, maxEndpoints)] : []),
+    ...(endpoints.length > most.endpoints ? [tooManyField('endpoints', endpoints.length, most.endpoints)] : []),
     ...endpoints.flatMap((item, index) => validateEndpoint(item, addressType, `endpoints[${index}]`)),
-    ...validatePorts(listAt(slice, 'ports')),
+    ...validatePorts(listAt(slice, 'ports'), most.ports),
   ]
 }
 
@@ -106,10 +117,10 @@ function validateAddress(address: string, addressType: string, path: string): re
   return [invalidField(path, address, `must be a valid ${addressType} address`)]
 }
 
-function validatePorts(ports: readonly Json[]): readonly FieldError[] {
+function validatePorts(ports: readonly Json[], most: number): readonly FieldError[] {
   const errors: FieldError[] = []
   const names = new Set<string>()
-  if (ports.length > maxPorts) errors.push(tooManyField('ports', ports.length, maxPorts))
+  if (ports.length > most) errors.push(tooManyField('ports', ports.length, most))
   for (const [index, item] of ports.entries()) {
     const name = textAt(item, 'name')
     if (names.has(name)) errors.push(duplicateField(`ports[${index}].name`, name))

@@ -13,7 +13,7 @@ export function leases(dialect: Dialect): Resource {
     namespaced: true,
     defaults: { spec: { default: {} } },
     columns: [column('Holder', (lease) => textAt(lease['spec'], 'holderIdentity'))],
-    strategy: { validate: validateLease, needsRevision: true },
+    strategy: { validate: validateLease, needsRevision: 'object-and-status' },
   })
 }
 

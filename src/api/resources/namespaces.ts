@@ -75,7 +75,7 @@ function withNameLabel(namespace: ApiDocument, dialect: Dialect): ApiDocument {
   return withMetadata(namespace, { labels: { ...labels, [dialect.labels.namespaceName]: name } })
 }
 
-const permanent: readonly (string | undefined)[] = ['default', 'kube-system']
+const permanent: readonly (string | undefined)[] = ['default', 'kube-system', 'kube-public']
 
 function assertDeletable({ old, next }: Transition): void {
   const name = old?.metadata.name

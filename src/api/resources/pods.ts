@@ -46,6 +46,7 @@ export function pods(dialect: Dialect): Resource {
     strategy: {
       prepareForCreate: (pod) => ({ ...complete(pod), status: { phase: 'Pending', ...gatedConditions(pod) } }),
       prepareForUpdate: complete,
+      statusLeaves: ['ownerReferences'],
       validate: (pod, old) => [
         ...validatePod(pod, dialect),
         ...validateMirrorPod(pod, dialect),

@@ -102,10 +102,13 @@ export interface Strategy {
   readonly keepsStatusOnCreate?: boolean
   /** Something beside its `metadata.finalizers` keeps a deleted object. */
   readonly isHeld?: (document: ApiDocument) => boolean
-  /** A write of the status brings annotations along: Kubernetes' Deployment controller writes the revision so. */
-  readonly statusTakesAnnotations?: boolean
-  /** A PUT must say which resourceVersion it replaces. */
-  readonly needsRevision?: boolean
+  /**
+   * What of the metadata a write of the status leaves alone, as Kubernetes has it for the kind; absent: nothing, so that a load balancer
+   * can set its finalizer and its annotations together with the status.
+   */
+  readonly statusLeaves?: 'metadata' | readonly string[]
+  /** What a PUT must name the resourceVersion of that it replaces: the object and its status, or the object alone. */
+  readonly needsRevision?: 'object-and-status' | 'object'
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
   /** A create has no `old`. With it, a kind can let stand what was valid when it was stored. */

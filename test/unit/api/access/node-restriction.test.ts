@@ -109,7 +109,7 @@ describe('what a node may write', () => {
       ['an isolation label', 'PATCH', own, labels({ 'node-restriction.kubernetes.io/x': '' }), 403],
       ['one below it', 'PATCH', own, labels({ 'fips.node-restriction.kubernetes.io/x': '' }), 403],
       ['an unknown label of Kubernetes', 'PATCH', own, labels({ 'sub.k8s.io/x': '' }), 403],
-      ['a role in the status', 'PATCH', `${own}/status`, { ...labels({ 'kubernetes.io/role': 'x' }), status: {} }, 200],
+      ['a role in the status', 'PATCH', `${own}/status`, { ...labels({ 'kubernetes.io/role': 'x' }), status: {} }, 403],
       ['another taint', 'PATCH', own, { spec: { taints: [taint('second')] } }, 403, /modify spec\.taints/],
       ['no taints', 'PATCH', own, { spec: { taints: null } }, 403, /modify spec\.taints/],
       ['owners', 'PATCH', own, { metadata: { ownerReferences: [owner()] } }, 403, /modify metadata\.ownerReferences/],
@@ -202,7 +202,7 @@ describe('what a node may write', () => {
       ['a downward one', 'POST', path, downward, 201],
       ['one of another namespace', 'POST', '/api/v1/namespaces/default/pods', mirrorPod(), 403],
       ['its spec', 'PATCH', `${path}/static`, { spec: { activeDeadlineSeconds: 1 } }, 403],
-      ['its annotation', 'PATCH', `${path}/static/status`, { metadata: { annotations: null }, status: {} }, 200],
+      ['its annotation', 'PATCH', `${path}/static/status`, { metadata: { annotations: null }, status: {} }, 422],
     ])
     const { body } = await server.call('GET', `${path}/static`)
     assert.equal(body.metadata.annotations[dialect.annotations.mirrorPod], 'static')

@@ -164,6 +164,14 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.equal((await server.call('PUT', `${widgets}/absent`, { body: spec('absent', {}) })).code, 404)
     })
 
+    test('a PUT of a status without resourceVersion is unconditional in the platform dialect alone', async () => {
+      await create(spec('seed', { size: 1 }))
+      const { spec: _, ...body } = { ...spec('seed', {}), status: { replicas: 3 } } as Record<string, unknown>
+      const written = await server.call('PUT', `${widgets}/seed/status`, { body })
+      assert.equal(written.code, dialect === 'platform' ? 200 : 422, written.text)
+      if (dialect === 'platform') assert.deepEqual([written.body.spec.size, written.body.status.replicas], [1, 3])
+    })
+
     test('strategic merge patches are for built-in kinds', async () => {
       const { code } = await server.call('PATCH', `${widgets}/w1`, {
         body: {},
