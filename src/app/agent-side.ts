@@ -7,7 +7,13 @@ import { unspecifiedIpv4 } from '../model/ip.ts'
 import { CniGate, createGateMetrics } from '../node/cni/index.ts'
 import { createControlSocket } from '../node/control/index.ts'
 import { type NodeNetwork, NodeRegistration } from '../node/registration/index.ts'
-import { AppliedRevisions, createStateSources, LiveNodeState } from '../node/state/index.ts'
+import {
+  AppliedRevisions,
+  ClusterAddresses,
+  ClusterAddressWatch,
+  createStateSources,
+  LiveNodeState,
+} from '../node/state/index.ts'
 import { ensureToken } from '../pki/index.ts'
 import { createAgentEndpoints, httpsListener } from '../serve/index.ts'
 import { describeAgent } from './agent-status.ts'
@@ -17,6 +23,7 @@ import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composePods } from './compose-pods.ts'
 import type { AppContext } from './context.ts'
 import { agentAccess } from './delegated-access.ts'
+import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
 import { findNodeFacts } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
@@ -34,10 +41,19 @@ export async function composeAgent(
   const client = new ApiClient(access)
   countLeftOut(context, client)
   const state = new LiveNodeState(log.child('state'))
+  const addresses = new ClusterAddresses()
   const applied = new AppliedRevisions(state)
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
   const proxy = values.app.components.includes('proxy')
-    ? await composeProxy(context, client, state, applied, programs)
+    ? await composeProxy({
+        context,
+        client,
+        state,
+        applied,
+        programs,
+        addresses,
+        apiServers: await findApiServers(access),
+      })
     : undefined
   const sourceLog = log.child('client')
   const dns = composeDns(context, state, applied)
@@ -48,12 +64,16 @@ export async function composeAgent(
       const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
       // What rules are made of is listed side by side; whatever else there is can wait for it.
       return [
-        [...createStateSources({ client, dialect, state, log: sourceLog }), ...(proxy?.createSources(dialect) ?? [])],
+        [
+          ...createStateSources({ client, dialect, state, log: sourceLog }),
+          new ClusterAddressWatch({ client, dialect, addresses, log: sourceLog }),
+          ...(proxy?.createSources(dialect) ?? []),
+        ],
         ...(registration ? [[registration]] : []),
         ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
-        ...composePods({ context, client, dialect, state, applied, gate, programs, onNetwork }).map((source) => [
-          source,
-        ]),
+        ...composePods({ context, client, dialect, state, applied, addresses, gate, programs, onNetwork }).map(
+          (source) => [source],
+        ),
       ]
     },
     log,
@@ -69,6 +89,7 @@ export async function composeAgent(
         state,
         applied,
         proxy: proxy?.families.map(({ plane }) => plane) ?? [],
+        refusedClaims: proxy?.refusedClaims() ?? [],
       }),
     questions: { ...proxyQuestions(proxy?.families ?? []), ...dnsQuestions(dns) },
     gate,

@@ -20,15 +20,24 @@ export interface StatusSources {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly proxy: readonly ProxyPlane[]
+  /** What Services claim and is another's, one sentence each. */
+  readonly refusedClaims: Iterable<string>
 }
 
-export function describeAgent({ nodeName, components, state, applied, proxy }: StatusSources): AgentStatus {
+export function describeAgent({
+  nodeName,
+  components,
+  state,
+  applied,
+  proxy,
+  refusedClaims,
+}: StatusSources): AgentStatus {
   return {
     kind: 'AgentStatus',
     nodeName,
     components: Object.fromEntries(components.map((component) => [component.name, component.health()])),
     applied: applied.report(),
     proxy: proxy.map((plane) => plane.status()),
-    problems: Array.from(state.problems(), formatProblem),
+    problems: [...Array.from(state.problems(), formatProblem), ...refusedClaims],
   }
 }

@@ -25,7 +25,7 @@ import {
 } from '../node/pods/index.ts'
 import type { NodeNetwork } from '../node/registration/index.ts'
 import { createRoutesMetrics, RoutesPlane } from '../node/routes/index.ts'
-import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
+import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
 import { offerPackagedPlugins, shippedCniDir } from './cni.ts'
 import type { AppContext, Options } from './context.ts'
@@ -41,6 +41,7 @@ interface PodsParts {
   readonly dialect: Dialect
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
+  readonly addresses: ClusterAddresses
   readonly gate: CniGate
   readonly programs: ProgramStarter
   /** Hears whether pods can get a network, first when that is known and then with each change. */
@@ -62,7 +63,7 @@ export function composePods(parts: PodsParts): readonly Component[] {
 /** What the machine can do, found out once. */
 type Probe = () => Promise<readonly Capability[]>
 
-function composeRoutes({ context, client }: PodsParts, probe: Probe): Component {
+function composeRoutes({ context, client, addresses }: PodsParts, probe: Probe): Component {
   const { node, cni, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('routes')
   const mode = pods.podNetwork === 'vxlan' ? 'vxlan' : 'host-gw'
@@ -71,7 +72,7 @@ function composeRoutes({ context, client }: PodsParts, probe: Probe): Component 
     nodeName: findNodeName(node.nodeName),
     mode,
     clusterCidrs: node.clusterCidr,
-    serviceCidrs: () => [],
+    addresses,
     isWanted: async () => pods.podNetwork !== 'auto' || (await probe()).every(({ problem }) => problem === undefined),
     onPodCidrs: async (podCidrs) => {
       const outcome = await installShippedNetwork({

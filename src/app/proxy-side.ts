@@ -17,10 +17,12 @@ import { type Ip, type IpFamily, unspecifiedIpv4, unspecifiedIpv6 } from '../mod
 import type { NodeFacts } from '../model/node.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import {
+  ClaimedServices,
   ConntrackCleaner,
   type ConntrackMetrics,
   collectInvalidDrops,
   collectProxyCounts,
+  collectRefusedWays,
   createConntrackMetrics,
   createProxyMetrics,
   HealthChecks,
@@ -34,9 +36,11 @@ import {
   planHealthAddresses,
   planSettings,
   type Refusal,
+  type RefusedWay,
+  summarizeRefusedWays,
 } from '../node/proxy/index.ts'
 import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../node/rules/index.ts'
-import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
+import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
 import type { AppContext } from './context.ts'
@@ -48,6 +52,8 @@ import { serviceEvents, type TellOfService } from './service-events.ts'
 export interface ProxySide {
   readonly components: readonly Component[]
   readonly families: readonly ProxyFamily[]
+  /** What Services claim and is another's, one sentence each. */
+  refusedClaims(): Iterable<string>
   /** What follows the API, once it is known which vocabulary the server speaks. */
   createSources(dialect: Dialect): readonly Component[]
 }
@@ -63,6 +69,8 @@ export interface ProxyFamily {
 interface ProxyParts {
   readonly context: AppContext
   readonly state: LiveNodeState
+  /** The same, less what of each Service's claims is another's. */
+  readonly claimed: ClaimedServices
   readonly tell: TellOfService
   readonly applied: AppliedRevisions
   readonly programs: ProgramStarter
@@ -72,27 +80,44 @@ interface ProxyParts {
   readonly situation: NodeSituationKeeper
 }
 
+export interface ProxySources {
+  readonly context: AppContext
+  readonly client: ApiClient
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly programs: ProgramStarter
+  readonly addresses: ClusterAddresses
+  /** Where this agent reaches the API server: no external address of a Service takes that from it. */
+  readonly apiServers: ReadonlySet<string>
+}
+
 /**
  * A writer and a plane for each family that this node has; they share nothing, so that one which fails never stops the other.
  * Throws ConfigError, and what the detection of programs threw where no family can be served.
  */
-export async function composeProxy(
-  context: AppContext,
-  client: ApiClient,
-  state: LiveNodeState,
-  applied: AppliedRevisions,
-  programs: ProgramStarter,
-): Promise<ProxySide> {
+export async function composeProxy({
+  context,
+  client,
+  state,
+  applied,
+  programs,
+  addresses,
+  apiServers,
+}: ProxySources): Promise<ProxySide> {
   const log = context.logging.logger('platform_traffic_proxy')
   const wishes = wishesOf(context)
   const lacking = lackingOption(wishes)
   if (lacking !== undefined)
     throw new ConfigError('config-invalid', [`--detect-local-mode ${wishes.detectLocalMode} needs ${lacking}`])
   const monitor = new NftMonitor(log.child('monitor'))
+  const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
+  const claimed = composeClaims({ state, addresses, apiServers, tell, log })
+  collectRefusedWays(context.metrics, () => claimed.refusals().values())
   const parts: ProxyParts = {
     context,
     state,
-    tell: serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state),
+    claimed,
+    tell,
     applied,
     programs,
     metricsOf: createProxyMetrics(context.metrics),
@@ -114,17 +139,32 @@ export async function composeProxy(
   return {
     components: [
       ...(isWatchable ? [monitor] : []),
+      claimed,
       ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
       parts.situation,
       ...health.components,
     ],
     families,
+    refusedClaims: () => claimed.problems(),
     createSources: (dialect) => {
       const nodeName = findNodeName(context.options.values.node.nodeName)
-      const onNode = (node: NodeFacts | undefined) => parts.situation.tell(node)
+      const onNode = (node: NodeFacts | undefined) => {
+        addresses.setNode(nodeName, node?.addresses ?? [])
+        parts.situation.tell(node)
+      }
       return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
     },
   }
+}
+
+function composeClaims({
+  tell,
+  ...parts
+}: Pick<ProxySources, 'state' | 'addresses' | 'apiServers'> & { tell: TellOfService; log: Logger }): ClaimedServices {
+  const onRefused = (service: string, refused: readonly RefusedWay[]) => {
+    if (refused.length > 0) tell(service, 'AddressRefused', `not served at ${summarizeRefusedWays(refused)}`)
+  }
+  return new ClaimedServices({ ...parts, onRefused })
 }
 
 /** Those that this node can serve; one that it cannot is left out. Throws where there is none. */
@@ -207,7 +247,7 @@ function hasIpv6(): boolean {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, state, applied, programs, metricsOf, monitor, situation } = parts
+  const { context, claimed, applied, programs, metricsOf, monitor, situation } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(programs.runProgram, family, 'auto')
@@ -229,7 +269,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
       `the rules of this Service (${family}) are set aside: ${reason}`,
     )
   const plane = new ProxyPlane({
-    state,
+    state: claimed,
     writer,
     applied,
     settings,
@@ -251,7 +291,7 @@ async function ensureUsable(iptables: Iptables): Promise<void> {
 }
 
 function composeCleaner(
-  { context, state, programs, conntrackMetricsOf }: ProxyParts,
+  { context, claimed, programs, conntrackMetricsOf }: ProxyParts,
   family: IpFamily,
   log: Logger,
 ): ConntrackCleaner<Flow> {
@@ -259,7 +299,7 @@ function composeCleaner(
   return new ConntrackCleaner({
     family,
     tcpGraceMs: conntrackTcpGrace === undefined ? undefined : conntrackTcpGrace * 1000,
-    state,
+    state: claimed,
     flows: {
       list: (protocol) => listFlows(family, protocol, programs.runProgram),
       remove: (flows) => deleteFlows(flows, programs.runProgram),

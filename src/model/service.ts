@@ -10,6 +10,10 @@ export interface Service {
   readonly key: ObjectKey
   readonly namespace: string
   readonly name: string
+  /** Decide, with the age, who has what two Services claim; absent where the object does not say. */
+  readonly uid?: string
+  /** Milliseconds since 1970. */
+  readonly createdAtMs?: number
   readonly type: ServiceType
   /** Empty for headless and ExternalName Services; at most one address of each family. */
   readonly clusterIps: readonly Ip[]

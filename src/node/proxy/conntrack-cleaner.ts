@@ -8,7 +8,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Ip, IpFamily } from '../../model/ip.ts'
 import type { Service } from '../../model/service.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { LiveNodeState } from '../state/index.ts'
+import type { NodeState } from '../state/index.ts'
 import {
   type FlowEnds,
   type FlowWay,
@@ -28,7 +28,7 @@ export interface FlowTable<F extends FlowEnds> {
 
 export interface ConntrackCleanerParts<F extends FlowEnds> {
   readonly family: IpFamily
-  readonly state: Pick<LiveNodeState, 'service' | 'slicesOf'>
+  readonly state: Pick<NodeState, 'service' | 'slicesOf'>
   readonly flows: FlowTable<F>
   readonly isLocalAddress: (address: Ip) => boolean
   /** How long a TCP connection to an endpoint that is gone may go on; for ever where it is absent. */

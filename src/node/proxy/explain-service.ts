@@ -4,7 +4,9 @@ import type { Service, ServicePort } from '../../model/service.ts'
 import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
 import { renderAddressPort } from '../../netfilter/render.ts'
 import { describeSetAside, explainRefusals, type RefusalSettings, whyNoWayIn } from './explain-absence.ts'
+import type { ClaimedService } from './plan.ts'
 import { collectEndpoints } from './plan-endpoints.ts'
+import { describeRefusedWay } from './service-claims.ts'
 import type { ServicePlan } from './service-plans.ts'
 import type { SetAsideService } from './set-aside.ts'
 
@@ -48,7 +50,7 @@ interface ExplainSettings extends RefusalSettings {
 }
 
 export function explainService(
-  service: Service,
+  service: ClaimedService,
   slices: readonly EndpointSlice[],
   plan: ServicePlan | undefined,
   settings: ExplainSettings,
@@ -61,7 +63,11 @@ export function explainService(
     return frontend === undefined ? [] : explainPort(service, port, slices, frontend, settings)
   })
   const noWayIn = whyNoWayIn(service, family)
-  const notes = [...(noWayIn === undefined ? [] : [noWayIn]), ...(setAside ? [describeSetAside(setAside)] : [])]
+  const notes = [
+    ...(noWayIn === undefined ? [] : [noWayIn]),
+    ...Array.from(service.refusedWays?.values() ?? [], (way) => `not served at ${describeRefusedWay(way)}`),
+    ...(setAside ? [describeSetAside(setAside)] : []),
+  ]
   return { family, changedAtMs: plan?.changedAtMs, notes, ports, chains: [...(plan?.rules.chains.keys() ?? [])] }
 }
 

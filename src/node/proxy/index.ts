@@ -1,3 +1,4 @@
+export { ClaimedServices, summarizeRefusedWays } from './claimed-services.ts'
 export { ConntrackCleaner } from './conntrack-cleaner.ts'
 export type { FlowExplanation } from './explain-flow.ts'
 export type { ServiceExplanation } from './explain-service.ts'
@@ -6,6 +7,7 @@ export {
   type ConntrackMetrics,
   collectInvalidDrops,
   collectProxyCounts,
+  collectRefusedWays,
   createConntrackMetrics,
   createProxyMetrics,
   type ProxyMetrics,
@@ -13,5 +15,6 @@ export {
 export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane, type ProxyStatus } from './plane.ts'
 export { isFresh, ProxyHealthz } from './proxy-healthz.ts'
+export { type RefusedWay, wayOf } from './service-claims.ts'
 export type { Refusal } from './set-aside.ts'
 export { lackingOption, type NodeSituation, type ProxyWishes, planHealthAddresses, planSettings } from './settings.ts'

@@ -4,6 +4,7 @@ import type { Metrics } from '../../observe/index.ts'
 import type { ChainCounters, WriteReport } from '../rules/index.ts'
 import type { ChangeSet } from '../state/index.ts'
 import type { ProxyPlane } from './plane.ts'
+import { type ClaimRefusal, claimRefusals, type RefusedWay } from './service-claims.ts'
 
 export type SyncKind = 'full' | 'partial'
 
@@ -89,6 +90,22 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
       },
     }
   }
+}
+
+/** Ways in that Services claim and that are another's, by reason; counted when asked. */
+export function collectRefusedWays(metrics: Metrics, refused: () => Iterable<readonly RefusedWay[]>): void {
+  metrics.collectedGauge(
+    {
+      name: 'platnet_proxy_refused_ways',
+      help: "Addresses with a port, and node ports, that Services claim and that are another's, by reason.",
+      labels: ['reason'],
+    },
+    () => {
+      const counts = new Map<ClaimRefusal, number>(claimRefusals.map((reason) => [reason, 0]))
+      for (const ways of refused()) for (const { reason } of ways) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+      return Array.from(counts, ([reason, value]) => ({ value, labels: { reason } }))
+    },
+  )
 }
 
 function createChangeCounter(metrics: Metrics, kind: 'service' | 'endpoint', help: string) {

@@ -3,6 +3,7 @@ import { type Cidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
 import { type Candidate, collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
+import { type RefusedWay, wayOf } from './service-claims.ts'
 
 /** What the plan has to know about the node it is made for. */
 export interface PlanNode {
@@ -17,13 +18,22 @@ export interface PlanNode {
 
 const dnsPort = 53
 
+/** A Service, and what of its ways in is another's, by `wayOf`. */
+export interface ClaimedService extends Service {
+  readonly refusedWays?: ReadonlyMap<string, RefusedWay>
+}
+
 /**
  * The ways in to a Service on this node in one family, one a port; none for headless and ExternalName Services and those of another proxy.
  * The slices are those of this Service, in any order.
  */
-export function planService(service: Service, slices: readonly EndpointSlice[], node: PlanNode): readonly Frontend[] {
+export function planService(
+  service: ClaimedService,
+  slices: readonly EndpointSlice[],
+  node: PlanNode,
+): readonly Frontend[] {
   const clusterIp = service.clusterIps.find((address) => ipFamily(address) === node.family)
-  if (clusterIp === undefined || isOnlyNamed(service)) return []
+  if (clusterIp === undefined || isOnlyNamed(service) || isAnothers(clusterIp, service)) return []
   const ways = {
     clusterIp,
     externalIps: ofFamily(service.externalIps, node.family),
@@ -37,6 +47,12 @@ export function planService(service: Service, slices: readonly EndpointSlice[], 
   return service.ports.map((port) => planPort(service, port, ways, slices, node))
 }
 
+/** A ClusterIP is one Service's as a whole. */
+function isAnothers(clusterIp: Ip, { ports, refusedWays }: ClaimedService): boolean {
+  const [port] = ports
+  return port !== undefined && refusedWays?.has(wayOf(clusterIp, port.protocol, port.port)) === true
+}
+
 function isOnlyNamed({ headless, type, foreignProxy }: Service): boolean {
   return headless || type === 'ExternalName' || foreignProxy === true
 }
@@ -47,18 +63,25 @@ type SharedWays = Omit<
 >
 
 function planPort(
-  service: Service,
+  service: ClaimedService,
   port: ServicePort,
-  shared: SharedWays,
+  all: SharedWays,
   slices: readonly EndpointSlice[],
   node: PlanNode,
 ): Frontend {
+  const isOurs = (address: Ip | undefined, number: number) =>
+    service.refusedWays?.has(wayOf(address, port.protocol, number)) !== true
+  const shared = {
+    ...all,
+    externalIps: all.externalIps.filter((ip) => isOurs(ip, port.port)),
+    loadBalancerVips: all.loadBalancerVips.filter((ip) => isOurs(ip, port.port)),
+  }
   const ways = {
     ...shared,
     servicePort: port.name === '' ? service.key : `${service.key}:${port.name}`,
     protocol: port.protocol,
     port: port.port,
-    ...(port.nodePort === undefined ? {} : { nodePort: port.nodePort }),
+    ...(port.nodePort === undefined || !isOurs(undefined, port.nodePort) ? {} : { nodePort: port.nodePort }),
   }
   const isOpen = isExternal(ways)
   const isLocal = { internal: shared.internalPolicy === 'Local', external: isOpen && shared.externalPolicy === 'Local' }

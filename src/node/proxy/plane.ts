@@ -12,18 +12,18 @@ import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
 import type { TracedPacket, TraceWorld } from '../../netfilter/trace/types.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { RulesWriter, WriteReport } from '../rules/index.ts'
-import type { AppliedRevisions, ChangeSet, LiveNodeState } from '../state/index.ts'
+import type { AppliedRevisions, ChangeSet, NodeState } from '../state/index.ts'
 import { explainFlow, type FlowExplanation } from './explain-flow.ts'
 import { explainService, type ServiceExplanation } from './explain-service.ts'
 import type { ProxyMetrics, SyncKind } from './metrics.ts'
 import { PendingChanges } from './pending-changes.ts'
-import { type ProxySettings, ServicePlans } from './service-plans.ts'
+import { type PlannedState, type ProxySettings, ServicePlans } from './service-plans.ts'
 import { ServiceWrites } from './service-writes.ts'
 import { type Refusal, SetAside, type SetAsideService } from './set-aside.ts'
 import { type TurnResult, WriteTurns } from './write-turns.ts'
 
 export interface ProxyPlaneParts {
-  readonly state: LiveNodeState
+  readonly state: PlannedState & NodeState
   readonly writer: Pick<RulesWriter, 'recognises' | 'isBare' | 'sync' | 'write'>
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings

@@ -4,10 +4,10 @@ import { countRules } from '../../netfilter/count-rules.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { lowerService, type ServiceRules } from '../../netfilter/lower-service.ts'
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
-import type { LiveNodeState } from '../state/index.ts'
+import type { NodeState } from '../state/index.ts'
 import { lostEndpoints } from './endpoint-changes.ts'
 import { mostRules } from './most-rules.ts'
-import { type PlanNode, planService } from './plan.ts'
+import { type ClaimedService, type PlanNode, planService } from './plan.ts'
 import { hashRuleForms } from './rule-forms.ts'
 
 /** Times the limit; hints may leave a part of the endpoints to this node. */
@@ -45,9 +45,14 @@ class Planned implements ServicePlan {
   }
 }
 
+/** Services with what of their claims is another's, and their slices. */
+export interface PlannedState extends Pick<NodeState, 'slicesOf'> {
+  service(key: ObjectKey): ClaimedService | undefined
+}
+
 /** What this family wants of each Service, planned when asked, with the hash of all of it (spec 2.12 rule 2). */
 export class ServicePlans {
-  readonly #state: Pick<LiveNodeState, 'service' | 'slicesOf'>
+  readonly #state: PlannedState
   #settings: ProxySettings
   #settingsHash: bigint | undefined
   readonly #plans = new Map<ObjectKey, Planned>()
@@ -55,11 +60,7 @@ export class ServicePlans {
   readonly #tooLarge = new Map<ObjectKey, number>()
   #objects: XorHash = emptyXorHash
 
-  constructor(
-    state: Pick<LiveNodeState, 'service' | 'slicesOf'>,
-    settings: ProxySettings,
-    maxRules = Number.POSITIVE_INFINITY,
-  ) {
+  constructor(state: PlannedState, settings: ProxySettings, maxRules = Number.POSITIVE_INFINITY) {
     this.#state = state
     this.#settings = settings
     this.#maxRules = maxRules

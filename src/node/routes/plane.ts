@@ -6,6 +6,7 @@ import { SingleFlight } from '../../loop/single-flight.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Cidr } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
+import type { ClusterAddresses } from '../state/index.ts'
 import { type ClaimSettings, describeRefusal, type RefusedClaim, type SettledClaims, settleClaims } from './claims.ts'
 import { applyMasquerade, applyRoutes, listForeignRoutes, type Run } from './ip-batch.ts'
 import type { RoutesMetrics } from './metrics.ts'
@@ -17,8 +18,8 @@ export interface RoutesPlaneParts {
   readonly nodeName: string
   readonly mode: RouteMode
   readonly clusterCidrs: readonly Cidr[]
-  /** The networks from which Services get their addresses, as far as they are known. */
-  readonly serviceCidrs: () => readonly Cidr[]
+  /** Of it the networks from which Services get their addresses, as far as they are known. */
+  readonly addresses: ClusterAddresses
   /** Called with this node's pod networks whenever they are known anew. */
   readonly onPodCidrs: (podCidrs: readonly Cidr[]) => Promise<void>
   /** Asked at the start: whether pods are in namespaces of this node at all. An engine's bridge has networks of its own. */
@@ -43,6 +44,7 @@ export class RoutesPlane implements Component {
   #applied: RoutePlan | undefined
   #ownCidrs: readonly Cidr[] = []
   #refusals = ''
+  #unsubscribe = () => {}
   #recheckTimer: NodeJS.Timeout | undefined
   #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
 
@@ -72,12 +74,19 @@ export class RoutesPlane implements Component {
   }
 
   async start(scope: { signal: AbortSignal }): Promise<void> {
-    if (await this.#parts.isWanted()) await this.#informer.start(scope)
-    else this.#health = { level: 'ok', message: 'pods are on the bridge of an engine', sinceMs: Date.now() }
+    if (!(await this.#parts.isWanted())) {
+      this.#health = { level: 'ok', message: 'pods are on the bridge of an engine', sinceMs: Date.now() }
+      return
+    }
+    const { addresses } = this.#parts
+    this.#unsubscribe = addresses.subscribe(() => this.#flight.request())
+    await addresses.want('servicecidrs')
+    await this.#informer.start(scope)
   }
 
   /** The routes stay: traffic between pods goes on. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#unsubscribe()
     clearTimeout(this.#recheckTimer)
     await this.#informer.stop()
     await this.#flight.stop(scope)
@@ -114,9 +123,9 @@ export class RoutesPlane implements Component {
   }
 
   async #settle(): Promise<SettledClaims> {
-    const { nodeName, clusterCidrs, serviceCidrs, run } = this.#parts
+    const { nodeName, clusterCidrs, addresses, run } = this.#parts
     const localRoutes = await listForeignRoutes(clusterCidrs, run)
-    const settings: ClaimSettings = { nodeName, clusterCidrs, serviceCidrs: serviceCidrs(), localRoutes }
+    const settings: ClaimSettings = { nodeName, clusterCidrs, serviceCidrs: addresses.serviceCidrs, localRoutes }
     return settleClaims(this.#nodes.values(), settings)
   }
 

@@ -6,6 +6,7 @@ import * as fields from './fields.ts'
 import type { Field, FieldReader, Parsed } from './problem.ts'
 
 const defaultAffinitySeconds = 10_800
+const maxExternalWays = 10_000
 
 const serviceType: Field<ServiceType> = {
   schema: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']),
@@ -15,6 +16,7 @@ const trafficPolicy: Field<TrafficPolicy> = { schema: z.enum(['Cluster', 'Local'
 const affinity: Field<'None' | 'ClientIP'> = { schema: z.enum(['None', 'ClientIP']), expected: 'None or ClientIP' }
 const affinitySeconds: Field<number> = { schema: z.int().min(1).max(86_400), expected: 'seconds from 1 to 86400' }
 const ipMode: Field<'VIP' | 'Proxy'> = { schema: z.enum(['VIP', 'Proxy']), expected: 'VIP or Proxy' }
+const ageSchema = z.object({ uid: z.string().optional(), creationTimestamp: z.string().optional() })
 const externalName: Field<string> = {
   schema: z
     .string()
@@ -33,7 +35,10 @@ export function parseService(json: unknown, dialect: Dialect): Parsed<Service> {
     const spec = reader.required(fields.record, object['spec'], 'spec')
     if (spec === undefined) return undefined
     const status = reader.optional(fields.record, object['status'], 'status') ?? {}
-    const service = readService(reader, spec, status, identity)
+    const service = limitWays(reader, {
+      ...readService(reader, spec, status, identity),
+      ...readAge(object['metadata']),
+    })
     const isForeign = Object.hasOwn(identity.labels, dialect.labels.serviceProxyName)
     return isForeign ? { ...service, foreignProxy: true } : service
   })
@@ -67,6 +72,24 @@ function readService(
     publishNotReadyAddresses:
       reader.optional(fields.flag, spec['publishNotReadyAddresses'], 'spec.publishNotReadyAddresses') ?? false,
   }
+}
+
+/** Each address with each port is rules of its own: what claims more than the kernel can hold has its ClusterIP only. */
+function limitWays(reader: FieldReader, service: Service): Service {
+  const { ports, externalIps, loadBalancerVips } = service
+  const count = ports.length * (externalIps.length + loadBalancerVips.length)
+  if (count <= maxExternalWays) return service
+  reader.report('spec.externalIPs', `at most ${maxExternalWays} pairs of external address and port`, count)
+  return { ...service, externalIps: [], loadBalancerVips: [] }
+}
+
+/** The server sets both; what makes no sense only makes the Service the youngest. */
+function readAge(metadata: unknown): Pick<Service, 'uid' | 'createdAtMs'> {
+  const parsed = ageSchema.safeParse(metadata)
+  if (!parsed.success) return {}
+  const { uid, creationTimestamp } = parsed.data
+  const createdAtMs = Date.parse(creationTimestamp ?? '')
+  return { ...(uid !== undefined && { uid }), ...(!Number.isNaN(createdAtMs) && { createdAtMs }) }
 }
 
 function isHeadless(spec: fields.JsonRecord): boolean {

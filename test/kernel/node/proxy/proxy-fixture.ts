@@ -2,13 +2,14 @@ import { deleteFlows, type Flow, listFlows } from '../../../../src/host/index.ts
 import type { Ip } from '../../../../src/model/ip.ts'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import {
+  ClaimedServices,
   ConntrackCleaner,
   createConntrackMetrics,
   createProxyMetrics,
   ProxyPlane,
 } from '../../../../src/node/proxy/index.ts'
 import { detectIptables, type Flavour, Iptables, RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
-import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
+import { AppliedRevisions, type ClusterAddresses, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'
 
@@ -19,12 +20,14 @@ export interface ProxySetup {
   readonly run?: Run
   readonly tcpGraceMs?: number
   readonly minGapMs?: () => number
+  /** Whose the addresses are that Services claim; without it each Service has what it claims. */
+  readonly claims?: { readonly addresses: ClusterAddresses; readonly apiServers: ReadonlySet<string> }
 }
 
 /** The proxy of one family in a namespace, its objects handed over by the test. */
 export async function startProxy(
   netns: TestNetns,
-  { flavour = 'nft', run = netns.run, tcpGraceMs, ...parts }: ProxySetup = {},
+  { flavour = 'nft', run = netns.run, tcpGraceMs, claims, ...parts }: ProxySetup = {},
 ) {
   const state = new LiveNodeState(silentLogger)
   const applied = new AppliedRevisions(state)
@@ -55,9 +58,10 @@ export async function startProxy(
     metrics: createConntrackMetrics(metrics)('IPv4'),
     log: silentLogger,
   })
+  const claimed = claims && new ClaimedServices({ ...claims, state, onRefused: () => {}, log: silentLogger })
   const plane = new ProxyPlane({
     ...parts,
-    state,
+    state: claimed ?? state,
     writer,
     applied,
     settings: { nodeName: 'n1', family: 'IPv4' },
@@ -65,10 +69,12 @@ export async function startProxy(
     log: silentLogger,
     onApplied: (services) => cleaner.onApplied(services),
   })
+  await claimed?.start()
   await plane.start()
   const stop = async () => {
     const scope = { signal: AbortSignal.timeout(10_000) }
     for (const part of [plane, cleaner, writer]) await part.stop(scope)
+    await claimed?.stop()
   }
-  return { state, applied, plane, writer, removed, searches: () => searches, cleanings: () => cleanings, stop }
+  return { state, claimed, applied, plane, writer, removed, searches: () => searches, cleanings: () => cleanings, stop }
 }

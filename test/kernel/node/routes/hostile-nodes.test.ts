@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { cleanupRoutes } from '../../../../src/node/routes/index.ts'
 import { applyRoutes } from '../../../../src/node/routes/ip-batch.ts'
 import { RoutesPlane } from '../../../../src/node/routes/plane.ts'
+import { ClusterAddresses } from '../../../../src/node/state/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { cidrOf, ipOf } from '../../../helpers/addresses.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
@@ -94,7 +95,7 @@ describe('routes that are not ours survive a hostile Node', {
         nodeName: 'self',
         mode,
         clusterCidrs: [cidrOf('10.244.0.0/16'), cidrOf('fd00:10:244::/56')],
-        serviceCidrs: () => [],
+        addresses: new ClusterAddresses(0),
         onPodCidrs: async () => {},
         isWanted: async () => true,
         metrics: { setRefusedClaims: (refused) => refusedCounts.push(refused.length) },
