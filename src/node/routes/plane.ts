@@ -6,20 +6,25 @@ import { SingleFlight } from '../../loop/single-flight.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Cidr } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { ClusterAddresses } from '../state/index.ts'
 import { type ClaimSettings, describeRefusal, type RefusedClaim, type SettledClaims, settleClaims } from './claims.ts'
 import { applyMasquerade, applyRoutes, listForeignRoutes, type Run } from './ip-batch.ts'
 import type { RoutesMetrics } from './metrics.ts'
 import { parseNode } from './nodes.ts'
 import { masqueradeTable, type NetworkNode, planRoutes, type RouteMode, type RoutePlan } from './plan.ts'
 
+/** The networks from which Services get their addresses, followed once they are wanted. */
+export interface ServiceNetworks {
+  readonly serviceCidrs: readonly Cidr[]
+  want(resource: 'servicecidrs'): Promise<void>
+  subscribe(listener: () => void): () => void
+}
+
 export interface RoutesPlaneParts {
   readonly client: ApiClient
   readonly nodeName: string
   readonly mode: RouteMode
   readonly clusterCidrs: readonly Cidr[]
-  /** Of it the networks from which Services get their addresses, as far as they are known. */
-  readonly addresses: ClusterAddresses
+  readonly addresses: ServiceNetworks
   /** Called with this node's pod networks whenever they are known anew. */
   readonly onPodCidrs: (podCidrs: readonly Cidr[]) => Promise<void>
   /** Asked at the start: whether pods are in namespaces of this node at all. An engine's bridge has networks of its own. */
