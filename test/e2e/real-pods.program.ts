@@ -44,7 +44,7 @@ async function observeRun() {
 
 /** What the kernel holds of the limits of the pod's container, and which of its processes are under them. */
 function readLimits(uid: string) {
-  const { memory, cpu } = detectCgroups()
+  const { memory, cpu, pids } = detectCgroups()
   const read = (hierarchy: typeof memory, ...files: readonly [string, string]) => {
     if (hierarchy === undefined) return undefined
     const folder = `${hierarchy.root}/platnet/${uid}-main-0`
@@ -55,6 +55,7 @@ function readLimits(uid: string) {
   return {
     memory: read(memory, 'memory.limit_in_bytes', 'memory.max'),
     cpu: read(cpu, 'cpu.cfs_quota_us', 'cpu.max'),
+    pids: read(pids, 'pids.max', 'pids.max'),
   }
 }
 

@@ -42,7 +42,9 @@ describe('pods that really run on one node', {
   })
 
   test('its limits of memory and CPU are in the control groups that it is in, where the machine has such', (context) => {
-    const { memory, cpu } = seen.observeRun.limits
+    const { memory, cpu, pids } = seen.observeRun.limits
+    if (pids === undefined) context.diagnostic('no control group limits processes here')
+    else assert.deepEqual(pids, { value: ['4096'], isIn: true })
     if (memory === undefined) context.diagnostic('no control group limits memory here')
     else assert.deepEqual(memory, { value: [String(64 * 1024 * 1024)], isIn: true })
     if (cpu === undefined) context.diagnostic('no control group limits CPUs here')

@@ -7,6 +7,12 @@ import type { Limits } from './container-launch.ts'
 export interface CgroupLayout {
   readonly memory: Hierarchy | undefined
   readonly cpu: Hierarchy | undefined
+  readonly pids: Hierarchy | undefined
+}
+
+/** What of a container is limited; `processes` where the machine can. */
+export interface GroupLimits extends Limits {
+  readonly processes?: number
 }
 
 interface Hierarchy {
@@ -27,16 +33,16 @@ const cpuPeriodUs = 100_000
 /** Looks at what is mounted; changes nothing. */
 export function detectCgroups(root = '/sys/fs/cgroup'): CgroupLayout {
   const unified = readWords(join(root, 'cgroup.controllers'))
-  const find = (controller: 'memory' | 'cpu'): Hierarchy | undefined => {
+  const find = (controller: keyof CgroupLayout): Hierarchy | undefined => {
     if (unified.includes(controller)) return { version: 2, root }
     const legacy = join(root, controller)
     return existsSync(join(legacy, 'cgroup.procs')) ? { version: 1, root: legacy } : undefined
   }
-  return { memory: find('memory'), cpu: find('cpu') }
+  return { memory: find('memory'), cpu: find('cpu'), pids: find('pids') }
 }
 
 /** Makes the groups of one container with its limits. Never throws: a limit that cannot be set is a problem to tell. */
-export function makeCgroups(layout: CgroupLayout, name: string, limits: Limits): ContainerCgroups {
+export function makeCgroups(layout: CgroupLayout, name: string, limits: GroupLimits): ContainerCgroups {
   const folders = new Set<string>()
   const problems: string[] = []
   for (const [controller, files] of Object.entries(limitFiles(layout, limits))) {
@@ -56,7 +62,7 @@ export function makeCgroups(layout: CgroupLayout, name: string, limits: Limits):
 
 /** Takes the groups of a container away whose processes are gone; what is not there is fine. */
 export function removeCgroups(layout: CgroupLayout, name: string): void {
-  for (const hierarchy of [layout.memory, layout.cpu]) {
+  for (const hierarchy of [layout.memory, layout.cpu, layout.pids]) {
     const folder = hierarchy && join(hierarchy.root, ownFolder, name)
     if (folder === undefined || !existsSync(folder)) continue
     try {
@@ -70,7 +76,7 @@ export function removeCgroups(layout: CgroupLayout, name: string): void {
 /** By controller: file and text. Version 2 says both of a CPU limit's numbers in one file. */
 export function limitFiles(
   layout: CgroupLayout,
-  { memoryBytes, cpuMillis }: Limits,
+  { memoryBytes, cpuMillis, processes }: GroupLimits,
 ): Readonly<Record<string, readonly (readonly [string, string])[]>> {
   const quotaUs = Math.max(1000, Math.round(((cpuMillis ?? 0) / 1000) * cpuPeriodUs))
   const cpu: readonly (readonly [string, string])[] =
@@ -84,6 +90,9 @@ export function limitFiles(
   return {
     ...(memoryBytes === undefined ? {} : { memory: [[memoryFile, String(memoryBytes)] as const] }),
     ...(cpuMillis === undefined ? {} : { cpu }),
+    ...(processes === undefined || layout.pids === undefined
+      ? {}
+      : { pids: [['pids.max', String(processes)] as const] }),
   }
 }
 

@@ -34,6 +34,8 @@ const init = resolve(import.meta.dirname, 'container-init.pl')
 const netnsFolder = '/run/netns'
 const logPieceBytes = 1024 * 1024
 const logPieces = 10
+/** Of one container, threads included: one that forks without end takes none from the rest of the node. */
+const mostProcesses = 4096
 const maxExecOutputBytes = 1024 * 1024
 
 /** Pods as network namespaces, containers as processes in namespaces of their own, each under a shim that outlives this process. */
@@ -81,7 +83,10 @@ export class ProcessRuntime implements PodRuntime {
     rmSync(folder, { recursive: true, force: true })
     await this.#removeEarlierRuns(sandbox, run)
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox, run), launch.limits)
+    const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox, run), {
+      ...launch.limits,
+      processes: mostProcesses,
+    })
     await this.#writeLaunch(pod, sandbox, folder, launch, groups)
     const env = {
       PLATNET_CGROUPS: groups.join(' '),

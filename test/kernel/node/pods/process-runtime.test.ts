@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { findProcess, startProgram } from '../../../../src/host/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { detectCgroups } from '../../../../src/node/pods/cgroups.ts'
 import type { Launch } from '../../../../src/node/pods/container-launch.ts'
@@ -55,7 +56,13 @@ async function newNode(context: TestContext) {
     return { state: runtime.state(sandbox, began, Date.now()), problems }
   }
   const groups = () => readdirSync(`${cgroups.memory?.root}/platnet`).filter((name) => name.startsWith(uid))
-  return { run, runtime, groups, runs: () => readdirSync(join(folders.folder(uid), 'containers', 'main')).toSorted() }
+  return {
+    run,
+    runtime,
+    folders,
+    groups,
+    runs: () => readdirSync(join(folders.folder(uid), 'containers', 'main')).toSorted(),
+  }
 }
 
 describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, () => {
@@ -134,5 +141,21 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
       exitCode: 127,
       output: 'platnet: /bin/nothing: No such file or directory\n',
     })
+  })
+
+  test('that a version before this one started are still asked by programs, as their user and with their variables', async (context) => {
+    const { runtime, folders } = await newNode(context)
+    const env = { PLATNET_USER: '65534:65533', PLATNET_ENV_COUNT: '1', PLATNET_ENV_0: 'COLOUR=dark "blue"' }
+    const earlier = await startProgram('sleep', ['600'], { env })
+    context.after(() => earlier.kill('SIGKILL'))
+    const began = { container: 'main', attempt: 0 }
+    const folder = folders.runFolder(uid, began)
+    mkdirSync(folder, { recursive: true })
+    const { pid, startTicks } = findProcess(earlier.pid) ?? {}
+    for (const file of ['shim', 'pid']) writeFileSync(join(folder, file), `${pid} ${startTicks}\n`)
+    assert.equal(runtime.state(sandbox, began, Date.now()).kind, 'running')
+    const ask = (...command: string[]) => runtime.exec(sandbox, began, command, deadlineMs)
+    assert.equal((await ask('/usr/bin/env')).output, 'COLOUR=dark "blue"\n')
+    assert.equal((await ask('/usr/bin/id', '-u')).output, '65534\n')
   })
 })

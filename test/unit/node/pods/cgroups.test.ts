@@ -49,6 +49,17 @@ describe('the limits of a container', () => {
     assert.deepEqual(problems, ['no control group limits memory on this machine: the memory limit does not hold'])
   })
 
+  test('hold for the number of processes where the machine has that, and nothing is said where it has not', (context) => {
+    const [second, first, none] = [
+      makeTree(context, { 'cgroup.controllers': 'memory pids\n' }),
+      makeTree(context, { 'pids/cgroup.procs': '' }),
+      makeTree(context, { 'memory/cgroup.procs': '' }),
+    ].map((root) => ({ root, ...makeCgroups(detectCgroups(root), 'u-main-0', { processes: 4096 }) }))
+    assert.equal(read(second?.root ?? '', 'platnet/u-main-0/pids.max'), '4096')
+    assert.equal(read(first?.root ?? '', 'pids/platnet/u-main-0/pids.max'), '4096')
+    assert.deepEqual([none?.folders, none?.problems], [[], []])
+  })
+
   test('make no group where there are none', (context) => {
     const root = makeTree(context, { 'cgroup.controllers': 'cpu memory' })
     const layout = detectCgroups(root)
