@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { httpGet } from '../../helpers/http-get.ts'
@@ -6,9 +7,22 @@ import { findFreePort, PlatnetServer } from '../../helpers/platnet-server.ts'
 import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
-test('health tells of each part, leaves out what is excluded, and asks one alone', async (t) => {
-  const server = new PlatnetServer(join(makeTemporaryFolder(t), 'data'), await findFreePort())
-  const access = await server.start()
+/** What each file and folder below the folder is open to beside its owner. */
+function sharedModes(folder: string): Readonly<Record<string, string>> {
+  const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => {
+    const { mode } = statSync(join(folder, name))
+    return [name, (mode & 0o077).toString(8)] as const
+  })
+  return Object.fromEntries(
+    [...found, ['.', (statSync(folder).mode & 0o077).toString(8)]].filter(([, mode]) => mode !== '0'),
+  )
+}
+
+test('health tells of each part, leaves out what is excluded, and asks one alone; its files are open to their owner alone', async (t) => {
+  const dataDir = join(makeTemporaryFolder(t), 'data')
+  const server = new PlatnetServer(dataDir, await findFreePort())
+  const umask = process.umask(0)
+  const access = await server.start().finally(() => process.umask(umask))
   t.after(() => server.stop('SIGTERM'))
   const get = async (path: string) => {
     const { status, body } = await httpGet({ ...access, path })
@@ -20,6 +34,8 @@ test('health tells of each part, leaves out what is excluded, and asks one alone
   assert.match(String((await get('/healthz?verbose&exclude=ping,store'))[1]), /^\[\+\]server ok/)
   assert.deepEqual(await get('/livez/ping'), [200, 'ok'])
   assert.equal((await get('/livez/nothing'))[0], 404)
+  assert.ok(readdirSync(join(dataDir, 'pki')).includes('service-account.key'))
+  assert.deepEqual(sharedModes(dataDir), {})
 })
 
 test('a server that was asked to stop is not ready at once, and serves on for its delay', async (t) => {
