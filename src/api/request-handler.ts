@@ -247,7 +247,7 @@ export class RequestHandler {
 
   async #fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): Promise<number | undefined> {
     const status = toStatus(thrown)
-    if (status.httpCode >= 500) this.#parts.log.error('a request failed', { error: describeError(thrown) })
+    if (isOwnFault(status)) this.#parts.log.error('a request failed', { error: describeError(thrown) })
     if (response.headersSent) {
       response.destroy()
       return undefined
@@ -271,6 +271,11 @@ async function sendRead(request: IncomingMessage, response: ServerResponse, answ
   const sizeBytes = await sendAnswer(request, response, answer)
   await whenRead(response)
   return sizeBytes
+}
+
+/** A client that asks for a revision of the future is no failure of this server. */
+function isOwnFault({ code, httpCode }: StatusError): boolean {
+  return httpCode >= 500 && code !== 'Timeout'
 }
 
 /** The rest of a body that is refused is not waited for. */

@@ -12,7 +12,8 @@ export interface Identity {
 /** The identity in a client certificate that the listener's CA signed (CN is the user, each O a group); undefined without one. */
 export function certifiedIdentity({ socket }: IncomingMessage): Pick<Identity, 'name' | 'groups'> | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
-  const { subject } = socket.getPeerCertificate()
+  // Null where the client has left, whatever the types say.
+  const subject = (socket.getPeerCertificate() as ReturnType<TLSSocket['getPeerCertificate']> | null)?.subject
   const name = asList(subject?.CN)[0]
   return name === undefined ? undefined : { name, groups: [...asList(subject?.O), 'system:authenticated'] }
 }

@@ -22,6 +22,7 @@ export function inTurn(handle: RequestListener): RequestListener {
     waiting.set(socket, count)
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
+      if (socket.destroyed) return
       handle(request, response)
     })
   }

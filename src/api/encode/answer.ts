@@ -12,6 +12,8 @@ export interface EncodedAnswer {
   readonly contentType: string
   /** A long list comes in pieces, so that it never stands in memory as a whole. */
   readonly body: string | Iterable<string>
+  /** The pieces take a turn of the main loop each: many such answers at once would make one long turn. */
+  readonly isLong?: boolean
   /** Further ones, or others than usual. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -22,11 +24,12 @@ const pieceLength = 64 * 1024
 /** Puts a verb's answer into the form the client accepts. JSON, the hot path, is put together from texts and never parsed. */
 export function encodeAnswer(answer: Answer, representation: Representation, now: Date): EncodedAnswer {
   const httpCode = answer.kind === 'list' ? 200 : answer.httpCode
+  const isLong = answer.kind === 'list' && answer.isLong
   if (representation === 'yaml') {
     const body = answer.kind === 'list' ? inPieces(yamlParts(answer)) : toYaml(answer.text)
-    return { httpCode, contentType: 'application/yaml', body }
+    return { httpCode, contentType: 'application/yaml', body, isLong }
   }
-  return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now) }
+  return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now), isLong }
 }
 
 function jsonBody(answer: Answer, representation: Representation, now: Date): EncodedAnswer['body'] {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { createGzip, gzip } from 'node:zlib'
-import { TimeSlice } from '../../loop/time-slice.ts'
+import { nextTurn, TimeSlice } from '../../loop/time-slice.ts'
 import { acceptsGzip } from '../negotiate/accept.ts'
 import type { EncodedAnswer } from './answer.ts'
 import { boundReading } from './when-read.ts'
@@ -21,7 +21,9 @@ export async function sendAnswer(
 ): Promise<number> {
   if (typeof answer.body === 'string') return sendWhole(request, response, answer, answer.body)
   const pieces = answer.body[Symbol.iterator]()
+  if (answer.isLong === true) await nextTurn()
   const first = pieces.next()
+  if (answer.isLong === true) await nextTurn()
   const second = pieces.next()
   if (second.done) return sendWhole(request, response, answer, first.value ?? '')
   return sendPieces(request, response, answer, chain([first.value, second.value], pieces))

@@ -1,3 +1,4 @@
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ListOptions } from '../decode/query.ts'
 import { parseStored, toWireText } from '../encode/stored-text.ts'
 import { collectionPrefix } from '../resources/keys.ts'
@@ -12,6 +13,7 @@ import { waitForRevision } from './wait-for-revision.ts'
 
 /** Entries asked of the store at once while a selector picks from them. */
 const selectionBatch = 500
+const longLength = 256 * 1024
 
 /** One page, in key order, as of one revision; every further page shows the first one's revision. */
 export async function listObjects(
@@ -41,7 +43,17 @@ export async function listObjects(
     continueToken: page.lastKey && formatContinueToken({ revision: page.revision, lastKey: page.lastKey }),
     remainingItemCount: page.remaining,
     items: { [Symbol.iterator]: () => wireTexts(resource, page.entries) },
+    isLong: isLong(page.entries),
   }
+}
+
+/** Whether the texts take more than a moment to put together. */
+function isLong(entries: readonly StoredEntry[]): boolean {
+  let length = 0
+  return entries.some(({ value }) => {
+    length += value.length
+    return length > longLength
+  })
 }
 
 function* wireTexts(resource: Resource, entries: readonly StoredEntry[]): Generator<string, void> {
@@ -100,10 +112,11 @@ async function collectPage(store: Store, query: PageQuery): Promise<Page> {
   const found: StoredEntry[] = []
   let revision = query.atRevision
   let after = query.afterKey === undefined ? undefined : `${prefix}${query.afterKey}`
+  const slice = new TimeSlice()
   for (;;) {
     const range = await store.range(scope, rangeOptions(query, revision, after))
     revision ??= range.revision
-    const last = takeMatching(range, query, found)
+    const last = await takeMatching(range, query, found, slice)
     if (last !== undefined) {
       const remaining = query.selection.isEverything
         ? await store.count(scope, { atRevision: revision, after: last })
@@ -118,13 +131,17 @@ async function collectPage(store: Store, query: PageQuery): Promise<Page> {
 }
 
 /** Adds what matches to `found`; answers the last key taken when the page is full and more may follow. */
-function takeMatching(
+async function takeMatching(
   range: Range,
   { resource, selection, limit }: PageQuery,
   found: StoredEntry[],
-): string | undefined {
+  slice: TimeSlice,
+): Promise<string | undefined> {
   for (const [index, entry] of range.entries.entries()) {
-    if (!selection.isEverything && !selection.matches(parseStored(resource, entry))) continue
+    if (!selection.isEverything) {
+      if (slice.spent) await slice.pause()
+      if (!selection.matches(parseStored(resource, entry))) continue
+    }
     found.push(entry)
     if (found.length === limit) return range.more || index < range.entries.length - 1 ? entry.key : undefined
   }

@@ -79,6 +79,8 @@ export type Answer =
       readonly remainingItemCount: number | undefined
       /** Each item as JSON text, made as it is asked for: a list of any length costs no turn of the main loop as a whole. */
       readonly items: Iterable<string>
+      /** Whether the texts are long together. */
+      readonly isLong: boolean
     }
   /** A document that is neither: Status, discovery. */
   | { readonly kind: 'document'; readonly httpCode: number; readonly text: string }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { ListOptions } from '../decode/query.ts'
 import { tableEventObject } from '../encode/answer.ts'
@@ -65,7 +66,11 @@ export class WatchHub {
     if (source === undefined) return
     stream.onClose(() => source.close())
     this.#keepTime(request, stream, source)
-    for (const entry of initial?.entries ?? []) await writer.writeInitial(entry)
+    const slice = new TimeSlice()
+    for (const entry of initial?.entries ?? []) {
+      await writer.writeInitial(entry)
+      if (slice.spent) await slice.pause()
+    }
     if (options.sendInitialEvents) await stream.sendInitial(bookmarkText(request, after, initialEventsEnd))
     stream.goLive()
   }
