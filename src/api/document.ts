@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../model/api-object.ts'
-import { isExactNumber, numberOf } from './exact-json.ts'
+import { isExactNumber, isInteger, numberOf } from './exact-json.ts'
 
 /** The metadata of a document once its types have been checked. */
 export interface Metadata {
@@ -39,9 +39,8 @@ export function isDeeperThan(value: Json, levels: number): boolean {
 export function jsonTypeName(value: Json): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
-  const number = numberOf(value)
-  if (number === undefined) return typeof value
-  return Number.isInteger(number) ? 'integer' : 'number'
+  if (numberOf(value) === undefined) return typeof value
+  return isInteger(value) ? 'integer' : 'number'
 }
 
 /** The object at a path of field names, `{}` where there is none. */

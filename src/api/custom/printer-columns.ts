@@ -3,6 +3,7 @@ import { type ApiDocument, isJsonObject, textAt } from '../document.ts'
 import { formatAge } from '../encode/age.ts'
 import { numberOf } from '../exact-json.ts'
 import type { Column } from '../resources/resource.ts'
+import { hasTextFormat } from '../schema/formats.ts'
 import { type JsonPath, parseJsonPath, readJsonPath } from './json-path.ts'
 
 const types = ['string', 'integer', 'number', 'boolean', 'date'] as const
@@ -41,7 +42,9 @@ function cellText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-function dateCell(value: Json | undefined, now: Date): string {
-  const timeMs = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isNaN(timeMs) ? '<unknown>' : formatAge(Math.max(0, now.getTime() - timeMs))
+/** An empty text is a time that was never set. */
+function dateCell(value: Json | undefined, now: Date): string | null {
+  if (typeof value !== 'string') return null
+  if (value === '') return '<unknown>'
+  return hasTextFormat('date-time', value) ? formatAge(now.getTime() - Date.parse(value)) : '<invalid>'
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
-import { parseJson } from '../exact-json.ts'
+import { parseFiniteJson } from '../exact-json.ts'
 import { badRequest } from '../status.ts'
 import { endOfString, findDuplicateFields } from './duplicate-fields.ts'
 import { maxDepth } from './limits.ts'
@@ -37,7 +37,7 @@ function describeDuplicates(text: string): readonly string[] {
 function parseJsonText(text: string): Json {
   assertDepth(text)
   try {
-    return parseJson(text)
+    return parseFiniteJson(text)
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown)
     throw badRequest(`the body of the request is not valid JSON: ${why}`, thrown)

@@ -1,4 +1,4 @@
-import { parseJson } from '../exact-json.ts'
+import { parseFiniteJson } from '../exact-json.ts'
 import { type DecodedBody, decodeUtf8, tryDecodeJson } from './json-text.ts'
 import { readYaml, type YamlReading } from './yaml-text.ts'
 
@@ -14,5 +14,5 @@ export async function decodeYaml(bytes: Uint8Array, readElsewhere: YamlReader): 
   const decoded = tryDecodeJson(text)
   if (decoded !== undefined) return decoded
   const { json, duplicates } = text.length <= maxLengthHere ? readYaml(text) : await readElsewhere(text)
-  return { value: parseJson(json), findDuplicates: () => duplicates }
+  return { value: parseFiniteJson(json), findDuplicates: () => duplicates }
 }

@@ -1,6 +1,13 @@
-/** `45s`, `3m20s`, `12m`, `5h10m`, `23h`, `2d4h`, `40d`, `3y`: two units while the first is small. */
+/** Clocks of two machines may differ so much that what was just made seems to lie ahead. */
+const clockDifferenceMs = 2_000
+
+/**
+ * `45s`, `3m20s`, `12m`, `5h10m`, `23h`, `2d4h`, `40d`, `3y`: two units while the first is small; `<invalid>` for a time that lies
+ * ahead.
+ */
 export function formatAge(ageMs: number): string {
-  const seconds = Math.floor(ageMs / 1000)
+  if (ageMs <= -clockDifferenceMs) return '<invalid>'
+  const seconds = Math.max(0, Math.floor(ageMs / 1000))
   const minutes = Math.floor(seconds / 60)
   const hours = Math.floor(minutes / 60)
   const days = Math.floor(hours / 24)

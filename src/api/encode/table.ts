@@ -73,5 +73,5 @@ function columnDefinition({ name, type, priority, description = '' }: Column): J
 
 function ageCell({ metadata }: ApiDocument, now: Date): string {
   const createdMs = Date.parse(metadata.creationTimestamp ?? '')
-  return Number.isNaN(createdMs) ? '<unknown>' : formatAge(Math.max(0, now.getTime() - createdMs))
+  return Number.isNaN(createdMs) ? '<unknown>' : formatAge(now.getTime() - createdMs)
 }

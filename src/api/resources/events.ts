@@ -102,7 +102,7 @@ function eventColumns(
     const series = textAt(event['series'], 'lastObservedTime')
     const time = (field === last && series) || textAt(event[field]) || textAt(event['eventTime'])
     const ageMs = now.getTime() - Date.parse(time)
-    return Number.isNaN(ageMs) ? '<unknown>' : formatAge(Math.max(0, ageMs))
+    return Number.isNaN(ageMs) ? '<unknown>' : formatAge(ageMs)
   }
   const countCell = (event: ApiDocument): Json => Number(textAt(event['series'], 'count') || textAt(event[count]) || 1)
   return [

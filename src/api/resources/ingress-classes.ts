@@ -5,6 +5,7 @@ import {
   forbiddenField,
   invalidField,
   requiredField,
+  tooLongField,
   unsupportedField,
 } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
@@ -46,16 +47,28 @@ function validateIngressClass(ingressClass: ApiDocument): readonly FieldError[] 
   return [...validateControllerName(textAt(ingressClass['spec'], 'controller')), ...validateParameters(ingressClass)]
 }
 
+const controllerPath = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/
+
+/** `example.com/controller`: a domain and a path (RFC 3986 characters). */
 function validateControllerName(controller: string): readonly FieldError[] {
   const field = 'spec.controller'
   if (controller === '') return [requiredField(field)]
-  if (controller.length > maxControllerLength) {
-    return [invalidField(field, controller, `may not be more than ${maxControllerLength} characters`)]
-  }
+  if (controller.length > maxControllerLength) return [tooLongField(field, maxControllerLength)]
   const slash = controller.indexOf('/')
-  const isGood =
-    slash > 0 && checkDnsSubdomain(controller.slice(0, slash)) === undefined && slash < controller.length - 1
-  return isGood ? [] : [invalidField(field, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+  const [domain, path] = [controller.slice(0, slash), controller.slice(slash + 1)]
+  if (slash < 1 || path === '') {
+    return [invalidField(field, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+  }
+  const problem = checkDnsSubdomain(domain)
+  const wrongPath = `Invalid path (regex used for validation is '${controllerPath.source.slice(1, -1)}')`
+  return [
+    ...(problem === undefined ? [] : [invalidField(field, domain, problem)]),
+    ...(problem !== undefined || isControllerPath(path) ? [] : [invalidField(field, path, wrongPath)]),
+  ]
+}
+
+function isControllerPath(path: string): boolean {
+  return controllerPath.test(path) && !path.endsWith('\n')
 }
 
 function validateParameters(ingressClass: ApiDocument): readonly FieldError[] {

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
+import { numberOf } from '../exact-json.ts'
 import { joinPath } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
@@ -25,8 +26,7 @@ export function coerce(schema: Schema, value: Json, path = ''): { value: Json; p
 function coerceValue(schema: Schema, value: Json, path: string, problems: TypeProblem[]): Json {
   if (value === null && schema.nullable === true) return value
   if (!hasDeclaredType(schema, value)) {
-    if (problems.length < maxProblems)
-      problems.push({ path, expected: schema.type ?? 'integer or string', found: jsonTypeName(value) })
+    if (problems.length < maxProblems) problems.push({ path, ...describeMismatch(schema, value) })
     return value
   }
   if (Array.isArray(value)) return coerceItems(schema, value, path, problems)
@@ -82,13 +82,29 @@ function hasDeclaredType(schema: Schema, value: Json): boolean {
     case 'array':
       return Array.isArray(value)
     case 'integer':
-      return Number.isSafeInteger(value)
+      return isWhole(schema, value)
     default:
       return typeof value === schema.type
   }
 }
 
 /** Resource quantities are often written as fractions: `cpu: 0.5`. */
-function isIntOrString({ format }: Schema, value: Json): boolean {
-  return typeof value === 'string' || (format === 'quantity' ? typeof value === 'number' : Number.isSafeInteger(value))
+function isIntOrString(schema: Schema, value: Json): boolean {
+  if (typeof value === 'string') return true
+  return schema.format === 'quantity' ? typeof value === 'number' : isWhole(schema, value)
+}
+
+const int32 = { least: -(2 ** 31), most: 2 ** 31 - 1 }
+
+function isWhole({ format }: Schema, value: Json): boolean {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return false
+  return format === 'int64' || (value >= int32.least && value <= int32.most)
+}
+
+/** Of a number that does not fit, the number says more than its type. */
+function describeMismatch({ type, format, intOrString }: Schema, value: Json): Pick<TypeProblem, 'expected' | 'found'> {
+  const isNumber = numberOf(value) !== undefined
+  const wanted = type === 'integer' && isNumber ? (format ?? type) : type
+  const isShown = isNumber && (type === 'integer' || intOrString === true)
+  return { expected: wanted ?? 'integer or string', found: isShown ? JSON.stringify(value) : jsonTypeName(value) }
 }

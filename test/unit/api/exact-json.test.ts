@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isExactNumber, numberOf, parseJson } from '../../../src/api/exact-json.ts'
+import { isExactNumber, isInteger, numberOf, parseFiniteJson, parseJson } from '../../../src/api/exact-json.ts'
 
 describe('a JSON text comes back as it was read', () => {
   const texts = [
@@ -23,4 +23,18 @@ test('numbers that JavaScript writes the same are plain numbers', () => {
 test('an exact number is known by its nearest value', () => {
   assert.equal(numberOf(parseJson('2.50')), 2.5)
   assert.equal(numberOf(parseJson('"2.50"')), undefined)
+})
+
+test('integers are those of int64 and what float64 holds exactly, as Kubernetes tells them', () => {
+  const integers = ['0', '-0', '1e3', '1.0', '9223372036854775807', '-9223372036854775808', '9007199254740993']
+  const others = ['9223372036854775808', '-9223372036854775809', '1e17', '3.5e38', '1.5', `1${'0'.repeat(100)}`]
+  for (const text of integers) assert.equal(isInteger(parseJson(text)), true, text)
+  for (const text of others) assert.equal(isInteger(parseJson(text)), false, text)
+})
+
+test('a number that no float64 holds is refused, and the largest ones that it holds are read', () => {
+  for (const text of ['1e400', '{"a":[-1e309]}', `1${'0'.repeat(400)}`]) {
+    assert.throws(() => parseFiniteJson(text), /is too large/, text)
+  }
+  assert.equal(JSON.stringify(parseFiniteJson('[1e308,1e-400]')), '[1e308,1e-400]')
 })

@@ -114,6 +114,17 @@ const refused: readonly Row[] = [
     /rules\[0\]\.host: Invalid value: "10\.0\.0\.1": must be a DNS name, not an IP address/,
   ],
   ['classes', { spec: {} }, /spec\.controller: Required value/],
+  [
+    'classes',
+    { spec: { controller: 'a.io/b c' } },
+    /spec\.controller: Invalid value: "b c": Invalid path \(regex used for validation is/,
+  ],
+  ['classes', { spec: { controller: 'A.io/b' } }, /spec\.controller: Invalid value: "A\.io": a lowercase RFC 1123/],
+  [
+    'classes',
+    { spec: { controller: `a.io/${'x'.repeat(250)}` } },
+    /spec\.controller: Too long: may not be more than 250/,
+  ],
   ['classes', { spec: { controller: 'plain' } }, /must be a domain-prefixed path \(such as "acme\.io\/foo"\)/],
   [
     'classes',
@@ -264,6 +275,13 @@ describe('built-in kinds', () => {
     assert.equal(named.body.spec.ingressClassName, 'x')
     const moved = await patch(`${paths.classes}/usual`, { spec: { controller: 'example.com/d' } })
     assert.match(moved.body.message, /spec\.controller: Invalid value: "example\.com\/d": field is immutable/)
+  })
+
+  test('a number that its field cannot hold is refused, and the error shows it', async () => {
+    const spec = { replicas: 2 ** 31, selector: { matchLabels: { app: 'web' } }, template }
+    const { code, body } = await create(paths.deployments, 'many', { spec })
+    assert.equal(code, 400)
+    assert.match(body.message, /spec\.replicas: expected int32, found 2147483648$/)
   })
 
   test('a Deployment gets its defaults and keeps its selector', async () => {

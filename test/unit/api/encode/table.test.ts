@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatAge } from '../../../../src/api/encode/age.ts'
 
-test('ages have the form people know from kubectl', () => {
+test('ages have the form of kubectl', () => {
   const [minute, hour, day] = [60, 3600, 86_400]
   const table: readonly (readonly [seconds: number, text: string])[] = [
+    [-3600, '<invalid>'],
+    [-1, '0s'],
     [0, '0s'],
     [119, '119s'],
     [2 * minute, '2m'],

@@ -35,7 +35,13 @@ describe('a value is accepted', () => {
   }
 })
 
+const notInteger =
+  'FieldValueTypeInvalid spec.x: Invalid value: "number": spec.x in body must be of type integer: "number"'
+
 const refused: readonly [title: string, schema: Schema, value: string, ...problems: string[]][] = [
+  ['an integer above int64', { type: 'integer', format: 'int64' }, '9223372036854775808', notInteger],
+  ['an integer below int64', { type: 'integer' }, '-9223372036854775809', notInteger],
+
   [
     'another type',
     { type: 'integer' },
