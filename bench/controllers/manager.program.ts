@@ -18,6 +18,7 @@ const manager = createControllerManager({
   ],
   clusterCidrs: [],
   nodeGraceMs: 40_000,
+  rootCaPem: 'the CA',
   eventTtlMs: 3_600_000,
   metrics: createControllerMetrics(createMetrics()),
   log: silentLogger,

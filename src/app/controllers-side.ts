@@ -65,8 +65,9 @@ export class ControllersSide implements Component {
 
   async start(scope: { signal: AbortSignal }): Promise<void> {
     const { app } = this.#context.options.values
-    const client = new ApiClient(await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig]))
-    const connection = this.#connect(client)
+    const access = await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig])
+    const client = new ApiClient(access)
+    const connection = this.#connect(client, access.certificateAuthority ?? '')
     this.#parts = [connection, ...this.#listeners(connection, client)]
     for (const part of this.#parts) await part.start(scope)
   }
@@ -80,7 +81,7 @@ export class ControllersSide implements Component {
     return this.#parts[0]?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
   }
 
-  #connect(client: ApiClient): ClusterConnection {
+  #connect(client: ApiClient, rootCaPem: string): ClusterConnection {
     const { controllers, node } = this.#context.options.values
     const metrics = this.#controllerMetrics
     const identity = controllers.leaderElect ? { identity: nameProcess(), isGone } : {}
@@ -94,6 +95,7 @@ export class ControllersSide implements Component {
             dialect,
             controllers: controllers.controllers,
             clusterCidrs: node.clusterCidr,
+            rootCaPem,
             eventTtlMs: controllers.eventTtl,
             nodeGraceMs: controllers.nodeMonitorGracePeriod,
             leaseMs: controllers.leaderElectLeaseDuration,

@@ -14,6 +14,7 @@ import {
 import { createEventTtlController } from './events/event-ttl-controller.ts'
 import { GarbageCollector } from './garbage/garbage-collector.ts'
 import { createNamespaceController } from './namespaces/namespace-controller.ts'
+import { createRootCaController } from './namespaces/root-ca-controller.ts'
 import { createServiceAccountController } from './namespaces/service-account-controller.ts'
 import { createNodeLifecycleController } from './nodes/lifecycle-controller.ts'
 import { createPodCidrController } from './nodes/pod-cidr-controller.ts'
@@ -54,6 +55,10 @@ const factories: Readonly<Record<string, Factory>> = {
   'service-addresses': { source: 'ipallocator-repair-controller', create: createAddressRepairController },
   namespace: { source: 'namespace-controller', create: createNamespaceController },
   serviceaccount: { source: 'serviceaccount-controller', create: createServiceAccountController },
+  'root-ca-certificate-publisher': {
+    source: 'root-ca-certificate-publisher-controller',
+    create: (context, { rootCaPem }) => createRootCaController(context, rootCaPem),
+  },
   'event-ttl': {
     source: 'event-ttl-controller',
     create: (context, { eventTtlMs }) => createEventTtlController(context, eventTtlMs),
@@ -76,6 +81,8 @@ export interface ControllerSettings {
   readonly clusterCidrs: readonly Cidr[]
   /** A node that gives no sign of life for longer counts as lost. */
   readonly nodeGraceMs: number
+  /** The certificate of the cluster's CA, which Pods verify the API server by. */
+  readonly rootCaPem: string
   /** How long an Event stays after it was last told. */
   readonly eventTtlMs: number
 }

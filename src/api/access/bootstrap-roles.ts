@@ -155,7 +155,11 @@ function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
       name: 'system:kube-controller-manager',
       rules: [
         resources(['*'], ['*'], ['delete', 'deletecollection', ...read, 'patch', 'update']),
-        resources([''], ['endpoints', 'pods', 'secrets', 'serviceaccounts', 'serviceaccounts/token'], ['create']),
+        resources(
+          [''],
+          ['configmaps', 'endpoints', 'pods', 'secrets', 'serviceaccounts', 'serviceaccounts/token'],
+          ['create'],
+        ),
         resources([groups.discovery], ['endpointslices'], ['create']),
         resources([groups.networking], ['ipaddresses'], ['create']),
         resources(['apps'], ['replicasets', 'controllerrevisions'], ['create']),

@@ -19,6 +19,14 @@ export const serviceAccountType = resourceType(
   'ServiceAccount',
   z.object({ metadata: identitySchema }),
 )
+/** Of a ConfigMap only the certificate: there may be many, with much in them. */
+export const rootCaType = resourceType(
+  '',
+  'v1',
+  'configmaps',
+  'ConfigMap',
+  z.object({ metadata: identitySchema, data: z.object({ 'ca.crt': z.string().optional() }).optional() }),
+)
 export const serviceType = resourceType('', 'v1', 'services', 'Service', serviceSchema)
 export const endpointsType = resourceType('', 'v1', 'endpoints', 'Endpoints', endpointsSchema)
 

@@ -100,6 +100,7 @@ describe(`the same cluster under our controllers and under ${peerName}`, { skip:
       controllers: controllerNames,
       clusterCidrs: [cidr],
       nodeGraceMs: graceMs,
+      rootCaPem: 'the CA',
       eventTtlMs: 3_600_000,
       metrics: freshControllerMetrics(),
       log: silentLogger,

@@ -18,6 +18,7 @@ async function startManager(server: TestServer, dialect: DialectName = 'kubernet
     controllers: all,
     clusterCidrs: [],
     nodeGraceMs: 40_000,
+    rootCaPem: 'the CA',
     eventTtlMs: 3_600_000,
     metrics: createControllerMetrics(metrics),
     log: silentLogger,

@@ -19,6 +19,7 @@ describeManyPods({
       controllers: controllerNames,
       clusterCidrs: [],
       nodeGraceMs: 3_600_000,
+      rootCaPem: 'the CA',
       eventTtlMs: 3_600_000,
       metrics: freshControllerMetrics(),
       log: silentLogger,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { ControllerKit } from '../../../../src/controllers/kit.ts'
 import { createNamespaceController } from '../../../../src/controllers/namespaces/namespace-controller.ts'
 import { deletionConditions } from '../../../../src/controllers/namespaces/remains.ts'
+import { createRootCaController } from '../../../../src/controllers/namespaces/root-ca-controller.ts'
 import { createServiceAccountController } from '../../../../src/controllers/namespaces/service-account-controller.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
 import { runControllers } from '../../../helpers/controller-lab.ts'
@@ -58,7 +60,11 @@ describe('namespaces, while every third write of their controllers fails', () =>
   let running: AsyncDisposable
   before(async () => {
     server = await startTestServer({ sweepsNamespaces: false })
-    const create = [createNamespaceController, createServiceAccountController]
+    const create = [
+      createNamespaceController,
+      createServiceAccountController,
+      (kit: ControllerKit) => createRootCaController(kit, 'the CA'),
+    ]
     running = await runControllers(server, (kit) => create.map((each) => each(kit)), {
       client: new FlakyClient(server),
     })
@@ -100,6 +106,15 @@ describe('namespaces, while every third write of their controllers fails', () =>
       },
       generousMs,
     )
+  })
+
+  test('each has the certificate of the CA, again when a client changed it', async () => {
+    await make('certified')
+    const path = '/api/v1/namespaces/certified/configmaps/kube-root-ca.crt'
+    const certificateOf = async () => (await server.call('GET', path)).body.data?.['ca.crt']
+    await untilAsync('it is there', async () => (await certificateOf()) === 'the CA', generousMs)
+    await server.call('PATCH', path, { body: { data: { 'ca.crt': 'another', more: 'data' } }, headers: merge })
+    await untilAsync('it is there again', async () => (await certificateOf()) === 'the CA', generousMs)
   })
 
   test('a deleted one goes with everything in it, custom resources too, and tells what keeps it until then', async () => {

@@ -1,0 +1,60 @@
+import { ApiError } from '../../client/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { ControllerKit } from '../kit.ts'
+import { namespaceType } from '../objects/types.ts'
+import { Controller, watchKeys } from '../runtime/controller.ts'
+import type { ObjectFields } from '../runtime/object-writer.ts'
+import type { CachedObject, ResourceType } from '../runtime/resource-type.ts'
+
+/** An object that each namespace has. */
+export interface PerNamespaceObject<T extends CachedObject> {
+  /** The name of the controller. */
+  readonly controller: string
+  readonly type: ResourceType<T>
+  readonly name: string
+  readonly fields: ObjectFields
+  /** Whether an object that is there needs no write. */
+  readonly isAsWanted: (object: T) => boolean
+}
+
+/** Every namespace has the object, also after a client deleted or changed it. The controller's keys are namespaces. */
+export function createPerNamespaceController<T extends CachedObject>(
+  { caches, metrics, log }: ControllerKit,
+  { controller, type, name, fields, isAsWanted }: PerNamespaceObject<T>,
+): Component {
+  const namespaces = caches.of(namespaceType)
+  const objects = caches.of(type)
+  const writer = caches.writer(type)
+  const reconcile = async (namespaceName: string, { signal }: { signal: AbortSignal }) => {
+    const namespace = namespaces.get(namespaceName)
+    if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return undefined
+    const found = objects.get(`${namespaceName}/${name}`)
+    if (found !== undefined && isAsWanted(found)) return undefined
+    const metadata = { name, namespace: namespaceName }
+    try {
+      if (found === undefined) await writer.create(metadata, fields, signal)
+      else await writer.patch(found, { kind: 'merge', patch: fields }, signal)
+    } catch (error) {
+      if (!isOfLeavingNamespace(error)) throw error
+    }
+    return undefined
+  }
+  return new Controller({
+    name: controller,
+    watches: [
+      watchKeys(namespaces, ({ metadata }) => [metadata.name]),
+      watchKeys(objects, ({ metadata }) =>
+        metadata.name === name && metadata.namespace !== undefined ? [metadata.namespace] : [],
+      ),
+    ],
+    reconcile,
+    metrics,
+    log: log.child(controller),
+  })
+}
+
+/** The namespace is gone, or going: there is nothing left to do. */
+function isOfLeavingNamespace(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false
+  return error.code === 'not-found' || error.causes.some(({ reason }) => reason === 'NamespaceTerminating')
+}
