@@ -74,6 +74,7 @@ test('Without any source the options are their defaults.', () => {
       masqueradeBit: 14,
       masqueradeRandomFully: true,
       noLocalEndpoints: 'drop',
+      maxServiceRules: 100_000,
       nodePortAddresses: undefined,
       podBridgeInterface: undefined,
       podInterfaceNamePrefix: undefined,
@@ -87,7 +88,14 @@ test('Without any source the options are their defaults.', () => {
       dnsConfigMapFiles: undefined,
     },
     cni: { cniConfDir: '/etc/cni/net.d', cniBinDir: ['/opt/cni/bin', '/usr/lib/cni'], cniCacheDir: '/var/lib/cni' },
-    pods: { podNetwork: 'auto', engineSocket: undefined, podsDir: undefined },
+    pods: {
+      runPods: false,
+      podHostFolders: undefined,
+      podRootFilesystems: undefined,
+      podNetwork: 'auto',
+      engineSocket: undefined,
+      podsDir: undefined,
+    },
     observe: { logLevel: 'info', logFormat: 'auto' },
   })
 })
