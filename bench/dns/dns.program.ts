@@ -11,10 +11,11 @@ import type { LoadTarget } from './load.ts'
 import { isFound, untilAnswered } from './pings.ts'
 import { measureRelists } from './relists.ts'
 import { corednsFile, startCoredns, startDnsmasq, startPlatnet, startUnbound, startUpstream } from './servers.ts'
+import { measureShared } from './shared.ts'
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 4)
 const sizes = (process.env['BENCH_SERVICES'] ?? '1000,10000').split(',').map(Number)
-const parts = new Set((process.env['BENCH_PARTS'] ?? 'cluster,search,forward,change,relist').split(','))
+const parts = new Set((process.env['BENCH_PARTS'] ?? 'cluster,search,forward,change,shared,relist').split(','))
 const most = Math.max(...sizes)
 
 const startedMs = performance.now()
@@ -104,6 +105,7 @@ async function measure(): Promise<readonly BenchRow[]> {
     search: () => measureSearch(bench),
     forward: () => measureForwarded(bench),
     change: () => measureChanges(bench),
+    shared: () => measureShared(),
     relist: () => measureRelists(api, bench, most),
   }
   for (const [part, step] of Object.entries(steps)) {

@@ -4,9 +4,10 @@ import type { Service, ServicePort } from '../../model/service.ts'
 import { recordType } from './wire/codes.ts'
 import type { WireName } from './wire/name.ts'
 import { addressRecord, type DnsRecord, makeRecord, srvData } from './wire/record.ts'
-import type { PlannedAnswer, PlannedName } from './zone/answer-body.ts'
+import type { PlannedAnswer } from './zone/answer-body.ts'
 import { planAddresses } from './zone/fixed-names.ts'
 import { below, dashedAddress, isLabel, readNameText } from './zone/names.ts'
+import type { ReverseTargets } from './zone/reverse-owners.ts'
 import type { ZoneSettings } from './zone/settings.ts'
 
 /** A Service with the slices that belong to it, as the state of this node has them. */
@@ -15,17 +16,22 @@ export interface ServiceView {
   readonly slices: readonly EndpointSlice[]
 }
 
-/** What a Service is called, in one zone, and where its addresses lead back to. */
-export interface ServicePlan {
-  readonly names: readonly PlannedName[]
-  /** Names for reverse answers: of the Service by its cluster addresses, of its endpoints by theirs. */
-  readonly reverse: ReadonlyMap<Ip, ReverseTargets>
+/** A name of a Service. */
+export interface ServiceName {
+  readonly name: WireName
+  /** Equal stamps mean equal answers under the same name and settings; absent where only the answers tell. */
+  readonly stamp?: string
+  /** Made when asked: most names of a Service that changes are as before, or only to be removed. */
+  readonly answers: () => readonly PlannedAnswer[]
 }
 
-export interface ReverseTargets {
-  /** A Service's own address leads to it alone, whatever endpoints have the same. */
-  readonly isService: boolean
-  readonly targets: readonly WireName[]
+/** What a Service is called, in one zone, and where its addresses lead back to. */
+export interface ServicePlan {
+  readonly names: readonly ServiceName[]
+  /** Those that `reverse` has names for. */
+  readonly addresses: ReadonlySet<Ip>
+  /** Names for reverse answers: of the Service by its cluster addresses, of its endpoints by theirs. */
+  readonly reverse: () => ReadonlyMap<Ip, ReverseTargets>
 }
 
 /** One line of SRV: where a port of the Service is served. */
@@ -51,29 +57,38 @@ export function planService(view: ServiceView, zone: WireName, settings: ZoneSet
   if (!isLabel(service.name) || !isLabel(service.namespace)) return nothing
   if (settings.namespaces?.has(service.namespace) === false) return nothing
   const base = below(zone, service.name, service.namespace, 'svc')
-  if (service.type === 'ExternalName') return { names: planExternalName(service, base, settings), reverse: new Map() }
+  if (service.type === 'ExternalName') return { ...nothing, names: planExternalName(service, base, settings) }
   const endpoints = settings.useEndpoints ? namedEndpoints(view, settings) : []
-  const targets = service.headless ? endpointTargets(endpoints, base) : serviceTargets(service, base)
+  const targets = once(() => (service.headless ? endpointTargets(endpoints, base) : serviceTargets(service, base)))
   const addresses = service.headless ? endpoints.map(({ address }) => address) : service.clusterIps
   if (addresses.length === 0 || (settings.ignoreEmptyServices && endpoints.length === 0)) return nothing
   return {
     names: [
-      { name: base, answers: planAnswers(base, addresses, targets, settings.ttl) },
-      ...planPorts(base, targets, settings.ttl),
+      { name: base, answers: () => planAnswers(base, addresses, targets(), settings.ttl) },
+      ...planPorts(base, service.headless ? endpoints : [service], targets, settings.ttl),
       ...planEndpoints(endpoints, base, settings.ttl),
     ],
-    reverse: planReverse(service, endpoints, base),
+    addresses: new Set([...endpoints.map(({ address }) => address), ...service.clusterIps]),
+    reverse: () => planReverse(service, endpoints, base),
   }
 }
 
-const nothing: ServicePlan = { names: [], reverse: new Map() }
+export const nothing: ServicePlan = { names: [], addresses: new Set(), reverse: () => new Map() }
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
 
 /** An ExternalName that is an address, or ends as one does, is no name that anybody could look up. */
-function planExternalName({ externalName }: Service, base: WireName, { ttl }: ZoneSettings): PlannedName[] {
+function planExternalName({ externalName }: Service, base: WireName, { ttl }: ZoneSettings): ServiceName[] {
   const target = externalName === undefined || endsInAddress(externalName) ? undefined : readNameText(externalName)
   if (target === undefined) return []
   const answer = [makeRecord(base, recordType.CNAME, ttl, target)]
-  return [{ name: base, answers: [{ type: recordType.CNAME, answer, additional: [] }] }]
+  return [{ name: base, answers: () => [{ type: recordType.CNAME, answer, additional: [] }] }]
 }
 
 function endsInAddress(name: string): boolean {
@@ -152,22 +167,36 @@ function planSrv(name: WireName, targets: readonly Target[], ttl: number): Plann
 }
 
 /** `_port._proto` of each named port, and `_proto` above it, which only exists. */
-function planPorts(base: WireName, targets: readonly Target[], ttl: number): PlannedName[] {
-  const byPort = Map.groupBy(
-    targets.filter(({ portName }) => portName !== ''),
-    ({ portName, protocol }) => `_${portName}._${protocol}`,
+function planPorts(
+  base: WireName,
+  served: readonly { readonly ports: readonly (ServicePort | EndpointPort)[] }[],
+  targets: () => readonly Target[],
+  ttl: number,
+): ServiceName[] {
+  const byPort = once(() => Map.groupBy(targets(), labelsOfPort))
+  const named = served.flatMap(({ ports }) => ports.filter(({ name }) => name !== ''))
+  const labels = new Set(
+    named.map(({ name, protocol }) => labelsOfPort({ portName: name, protocol: protocol.toLowerCase() })),
   )
-  const protocols = new Set(Array.from(byPort.keys(), (key) => key.slice(key.indexOf('.') + 1)))
-  const named = Array.from(byPort, ([key, ported]) => {
+  const protocols = new Set(Array.from(labels, (key) => key.slice(key.indexOf('.') + 1)))
+  const names = Array.from(labels, (key) => {
     const name = below(base, ...key.split('.'))
-    const addresses = ported.map(({ address }) => address)
-    return { name, answers: planAnswers(name, addresses, ported, ttl) }
+    return { name, answers: () => planTargets(name, byPort().get(key) ?? [], ttl) }
   })
-  return [...named, ...Array.from(protocols, (protocol) => ({ name: below(base, protocol), answers: [] }))]
+  return [...names, ...Array.from(protocols, (protocol) => ({ name: below(base, protocol), answers: () => [] }))]
+}
+
+function labelsOfPort({ portName, protocol }: Pick<Target, 'portName' | 'protocol'>): string {
+  return `_${portName}._${protocol}`
+}
+
+function planTargets(name: WireName, targets: readonly Target[], ttl: number): readonly PlannedAnswer[] {
+  const addresses = targets.map(({ address }) => address)
+  return planAnswers(name, addresses, targets, ttl)
 }
 
 /** Each label with the addresses that share it. */
-function planEndpoints(endpoints: readonly NamedEndpoint[], base: WireName, ttl: number): PlannedName[] {
+function planEndpoints(endpoints: readonly NamedEndpoint[], base: WireName, ttl: number): ServiceName[] {
   const byLabel = new Map<string, NamedEndpoint[]>()
   for (const endpoint of endpoints) {
     for (const label of endpoint.labels) {
@@ -178,10 +207,17 @@ function planEndpoints(endpoints: readonly NamedEndpoint[], base: WireName, ttl:
   }
   return Array.from(byLabel, ([label, sharing]) => {
     const name = below(base, label)
-    const targets = sharing.flatMap(({ address, ports }) => ports.map((port) => targetOf(port, name, address)))
-    const addresses = sharing.map(({ address }) => address)
-    return { name, answers: planAnswers(name, addresses, targets, ttl) }
+    const answers = () => {
+      const targets = sharing.flatMap(({ address, ports }) => ports.map((port) => targetOf(port, name, address)))
+      const addresses = sharing.map(({ address }) => address)
+      return planAnswers(name, addresses, targets, ttl)
+    }
+    return { name, stamp: sharing.map(stampOf).join(), answers }
   })
+}
+
+function stampOf({ address, ports }: NamedEndpoint): string {
+  return [address, ...ports.map(({ name, protocol, port }) => `${name} ${protocol} ${port}`)].join(';')
 }
 
 function planReverse(
@@ -189,11 +225,13 @@ function planReverse(
   endpoints: readonly NamedEndpoint[],
   base: WireName,
 ): ReadonlyMap<Ip, ReverseTargets> {
-  const reverse = new Map<Ip, ReverseTargets>()
+  const reverse = new Map<Ip, { readonly isService: boolean; readonly targets: string[] }>()
   for (const { address, labels } of endpoints) {
-    const target = below(base, labels[0] ?? dashedAddress(address))
-    reverse.set(address, { isService: false, targets: [...(reverse.get(address)?.targets ?? []), target] })
+    const target = below(base, labels[0] ?? dashedAddress(address)).toString('latin1')
+    const known = reverse.get(address)
+    if (known === undefined) reverse.set(address, { isService: false, targets: [target] })
+    else known.targets.push(target)
   }
-  for (const address of clusterIps) reverse.set(address, { isService: true, targets: [base] })
+  for (const address of clusterIps) reverse.set(address, { isService: true, targets: [base.toString('latin1')] })
   return reverse
 }

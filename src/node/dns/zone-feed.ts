@@ -215,17 +215,15 @@ export class ZoneFeed {
     for (const name of this.#choice.namespaces()) zone.setNamespace(name, this.#choice.showsNamespace(settings, name))
     for (const [key, pod] of this.#pods) this.#showPod(fed, key, pod)
     if (!this.#synced) return
-    for (const key of [...this.#parts.state.serviceKeys()]) {
-      this.#showService(fed, key)
-      if (slice.spent) await slice.pause()
-    }
+    for (const key of [...this.#parts.state.serviceKeys()]) await this.#showService(fed, key, slice)
+    await takeSteps(zone.answerReverseInSteps(), slice)
     this.#markSynced(fed)
   }
 
-  #showService({ zone, settings }: FedZone, key: ObjectKey): void {
+  async #showService({ zone, settings }: FedZone, key: ObjectKey, slice: TimeSlice): Promise<void> {
     const { state } = this.#parts
     const service = this.#choice.showsService(settings, key) ? state.service(key) : undefined
-    zone.setService(key, service && { service, slices: state.slicesOf(key) })
+    await takeSteps(zone.setServiceInSteps(key, service && { service, slices: state.slicesOf(key) }), slice)
   }
 
   /** Until the labels that a zone chooses by are known, what is missing there may exist. */
@@ -240,9 +238,9 @@ export class ZoneFeed {
     const slice = new TimeSlice()
     for (const key of this.#dirty) {
       this.#dirty.delete(key)
-      for (const fed of this.#zones) this.#showService(fed, key)
-      if (slice.spent) await slice.pause()
+      for (const fed of this.#zones) await this.#showService(fed, key, slice)
     }
+    for (const { zone } of this.#zones) await takeSteps(zone.answerReverseInSteps(), slice)
     for (const { zone } of this.#zones) zone.setSerial(Math.floor(Date.now() / 1000))
     for (const atMs of this.#triggeredAtMs.splice(0)) observe(this.#programming, (Date.now() - atMs) / 1000)
     applied.publish('dns', revision)
@@ -255,4 +253,9 @@ export class ZoneFeed {
     this.#synced = true
     this.#parts.onSynced()
   }
+}
+
+/** Other work gets its turn in between. */
+async function takeSteps(steps: Iterable<void>, slice: TimeSlice): Promise<void> {
+  for (const _ of steps) if (slice.spent) await slice.pause()
 }

@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../../../model/api-object.ts'
 import type { Ip } from '../../../model/ip.ts'
-import { planService, type ReverseTargets, type ServicePlan, type ServiceView } from '../plan.ts'
+import { nothing, planService, type ServiceName, type ServicePlan, type ServiceView } from '../plan.ts'
 import { recordType } from '../wire/codes.ts'
 import { isUnder, type WireName } from '../wire/name.ts'
 import { makeRecord } from '../wire/record.ts'
@@ -8,6 +8,7 @@ import type { PlannedName } from './answer-body.ts'
 import { planAddresses, planFixedNames } from './fixed-names.ts'
 import type { SharedTable } from './layout.ts'
 import { below, isLabel, isReverse, podLabel, reverseName } from './names.ts'
+import { ReverseOwners } from './reverse-owners.ts'
 import { negativeTtl, type ZoneSettings } from './settings.ts'
 import { type TableRoom, TableWriter } from './table-writer.ts'
 
@@ -20,7 +21,7 @@ export interface PodView {
 
 /**
  * The zones of the cluster as a table that other threads answer from, kept in step with the state object by object: the work
- * for a change is that of the objects it names. Holds no copy of the state but references to what it was given last.
+ * for a change is that of the objects it names, and of what differs of them. Holds no copy of the state but references to what it was given last.
  */
 export class ClusterZone {
   readonly #settings: ZoneSettings
@@ -29,7 +30,7 @@ export class ClusterZone {
   readonly #forward: readonly WireName[]
   readonly #writer: TableWriter
   readonly #views = new Map<ObjectKey, ServiceView>()
-  readonly #reverseOwners = new Map<Ip, readonly ObjectKey[]>()
+  readonly #reverse = new ReverseOwners()
   /** How many objects say that a namespace exists: itself, its Services. */
   readonly #namespaces = new Map<string, number>()
   readonly #namespaceObjects = new Set<string>()
@@ -70,19 +71,42 @@ export class ClusterZone {
     this.#writer.markSynced()
   }
 
-  /** A Service as it is now, undefined where there is none any more. */
+  /** A Service as it is now, undefined where there is none any more; all that follows from it is done when this returns. */
   setService(key: ObjectKey, view: ServiceView | undefined): void {
+    for (const _ of this.setServiceInSteps(key, view));
+    for (const _ of this.answerReverseInSteps());
+  }
+
+  /**
+   * The same in short steps: a Service may have thousands of names. Reverse answers are not made anew: `answerReverseInSteps` does that for as many
+   * Services as changed.
+   */
+  *setServiceInSteps(key: ObjectKey, view: ServiceView | undefined): Generator<void, void> {
     const before = this.#views.get(key)
     if (view === undefined) this.#views.delete(key)
     else this.#views.set(key, view)
     for (const zone of this.#forward) {
       const [old, planned] = [this.#plan(before, zone), this.#plan(view, zone)]
-      this.#replaceNames(zone, old.names, planned.names)
-      if (zone === this.#forward[0]) this.#replaceReverse(key, old.reverse, planned.reverse)
+      yield
+      yield* this.#replaceNames(zone, old.names, planned.names)
+      const hasReverse = this.#forward.length < this.#zones.length && zone === this.#forward[0]
+      if (hasReverse) this.#reverse.replace(key, old.addresses, planned.reverse())
     }
     if (before?.service.namespace === view?.service.namespace) return
     if (view !== undefined) this.#countNamespace(view.service.namespace, 1)
     if (before !== undefined) this.#countNamespace(before.service.namespace, -1)
+  }
+
+  /** Reverse answers of the addresses that changed. */
+  *answerReverseInSteps(): Generator<void, void> {
+    for (const [address, targets] of this.#reverse.takeChanged()) {
+      const name = reverseName(address)
+      const zone = this.#zones.find((candidate) => isReverse(candidate) && isUnder(name, candidate))
+      if (zone === undefined) continue
+      if (targets.length === 0) this.#writer.remove(name)
+      else this.#put(zone, planPointers(name, targets, this.#settings.ttl))
+      yield
+    }
   }
 
   setNamespace(name: string, exists: boolean): void {
@@ -102,48 +126,28 @@ export class ClusterZone {
   }
 
   #plan(view: ServiceView | undefined, zone: WireName): ServicePlan {
-    return view === undefined ? { names: [], reverse: new Map() } : planService(view, zone, this.#settings)
+    return view === undefined ? nothing : planService(view, zone, this.#settings)
   }
 
   #put(zone: WireName, planned: PlannedName): void {
     if (planned.name.length <= 255) this.#writer.put(this.#zones.indexOf(zone), planned)
   }
 
-  #replaceNames(zone: WireName, old: readonly PlannedName[], planned: readonly PlannedName[]): void {
-    const kept = new Set(planned.map(({ name }) => name.toString('latin1')))
-    for (const next of planned) this.#put(zone, next)
-    for (const { name } of old) if (!kept.has(name.toString('latin1'))) this.#writer.remove(name)
-  }
-
-  #replaceReverse(key: ObjectKey, old: ServicePlan['reverse'], planned: ServicePlan['reverse']): void {
-    if (this.#forward.length === this.#zones.length) return
-    for (const address of planned.keys()) {
-      const owners = this.#reverseOwners.get(address) ?? []
-      if (!owners.includes(key)) this.#reverseOwners.set(address, [...owners, key])
-      this.#putReverse(address, planned.get(address), key)
+  /** What there is of new names comes before old ones go. */
+  *#replaceNames(zone: WireName, old: readonly ServiceName[], planned: readonly ServiceName[]): Generator<void, void> {
+    const gone = new Map(old.map((each) => [each.name.toString('latin1'), each] as const))
+    for (const { name, stamp, answers } of planned) {
+      const key = name.toString('latin1')
+      const isAsBefore = stamp !== undefined && stamp === gone.get(key)?.stamp
+      gone.delete(key)
+      if (isAsBefore) continue
+      this.#put(zone, { name, answers: answers() })
+      yield
     }
-    for (const address of old.keys()) {
-      if (planned.has(address)) continue
-      const owners = (this.#reverseOwners.get(address) ?? []).filter((owner) => owner !== key)
-      if (owners.length === 0) this.#reverseOwners.delete(address)
-      else this.#reverseOwners.set(address, owners)
-      this.#putReverse(address, undefined, key)
+    for (const { name } of gone.values()) {
+      this.#writer.remove(name)
+      yield
     }
-  }
-
-  /** An address may have names of several Services; `own` are those of the Service that is changing. */
-  #putReverse(address: Ip, own: ReverseTargets | undefined, ownKey: ObjectKey): void {
-    const name = reverseName(address)
-    const zone = this.#zones.find((candidate) => isReverse(candidate) && isUnder(name, candidate))
-    const primary = this.#forward[0]
-    if (zone === undefined || primary === undefined) return
-    const owners = (this.#reverseOwners.get(address) ?? []).filter((owner) => owner !== ownKey)
-    const others = owners.map((owner) => this.#plan(this.#views.get(owner), primary).reverse.get(address))
-    const all = [own, ...others].filter((targets) => targets !== undefined)
-    const services = all.filter(({ isService }) => isService)
-    const targets = (services.length > 0 ? services.slice(0, 1) : all).flatMap((each) => each.targets)
-    if (targets.length === 0) this.#writer.remove(name)
-    else this.#put(zone, planPointers(name, targets, this.#settings.ttl))
   }
 
   #countNamespace(name: string, by: number): void {
@@ -181,12 +185,7 @@ export class ClusterZone {
   }
 }
 
-function planPointers(name: WireName, targets: readonly WireName[], ttl: number): PlannedName {
-  const unique = new Map(targets.map((target) => [target.toString('latin1'), target] as const).sort(byKey))
-  const answer = Array.from(unique.values(), (target) => makeRecord(name, recordType.PTR, ttl, target))
+function planPointers(name: WireName, targets: readonly string[], ttl: number): PlannedName {
+  const answer = targets.map((target) => makeRecord(name, recordType.PTR, ttl, Buffer.from(target, 'latin1')))
   return { name, answers: [{ type: recordType.PTR, answer, additional: [] }] }
-}
-
-function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1
 }

@@ -26,9 +26,7 @@ function treeOf(planned: readonly { readonly name: Buffer }[]): readonly string[
     ),
     ...['*.default.svc', 'any.default.svc', 'http.tcp.web.default.svc'].map((name) => `${name}.cluster.local.`),
     ...exampleServices().flatMap((view) =>
-      [...planService(view, clusterZone, zoneSettings()).reverse.keys()].map((address) =>
-        nameText(reverseName(address)),
-      ),
+      [...planService(view, clusterZone, zoneSettings()).addresses].map((address) => nameText(reverseName(address))),
     ),
   ]
   const above = known.flatMap(ancestors)

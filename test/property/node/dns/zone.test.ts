@@ -27,8 +27,8 @@ function mixed(state: ServiceState): ServiceState {
 
 function namesOf(states: Iterable<ServiceState>): string[] {
   return [...states].flatMap((state) => {
-    const { names, reverse } = planService(state, clusterZone, zoneSettings())
-    return [...names.map(({ name }) => name), ...Array.from(reverse.keys(), reverseName)].map((name) => nameText(name))
+    const { names, addresses } = planService(state, clusterZone, zoneSettings())
+    return [...names.map(({ name }) => name), ...Array.from(addresses, reverseName)].map((name) => nameText(name))
   })
 }
 
