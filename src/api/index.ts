@@ -1,3 +1,3 @@
-export { readTokenFile } from './access/token-file.ts'
+export { isOpenToOthers, readTokenFile } from './access/token-file.ts'
 export type { ApiLimits } from './limits.ts'
 export { createApiServer } from './server.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ApiLimits, createApiServer, readTokenFile } from '../api/index.ts'
+import { type ApiLimits, createApiServer, isOpenToOthers, readTokenFile } from '../api/index.ts'
 import { type CommitReport, HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
@@ -45,7 +45,7 @@ export class ServerSide implements Component {
       serviceCidrs: api.serviceClusterIpRange,
       nodeName: findNodeName(this.#context.options.values.node.nodeName),
     }
-    const tokens = api.tokenAuthFile === undefined ? [] : await readTokenFile(api.tokenAuthFile)
+    const tokens = await this.#readTokens(api.tokenAuthFile)
     const tls = await ensureServerTls(identity)
     const serviceAccounts = await ensureServiceAccountSigner(app.dataDir, api.serviceAccountIssuer)
     const store = await openStore({
@@ -79,6 +79,14 @@ export class ServerSide implements Component {
     const store = this.#storeHealth()
     if (store.level === 'stopped') return store
     return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
+  }
+
+  async #readTokens(file: string | undefined): ReturnType<typeof readTokenFile> {
+    if (file === undefined) return []
+    const tokens = await readTokenFile(file)
+    if (await isOpenToOthers(file))
+      this.#log.warn('the token file is open to others than its owner', { file, remedy: `chmod 600 ${file}` })
+    return tokens
   }
 
   /** `ping` says that requests are answered at all. */

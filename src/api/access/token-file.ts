@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { describeError, PlatnetError } from '../../model/errors.ts'
 import type { StaticToken } from './authenticate.ts'
 
@@ -12,6 +12,11 @@ export async function readTokenFile(path: string): Promise<readonly StaticToken[
     if (cause instanceof TokenFileError) throw cause
     throw new TokenFileError('token-file-unreadable', `${path} could not be read: ${describeError(cause)}`, { cause })
   }
+}
+
+/** Whether other users of the machine than its owner may read or write the file. */
+export async function isOpenToOthers(path: string): Promise<boolean> {
+  return ((await stat(path)).mode & 0o066) !== 0
 }
 
 export function parseTokenFile(text: string, path: string): readonly StaticToken[] {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parseTokenFile, readTokenFile } from '../../../../src/api/access/token-file.ts'
+import { isOpenToOthers, parseTokenFile, readTokenFile } from '../../../../src/api/access/token-file.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 test('a line is token, user, uid and perhaps groups', () => {
@@ -38,4 +38,19 @@ test('a file that is not there is an error that names it', async (t) => {
   await assert.rejects(readTokenFile(path), { code: 'token-file-unreadable' })
   writeFileSync(path, 's3cret,jane,1\n')
   assert.equal((await readTokenFile(path)).length, 1)
+})
+
+test('a file that others may read or write is open to them', async (t) => {
+  const file = join(makeTemporaryFolder(t), 'tokens.csv')
+  writeFileSync(file, '')
+  for (const [mode, isOpen] of [
+    [0o600, false],
+    [0o400, false],
+    [0o640, true],
+    [0o604, true],
+    [0o620, true],
+  ] as const) {
+    chmodSync(file, mode)
+    assert.equal(await isOpenToOthers(file), isOpen, mode.toString(8))
+  }
 })
