@@ -10,6 +10,7 @@ import {
 import { PlatnetError } from '../model/errors.ts'
 import { hasOurRules, probeIptables } from '../node/rules/index.ts'
 import type { AppContext, Options } from './context.ts'
+import { wantedSysctls } from './wanted-sysctls.ts'
 
 export class CheckError extends PlatnetError<'not-fit' | 'EPERM'> {}
 
@@ -26,7 +27,11 @@ export async function checkHost(options: Options): Promise<HostCheck> {
     { protocol: 'tcp', address: '0.0.0.0', port: node.port, option: '--port' },
   ] as const
   const lacksPrivilege = (await probePrivilege()).some(isFailure)
-  const findings = [...(await checkNode()), ...(await probeSysctls()), ...(await probePorts(listeners))]
+  const findings = [
+    ...(await checkNode()),
+    ...(await probeSysctls(wantedSysctls(options))),
+    ...(await probePorts(listeners)),
+  ]
   if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
   return { findings, lacksPrivilege }
 }

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
-import { applySysctls, createNotifier, type Notifier, nodeSysctls, ProgramStarter } from '../host/index.ts'
+import { applySysctls, createNotifier, type Notifier, ProgramStarter } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Logger } from '../observe/index.ts'
 import { agentArguments } from './agent-arguments.ts'
@@ -12,6 +12,7 @@ import { partsOf } from './option-groups.ts'
 import { reloadOnHangup } from './reload.ts'
 import type { ServerSide } from './server-side.ts'
 import { listenForSignals } from './until-signal.ts'
+import { wantedSysctls } from './wanted-sysctls.ts'
 import { whenReady } from './when-ready.ts'
 
 /** Ends when the program was asked to stop and everything has stopped; `forced` if it was asked a second time meanwhile. */
@@ -37,7 +38,7 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
   const programs = new ProgramStarter()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([import('./check.ts'), import('./agent-side.ts')])
   const components = await bothAtOnce(checkBeforeStart(context, programs.runProgram), composeAgent(context, programs))
-  await reportSysctls(log)
+  await reportSysctls(context, log)
   if (process.send) process.on('message', (message) => takeLogFilter(context, message))
   else reloadOnHangup(context, log, async () => {})
   const notifier = createNotifier(log, process.send ? {} : context.env)
@@ -137,8 +138,8 @@ async function runComponents(components: readonly Component[], hooks: RunHooks):
   return Promise.race([stopped, signals.insisted.then((): RunEnd => 'forced')])
 }
 
-async function reportSysctls(log: Logger): Promise<void> {
-  for (const { name, was, now, problem } of await applySysctls(nodeSysctls)) {
+async function reportSysctls({ options }: AppContext, log: Logger): Promise<void> {
+  for (const { name, was, now, problem } of await applySysctls(wantedSysctls(options))) {
     if (problem) log.warn('a kernel setting is not as wanted', { name, now, problem })
     else if (was !== now) log.info('kernel setting changed', { name, was, now })
     else log.debug('kernel setting is as wanted', { name, now })

@@ -9,6 +9,7 @@ export {
   dualStackAddresses,
   dualStackCidrs,
   duration,
+  durationOrNone,
   filePath,
   filePathList,
   flagValue,

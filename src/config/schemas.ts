@@ -103,6 +103,13 @@ export const plainText = z.codec(textOrNumber('a text'), z.string(), { decode: S
 /** Milliseconds, written as `40s`, `1m30s` or `500ms`; more than nothing. */
 export const duration = textCodec('a duration such as 40s or 1h30m', parseDuration, printDuration)
 
+/** The same, or 0 for nothing. */
+export const durationOrNone = textCodec(
+  'a duration such as 40s or 1h30m, or 0',
+  (text) => (/^0s?$/.test(text) ? 0 : parseDuration(text)),
+  (ms: number) => (ms === 0 ? '0' : printDuration(ms)),
+)
+
 /** One or more folders, in the order in which they count. */
 export const filePathList = listCodec('a list of paths', (items) => (items.length > 0 ? items : undefined))
 

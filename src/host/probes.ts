@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { describeError } from '../model/errors.ts'
 import { ExecError, runProgram } from './exec.ts'
 import { hasNetAdmin } from './privilege.ts'
-import { isAsWished, nodeSysctls, readSysctl } from './sysctl.ts'
+import { isAsWished, nodeSysctls, readSysctl, type SysctlWish } from './sysctl.ts'
 
 /** One answer of `platnet check`. */
 export interface Finding {
@@ -62,9 +62,12 @@ async function probeProgram(program: NeededProgram, run: typeof runProgram): Pro
 }
 
 /** Reads only; `applySysctls` sets them at start. */
-export async function probeSysctls(root?: string): Promise<readonly Finding[]> {
+export async function probeSysctls(
+  wishes: readonly SysctlWish[] = nodeSysctls,
+  root?: string,
+): Promise<readonly Finding[]> {
   return Promise.all(
-    nodeSysctls.map(async (wish) => {
+    wishes.map(async (wish) => {
       const value = await readSysctl(wish.name, root)
       if (isAsWished(wish, value)) return { level: 'ok', what: `${wish.name} is ${value}` }
       const remedy = `platnet sets it at start where it may; by hand: sysctl -w ${wish.name.replaceAll('/', '.')}=${wish.value}`

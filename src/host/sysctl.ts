@@ -31,19 +31,48 @@ export const nodeSysctls: readonly SysctlWish[] = [
     value: 1,
     why: 'without it (or the module br_netfilter) pods on one bridge do not reach each other through a Service',
   },
-  {
-    name: 'net/netfilter/nf_conntrack_max',
-    value: 131_072,
-    atLeast: true,
-    why: 'when the table of connections is full, new ones are dropped',
-  },
-  {
-    name: 'net/netfilter/nf_conntrack_tcp_timeout_established',
-    value: 86_400,
-    atLeast: true,
-    why: 'connections that are quiet for longer lose their translation',
-  },
 ]
+
+/** How the kernel follows connections; times in milliseconds, 0 leaves a setting as it is. */
+export interface ConntrackWishes {
+  readonly maxPerCore: number
+  readonly min: number
+  readonly tcpEstablishedMs: number
+  readonly tcpCloseWaitMs: number
+  readonly tcpBeLiberal: boolean
+  readonly udpMs: number
+  readonly udpStreamMs: number
+}
+
+/**
+ * The settings of conntrack as kube-proxy sets them: the table holds `maxPerCore` connections a core and at least `min`, in buckets of four;
+ * the times are as wished. A table that is larger stays.
+ */
+export function conntrackSysctls(wishes: ConntrackWishes, cores: number): readonly SysctlWish[] {
+  const { maxPerCore, min, tcpEstablishedMs, tcpCloseWaitMs, tcpBeLiberal, udpMs, udpStreamMs } = wishes
+  const max = maxPerCore === 0 ? 0 : Math.max(maxPerCore * cores, min)
+  const full = 'when the table of connections is full, new ones are dropped'
+  const wish = (name: string, value: number, why: string, atLeast = false): readonly SysctlWish[] =>
+    value === 0 ? [] : [{ name: `net/netfilter/nf_conntrack_${name}`, value, why, ...(atLeast && { atLeast }) }]
+  const time = (name: string, ms: number, why: string) => wish(name, Math.ceil(ms / 1000), why)
+  return [
+    ...wish('max', max, full, true),
+    ...wish('buckets', Math.floor(max / 4), 'long chains in the table of connections cost time for every packet', true),
+    ...time(
+      'tcp_timeout_established',
+      tcpEstablishedMs,
+      'connections that are quiet for longer lose their translation, and those that ended unseen stay as long',
+    ),
+    ...time(
+      'tcp_timeout_close_wait',
+      tcpCloseWaitMs,
+      'a connection of which one side has closed loses its translation while the other side still sends',
+    ),
+    ...wish('tcp_be_liberal', Number(tcpBeLiberal), 'packets outside the window count as invalid'),
+    ...time('udp_timeout', udpMs, 'a UDP client that was not answered is forgotten after this time'),
+    ...time('udp_timeout_stream', udpStreamMs, 'a UDP client that was answered is forgotten after this time'),
+  ]
+}
 
 /** Sets what is not as wished. Never fails: a setting that is missing or read-only is reported with the reason. */
 export async function applySysctls(

@@ -18,7 +18,7 @@ export interface Service {
   /** Empty for headless and ExternalName Services; at most one address of each family. */
   readonly clusterIps: readonly Ip[]
   readonly headless: boolean
-  /** Another proxy serves it (label `service-proxy-name`): it has names, and no rules of ours. */
+  /** Another proxy serves it (label `service-proxy-name`), or none (label `headless`): it has names, and no rules of ours. */
   readonly foreignProxy?: true
   readonly externalName?: string
   readonly ports: readonly ServicePort[]

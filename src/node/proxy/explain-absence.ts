@@ -13,7 +13,8 @@ export function whyNoWayIn(service: Service, family: IpFamily): string | undefin
   if (service.type === 'ExternalName')
     return `it is of type ExternalName: its name leads to ${service.externalName ?? 'nothing'}, and no address is translated`
   if (service.headless) return 'it is headless: its name leads straight to the endpoints, and no address is translated'
-  if (service.foreignProxy === true) return 'its label service-proxy-name gives it to another proxy'
+  if (service.foreignProxy === true)
+    return 'its label service-proxy-name or headless leaves it to another proxy or to none'
   if (service.ports.length === 0) return 'it has no port'
   if (!service.clusterIps.some((address) => address.includes(':') === (family === 'IPv6')))
     return `it has no cluster IP of ${family}`

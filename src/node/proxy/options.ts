@@ -1,7 +1,17 @@
 import { z } from 'zod'
-import { declareOptions, flagValue, ipAddress, linkName, nodePortAddressList, seconds } from '../../config/index.ts'
+import {
+  declareOptions,
+  durationOrNone,
+  flagValue,
+  ipAddress,
+  linkName,
+  nodePortAddressList,
+  seconds,
+} from '../../config/index.ts'
 
 const commands = ['run', 'agent'] as const
+
+const connectionCount = z.coerce.number('expected a number of connections, or 0').int().min(0).max(2_147_483_647)
 
 const localModes = ['ClusterCIDR', 'NodeCIDR', 'BridgeInterface', 'InterfaceNamePrefix'] as const
 
@@ -109,6 +119,63 @@ export const proxyOptions = declareOptions({
     commands,
     description: 'Forget TCP connections this long after their endpoint went away; never when not set',
     example: '60',
+  },
+  conntrackMaxPerCore: {
+    schema: connectionCount,
+    flag: '--conntrack-max-per-core <count>',
+    default: 32_768,
+    reload: 'restart',
+    commands,
+    description: 'How many connections the kernel follows for each core; a larger table stays; 0 leaves it as it is',
+  },
+  conntrackMin: {
+    schema: connectionCount,
+    flag: '--conntrack-min <count>',
+    default: 131_072,
+    reload: 'restart',
+    commands,
+    description: 'How many connections the kernel follows at least, whatever the cores',
+  },
+  conntrackTcpTimeoutEstablished: {
+    schema: durationOrNone,
+    flag: '--conntrack-tcp-timeout-established <duration>',
+    default: '24h',
+    reload: 'restart',
+    commands,
+    description: 'How long the kernel remembers a quiet TCP connection; 0 leaves the setting as it is',
+  },
+  conntrackTcpTimeoutCloseWait: {
+    schema: durationOrNone,
+    flag: '--conntrack-tcp-timeout-close-wait <duration>',
+    default: '1h',
+    reload: 'restart',
+    commands,
+    description:
+      'How long the kernel remembers a TCP connection of which one side has closed; 0 leaves the setting as it is',
+  },
+  conntrackTcpBeLiberal: {
+    schema: flagValue,
+    flag: '--conntrack-tcp-be-liberal [boolean]',
+    default: false,
+    reload: 'restart',
+    commands,
+    description: 'Let the kernel translate TCP packets outside the window instead of calling them invalid',
+  },
+  conntrackUdpTimeout: {
+    schema: durationOrNone,
+    flag: '--conntrack-udp-timeout <duration>',
+    default: '0',
+    reload: 'restart',
+    commands,
+    description: 'How long the kernel remembers a UDP client that was not answered; 0 leaves the setting as it is',
+  },
+  conntrackUdpTimeoutStream: {
+    schema: durationOrNone,
+    flag: '--conntrack-udp-timeout-stream <duration>',
+    default: '0',
+    reload: 'restart',
+    commands,
+    description: 'How long the kernel remembers a UDP client that was answered; 0 leaves the setting as it is',
   },
   proxyHealthzAddress: {
     schema: ipAddress,

@@ -24,7 +24,7 @@ export function parseEndpointSlice(json: unknown, dialect: Dialect): Parsed<Endp
       source: `endpointslices/${identity.key}`,
       service: objectKey(identity.namespace, service),
       family,
-      ...(isForNamesOnly(identity, dialect) && { namesOnly: true }),
+      ...(isLeftToOthers(identity, dialect) && { namesOnly: true }),
       ports: fields.readEach(reader, object['ports'], 'ports', (element, path) =>
         readPort(reader, element, element['name'], path),
       ),
@@ -37,8 +37,8 @@ export function parseEndpointSlice(json: unknown, dialect: Dialect): Parsed<Endp
   })
 }
 
-/** Whether its labels keep every proxy, or ours, from using it. */
-export function isForNamesOnly({ labels }: fields.Identity, dialect: Dialect): boolean {
+/** Whether the labels of a Service, slice or Endpoints keep every proxy, or ours, from using it. kube-proxy selects by both for all of them. */
+export function isLeftToOthers({ labels }: fields.Identity, dialect: Dialect): boolean {
   const { serviceProxyName, headlessService } = dialect.labels
   return Object.hasOwn(labels, serviceProxyName) || Object.hasOwn(labels, headlessService)
 }

@@ -2,7 +2,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import type { Endpoint, EndpointSlice } from '../../model/endpoint-slice.ts'
 import { type IpFamily, ipFamily } from '../../model/ip.ts'
 import * as fields from './fields.ts'
-import { isForNamesOnly, readDetails, readPort, sortEndpoints } from './parse-endpoint-slice.ts'
+import { isLeftToOthers, readDetails, readPort, sortEndpoints } from './parse-endpoint-slice.ts'
 import type { FieldReader, Parsed } from './problem.ts'
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6']
@@ -16,7 +16,7 @@ export function parseEndpoints(json: unknown, dialect: Dialect): Parsed<readonly
     const subsets = fields.readEach(reader, object['subsets'], 'subsets', (subset, path) =>
       readSubset(reader, subset, path),
     )
-    const namesOnly = isForNamesOnly(identity, dialect)
+    const namesOnly = isLeftToOthers(identity, dialect)
     return subsets
       .flatMap((subset, index) => sliceByFamily(subset, `endpoints/${identity.key}/${index}`, identity.key))
       .map((slice) => (namesOnly ? { ...slice, namesOnly: true as const } : slice))

@@ -3,6 +3,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import { type Ip, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort, ServiceType, TrafficPolicy } from '../../model/service.ts'
 import * as fields from './fields.ts'
+import { isLeftToOthers } from './parse-endpoint-slice.ts'
 import type { Field, FieldReader, Parsed } from './problem.ts'
 
 const defaultAffinitySeconds = 10_800
@@ -28,7 +29,7 @@ const externalName: Field<string> = {
 /**
  * A Service of the API as this node uses it. A field that makes no sense takes its default, an element of a list that makes
  * none is left out, and each is reported; only a Service without identity or spec gives no value. One that another proxy
- * serves (label `service-proxy-name`) says so.
+ * or that no proxy serves (labels `service-proxy-name`, `headless`) says so.
  */
 export function parseService(json: unknown, dialect: Dialect): Parsed<Service> {
   return fields.parseObject('Service', json, (reader, object, identity) => {
@@ -39,8 +40,7 @@ export function parseService(json: unknown, dialect: Dialect): Parsed<Service> {
       ...readService(reader, spec, status, identity),
       ...readAge(object['metadata']),
     })
-    const isForeign = Object.hasOwn(identity.labels, dialect.labels.serviceProxyName)
-    return isForeign ? { ...service, foreignProxy: true } : service
+    return isLeftToOthers(identity, dialect) ? { ...service, foreignProxy: true } : service
   })
 }
 

@@ -228,7 +228,7 @@ describe('the commands that ask the running proxy', () => {
     const cases = {
       names: /no way in: it is headless: its name leads straight to the endpoints/,
       alias: /no way in: it is of type ExternalName: its name leads to www\.example\.org/,
-      others: /no way in: its label service-proxy-name gives it to another proxy/,
+      others: /no way in: its label service-proxy-name or headless leaves it to another proxy or to none/,
       six: /no way in: it has no cluster IP of IPv4/,
     }
     for (const [name, words] of Object.entries(cases))
@@ -295,7 +295,7 @@ describe('the commands that ask the running proxy', () => {
     const { stdout } = await platnet('explain', '203.0.113.9', '10.96.0.16:80')
     assert.match(
       stdout,
-      /10\.96\.0\.16 is an address of default\/others, which has no way in here: its label service-proxy-name gives it to another proxy\./,
+      /10\.96\.0\.16 is an address of default\/others, which has no way in here: its label service-proxy-name or headless leaves it to another proxy or to none\./,
     )
   })
 

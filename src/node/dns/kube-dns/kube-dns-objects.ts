@@ -26,10 +26,13 @@ export interface KubeDnsParts {
   /** Whether queries to this node's address are answered now. */
   readonly serves: () => boolean
   readonly log: Logger
+  /** For tests; 5 s. */
+  readonly intervalMs?: number
 }
 
 const lookIntervalMs = 5_000
 const nodeIntervalMs = 250
+const maxDenialMs = 600_000
 
 const serviceSchema = z.object({
   spec: z.object({
@@ -49,7 +52,7 @@ const podSchema = z.object({
 })
 
 /**
- * The Service `kube-dns` where nobody made one, and the Pod that makes this node an endpoint of it while it answers. What
+ * The Service `kube-dns` where there is none, and the Pod that makes this node an endpoint of it while it answers. What
  * others made stays as it is, and it is said how it differs.
  */
 export class KubeDnsObjects implements Component {
@@ -57,12 +60,13 @@ export class KubeDnsObjects implements Component {
   readonly #parts: KubeDnsParts
   readonly #look: Periodic
   readonly #said = new Set<string>()
+  readonly #denials = new Map<string, { readonly waitMs: number; readonly untilMs: number }>()
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
   constructor(parts: KubeDnsParts) {
     this.#parts = parts
     this.#look = new Periodic(({ signal }) => this.#keep(signal), {
-      intervalMs: lookIntervalMs,
+      intervalMs: parts.intervalMs ?? lookIntervalMs,
       firstAfterMs: 0,
       onError: (error) =>
         this.#say('the objects of the cluster DNS could not be kept', { error: describeError(error) }),
@@ -85,19 +89,16 @@ export class KubeDnsObjects implements Component {
   }
 
   async #keep(signal: AbortSignal): Promise<void> {
-    await this.#keepService(signal)
-    await this.#keepPod(signal)
+    await this.#unlessDenied('Service kube-system/kube-dns', () => this.#keepService(signal))
+    await this.#unlessDenied(`Pod ${mirrorPodName(this.#parts.facts)}`, () => this.#keepPod(signal))
   }
 
   async #keepService(signal: AbortSignal): Promise<void> {
     const { client, clusterDns, log } = this.#parts
     const found = await this.#orAbsent(client.get({ ...services, name: kubeDns.name }, { signal }))
     if (found === undefined) {
-      await this.#unlessForbidden(
-        'Service kube-system/kube-dns',
-        client.create(services, kubeDnsService(clusterDns), { signal }),
-      )
-      log.info('the Service of the cluster DNS was made', { address: clusterDns[0] })
+      const isMade = await this.#unlessTaken(client.create(services, kubeDnsService(clusterDns), { signal }))
+      if (isMade) log.info('the Service of the cluster DNS was made', { address: clusterDns[0] })
       return
     }
     const parsed = serviceSchema.safeParse(found)
@@ -119,10 +120,7 @@ export class KubeDnsObjects implements Component {
     const { client, dialect, facts } = this.#parts
     const node = await this.#awaitNode(signal)
     if (node === undefined) return this.#say('the node is not registered: it is no endpoint of the cluster DNS', {})
-    await this.#unlessForbidden(
-      `Pod ${mirrorPodName(facts)}`,
-      client.create(pods, mirrorPod(facts, node.metadata.uid, dialect), { signal }),
-    )
+    await this.#unlessTaken(client.create(pods, mirrorPod(facts, node.metadata.uid, dialect), { signal }))
   }
 
   /** An agent registers its Node while it starts, so the first look may come too early. */
@@ -158,19 +156,37 @@ export class KubeDnsObjects implements Component {
     try {
       return await request
     } catch (error) {
-      if (error instanceof ApiError && (error.code === 'not-found' || error.code === 'forbidden')) return undefined
+      if (error instanceof ApiError && error.code === 'not-found') return undefined
       throw error
     }
   }
 
-  /** A server that lets nodes make no such object has somebody else who does. */
-  async #unlessForbidden(what: string, request: Promise<ApiObject>): Promise<void> {
+  /** Whether it was made; another node may have been first. */
+  async #unlessTaken(request: Promise<ApiObject>): Promise<boolean> {
     try {
       await request
+      return true
     } catch (error) {
-      if (!(error instanceof ApiError) || !['forbidden', 'conflict', 'already-exists'].includes(error.code)) throw error
-      if (error.code === 'forbidden')
-        this.#say(`this node may not make ${what}; queries to the cluster DNS are answered on it all the same`, {})
+      if (error instanceof ApiError && ['conflict', 'already-exists'].includes(error.code)) return false
+      throw error
+    }
+  }
+
+  /**
+   * Where nodes may not read or make such an object, something else makes it. That is said once, and asked again ever more seldom: a server that
+   * has just started may not know yet what a node may do.
+   */
+  async #unlessDenied(what: string, work: () => Promise<void>): Promise<void> {
+    const denial = this.#denials.get(what)
+    if (denial !== undefined && performance.now() < denial.untilMs) return
+    try {
+      await work()
+      this.#denials.delete(what)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'forbidden') throw error
+      const waitMs = Math.min(2 * (denial?.waitMs ?? (this.#parts.intervalMs ?? lookIntervalMs) / 2), maxDenialMs)
+      this.#denials.set(what, { waitMs, untilMs: performance.now() + waitMs })
+      this.#say(`this node may not make ${what}; queries to the cluster DNS are answered on it all the same`, {})
     }
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { notReadyWrites, planEviction } from '../../../../src/controllers/nodes/plan-pods.ts'
 import type { Pod } from '../../../../src/controllers/objects/pod.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
@@ -8,6 +9,7 @@ import { ipOf } from '../../../helpers/addresses.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
 import { clientOfServer } from '../../../helpers/controllers.ts'
 import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
+import { clientOf, startServer } from '../../../helpers/scripted-server.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
 const dialect = createDialect('kubernetes')
@@ -111,4 +113,28 @@ describe("a node's part of the Service kube-dns", () => {
       ),
     )
   })
+})
+
+test('where a node may neither read nor make them, that is said once, nothing was made, and it is asked ever more seldom', async () => {
+  await using server = await startServer((_request, response) => {
+    response.writeHead(403, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 }))
+  })
+  const { log, lines } = createRecordingLogger()
+  const agent = new KubeDnsObjects({
+    client: clientOf(server),
+    dialect,
+    clusterDns: [ipOf('10.96.0.10')],
+    facts: { nodeName: 'n1', address: ipOf('192.0.2.1') },
+    serves: () => true,
+    log,
+    intervalMs: 10,
+  })
+  await agent.start()
+  await sleep(600)
+  const asked = server.requests.length
+  await agent.stop({ signal: AbortSignal.timeout(patientMs) })
+  assert.ok(asked >= 4 && asked <= 16, `${asked} questions in 60 looks`)
+  assert.equal(lines.filter((line) => line.includes('this node may not make')).length, 2)
+  assert.equal(lines.filter((line) => line.includes('was made')).length, 0)
 })

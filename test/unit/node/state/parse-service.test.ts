@@ -110,9 +110,11 @@ describe('a Service', () => {
     assert.equal(parse({ sessionAffinity: 'None' }).value?.affinity, undefined)
   })
 
-  it('of another proxy says so, and is no problem', () => {
-    const { value, problems } = parse({}, { [dialect.labels.serviceProxyName]: '' })
-    assert.deepEqual([value?.foreignProxy, problems], [true, []])
+  it('of another proxy or of none says so, and is no problem', () => {
+    for (const label of [dialect.labels.serviceProxyName, dialect.labels.headlessService]) {
+      const { value, problems } = parse({}, { [label]: '' })
+      assert.deepEqual([value?.foreignProxy, problems], [true, []], label)
+    }
     assert.equal(parse({}).value?.foreignProxy, undefined)
   })
 
