@@ -8,11 +8,11 @@ import {
   type Strategy,
   type Subresource,
 } from '../resources/resource.ts'
-import { metadataSchema } from '../schema/built-in-schema.ts'
+import { metadataSchema, objectFields } from '../schema/built-in-schema.ts'
 import { coerceStructural } from '../schema/coerce-structural.ts'
 import type { FieldError } from '../schema/field-error.ts'
 import { parseSchema } from '../schema/parse-schema.ts'
-import { type Schema, text } from '../schema/schema.ts'
+import type { Schema } from '../schema/schema.ts'
 import { Validator } from '../schema/validate.ts'
 import { forbidden } from '../status.ts'
 import type { Definition, DefinitionVersion } from './definition.ts'
@@ -106,7 +106,7 @@ function readText(path: FieldPath): (document: ApiDocument) => string {
 
 /** The definition's schema with the fields that every object has. */
 function instanceSchema(stated: Schema): Schema {
-  const properties = { apiVersion: text, kind: text, ...stated.properties, metadata: metadataSchema() }
+  const properties = { ...objectFields, ...stated.properties, metadata: metadataSchema() }
   return { ...stated, properties }
 }
 

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import type { TableForm } from '../negotiate/accept.ts'
 import type { Column, Resource } from '../resources/resource.ts'
+import { descriptionOf } from '../schema/kind-tables.ts'
 import { formatAge } from './age.ts'
 import { partialMetadata } from './partial-metadata.ts'
 
@@ -11,10 +12,17 @@ function columnsOf(resource: Resource, now: Date): readonly Column[] {
   const name: Column = {
     name: 'Name',
     type: 'string',
+    description: descriptionOf('meta.v1.ObjectMeta', 'name') ?? '',
     priority: hidesName ? 1 : 0,
     cell: ({ metadata }) => metadata.name ?? '',
   }
-  const age: Column = { name: 'Age', type: 'string', priority: 0, cell: (document) => ageCell(document, now) }
+  const age: Column = {
+    name: 'Age',
+    type: 'string',
+    description: descriptionOf('meta.v1.ObjectMeta', 'creationTimestamp') ?? '',
+    priority: 0,
+    cell: (document) => ageCell(document, now),
+  }
   const shown = resource.columns.filter(({ priority }) => priority === 0)
   const wide = resource.columns.filter(({ priority }) => priority > 0)
   const ages = resource.hidesAge === true ? [] : [age]

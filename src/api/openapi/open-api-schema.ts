@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import { descriptionOf } from '../schema/kind-tables.ts'
 import type { Schema } from '../schema/schema.ts'
 
 /** Types of which several kinds are made, by name: a document gives each once and refers to it. */
@@ -10,7 +11,8 @@ export class SharedTypes {
     if (!this.#schemas.has(name)) {
       const { typeName: _, default: _own, ...type } = withoutPlace(schema)
       this.#schemas.set(name, {})
-      this.#schemas.set(name, toOpenApiSchema(type, this))
+      const description = descriptionOf(name, '')
+      this.#schemas.set(name, { ...(description === undefined ? {} : { description }), ...toOpenApiSchema(type, this) })
     }
     return { $ref: `#/components/schemas/${name}` }
   }

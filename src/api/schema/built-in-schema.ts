@@ -1,4 +1,4 @@
-import { kindTables, type MessageField, messageOf } from './kind-tables.ts'
+import { descriptionOf, kindTables, type MessageField, messageOf } from './kind-tables.ts'
 import { listOf, mapOf, openObject, type Schema, text } from './schema.ts'
 
 /**
@@ -10,8 +10,14 @@ export function builtInSchema(group: string, version: string, kind: string): Sch
   if (message === undefined) throw new Error(`${kind} of ${group}/${version} is not in src/api/schema/kinds.json`)
   const { properties = {}, ...schema } = new SchemaBuilder().messageSchema(message)
   const metadata = properties['metadata'] === undefined ? {} : { metadata: metadataSchema() }
-  return { ...schema, properties: { apiVersion: text, kind: text, ...properties, ...metadata } }
+  return { ...schema, properties: { ...objectFields, ...properties, ...metadata } }
 }
+
+/** What every object says of itself. */
+export const objectFields = {
+  apiVersion: { ...text, description: 'The group and version of the kind, such as apps/v1.' },
+  kind: { ...text, description: 'The kind of the object, such as Service.' },
+} as const
 
 /** The metadata of every object, those of custom resources too; never absent. */
 export function metadataSchema(): Schema {
@@ -43,6 +49,12 @@ function overlayProperties(
   return { ...base, ...Object.fromEntries(changed) }
 }
 
+/** What a field of a message is for; of the message itself, where the field is `""`. */
+function describe(message: string, field: string): Pick<Schema, 'description'> {
+  const description = descriptionOf(message, field)
+  return description === undefined ? {} : { description }
+}
+
 /** Each message is built once, however often a kind uses it. */
 class SchemaBuilder {
   readonly #built = new Map<string, Schema>()
@@ -61,7 +73,10 @@ class SchemaBuilder {
     return {
       type: 'object',
       typeName: name,
-      properties: Object.fromEntries(properties),
+      ...describe(name, ''),
+      properties: Object.fromEntries(
+        properties.map(([field, schema]) => [field, { ...schema, ...describe(name, field) }]),
+      ),
       ...(required.length === 0 ? {} : { required }),
       ...(message.atomic === true ? { mapType: 'atomic' as const } : {}),
     }

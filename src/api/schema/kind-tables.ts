@@ -1,3 +1,4 @@
+import descriptions from './descriptions.json' with { type: 'json' }
 import tables from './kinds.json' with { type: 'json' }
 
 /** One field of a message, as JSON and as protobuf know it. */
@@ -43,4 +44,12 @@ export const kindTables = tables as unknown as KindTables
 export function messageOf(group: string, version: string, kind: string): string | undefined {
   const key = `${group.split('.', 1)[0]}/${version}/${kind}`
   return Object.hasOwn(kindTables.kinds, key) ? kindTables.kinds[key] : undefined
+}
+
+/** By message and field; `""` is the message itself. */
+const texts: Readonly<Record<string, Readonly<Record<string, string>>>> = descriptions
+
+/** The text for people of a field of a message, or of the message itself (`""`). */
+export function descriptionOf(message: string, field: string): string | undefined {
+  return Object.hasOwn(texts, message) ? texts[message]?.[field] : undefined
 }

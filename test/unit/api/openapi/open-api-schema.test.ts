@@ -64,8 +64,12 @@ describe('a schema as OpenAPI', () => {
     const shared = new SharedTypes()
     const { typeName: _, ...pod } = builtInSchema('', 'v1', 'Pod')
     const { properties } = toOpenApiSchema(pod, shared) as { properties: Record<string, unknown> }
-    assert.deepEqual(properties['spec'], { $ref: '#/components/schemas/core.v1.PodSpec' })
+    assert.deepEqual(properties['spec'], {
+      description: 'What is wanted of a Pod.',
+      allOf: [{ $ref: '#/components/schemas/core.v1.PodSpec' }],
+    })
     assert.deepEqual(properties['metadata'], {
+      description: 'The metadata that every stored object has.',
       default: {},
       allOf: [{ $ref: '#/components/schemas/meta.v1.ObjectMeta' }],
     })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { builtInSchema, overlaySchema } from '../../../../src/api/schema/built-in-schema.ts'
 import { coerce } from '../../../../src/api/schema/coerce.ts'
-import { kindTables } from '../../../../src/api/schema/kind-tables.ts'
+import descriptions from '../../../../src/api/schema/descriptions.json' with { type: 'json' }
+import { descriptionOf, kindTables } from '../../../../src/api/schema/kind-tables.ts'
 import { object, type Schema } from '../../../../src/api/schema/schema.ts'
 
 function fieldAt(schema: Schema, path: string): Schema {
@@ -60,6 +61,47 @@ describe('the schema of a built-in kind', () => {
   })
 })
 
+describe('the descriptions of built-in kinds', () => {
+  const ofMessage = (name: string) => new Map(kindTables.messages[name]?.fields.map((field) => [field.name, field]))
+
+  test('every stored kind of the cluster network has one, and so has each of its fields and those of its spec', () => {
+    const kinds = [
+      'core.v1.Service',
+      'discovery.v1.EndpointSlice',
+      'networking.v1.Ingress',
+      'networking.v1.NetworkPolicy',
+    ]
+    for (const kind of kinds) {
+      assert.ok(descriptionOf(kind, ''), kind)
+      for (const [field, { type }] of ofMessage(kind)) {
+        assert.ok(descriptionOf(kind, field) ?? descriptionOf(type, ''), `${kind}.${field}`)
+        if (field === 'spec')
+          for (const each of ofMessage(type).keys()) assert.ok(descriptionOf(type, each), `${type}.${each}`)
+      }
+    }
+  })
+
+  test('every kind that has a name of its own says what it is', () => {
+    const reviews = /^(?:authentication|authorization|autoscaling|policy|meta)\./
+    const named = Object.values(kindTables.kinds).filter((name) => !reviews.test(name) && name !== 'core.v1.Binding')
+    for (const name of named) assert.ok(descriptionOf(name, ''), name)
+  })
+
+  test('none is of a message or a field that there is not', () => {
+    for (const [name, texts] of Object.entries(descriptions)) {
+      const fields = ofMessage(name)
+      assert.ok(fields.size > 0, name)
+      const inlined = [...fields.values()].filter(({ inline }) => inline === true).map(({ type }) => type)
+      const known = new Set(['', ...fields.keys(), ...inlined.flatMap((type) => allFields(type))])
+      for (const field of Object.keys(texts)) assert.ok(known.has(field), `${name}.${field}`)
+    }
+  })
+
+  function allFields(name: string): readonly string[] {
+    return [...ofMessage(name)].flatMap(([field, { inline, type }]) => (inline === true ? allFields(type) : [field]))
+  }
+})
+
 describe('an overlay', () => {
   test('adds defaults deep inside and leaves all else as it is', () => {
     const base = builtInSchema('', 'v1', 'Service')
@@ -67,7 +109,8 @@ describe('an overlay', () => {
       spec: { properties: { ports: { items: { properties: { protocol: { default: 'TCP' } } } } } },
     })
     const service = overlaySchema(base, defaults)
-    assert.deepEqual(fieldAt(service, 'spec.ports.[].protocol'), { type: 'string', default: 'TCP' })
+    const { type, default: value } = fieldAt(service, 'spec.ports.[].protocol')
+    assert.deepEqual([type, value], ['string', 'TCP'])
     assert.deepEqual(fieldAt(service, 'spec.ports').listMapKeys, ['port', 'protocol'])
     assert.equal(fieldAt(service, 'spec').typeName, undefined, 'a changed type is no longer the shared one')
     assert.equal(fieldAt(service, 'status').typeName, 'core.v1.ServiceStatus')
