@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
-import { kindTables, type MessageField, messageOf } from '../schema/kind-tables.ts'
+import { jsonSchemaMessages, schemaUnions } from '../schema/json-schema-messages.ts'
+import { kindTables, type Message, type MessageField, messageOf } from '../schema/kind-tables.ts'
 import { badRequest } from '../status.ts'
 import { parseJsonBody } from './json-text.ts'
 import { malformed, readWireFields, type WireField } from './protobuf-wire.ts'
@@ -23,7 +24,7 @@ export function parseProtobufBody(bytes: Uint8Array): Json {
       `${kind} of ${apiVersion} cannot be read as protobuf, only as application/json or application/yaml`,
     )
   }
-  return { kind, apiVersion, ...decodeMessage(message, raw) }
+  return { kind, apiVersion, ...decodeMessage(kindTables.messages[message], raw, 0) }
 }
 
 interface Envelope {
@@ -51,13 +52,16 @@ function bytesByNumber(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
   return new Map([...readWireFields(bytes)].map((field) => [field.number, bytesOf(field, 'the envelope')]))
 }
 
-/** No message of the tables holds itself, so they bound the depth. */
-function decodeMessage(name: string, bytes: Uint8Array): JsonObject {
-  const fields = kindTables.messages[name]?.fields ?? []
+/** As deep as JSON may be. Only JSON schemas hold themselves; the other messages of the tables are a few levels deep. */
+const maxDepth = 1_000
+
+function decodeMessage(message: Message | undefined, bytes: Uint8Array, depth: number): JsonObject {
+  if (depth > maxDepth) throw malformed(`it has more than ${maxDepth} levels`)
+  const fields = message?.fields ?? []
   const parts: MessageParts = { values: new Map(), lists: new Map(), maps: new Map() }
   for (const wire of readWireFields(bytes)) {
     const field = fields.find(({ number }) => number === wire.number)
-    if (field !== undefined) addField(parts, field, wire)
+    if (field !== undefined) addField(parts, field, wire, depth + 1)
   }
   const maps = [...parts.maps].map(([key, entries]) => [key, Object.fromEntries(entries)] as const)
   return Object.fromEntries([...parts.values, ...parts.lists, ...maps])
@@ -70,12 +74,12 @@ interface MessageParts {
   readonly maps: Map<string, [string, Json][]>
 }
 
-function addField({ values, lists, maps }: MessageParts, field: MessageField, wire: WireField): void {
+function addField({ values, lists, maps }: MessageParts, field: MessageField, wire: WireField, depth: number): void {
   if (field.map === true) {
-    listIn(maps, field.name).push(decodeEntry(field, wire))
+    listIn(maps, field.name).push(decodeEntry(field, wire, depth))
     return
   }
-  const value = decodeValue(field, wire)
+  const value = decodeValue(field, wire, depth)
   if (field.repeated === true) listIn(lists, field.name).push(value)
   else if (field.inline === true && isJsonObject(value)) {
     for (const [key, inner] of Object.entries(value)) values.set(key, inner ?? null)
@@ -97,20 +101,28 @@ function isZero(value: Json): boolean {
 }
 
 /** An entry of a map is a message of its own: key = 1, value = 2; what is left out is empty. */
-function decodeEntry(field: MessageField, wire: WireField): [string, Json] {
+function decodeEntry(field: MessageField, wire: WireField, depth: number): [string, Json] {
   const parts = new Map([...readWireFields(bytesOf(wire, field.name))].map((part) => [part.number, part]))
   const key = parts.get(1)
   const empty: WireField = { number: 2, type: 'bytes', value: new Uint8Array() }
   const name = key === undefined ? '' : decodeUtf8(bytesOf(key, field.name))
-  return [name, decodeValue(field, parts.get(2) ?? empty)]
+  return [name, decodeValue(field, parts.get(2) ?? empty, depth)]
 }
 
 type Decode = (wire: WireField, where: string) => Json
 
 /** Null stands for what JSON leaves out: a time that was never set. */
-function decodeValue({ type, name }: MessageField, wire: WireField): Json {
+function decodeValue({ type, name }: MessageField, wire: WireField, depth: number): Json {
   const decode = decoders[type]
-  return decode === undefined ? decodeMessage(type, bytesOf(wire, name)) : decode(wire, name)
+  if (decode !== undefined) return decode(wire, name)
+  const union = schemaUnions[type]
+  if (union !== undefined) return decodeUnion(type, decodeMessage(union, bytesOf(wire, name), depth))
+  return decodeMessage(jsonSchemaMessages[type] ?? kindTables.messages[type], bytesOf(wire, name), depth)
+}
+
+/** What JSON has in the place of a message of two fields. */
+function decodeUnion(type: string, { schema, other }: JsonObject): Json {
+  return schema ?? other ?? (type === 'schema-or-boolean' ? false : [])
 }
 
 /** The scalars of protobuf, and the messages whose JSON is something else than an object of their fields. */
@@ -125,13 +137,21 @@ const decoders: Readonly<Record<string, Decode>> = {
   quantity: (wire, where) => textsOf(wire, where, 1).at(-1) ?? '0',
   'string-list': (wire, where) => textsOf(wire, where, 1),
   'int-or-string': intOrStringOf,
+  double: doubleOf,
   'raw-object': (wire, where) => {
     const raw = bytesByNumber(bytesOf(wire, where)).get(1)
     return raw === undefined || raw.length === 0 ? null : parseJsonBody(raw)
   },
-  'json-schema': () => {
-    throw badRequest('a JSON schema cannot be read as protobuf, only as application/json or application/yaml')
-  },
+  'raw-json': (wire, where) => parseJsonBody(bytesByNumber(bytesOf(wire, where)).get(1) ?? Buffer.from('null')),
+}
+
+function doubleOf({ value, type }: WireField, where: string): number {
+  if (typeof value !== 'bigint' || type !== 'fixed64') throw malformed(`${where}: expected a number of 8 bytes`)
+  const view = new DataView(new ArrayBuffer(8))
+  view.setBigUint64(0, value)
+  const number = view.getFloat64(0)
+  if (!Number.isFinite(number)) throw malformed(`${where}: ${number} is no number of JSON`)
+  return number
 }
 
 function int64Of(wire: WireField, where: string): number {

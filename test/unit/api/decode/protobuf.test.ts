@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { parseProtobufBody } from '../../../../src/api/decode/protobuf.ts'
 import { StatusError } from '../../../../src/api/status.ts'
@@ -151,4 +152,38 @@ describe('a protobuf body', () => {
       )
     })
   }
+})
+
+describe('a CustomResourceDefinition as client-go 0.34 encodes it', () => {
+  const folder = 'test/fixtures/protobuf'
+  const bytes = Buffer.from(readFileSync(`${folder}/definition.base64`, 'utf8'), 'base64')
+  const withoutEmpty = ({ status: _, ...definition }: Record<string, unknown>) => definition
+
+  test('is read as its JSON, with every field of a JSON schema', () => {
+    const expected = JSON.parse(readFileSync(`${folder}/definition.json`, 'utf8'))
+    const { metadata: _, ...rest } = expected
+    const { metadata, ...read } = withoutEmpty(parseProtobufBody(bytes) as Record<string, unknown>)
+    assert.deepEqual(metadata, { name: 'widgets.example.com' })
+    assert.deepEqual(JSON.parse(JSON.stringify(read)), withoutEmpty(rest))
+  })
+
+  test('is read where its schema nests as deep as JSON may, and refused where it nests deeper', () => {
+    const nested = (levels: number) => {
+      let schema = bytesField(5, 'object')
+      for (let level = 0; level < levels; level++) schema = join(bytesField(28, schema))
+      const version = join(bytesField(1, 'v1'), bytesField(4, bytesField(1, schema)))
+      return envelope('apiextensions.k8s.io/v1', 'CustomResourceDefinition', bytesField(2, bytesField(7, version)))
+    }
+    assert.ok(parseProtobufBody(nested(900)))
+    assert.throws(() => parseProtobufBody(nested(1_100)), /has more than 1000 levels/)
+  })
+
+  test('has numbers of 8 bytes and values of JSON, or is refused', () => {
+    const withSchema = (schema: Uint8Array) => {
+      const version = bytesField(4, bytesField(1, schema))
+      return envelope('apiextensions.k8s.io/v1', 'CustomResourceDefinition', bytesField(2, bytesField(7, version)))
+    }
+    assert.throws(() => parseProtobufBody(withSchema(numberField(9, 1n))), /maximum: expected a number of 8 bytes/)
+    assert.throws(() => parseProtobufBody(withSchema(bytesField(8, bytesField(1, '{"a":')))), StatusError)
+  })
 })
