@@ -4,7 +4,7 @@ import { planServer, type ServerPlan } from '../../src/node/dns/configuration/se
 import { readCorefile } from '../../src/node/dns/corefile/read-corefile.ts'
 import type { Corefile } from '../../src/node/dns/corefile/settings.ts'
 import { HttpEndpoints } from '../../src/node/dns/http-endpoints.ts'
-import { configurationSeries } from '../../src/node/dns/metrics/configuration-series.ts'
+import { configurationSeries, hostsEntries } from '../../src/node/dns/metrics/configuration-series.ts'
 import { metricHelp } from '../../src/node/dns/metrics/help.ts'
 import { renderSeries } from '../../src/node/dns/metrics/series.ts'
 import type { ServiceView } from '../../src/node/dns/plan.ts'
@@ -59,7 +59,13 @@ export async function startCorefileServer(test: TestContext, shape: CorefileShap
   )
   if (failures.length > 0) throw new Error(JSON.stringify(failures))
   const texts = new Map(Object.entries(shape.texts ?? {}))
-  const configured = { corefile, text: shape.text, hostsTexts: texts, atMs: Date.now(), failedReloads: 0 }
+  const configured = {
+    corefile,
+    text: shape.text,
+    hostsEntries: hostsEntries(corefile, texts),
+    atMs: Date.now(),
+    failedReloads: 0,
+  }
   const http: HttpEndpoints = new HttpEndpoints(
     {
       unready: () => [],

@@ -12,7 +12,7 @@ import { optionsWithoutEffect } from './configuration/without-effect.ts'
 import { HttpEndpoints } from './http-endpoints.ts'
 import { Exemption } from './listener/exemption.ts'
 import { OwnAddresses } from './listener/own-addresses.ts'
-import { type ConfiguredDns, configurationSeries } from './metrics/configuration-series.ts'
+import { type ConfiguredDns, configurationSeries, hostsEntries } from './metrics/configuration-series.ts'
 import { metricHelp } from './metrics/help.ts'
 import { renderSeries } from './metrics/series.ts'
 import { SourceFilter } from './serve/source-filter.ts'
@@ -234,7 +234,11 @@ export class DnsPlane implements Component {
     for (const failure of this.#failures) log.warn('DNS does not listen there', { ...failure })
     await this.#http.change(plan.http)
     this.#current = { loaded, plan, text, around: { nameservers: found.nameservers } }
-    this.#configured = { ...loaded, hostsTexts: around.hostsTexts, atMs: Date.now() }
+    this.#configured = {
+      ...loaded,
+      hostsEntries: hostsEntries(loaded.corefile, around.hostsTexts),
+      atMs: Date.now(),
+    }
     for (const option of optionsWithoutEffect(loaded)) log.warn('an option of the Corefile has no effect', { option })
     log.info('DNS is configured', { from: loaded.from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
   }

@@ -23,7 +23,7 @@ export function badValue(token: Token, expected: string): CorefileError {
 }
 
 /** The longest wait of a timer; what waits longer would not wait at all. */
-export const maxTimerMs = 0x7fff_ffff
+const maxTimerMs = 0x7fff_ffff
 /** What 64 bits of nanoseconds hold, as Go counts. */
 const maxDurationMs = 2 ** 63 / 1e6
 
@@ -37,21 +37,23 @@ export function readDuration(token: Token, { min = 0, max = maxDurationMs } = {}
   return ms
 }
 
-/** One that a timer waits for. */
-export function readWait(token: Token, { min = 0 } = {}): number {
-  return readDuration(token, { min, max: maxTimerMs })
+/** One that a timer waits for: at least `leastMs`, and no longer than it can. */
+export function readWait(token: Token, { leastMs = 0 } = {}): number {
+  return Math.min(maxTimerMs, Math.max(leastMs, readDuration(token)))
 }
 
-export function readInteger(token: Token, { min = 0, max = 0x7fff_ffff } = {}): number {
-  const value = /^\d{1,10}$/.test(token.text) ? Number(token.text) : Number.NaN
+const maxInteger = 0x7fff_ffff
+
+/** A whole number; one beyond 31 bits is as good as 2^31 - 1 where no bound is given. */
+export function readInteger(token: Token, { min = 0, max = Number.POSITIVE_INFINITY } = {}): number {
+  const value = /^\+?\d{1,19}$/.test(token.text) ? Number(token.text) : Number.NaN
   if (!(value >= min && value <= max)) throw badValue(token, `a number${boundsText(min, max, '')}`)
-  return value
+  return Math.min(value, maxInteger)
 }
 
 function boundsText(min: number, max: number, unit: string): string {
   const low = min > 0 ? ` of ${min}${unit} at least` : ''
-  const isNamed = max < maxDurationMs && (unit !== '' || max < 0x7fff_ffff)
-  return isNamed ? `${low} of ${max}${unit} at most` : low
+  return max < maxDurationMs ? `${low} of ${max}${unit} at most` : low
 }
 
 export function readChoice<Choice extends string>(token: Token, choices: readonly Choice[]): Choice {

@@ -24,7 +24,7 @@ export function readServerKeys(token: Token): readonly ServerKey[] {
 }
 
 /** A zone by name, or the reverse zones of a network (`10.0.0.0/24`). */
-export function expandZone(token: Token): readonly WireName[] {
+function expandZone(token: Token): readonly WireName[] {
   if (!token.text.includes('/')) return [readZone(token)]
   const cidr = parseCidr(token.text)
   if (cidr === undefined) throw new CorefileError('bad-value', token, `${token.text}: expected a zone or a network`)
@@ -55,15 +55,19 @@ export function readZone(token: Token): WireName {
   }
 }
 
-/** The zones of a plugin: those it names, else those of its server block. A port or scheme at a zone says nothing here. */
+/** A zone, or the reverse zones of a network; a port or scheme at it says nothing here. */
+export function readZones(token: Token): readonly WireName[] {
+  return readServerKeys(token).map(({ zone }) => zone)
+}
+
+/** The zones of a plugin: those it names, else those of its server block. */
 export function zonesOr(tokens: readonly Token[], keys: readonly ServerKey[]): readonly WireName[] {
-  const zones =
-    tokens.length === 0 ? keys.map(({ zone }) => zone) : tokens.flatMap(readServerKeys).map(({ zone }) => zone)
+  const zones = tokens.length === 0 ? keys.map(({ zone }) => zone) : tokens.flatMap(readZones)
   return [...new Map(zones.map((zone) => [nameText(zone), zone])).values()]
 }
 
 export function readFallthrough(tokens: readonly Token[]): Fallthrough {
-  return tokens.length === 0 ? 'all' : tokens.flatMap(expandZone)
+  return tokens.length === 0 ? 'all' : tokens.flatMap(readZones)
 }
 
 /** `ADDRESS:PORT`, `:PORT` or `ADDRESS`. */

@@ -10,10 +10,28 @@ export interface ConfiguredDns {
   readonly corefile: Corefile
   /** All text that it was read from. */
   readonly text: string
-  readonly hostsTexts: ReadonlyMap<string, string>
+  readonly hostsEntries: HostsEntries
   readonly atMs: number
   /** How many Corefiles could not be used. */
   readonly failedReloads: number
+}
+
+/** How many answers the hosts files give, by file. */
+export type HostsEntries = () => ReadonlyMap<string, number>
+
+/** Counts when it is asked for the first time: a file may hold 100,000 names, and is the same until the next reload. */
+export function hostsEntries(corefile: Corefile, hostsTexts: ReadonlyMap<string, string>): HostsEntries {
+  let counted: ReadonlyMap<string, number> | undefined
+  return () => {
+    counted ??= new Map(
+      corefile.blocks.flatMap(({ hosts }) =>
+        hosts === undefined
+          ? []
+          : [[hosts.file, new HostsAnswers(hosts, hostsTexts.get(hosts.file) ?? '').size] as const],
+      ),
+    )
+    return counted
+  }
 }
 
 type Enabled = (block: ServerBlock) => boolean
@@ -55,13 +73,10 @@ function* enabledSeries(block: ServerBlock): Iterable<Series> {
   }
 }
 
-function* hostsSeries({ corefile, hostsTexts, atMs }: ConfiguredDns): Iterable<Series> {
-  const all = corefile.blocks.flatMap(({ hosts }) => (hosts === undefined ? [] : [hosts]))
-  for (const hosts of all) {
-    const { size } = new HostsAnswers(hosts, hostsTexts.get(hosts.file) ?? '')
-    yield gauge('coredns_hosts_entries', size, { hostsfile: hosts.file })
-  }
-  if (all.length > 0) yield gauge('coredns_hosts_reload_timestamp_seconds', atMs / 1000, {})
+function* hostsSeries({ hostsEntries: entries, atMs }: ConfiguredDns): Iterable<Series> {
+  const counted = entries()
+  for (const [hostsfile, size] of counted) yield gauge('coredns_hosts_entries', size, { hostsfile })
+  if (counted.size > 0) yield gauge('coredns_hosts_reload_timestamp_seconds', atMs / 1000, {})
 }
 
 function gauge(name: string, value: number, labels: Readonly<Record<string, string>>): Series {

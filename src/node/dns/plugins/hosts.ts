@@ -11,8 +11,8 @@ import { fallsThrough } from './fallthrough.ts'
 /** The `hosts` plugin of a server block: names and addresses from a file and from the Corefile. */
 export class HostsAnswers {
   readonly #settings: HostsSettings
-  readonly #addresses = new Map<string, Ip[]>()
-  readonly #names = new Map<Ip, string[]>()
+  readonly #addresses = new Map<string, Set<Ip>>()
+  readonly #names = new Map<Ip, Set<string>>()
 
   /** `file` is the text of the hosts file, `''` where it is not there. */
   constructor(settings: HostsSettings, file: string) {
@@ -23,7 +23,7 @@ export class HostsAnswers {
   /** How many answers there are, by name and by address. */
   get size(): number {
     const lists = [...this.#addresses.values(), ...this.#names.values()]
-    return lists.reduce((sum, { length }) => sum + length, 0)
+    return lists.reduce((sum, { size }) => sum + size, 0)
   }
 
   /** Undefined where the next plugin is to answer. What is missing and does not fall through is SERVFAIL: there is no SOA to deny it with. */
@@ -37,8 +37,8 @@ export class HostsAnswers {
     return fallsThrough(fallthrough, name) ? undefined : reply(rcode.SERVFAIL, [])
   }
 
-  #answerForward(query: Query, known: readonly Ip[]): Reply {
-    const wanted = known.filter((address) => typeOf(address) === query.type)
+  #answerForward(query: Query, known: ReadonlySet<Ip>): Reply {
+    const wanted = first(known, (address) => typeOf(address) === query.type)
     const owner = Buffer.from(query.name)
     return reply(
       rcode.NOERROR,
@@ -54,7 +54,9 @@ export class HostsAnswers {
     const owner = Buffer.from(query.name)
     return reply(
       rcode.NOERROR,
-      names.map((target) => makeRecord(owner, recordType.PTR, this.#settings.ttl, encodeName(target))),
+      first(names, () => true).map((target) =>
+        makeRecord(owner, recordType.PTR, this.#settings.ttl, encodeName(target)),
+      ),
     )
   }
 
@@ -64,20 +66,45 @@ export class HostsAnswers {
     const address = parseIp(first.replace(/%.*/, ''))
     if (address === undefined) return
     for (const text of names) {
-      const name = readNameText(text.toLowerCase())
-      if (name !== undefined && this.#settings.zones.some((zone) => isUnder(name, zone))) {
-        this.#addPair(nameText(name), address)
-      }
+      const name = canonicalName(text.toLowerCase())
+      if (name !== undefined && this.#isInZones(name)) this.#addPair(name, address)
     }
   }
 
-  #addPair(name: string, address: Ip): void {
-    const addresses = this.#addresses.get(name) ?? []
-    if (!addresses.includes(address)) this.#addresses.set(name, [...addresses, address])
-    if (!this.#settings.reverse) return
-    const names = this.#names.get(address) ?? []
-    if (!names.includes(name)) this.#names.set(address, [...names, name])
+  #isInZones(name: string): boolean {
+    const { zones } = this.#settings
+    // The root holds every name, and what is below the others has to be known byte by byte.
+    if (zones.some((zone) => zone.length === 1)) return true
+    const wireName = encodeName(name)
+    return zones.some((zone) => isUnder(wireName, zone))
   }
+
+  #addPair(name: string, address: Ip): void {
+    addTo(this.#addresses, name, address)
+    if (this.#settings.reverse) addTo(this.#names, address, name)
+  }
+}
+
+const plainName = /^(?=.{1,254}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/
+
+/** The name with its final dot, as `nameText` has it; undefined for what is none. Plain ones, of which a file may hold 100,000, are not taken apart. */
+function canonicalName(text: string): string | undefined {
+  if (plainName.test(text)) return text.endsWith('.') ? text : `${text}.`
+  const name = readNameText(text)
+  return name && nameText(name)
+}
+
+/** More than an answer can hold: a list of blocked names has one address for all of them. */
+const maxRecords = 5_000
+
+function first<T>(items: ReadonlySet<T>, isWanted: (item: T) => boolean): readonly T[] {
+  return [...items.values().filter(isWanted).take(maxRecords)]
+}
+
+function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
+  const known = sets.get(key)
+  if (known === undefined) sets.set(key, new Set([value]))
+  else known.add(value)
 }
 
 function typeOf(address: Ip): number {

@@ -90,7 +90,7 @@ function readSide(option: Directive, before: CacheSide): CacheSide {
 /** `AMOUNT [DURATION [PERCENTAGE%]]` */
 function readPrefetch(option: Directive): CacheSettings['prefetch'] {
   const [amount, within, percentage] = readArgs(option, 1, 3)
-  const digits = percentage === undefined ? '10' : /^(\d{1,2})%$/.exec(percentage.text)?.[1]
+  const digits = percentage === undefined ? '10' : /^\+?0*(\d{1,2})%$/.exec(percentage.text)?.[1]
   if (digits === undefined || Number(digits) < 10 || Number(digits) > 90) {
     throw badValue(percentage ?? option.name, 'a percentage from 10% to 90%')
   }

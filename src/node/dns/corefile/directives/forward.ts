@@ -15,7 +15,7 @@ import {
   readOptions,
   readWait,
 } from '../values.ts'
-import { expandZone, readZone } from '../zones.ts'
+import { readZone, readZones } from '../zones.ts'
 
 const dnsPort = 53
 const tlsPort = 853
@@ -41,7 +41,7 @@ export function readForward(directive: Directive): readonly ForwardPlugin[] {
       directive.name,
       'forward: tls_servername and a name behind % exclude each other',
     )
-  return expandZone(from).map((zone) => ({ ...options, from: zone, to: targets }))
+  return readZones(from).map((zone) => ({ ...options, from: zone, to: targets }))
 }
 
 /** `ADDRESS[:PORT]`, `tls://ADDRESS[%NAME][:PORT]`, or a file with `nameserver` lines. */
@@ -128,7 +128,7 @@ function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (op
       settings.maxIdleConnections = readInteger(readArg(option))
     },
     read_timeout: (option) => {
-      settings.readTimeoutMs = readWait(readArg(option), { min: 1 })
+      settings.readTimeoutMs = readPositive(readArg(option))
     },
     source_address: (option) => {
       const address = parseIp(readArg(option).text)
@@ -148,10 +148,15 @@ function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (op
   }
 }
 
+function readPositive(token: Token): number {
+  if (readDuration(token) === 0) throw badValue(token, 'a duration above 0')
+  return readWait(token, { leastMs: 1 })
+}
+
 function choiceOptions(settings: Mutable<ForwardOptions>): Record<string, (option: Directive) => void> {
   return {
     except: (option) => {
-      settings.except = [...settings.except, ...readArgs(option, 1, many).flatMap(expandZone)]
+      settings.except = [...settings.except, ...readArgs(option, 1, many).flatMap(readZones)]
     },
     policy: (option) => {
       settings.policy = readChoice(readArg(option), policies)

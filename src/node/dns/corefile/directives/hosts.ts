@@ -18,7 +18,8 @@ export function readHosts(directive: Directive, keys: readonly ServerKey[]): Hos
   let fallthrough: Fallthrough
   for (const option of directive.options) {
     const { text } = option.name
-    if (parseIp(text) !== undefined) inline.push([text, ...option.args.map((arg) => arg.text)].join(' '))
+    if (parseIp(text.replace(/%.*$/, '')) !== undefined)
+      inline.push([text, ...option.args.map((arg) => arg.text)].join(' '))
     else if (text === 'fallthrough') fallthrough = readFallthrough(option.args)
     else if (text === 'ttl') ttl = readInteger(readArg(option), { min: 1, max: maxTtl })
     else if (text === 'reload') reloadMs = readDuration(readArg(option))

@@ -33,7 +33,7 @@ function readConsolidate(option: Directive): ConsolidateRule {
   const [level, extra] = showFirst ? rest.slice(0, -1) : rest
   if (extra !== undefined) throw badValue(extra, 'show_first')
   return {
-    periodMs: readWait(period, { min: 1 }),
+    periodMs: readWait(period, { leastMs: 1 }),
     pattern: readPattern(pattern),
     level: level === undefined ? 'error' : readChoice(level, levels),
     showFirst,

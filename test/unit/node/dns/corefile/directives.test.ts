@@ -311,7 +311,7 @@ describe('the plugins of a Corefile', () => {
     ['errors {\n whoops\n}', 'unknown-option', "Corefile:3 - errors: unknown option 'whoops'"],
     ['errors file', 'bad-value', 'Corefile:2 - file: expected stdout'],
     ['errors {\n consolidate 5m (\n}', 'bad-value', 'Corefile:3 - (: not a regular expression (RE2)'],
-    ['errors {\n consolidate 5 x\n}', 'bad-value', 'Corefile:3 - 5: expected a duration like 5s of 1ms at least'],
+    ['errors {\n consolidate 5 x\n}', 'bad-value', 'Corefile:3 - 5: expected a duration like 5s'],
     ['log {\n class most\n}', 'bad-value', 'Corefile:3 - most: expected all, denial, error, success'],
     ['health {\n lameduck\n}', 'bad-value', 'Corefile:3 - lameduck: expected 1 arguments, found 0'],
     ['health x:8080', 'bad-value', 'Corefile:2 - x:8080: expected ADDRESS:PORT'],
@@ -337,15 +337,11 @@ describe('the plugins of a Corefile', () => {
     ['forward . 1.1.1.1 {\n max_age 5s\n expire 10s\n}', 'bad-value', 'Corefile:2 - '],
     ['forward . 1.1.1.1 {\n max_age 5s\n}', 'bad-value', 'Corefile:2 - forward: expected a max_age that is not below'],
     ['forward . 1.1.1.1 {\n expire -5s\n}', 'bad-value', 'Corefile:3 - -5s: expected a duration'],
-    [
-      'forward . 1.1.1.1 {\n expire 1000h\n}',
-      'bad-value',
-      'Corefile:3 - 1000h: expected a duration like 5s of 2147483647ms',
-    ],
     ['forward . 1.1.1.1 {\n max_age 9999999999h\n}', 'bad-value', 'Corefile:3 - '],
     ['forward . 1.1.1.1 {\n max_age 1..5h\n}', 'bad-value', 'Corefile:3 - '],
-    ['forward . 1.1.1.1 {\n health_check 9999h\n}', 'bad-value', 'Corefile:3 - '],
-    ['errors {\n consolidate 9999h x\n}', 'bad-value', 'Corefile:3 - '],
+    ['forward . 1.1.1.1 {\n read_timeout 0\n}', 'bad-value', 'Corefile:3 - 0: expected a duration above 0'],
+    ['hosts {\n ttl 65536\n}', 'bad-value', 'Corefile:3 - '],
+    ['forward a..b 1.1.1.1', 'bad-value', 'Corefile:2 - a..b: expected a domain name'],
     ['forward . tls://9.9.9.9%', 'bad-value', 'Corefile:2 - tls://9.9.9.9%: expected the name of a server'],
     ['forward . tls://9.9.9.9%a/b', 'bad-value', 'Corefile:2 - '],
     ['forward . tls://9.9.9.9%a:0', 'bad-value', 'Corefile:2 - '],
@@ -430,6 +426,39 @@ describe('the plugins of a Corefile', () => {
       assert.equal(stale?.prefersPositive, true)
     })
   }
+
+  test('what no timer can wait for is waited for as long as it can, and what is no time as briefly', () => {
+    const { forward, errors } = blockOf(
+      'forward . 1.1.1.1 {\nexpire 100000h\nhealth_check 100000h\n}\nerrors {\nconsolidate 0 x\nconsolidate 100000h y\n}',
+    )
+    assert.deepEqual([forward[0]?.expireMs, forward[0]?.healthCheck.intervalMs], [0x7fff_ffff, 0x7fff_ffff])
+    assert.deepEqual(
+      errors?.consolidate.map(({ periodMs }) => periodMs),
+      [1, 0x7fff_ffff],
+    )
+  })
+
+  test('numbers are those of Go: signed with +, and beyond 31 bits where nothing bounds them', () => {
+    const { forward, cache } = blockOf(
+      'forward . 1.1.1.1 {\nmax_concurrent 99999999999\n}\ncache +5 {\nsuccess 2147483648 +7\n}',
+    )
+    assert.equal(forward[0]?.maxConcurrent, 0x7fff_ffff)
+    assert.deepEqual([cache?.settings.success.capacity, cache?.settings.success.maxTtlSeconds], [0x7fff_ffff, 7])
+    assert.equal(cache?.settings.denial.maxTtlSeconds, 5)
+  })
+
+  test('a scheme or a port at a zone of forward says nothing', () => {
+    const { forward } = blockOf('forward dns://Example.net:53 1.1.1.1 {\nexcept a.example.net:53 10.0.0.0/8\n}')
+    assert.equal(nameText(forward[0]?.from ?? Buffer.of(0)), 'example.net.')
+    assert.deepEqual(
+      forward[0]?.except.map((zone) => nameText(zone)),
+      ['a.example.net.', '10.in-addr.arpa.'],
+    )
+  })
+
+  test('hosts takes addresses with the zone of a link', () => {
+    assert.deepEqual(blockOf('hosts {\nfe80::1%eth0 a\n}').hosts?.inline, ['fe80::1%eth0 a'])
+  })
 
   test('kubernetes takes rates with a fraction, as CoreDNS does', () => {
     const { ignored } = blockOf('kubernetes {\napiserver_qps 50.0\napiserver_burst 10\n}').kubernetes ?? assert.fail()

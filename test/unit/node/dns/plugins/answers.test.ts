@@ -51,6 +51,21 @@ describe('hosts', () => {
   })
 })
 
+test('50,000 names of one address, and 50,000 addresses of one name, are read in linear time, and answered in part', () => {
+  const settings = blockWith('hosts /etc/h . {\n ttl 60\n}').hosts
+  assert.ok(settings)
+  const names = Array.from({ length: 50_000 }, (_, at) => `192.0.2.1 blocked-${at}.test`)
+  const addresses = Array.from({ length: 50_000 }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255} many.test`)
+  const startedMs = performance.now()
+  const hosts = new HostsAnswers(settings, [...names, ...addresses].join('\n'))
+  // Squared, it takes half a minute.
+  assert.ok(performance.now() - startedMs < 5_000)
+  assert.equal(hosts.size, 200_000)
+  assert.equal(hosts.answer(ask('1.2.0.192.in-addr.arpa', PTR))?.answer.length, 5_000)
+  assert.equal(hosts.answer(ask('many.test', A))?.answer.length, 5_000)
+  assert.equal(hosts.answer(ask('blocked-7.test', A))?.answer.length, 1)
+})
+
 describe('template', () => {
   function template(directives: string): TemplateAnswers {
     return new TemplateAnswers(blockWith(directives).template)
