@@ -119,6 +119,15 @@ export const apiOptions = declareOptions({
     commands,
     description: 'The size of one stored object as JSON; a write beyond it is answered 413',
   },
+  maxStoreBytes: {
+    schema: byteSize(16 * 1024 * 1024, 64 * 1024 ** 3).optional(),
+    flag: '--max-store-bytes <bytes>',
+    reload: 'restart',
+    commands,
+    description:
+      'What all objects may have together; a namespace may grow to what is left of it. A quarter of what the heap may be where it is not said',
+    example: '512Mi',
+  },
   maxRequestsInflight: {
     schema: wholeNumber(8, 100_000),
     flag: '--max-requests-inflight <number>',

@@ -151,9 +151,9 @@ function createContext({ serviceAccounts, limits, ...options }: ApiServerOptions
   const registry = createRegistry({ ...options, ...clock })
   const { issuer, keyPem } = serviceAccounts
   const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
-  const { maxObjectBytes } = { ...defaultLimits, ...limits }
+  const { maxObjectBytes, maxStoreBytes } = { ...defaultLimits, ...limits }
   const readYaml: VerbContext['readYaml'] = (text) => yaml.read(text)
-  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer, readYaml, maxObjectBytes }
+  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer, readYaml, maxObjectBytes, maxStoreBytes }
 }
 
 /** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */

@@ -146,9 +146,10 @@ export class ServerSide implements Component {
   }
 }
 
-function limitsOf(api: AppContext['options']['values']['api']): ApiLimits {
+function limitsOf(api: AppContext['options']['values']['api']): Partial<ApiLimits> {
   return {
     maxObjectBytes: api.maxObjectBytes,
+    ...(api.maxStoreBytes !== undefined && { maxStoreBytes: api.maxStoreBytes }),
     maxReads: api.maxRequestsInflight,
     maxWrites: api.maxMutatingRequestsInflight,
     maxWatches: api.maxWatches,

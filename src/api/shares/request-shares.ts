@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { getHeapStatistics } from 'node:v8'
 import { receiveBody } from '../decode/receive-body.ts'
 import { InFlight } from '../in-flight.ts'
 import type { ApiLimits } from '../limits.ts'
@@ -8,8 +9,8 @@ import { Claim, FairShare } from './fair-share.ts'
 import type { Flow } from './flow.ts'
 
 const mebibyte = 1024 * 1024
-/** Of bodies that are being received or worked on. */
-const maxBodyBytes = 256 * mebibyte
+/** Of bodies that are being received or worked on; on a small machine less. */
+const maxBodyBytes = Math.min(256 * mebibyte, getHeapStatistics().heap_size_limit / 8)
 /** Of watches, left unread by their clients. */
 const maxUnreadBytes = 512 * mebibyte
 /** A watch has a connection of its own; other requests share a few. */

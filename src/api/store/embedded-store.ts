@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { CommitQueue, type CommitReport } from './commit-queue.ts'
@@ -6,6 +7,7 @@ import type { CommitResult, EventListener, Range, Store, StoredEntry, StoreWatch
 import { StoreError } from './store-error.ts'
 import { keyOfEvent, type StoreState } from './store-state.ts'
 import { assertSensible, toStoreEvent } from './store-write.ts'
+import type { StoredLengths } from './stored-lengths.ts'
 import type { CommitRecord, RangeOptions } from './versioned-keys.ts'
 import { Watchers } from './watchers.ts'
 
@@ -17,7 +19,8 @@ export interface EmbeddedStoreOptions {
   readonly maxHistoryLength?: number
 }
 
-const defaultHistoryLength = 256 * 1024 * 1024
+/** On a small machine less: the heap also holds what is current. */
+const defaultHistoryLength = Math.min(256 * 1024 * 1024, getHeapStatistics().heap_size_limit / 8)
 
 /** A key's newest accepted state while it is not durable yet. */
 interface AcceptedKey {
@@ -64,6 +67,10 @@ export class EmbeddedStore implements Store {
 
   get compactRevision(): number {
     return this.#state.compactRevision
+  }
+
+  get lengths(): StoredLengths {
+    return this.#state.lengths
   }
 
   get failure(): StoreError | undefined {

@@ -3,6 +3,7 @@ import { countLeading } from './binary-search.ts'
 import type { JournalContent, JournalRow } from './journal.ts'
 import type { Range, StoredEntry, StoreEvent } from './store.ts'
 import { StoreError } from './store-error.ts'
+import { StoredLengths } from './stored-lengths.ts'
 import { type CommitRecord, type RangeOptions, VersionedKeys } from './versioned-keys.ts'
 
 /** Commits forgotten before other work may run. */
@@ -10,6 +11,7 @@ const compactSlice = 500
 
 /** All that is durable, in memory: every key's versions and every commit since the compact revision. */
 export class StoreState {
+  readonly lengths = new StoredLengths()
   readonly #keys = new VersionedKeys()
   /** In order of revision, every commit above the compact revision. */
   readonly #history: CommitRecord[] = []
@@ -55,6 +57,7 @@ export class StoreState {
 
   apply(record: CommitRecord): void {
     this.#keys.apply(record)
+    for (const event of record.events) this.lengths.apply(event)
     if (record.revision > this.#compactRevision) {
       this.#history.push(record)
       this.#historyLength += lengthOf(record)

@@ -1,4 +1,5 @@
 import type { StoreError } from './store-error.ts'
+import type { StoredLengths } from './stored-lengths.ts'
 
 /**
  * One key's value at its last change. An empty store stands at revision 1; each commit adds one, and none is ever used twice.
@@ -52,6 +53,8 @@ export interface Store {
   readonly compactRevision: number
   /** Why the store no longer writes, once it cannot; reads and watches go on. */
   readonly failure: StoreError | undefined
+  /** How much is held now. */
+  readonly lengths: StoredLengths
   get(key: string): Promise<StoredEntry | undefined>
   /**
    * Entries whose key starts with `prefix` and is greater than `after`, `limit` (at least 1) at most; `atRevision` reads the past.

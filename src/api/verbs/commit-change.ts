@@ -5,7 +5,7 @@ import { storeKey } from '../resources/keys.ts'
 import type { Companions, Transition } from '../resources/resource.ts'
 import { internalError, invalid } from '../status.ts'
 import type { StoreWrite } from '../store/index.ts'
-import { fitStored, type StoredForm } from './stored-size.ts'
+import { assertRoom, fitStored, type StoredForm } from './stored-size.ts'
 import type { CommitOptions, Target, VerbContext } from './verb-context.ts'
 
 /** One object's change: from `old`, stored at `revision` (0: not stored), to `next` (absent: deleted). */
@@ -43,7 +43,7 @@ export async function commitChange(
     const { next: wanted = change.next, writes } = await planCompanions(change)
     const isSame = writes.length === 0 && wanted !== undefined && isDeepStrictEqual(wanted, change.old)
     if (isSame) return { kind: 'done', next: wanted, revision: change.revision }
-    const stored = wanted && fitStored(change.target.resource, wanted, change.old, context.maxObjectBytes)
+    const stored = wanted && sizedForm(context, change, wanted)
     const next = stored?.document
     if (options.dryRun) return { kind: 'done', next, revision: change.revision }
     const result = await context.store.commit([ownWrite(change, key, stored), ...writes])
@@ -53,6 +53,16 @@ export async function commitChange(
     return { kind: 'done', next, revision: result.revision, ...(stored && { storedText: stored.text }) }
   }
   throw internalError('the write met other writers too often; please try again')
+}
+
+function sizedForm(
+  { store, maxObjectBytes, maxStoreBytes }: VerbContext,
+  change: Change,
+  wanted: ApiDocument,
+): StoredForm {
+  const stored = fitStored(change.target.resource, wanted, change.old, maxObjectBytes)
+  assertRoom(store, change, stored, maxStoreBytes)
+  return stored
 }
 
 /** The last object of a namespace that is being deleted takes the namespace with it, unless the namespace controller sees to that. */

@@ -1,7 +1,9 @@
 import { type ApiDocument, without } from '../document.ts'
 import { toStoredText } from '../encode/stored-text.ts'
 import type { Resource } from '../resources/resource.ts'
-import { StatusError } from '../status.ts'
+import { forbidden, StatusError } from '../status.ts'
+import { type Store, storedLength } from '../store/index.ts'
+import type { Change } from './commit-change.ts'
 
 /** What an object that is being deleted may have beyond the limit: its deletion marks it, and its controllers take finalizers away. */
 const deletionBytes = 64 * 1024
@@ -40,4 +42,26 @@ function withoutManaged(document: ApiDocument): ApiDocument {
 /** No character has more than three bytes, so that the length tells of most texts. */
 function isWithin(text: string, maxBytes: number): boolean {
   return text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes
+}
+
+/**
+ * Refuses growth of a namespace that would hold more than what is left of the whole: one namespace gets half of it, two get a third each. What shrinks or is
+ * being deleted is not refused, nor what is kube-system's or no namespace's.
+ */
+export function assertRoom(
+  { lengths }: Pick<Store, 'lengths'>,
+  { target, name, old }: Pick<Change, 'target' | 'name' | 'old'>,
+  { document, text }: StoredForm,
+  maxStoreBytes: number,
+): void {
+  const { resource, namespace } = target
+  if (namespace === undefined || namespace === 'kube-system' || document.metadata.deletionTimestamp !== undefined)
+    return
+  const held = lengths.ofNamespace(namespace)
+  const left = maxStoreBytes - lengths.total
+  if (held + storedLength(text) <= left) return
+  const growth = storedLength(text) - (old === undefined ? 0 : storedLength(toStoredText(resource, old)))
+  if (growth <= 0 || held + growth <= left) return
+  const why = `exceeded quota: namespace ${namespace} holds ${held} bytes of the ${maxStoreBytes} that the server stores, ${Math.max(0, left)} are left`
+  throw forbidden(resource, name, why)
 }

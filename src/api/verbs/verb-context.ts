@@ -20,6 +20,8 @@ export interface VerbContext {
   readonly readYaml: YamlReader
   /** Of an object as it is stored; a write beyond it is a 413. */
   readonly maxObjectBytes: number
+  /** Of all objects; a namespace that grows beyond what is left of it is a 403. */
+  readonly maxStoreBytes: number
   /** Absent: the server itself. */
   readonly user?: User
   readonly admit?: Admit

@@ -128,3 +128,41 @@ describe('the aliases of a YAML body', () => {
     assert.deepEqual([reply.code, reply.body.data], [201, { a: 'text', b: 'text' }])
   })
 })
+
+describe('a namespace', () => {
+  const megabyte = 'x'.repeat(1_000_000)
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ limits: { maxStoreBytes: 10_000_000 } })
+    for (const name of ['one', 'two']) await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name } } })
+  })
+  after(() => server.stop())
+
+  /** How many objects of a megabyte it takes. */
+  async function fill(namespace: string): Promise<number> {
+    for (let count = 0; ; count++) {
+      const body = configMap(`c-${count}`, { a: megabyte })
+      const reply = await server.call('POST', `/api/v1/namespaces/${namespace}/configmaps`, { body })
+      if (reply.code === 201) continue
+      assert.deepEqual([reply.code, reply.body.reason], [403, 'Forbidden'])
+      assert.match(reply.body.message, /forbidden: exceeded quota: namespace \w+ holds \d+ bytes of the 10000000/)
+      return count
+    }
+  }
+
+  test('may hold as much as is left of what all may hold: there is room for the next', async () => {
+    assert.deepEqual([await fill('one'), await fill('two')], [5, 2])
+    const small = await server.call('POST', '/api/v1/namespaces/kube-system/configmaps', { body: configMap('small') })
+    assert.equal(small.code, 201)
+  })
+
+  test('that holds all it may can be made smaller and emptied, and then has room again', async () => {
+    const path = '/api/v1/namespaces/one/configmaps'
+    const put = (length: number) =>
+      server.call('PUT', `${path}/c-0`, { body: configMap('c-0', { a: 'x'.repeat(length) }) })
+    assert.equal((await put(1_010_000)).code, 403)
+    assert.equal((await put(999_000)).code, 200)
+    assert.equal((await server.call('DELETE', path)).code, 200)
+    assert.ok((await fill('one')) >= 3)
+  })
+})

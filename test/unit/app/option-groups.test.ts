@@ -42,6 +42,7 @@ test('Without any source the options are their defaults.', () => {
       authorizationMode: 'RBAC',
       enableAdmissionPlugins: ['NodeRestriction'],
       maxObjectBytes: 1_572_864,
+      maxStoreBytes: undefined,
       maxRequestsInflight: 400,
       maxMutatingRequestsInflight: 200,
       maxWatches: 10_000,

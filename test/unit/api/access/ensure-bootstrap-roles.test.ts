@@ -28,6 +28,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
     tokenIssuer: newTokenIssuer(),
     readYaml: () => assert.fail('no request, no YAML'),
     maxObjectBytes: 1_000_000,
+    maxStoreBytes: 100_000_000,
   }
   await ensureBootstrapRoles(context, dialect)
   const revision = store.revision

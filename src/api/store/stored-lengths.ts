@@ -1,0 +1,40 @@
+import type { StoreEvent } from './store.ts'
+
+/** What an object costs in memory beside its text. */
+const overhead = 1024
+
+/** How much the store holds, in characters and with a part for each object: in all, and of each namespace. */
+export class StoredLengths {
+  readonly #ofNamespace = new Map<string, number>()
+  #total = 0
+
+  get total(): number {
+    return this.#total
+  }
+
+  ofNamespace(namespace: string): number {
+    return this.#ofNamespace.get(namespace) ?? 0
+  }
+
+  apply(event: StoreEvent): void {
+    const before = event.previous === undefined ? 0 : storedLength(event.previous.value)
+    const growth = (event.kind === 'put' ? storedLength(event.entry.value) : 0) - before
+    this.#total += growth
+    const namespace = namespaceOf(event.kind === 'put' ? event.entry.key : event.key)
+    if (namespace === undefined) return
+    const length = this.ofNamespace(namespace) + growth
+    if (length > 0) this.#ofNamespace.set(namespace, length)
+    else this.#ofNamespace.delete(namespace)
+  }
+}
+
+export function storedLength(value: string): number {
+  return value.length + overhead
+}
+
+/** Of `/registry/<resource>/<namespace>/<name>`, also where a group, which has a dot, stands before the resource; undefined for cluster scope. */
+function namespaceOf(key: string): string | undefined {
+  const [, , first = '', ...rest] = key.split('/')
+  const path = first.includes('.') ? rest.slice(1) : rest
+  return path.length === 2 ? path[0] : undefined
+}
