@@ -28,11 +28,13 @@ export function composeDnsSources(
   { client, dialect }: { readonly client: ApiClient; readonly dialect: Dialect },
 ): readonly Component[] {
   if (plane === undefined) return []
-  const { node, dns } = context.options.values
+  const { app, node, dns } = context.options.values
   const nodeName = findNodeName(node.nodeName)
   const [nodeAddress] = findNodeFacts(nodeName, node).addresses
   const log = context.logging.logger('platform_dns').child('client')
-  return createDnsSources({ client, dialect, plane, nodeName, nodeAddress, clusterDns: dns.clusterDns, log })
+  const makesObjects = app.components.includes('registration')
+  const { clusterDns } = dns
+  return createDnsSources({ client, dialect, plane, nodeName, nodeAddress, clusterDns, makesObjects, log })
 }
 
 /** What `platnet dns query` asks of the running agent. */

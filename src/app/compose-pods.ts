@@ -4,7 +4,7 @@ import { type Capability, NetnsMaker, type ProgramStarter, probeNamespaces } fro
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
-import { loopbackIpv4 } from '../model/ip.ts'
+import { type Cidr, loopbackIpv4 } from '../model/ip.ts'
 import {
   answerGateHere,
   type CniGate,
@@ -50,42 +50,62 @@ interface PodsParts {
 
 /** What runs this node's pods and leads to those of the others, if it is to. */
 export function composePods(parts: PodsParts): readonly Component[] {
-  if (!parts.context.options.values.app.components.includes('pods')) return []
-  const { podNetwork } = parts.context.options.values.pods
+  const { app, pods } = parts.context.options.values
+  const has = (part: string) => app.components.includes('pods') || app.components.includes(part)
+  const network = { installs: has('cni'), leadsToOthers: has('routes') }
   let found: Promise<readonly Capability[]> | undefined
   const probe: Probe = () => {
     found ??= probeNamespaces()
     return found
   }
-  return [...(podNetwork === 'container-bridge' ? [] : [composeRoutes(parts, probe)]), ...composePlane(parts, probe)]
+  const isOurs = pods.podNetwork !== 'container-bridge' && (network.installs || network.leadsToOthers)
+  return [
+    ...(isOurs ? [composeRoutes(parts, network, probe)] : []),
+    ...(app.components.includes('pods') ? composePlane(parts, probe) : []),
+  ]
 }
 
 /** What the machine can do, found out once. */
 type Probe = () => Promise<readonly Capability[]>
 
-function composeRoutes({ context, client, addresses }: PodsParts, probe: Probe): Component {
-  const { node, cni, pods } = context.options.values
+/** What of the pod network is done here: the list with its masquerading, the routes to the pods of other nodes. */
+interface NetworkParts {
+  readonly installs: boolean
+  readonly leadsToOthers: boolean
+}
+
+function composeRoutes(
+  { context, client, addresses }: PodsParts,
+  { installs, leadsToOthers }: NetworkParts,
+  probe: Probe,
+): Component {
+  const { app, node, cni, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('routes')
   const mode = pods.podNetwork === 'vxlan' ? 'vxlan' : 'host-gw'
+  const installer = async (podCidrs: readonly Cidr[]) => {
+    const outcome = await installShippedNetwork({
+      templateDir: shippedCniDir,
+      configDir: cni.cniConfDir,
+      podCidrs,
+      controlSocket: resolve(node.controlSocket),
+      ipamDir: join(resolve(cni.cniCacheDir), 'networks'),
+      ...(mode === 'vxlan' && leadsToOthers ? { mtu: vxlanMtu } : {}),
+    })
+    log.info('the network list of this node', { folder: cni.cniConfDir, outcome })
+    if (outcome === 'written') await offerForOthers(cni.cniBinDir, log)
+  }
   return new RoutesPlane({
     client,
     nodeName: findNodeName(node.nodeName),
     mode,
     clusterCidrs: node.clusterCidr,
     addresses,
-    isWanted: async () => pods.podNetwork !== 'auto' || (await probe()).every(({ problem }) => problem === undefined),
-    onPodCidrs: async (podCidrs) => {
-      const outcome = await installShippedNetwork({
-        templateDir: shippedCniDir,
-        configDir: cni.cniConfDir,
-        podCidrs,
-        controlSocket: resolve(node.controlSocket),
-        ipamDir: join(resolve(cni.cniCacheDir), 'networks'),
-        ...(mode === 'vxlan' ? { mtu: vxlanMtu } : {}),
-      })
-      log.info('the network list of this node', { folder: cni.cniConfDir, outcome })
-      if (outcome === 'written') await offerForOthers(cni.cniBinDir, log)
+    leadsToOthers,
+    isWanted: async () => {
+      const mayUseEngine = pods.podNetwork === 'auto' && app.components.includes('pods')
+      return !mayUseEngine || (await probe()).every(({ problem }) => problem === undefined)
     },
+    ...(installs && { onPodCidrs: installer }),
     metrics: createRoutesMetrics(context.metrics),
     log,
   })

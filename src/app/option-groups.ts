@@ -11,7 +11,7 @@ import { declareAppOptions } from './options.ts'
 /** What each command can run; `run` has the parts of both others. */
 export const partsOf = {
   server: ['api', 'controllers', 'scheduler'],
-  agent: ['proxy', 'dns', 'registration', 'pods'],
+  agent: ['proxy', 'dns', 'registration', 'cni', 'routes', 'pods'],
 } as const satisfies Record<string, readonly string[]>
 
 /** Every option of the program, by owner. */

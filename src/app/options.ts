@@ -23,7 +23,8 @@ export function declareAppOptions(parts: readonly string[]) {
       flag: '--components <list>',
       default: [...parts],
       reload: 'restart',
-      description: 'Which parts run, of those the command has',
+      description:
+        'Which parts run, of those the command has; pods brings cni (the list of the pod network and its masquerading) and routes (to the pods of other nodes) along',
     },
   })
 }

@@ -16,6 +16,8 @@ export interface DnsSourceParts {
   readonly nodeName: string
   readonly nodeAddress: Ip | undefined
   readonly clusterDns: readonly Ip[]
+  /** This agent is the node to the API: it makes the Service kube-dns and its Pod. Beside a kubelet it makes nothing. */
+  readonly makesObjects: boolean
   readonly log: Logger
 }
 
@@ -47,7 +49,7 @@ export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
 
 function createKubeDnsObjects(parts: DnsSourceParts): readonly Component[] {
   const { plane, nodeName, nodeAddress } = parts
-  if (nodeAddress === undefined) return []
+  if (nodeAddress === undefined || !parts.makesObjects) return []
   return [
     new KubeDnsObjects({ ...parts, facts: { nodeName, address: nodeAddress }, serves: () => plane.servesNodeAddress }),
   ]

@@ -25,8 +25,10 @@ export interface RoutesPlaneParts {
   readonly mode: RouteMode
   readonly clusterCidrs: readonly Cidr[]
   readonly addresses: ServiceNetworks
-  /** Called with this node's pod networks whenever they are known anew. */
-  readonly onPodCidrs: (podCidrs: readonly Cidr[]) => Promise<void>
+  /** Whether this node leads to the pods of other nodes; without, routes of ours are taken away. */
+  readonly leadsToOthers: boolean
+  /** Called with this node's pod networks whenever they are known anew; their masquerading goes with it. Absent: another CNI sees to both. */
+  readonly onPodCidrs?: (podCidrs: readonly Cidr[]) => Promise<void>
   /** Asked at the start: whether pods are in namespaces of this node at all. An engine's bridge has networks of its own. */
   readonly isWanted: () => Promise<boolean>
   readonly metrics: RoutesMetrics
@@ -110,7 +112,7 @@ export class RoutesPlane implements Component {
   }
 
   async #sync(): Promise<void> {
-    const { mode, nodeName, log, run } = this.#parts
+    const { mode, nodeName, leadsToOthers, log, run } = this.#parts
     // A node that the cluster does not know, or not any more, keeps the routes it has.
     if (!this.#nodes.has(nodeName)) {
       this.#health = { level: 'ok', message: 'the API does not know this node yet', sinceMs: Date.now() }
@@ -118,7 +120,7 @@ export class RoutesPlane implements Component {
     }
     const { nodes, refused } = await this.#settle()
     await this.#useOwnNetwork(nodes.find(({ name }) => name === nodeName)?.podCidrs ?? [])
-    const plan = planRoutes(nodes, { mode, nodeName })
+    const plan = leadsToOthers ? planRoutes(nodes, { mode, nodeName }) : { routes: [], vxlan: undefined }
     if (!isDeepStrictEqual(plan, this.#applied)) {
       const { added, removed } = await applyRoutes(plan, run)
       log.info('routes to the pods of other nodes', { mode, routes: plan.routes.length, added, removed })
@@ -136,7 +138,7 @@ export class RoutesPlane implements Component {
 
   async #useOwnNetwork(podCidrs: readonly Cidr[]): Promise<void> {
     const { clusterCidrs, onPodCidrs, log, run } = this.#parts
-    if (podCidrs.length === 0 || isDeepStrictEqual(podCidrs, this.#ownCidrs)) return
+    if (onPodCidrs === undefined || podCidrs.length === 0 || isDeepStrictEqual(podCidrs, this.#ownCidrs)) return
     await applyMasquerade(masqueradeTable(podCidrs, clusterCidrs), run)
     await onPodCidrs(podCidrs)
     this.#ownCidrs = podCidrs

@@ -27,7 +27,7 @@ test('Without any source the options are their defaults.', () => {
     app: {
       config: undefined,
       dataDir: '/var/lib/platnet',
-      components: ['api', 'controllers', 'scheduler', 'proxy', 'dns', 'registration', 'pods'],
+      components: ['api', 'controllers', 'scheduler', 'proxy', 'dns', 'registration', 'cni', 'routes', 'pods'],
     },
     api: {
       dialect: 'platform',

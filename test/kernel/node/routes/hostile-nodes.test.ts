@@ -96,7 +96,7 @@ describe('routes that are not ours survive a hostile Node', {
         mode,
         clusterCidrs: [cidrOf('10.244.0.0/16'), cidrOf('fd00:10:244::/56')],
         addresses: new ClusterAddresses(0),
-        onPodCidrs: async () => {},
+        leadsToOthers: true,
         isWanted: async () => true,
         metrics: { setRefusedClaims: (refused) => refusedCounts.push(refused.length) },
         log: silentLogger,
