@@ -17,6 +17,8 @@ export interface FirstObjectsOptions {
   readonly securePort: number
   /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
+  /** What the cluster's DNS is configured with where nobody says otherwise; without one there is no ConfigMap of it. */
+  readonly corefile?: string | undefined
 }
 
 const writeOptions = { dryRun: false, manager: 'platnet' } as const
@@ -40,7 +42,15 @@ export async function createFirstObjects(context: VerbContext, options: FirstObj
       },
     },
   )
+  await ensureCorefile(context, options)
   await advertise(context, options)
+}
+
+/** The ConfigMap that nodes configure their DNS by: what is in force can be read and edited there. One that is there stays as it is. */
+async function ensureCorefile(context: VerbContext, { corefile }: FirstObjectsOptions): Promise<void> {
+  if (corefile === undefined) return
+  const body = { metadata: { name: 'coredns' }, data: { Corefile: corefile } }
+  await ensure(context, { plural: 'configmaps', namespace: 'kube-system' }, body)
 }
 
 /**

@@ -40,6 +40,8 @@ export interface ApiServerOptions {
   readonly nodePortRange: PortRange
   /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
+  /** What the ConfigMap `coredns` says that is made where there is none; absent: none is made. */
+  readonly corefile?: string | undefined
   /** `clientCa` is the cluster's CA: its certificates are identities. */
   readonly tls: TlsMaterial
   readonly bindAddress: Ip

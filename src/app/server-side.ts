@@ -3,6 +3,7 @@ import { type ApiLimits, createApiServer, isOpenToOthers, readTokenFile } from '
 import { type CommitReport, HistoryKeeper, openStore, type Store } from '../api/store/index.ts'
 import type { Component, Health } from '../loop/component.ts'
 import { Periodic } from '../loop/periodic.ts'
+import { defaultCorefile } from '../model/default-corefile.ts'
 import { createDialect } from '../model/dialect.ts'
 import type { HealthCheck, Logger } from '../observe/index.ts'
 import { findAdvertiseAddress } from './advertise-address.ts'
@@ -102,7 +103,7 @@ export class ServerSide implements Component {
   }
 
   #createApi(made: MadeAtStart): ReturnType<typeof createApiServer> {
-    const { api, app, controllers } = this.#context.options.values
+    const { api, app, controllers, dns } = this.#context.options.values
     const { metrics } = this.#context
     const hasController = app.components.includes('controllers') && controllers.controllers.includes('namespace')
     return createApiServer({
@@ -112,6 +113,7 @@ export class ServerSide implements Component {
       nodePortRange: api.nodePortRange,
       bindAddress: api.bindAddress,
       advertiseAddress: findAdvertiseAddress(api.bindAddress),
+      corefile: defaultCorefile(dns.clusterDomain),
       port: api.securePort,
       authorizationMode: api.authorizationMode,
       admissionPlugins: api.enableAdmissionPlugins,

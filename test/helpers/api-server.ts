@@ -65,6 +65,7 @@ export interface TestServerOptions {
   readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
   readonly admissionPlugins?: readonly string[]
   readonly limits?: Partial<ApiLimits>
+  readonly corefile?: string
   /** The server empties deleted namespaces itself, unless this says no. */
   readonly sweepsNamespaces?: boolean
 }
@@ -93,6 +94,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     bindAddress,
     advertiseAddress: options.advertiseAddress,
     port: options.port ?? 0,
+    corefile: options.corefile,
     staticTokens: [
       { token: testToken, user: { name: 'tester', groups: ['system:masters'] } },
       ...(options.tokens ?? []),

@@ -17,8 +17,9 @@ export const dnsOptions = declareOptions({
     flag: '--cluster-domain <name>',
     default: 'cluster.local',
     reload: 'restart',
-    commands,
-    description: 'The zone of the cluster, below which Services and pods have their names',
+    commands: ['run', 'server', 'agent'],
+    description:
+      'The zone of the cluster, below which Services and pods have their names; the same for the server, which names it in the ConfigMap coredns that it makes',
     example: 'cluster.local',
   },
   corefile: {
@@ -27,7 +28,7 @@ export const dnsOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'The file that configures DNS; when not set, the ConfigMap coredns in kube-system, else the built-in one',
+      'The file that configures DNS; when not set, the ConfigMap coredns in kube-system (a server makes it where there is none), else the built-in one',
     example: '/etc/platnet/Corefile',
   },
   dnsConfigMapFiles: {

@@ -20,7 +20,7 @@ import { DnsThreads } from './threads/dns-threads.ts'
 import type { Explanation, ListenFailure } from './threads/messages.ts'
 import { recordType, typeCode } from './wire/codes.ts'
 import { readMessage } from './wire/message.ts'
-import { encodeName, nameText } from './wire/name.ts'
+import { encodeName, foldName, isUnder, nameText } from './wire/name.ts'
 import { ZoneFeed } from './zone-feed.ts'
 
 export interface DnsSettings {
@@ -239,6 +239,11 @@ export class DnsPlane implements Component {
       hostsEntries: hostsEntries(loaded.corefile, around.hostsTexts),
       atMs: Date.now(),
     }
+    if (!servesDomain(plan, settings.clusterDomain))
+      log.warn('the Corefile does not serve the zone below which pods look for names (--cluster-domain)', {
+        clusterDomain: settings.clusterDomain,
+        from: loaded.from,
+      })
     for (const option of optionsWithoutEffect(loaded)) log.warn('an option of the Corefile has no effect', { option })
     log.info('DNS is configured', { from: loaded.from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
   }
@@ -333,4 +338,10 @@ function makeQuestion(name: string, type: string): Buffer {
   message.writeUInt16BE(typeCode(type) ?? 1, 12 + wireName.length)
   message.writeUInt16BE(1, 14 + wireName.length)
   return message
+}
+
+/** Also one that has no zone of the cluster at all. */
+function servesDomain({ zones }: ServerPlan, clusterDomain: string): boolean {
+  const domain = foldName(encodeName(clusterDomain))
+  return zones.length === 0 || zones.some((settings) => settings.zones.some((zone) => isUnder(domain, zone)))
 }

@@ -19,6 +19,22 @@ test('who comes the moment the port opens finds the first objects', async () => 
   assert.equal(code, 201)
 })
 
+test('the ConfigMap of the cluster DNS is made where there is none, and what it was edited to outlives a start', async () => {
+  const store = openMemoryStore({ log: silentLogger })
+  const path = '/api/v1/namespaces/kube-system/configmaps/coredns'
+  const first = await startTestServer({ store, keepsStore: true, corefile: '.:53 {\n}\n' })
+  assert.deepEqual((await first.call('GET', path)).body.data, { Corefile: '.:53 {\n}\n' })
+  await first.call('PUT', path, { body: { metadata: { name: 'coredns' }, data: { Corefile: 'edited', other: 'x' } } })
+  await first.stop()
+  await using second = await startTestServer({ store, corefile: '.:53 {\n}\n' })
+  assert.deepEqual((await second.call('GET', path)).body.data, { Corefile: 'edited', other: 'x' })
+})
+
+test('a server that is told of no Corefile makes no ConfigMap', async () => {
+  await using server = await startTestServer()
+  assert.equal((await server.call('GET', '/api/v1/namespaces/kube-system/configmaps/coredns')).code, 404)
+})
+
 /** Each write under the prefix takes long enough for a client to come in between. */
 function slowDown(store: Store, prefix: string): void {
   const commit: Store['commit'] = store.commit.bind(store)

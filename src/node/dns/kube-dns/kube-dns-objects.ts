@@ -48,6 +48,7 @@ const podSchema = z.object({
   status: z.object({
     podIP: z.string().optional(),
     conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
+    containerStatuses: z.array(z.object({ ready: z.boolean() })).default([]),
   }),
 })
 
@@ -140,11 +141,13 @@ export class KubeDnsObjects implements Component {
     const { client, facts } = this.#parts
     const found = podSchema.safeParse(await this.#orAbsent(client.get(this.#pod, { signal })))
     if (!found.success) return
-    const { podIP, conditions } = found.data.status
+    const { podIP, conditions, containerStatuses } = found.data.status
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
-    if (isReady === ready && podIP === facts.address) return
-    const now = `${new Date().toISOString().slice(0, 19)}Z`
-    const patch = { status: mirrorStatus(facts, ready, now) }
+    // Others may change a condition alone, as of a node that is lost; versions before this one told nothing of the container.
+    const isTold = isReady === ready && containerStatuses.some((container) => container.ready === ready)
+    if (isTold && podIP === facts.address) return
+    const times = { now: rfc3339(Date.now()), startedAt: rfc3339(performance.timeOrigin) }
+    const patch = { status: mirrorStatus(facts, ready, times) }
     await client.patch({ ...this.#pod, subresource: 'status' }, { kind: 'merge', patch }, { signal })
   }
 
@@ -197,6 +200,10 @@ export class KubeDnsObjects implements Component {
     this.#said.add(key)
     this.#parts.log.warn(message, fields)
   }
+}
+
+function rfc3339(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }
 
 const services = { resource: { group: '', version: 'v1', resource: 'services' }, namespace: kubeDns.namespace }

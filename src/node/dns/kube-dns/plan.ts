@@ -49,6 +49,14 @@ export function differencesOf(
   ]
 }
 
+const mirrorContainer = { name: 'dns', image: 'platnet' } as const
+
+export interface MirrorTimes {
+  readonly now: string
+  /** When this DNS began. */
+  readonly startedAt: string
+}
+
 export interface MirrorFacts {
   readonly nodeName: string
   readonly address: Ip
@@ -77,8 +85,7 @@ export function mirrorPod(facts: MirrorFacts, nodeUid: string, dialect: Dialect)
       terminationGracePeriodSeconds: 0,
       containers: [
         {
-          name: 'dns',
-          image: 'platnet',
+          ...mirrorContainer,
           ports: ports.map(({ name, protocol, port }) => ({ name, protocol, containerPort: port })),
         },
       ],
@@ -87,8 +94,8 @@ export function mirrorPod(facts: MirrorFacts, nodeUid: string, dialect: Dialect)
   }
 }
 
-/** `now` in RFC 3339; `ready` makes it an endpoint. */
-export function mirrorStatus({ address }: MirrorFacts, ready: boolean, now: string) {
+/** Times in RFC 3339; `ready` makes it an endpoint. */
+export function mirrorStatus({ address }: MirrorFacts, ready: boolean, { now, startedAt }: MirrorTimes) {
   const status = ready ? 'True' : 'False'
   const condition = (type: string) => ({ type, status, lastTransitionTime: now })
   return {
@@ -96,6 +103,22 @@ export function mirrorStatus({ address }: MirrorFacts, ready: boolean, now: stri
     hostIP: address,
     podIP: address,
     podIPs: [{ ip: address }],
-    conditions: [condition('Ready'), condition('ContainersReady'), { ...condition('PodScheduled'), status: 'True' }],
+    startTime: startedAt,
+    conditions: [
+      condition('Ready'),
+      condition('ContainersReady'),
+      ...['Initialized', 'PodScheduled'].map((type) => ({ ...condition(type), status: 'True' })),
+    ],
+    containerStatuses: [
+      {
+        name: mirrorContainer.name,
+        image: mirrorContainer.image,
+        imageID: '',
+        ready,
+        started: true,
+        restartCount: 0,
+        state: { running: { startedAt } },
+      },
+    ],
   }
 }

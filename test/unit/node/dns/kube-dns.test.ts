@@ -43,6 +43,12 @@ describe("a node's part of the Service kube-dns", () => {
   const ready = async () =>
     (await call('GET', pod)).status?.conditions?.find(({ type }: { type: string }) => type === 'Ready')?.status ??
     'none'
+  /** What `kubectl get pods` shows. */
+  const columns = async (): Promise<unknown[]> => {
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+    const { body } = await server.call('GET', pod, { headers: { accept } })
+    return body.rows[0].cells.slice(0, 4)
+  }
   const untilReady = (wanted: string) =>
     untilAsync(`the Pod's readiness is ${wanted}`, async () => (await ready()) === wanted, patientMs)
   /** From start to stop, as an agent has it. */
@@ -57,8 +63,12 @@ describe("a node's part of the Service kube-dns", () => {
   }
 
   test('the Service is made, and the Pod that makes the node its endpoint is ready while it serves', async () => {
-    await during(() => untilReady('True'))
+    await during(async () => {
+      await untilReady('True')
+      assert.deepEqual(await columns(), ['platnet-dns-n1', '1/1', 'Running', '0'])
+    })
     assert.equal(await ready(), 'False', 'after a clean stop')
+    assert.deepEqual(await columns(), ['platnet-dns-n1', '0/1', 'Running', '0'])
     const { spec } = await call('GET', `${core}/services/kube-dns`)
     assert.equal(spec.clusterIP, '10.96.0.10')
     assert.deepEqual(
@@ -67,6 +77,14 @@ describe("a node's part of the Service kube-dns", () => {
       ),
       ['dns 53 UDP', 'dns-tcp 53 TCP', 'metrics 9153 TCP'],
     )
+  })
+
+  test('the Pod of a version that told nothing of its container is completed', async () => {
+    await during(async () => {
+      await untilReady('True')
+      await call('PATCH', `${pod}/status`, { status: { containerStatuses: null } })
+      await untilAsync('it is completed', async () => (await columns())[1] === '1/1', patientMs)
+    })
   })
 
   test('of a node that nobody hears from it is not ready, nor driven away, and ready again when the agent is back', async () => {

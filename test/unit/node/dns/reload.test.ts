@@ -112,3 +112,16 @@ test('a node that may not read the ConfigMap goes by the built-in Corefile after
   handler.onEvent('DELETED', { metadata }, '2')
   assert.equal(told.at(-1), undefined)
 })
+
+test('a Corefile that does not serve the zone of the cluster is used, and the log says what pods will miss', async (t) => {
+  const { plane, serving, lines } = await startPlane(t, { clusterDomain: 'other.local' })
+  const warnings = () => lines.filter((line) => line.includes('does not serve the zone')).length
+  plane.changeConfigMap({ Corefile: serving('kubernetes cluster.local') })
+  await plane.reload()
+  assert.equal(warnings(), 1)
+  plane.changeConfigMap({ Corefile: serving('kubernetes cluster.local Other.Local') })
+  await plane.reload()
+  plane.changeConfigMap({ Corefile: serving('errors') })
+  await plane.reload()
+  assert.equal(warnings(), 1)
+})

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultCorefile } from '../../../../../src/model/default-corefile.ts'
 import { planServer, type Surroundings } from '../../../../../src/node/dns/configuration/server-plan.ts'
 import { optionsWithoutEffect } from '../../../../../src/node/dns/configuration/without-effect.ts'
-import { defaultCorefile } from '../../../../../src/node/dns/corefile/default-corefile.ts'
 import { readCorefile } from '../../../../../src/node/dns/corefile/read-corefile.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defaultCorefile } from '../../../../../src/node/dns/corefile/default-corefile.ts'
+import { defaultCorefile } from '../../../../../src/model/default-corefile.ts'
 import { nameText } from '../../../../../src/node/dns/wire/name.ts'
 import { assertRefused, blockOf, blocksOf } from '../../../../helpers/corefiles.ts'
 
