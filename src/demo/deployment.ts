@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -173,10 +173,18 @@ function killServer(name: string): void {
 function findServers(name: string): readonly number[] {
   const pids = readdirSync('/proc').filter((each) => /^\d+$/.test(each))
   return pids.map(Number).filter((pid) => {
-    const file = `/proc/${pid}/cmdline`
-    const words = existsSync(file) ? readFileSync(file, 'utf8').split('\0') : []
+    const words = wordsOf(pid)
     return words[1]?.endsWith('web-server.program.ts') === true && words.includes(name)
   })
+}
+
+/** None of a process that is gone. */
+function wordsOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
 }
 
 function addressOf(text: string | undefined): Ip {

@@ -30,7 +30,7 @@ export interface KubeDnsParts {
   readonly intervalMs?: number
 }
 
-const lookIntervalMs = 5_000
+const defaultLookIntervalMs = 5_000
 const nodeIntervalMs = 250
 const maxDenialMs = 600_000
 
@@ -62,16 +62,21 @@ export class KubeDnsObjects implements Component {
   readonly #look: Periodic
   readonly #said = new Set<string>()
   readonly #denials = new Map<string, { readonly waitMs: number; readonly untilMs: number }>()
+  #hasLooked = false
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
   constructor(parts: KubeDnsParts) {
     this.#parts = parts
     this.#look = new Periodic(({ signal }) => this.#keep(signal), {
-      intervalMs: parts.intervalMs ?? lookIntervalMs,
+      intervalMs: this.#lookIntervalMs,
       firstAfterMs: 0,
       onError: (error) =>
         this.#say('the objects of the cluster DNS could not be kept', { error: describeError(error) }),
     })
+  }
+
+  get #lookIntervalMs(): number {
+    return this.#parts.intervalMs ?? defaultLookIntervalMs
   }
 
   async start(): Promise<void> {
@@ -112,9 +117,18 @@ export class KubeDnsObjects implements Component {
 
   async #keepPod(signal: AbortSignal): Promise<void> {
     const { client, serves } = this.#parts
+    if (!this.#hasLooked) await this.#awaitServing(signal)
+    this.#hasLooked = true
     const found = await this.#orAbsent(client.get(this.#pod, { signal }))
     if (found === undefined && serves()) await this.#createPod(signal)
     if (found !== undefined || serves()) await this.#tellReady(serves(), signal)
+  }
+
+  /** An agent that has just begun serves in a moment: told before that, the node would leave the Service and come back, and its rules with it. */
+  async #awaitServing(signal: AbortSignal): Promise<void> {
+    const { serves } = this.#parts
+    for (let waitedMs = 0; !serves() && waitedMs < this.#lookIntervalMs; waitedMs += nodeIntervalMs)
+      await setTimeout(nodeIntervalMs, undefined, { signal })
   }
 
   async #createPod(signal: AbortSignal): Promise<void> {
@@ -132,7 +146,7 @@ export class KubeDnsObjects implements Component {
         await this.#orAbsent(client.get({ ...nodes, name: facts.nodeName }, { signal })),
       )
       if (found.success) return found.data
-      if (waitedMs >= lookIntervalMs) return undefined
+      if (waitedMs >= this.#lookIntervalMs) return undefined
       await setTimeout(nodeIntervalMs, undefined, { signal })
     }
   }
@@ -187,7 +201,7 @@ export class KubeDnsObjects implements Component {
       this.#denials.delete(what)
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'forbidden') throw error
-      const waitMs = Math.min(2 * (denial?.waitMs ?? (this.#parts.intervalMs ?? lookIntervalMs) / 2), maxDenialMs)
+      const waitMs = Math.min(2 * (denial?.waitMs ?? this.#lookIntervalMs / 2), maxDenialMs)
       this.#denials.set(what, { waitMs, untilMs: performance.now() + waitMs })
       this.#say(`this node may not make ${what}; queries to the cluster DNS are answered on it all the same`, {})
     }

@@ -35,6 +35,7 @@ describe("a node's part of the Service kube-dns", () => {
       clusterDns: [ipOf('10.96.0.10')],
       facts: { nodeName: 'n1', address: ipOf('192.0.2.1') },
       serves: () => serves,
+      intervalMs: 1_500,
       log,
     })
   const call = async (method: string, path: string, body?: object) =>
@@ -77,6 +78,18 @@ describe("a node's part of the Service kube-dns", () => {
       ),
       ['dns 53 UDP', 'dns-tcp 53 TCP', 'metrics 9153 TCP'],
     )
+  })
+
+  test('an agent that begins anew is no reason to leave the Service while its DNS is not up yet', async () => {
+    await call('PATCH', `${pod}/status`, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
+    const { resourceVersion } = (await call('GET', pod)).metadata
+    serves = false
+    await during(async () => {
+      await sleep(600)
+      assert.equal((await call('GET', pod)).metadata.resourceVersion, resourceVersion)
+      serves = true
+      await untilAsync('the Pod is complete again', async () => (await columns())[1] === '1/1', patientMs)
+    })
   })
 
   test('the Pod of a version that told nothing of its container is completed', async () => {
