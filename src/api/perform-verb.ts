@@ -5,6 +5,7 @@ import { parseDeleteOptions } from './decode/delete-options.ts'
 import { parseGetRevision, parseListOptions } from './decode/query.ts'
 import { assertNotForced, parseApplyOptions, parseFieldValidation, parseWriteOptions } from './decode/write-options.ts'
 import { valueAt } from './document.ts'
+import { scales } from './resources/scales.ts'
 import type { Route } from './route/route.ts'
 import { answerReview } from './verbs/answer-review.ts'
 import { applyObject } from './verbs/apply.ts'
@@ -101,11 +102,11 @@ async function performScale(
     const scale = (await readObject(request, context.readYaml)).value
     return writeScale(context, target, () => scale, parseWriteOptions(query, request))
   }
-  const patch = await readPatch(request, true, context.readYaml)
+  const patch = await readPatch(request, target.resource.isCustom === true, context.readYaml)
   if (patch.type === 'apply') return applyScale(context, target, patch.value, parseApplyOptions(query))
   assertNotForced(query)
   const options = parseWriteOptions(query, request)
-  return writeScale(context, target, (scale) => applyPatch(target.resource, target.name, scale, patch), options)
+  return writeScale(context, target, (scale) => applyPatch(scales, target.name, scale, patch), options)
 }
 
 async function performPatch(

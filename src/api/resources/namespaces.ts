@@ -50,6 +50,7 @@ export function namespaces(context: NamespaceContext): Resource {
       }),
       prepareForUpdate: (namespace, old) => withNameLabel(withSpecOf(namespace, old), dialect),
       isHeld: (namespace) => isHeld(namespace, context),
+      showDeleted: (namespace, now) => ({ ...markDeleted(namespace, 0, now), status: { phase: 'Terminating' } }),
       companions: async (transition) => {
         assertDeletable(transition)
         return endContents(transition, context)

@@ -3,9 +3,11 @@ import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object, type Schema } from '../schema/schema.ts'
+import { markDeleted } from './metadata.ts'
 import { validateMirrorPod, validateMirrorPodUpdate } from './mirror-pod.ts'
 import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { validatePodUpdate } from './pod-spec/pod-update-rules.ts'
+import { qosClassOf } from './pod-spec/qos-class.ts'
 import { validateNewPod, validatePod } from './pod-validation.ts'
 import { column, type Resource } from './resource.ts'
 
@@ -44,7 +46,7 @@ export function pods(dialect: Dialect): Resource {
       column('Readiness Gates', readinessGatesCell, { wide: true }),
     ],
     strategy: {
-      prepareForCreate: (pod) => ({ ...complete(pod), status: { phase: 'Pending', ...gatedConditions(pod) } }),
+      prepareForCreate: (pod) => withFirstStatus(complete(pod)),
       prepareForUpdate: complete,
       statusLeaves: ['ownerReferences'],
       validate: (pod, old) => [
@@ -54,12 +56,18 @@ export function pods(dialect: Dialect): Resource {
       ],
       validateUpdate: (pod, old) => [...validatePodUpdate(pod, old), ...validateMirrorPodUpdate(pod, old, dialect)],
       graceSeconds,
+      showDeleted: (pod, now) => markDeleted(pod, 0, now),
     },
   }
 }
 
 function complete(pod: ApiDocument): ApiDocument {
   return { ...pod, spec: completePodSpec(pod['spec'], 'pod') }
+}
+
+function withFirstStatus(pod: ApiDocument): ApiDocument {
+  const status = { phase: 'Pending', ...gatedConditions(pod), qosClass: qosClassOf(pod['spec']) }
+  return { ...pod, status }
 }
 
 /** Said at once: the scheduler does not look at such a pod. */

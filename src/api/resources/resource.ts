@@ -100,6 +100,8 @@ export interface Strategy {
   readonly graceSeconds?: (document: ApiDocument, asked: number | undefined) => number
   /** A create may bring the status along. */
   readonly keepsStatusOnCreate?: boolean
+  /** What a delete answers once the object is gone; absent: a Status. */
+  readonly showDeleted?: (document: ApiDocument, now: Date) => ApiDocument
   /** Something beside its `metadata.finalizers` keeps a deleted object. */
   readonly isHeld?: (document: ApiDocument) => boolean
   /**

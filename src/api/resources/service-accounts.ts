@@ -20,5 +20,6 @@ export function serviceAccounts({ groups }: Dialect): Resource {
       namespaced: true,
     }),
     columns: [column('Secrets', (account) => listAt(account['secrets']).length)],
+    strategy: { showDeleted: (account) => account },
   })
 }

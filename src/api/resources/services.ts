@@ -65,6 +65,7 @@ function serviceStrategy(allocate: NonNullable<Strategy['companions']>): Strateg
     }),
     validate: (service, old) => [...validateService(serviceSpec(service)), ...validateExternalAddresses(service, old)],
     validateUpdate: (service, old) => validateServiceUpdate(serviceSpec(service), serviceSpec(old)),
+    showDeleted: (service) => service,
     companions: allocate,
   }
 }

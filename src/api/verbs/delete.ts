@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ApiDocument } from '../document.ts'
 import { parseStored } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
+import type { Resource } from '../resources/resource.ts'
 import { conflict, internalError, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { deletedAnswer, objectAnswer } from './answers.ts'
@@ -17,7 +18,7 @@ export interface DeleteOptions extends CommitOptions, DeletionWish {
 
 const attempts = 32
 
-/** A Status when the object is gone; the object with its deletionTimestamp while grace or finalizers keep it. */
+/** A Status when the object is gone, of some kinds the object; the object with its deletionTimestamp while grace or finalizers keep it. */
 export async function deleteObject(context: VerbContext, target: ItemTarget, options: DeleteOptions): Promise<Answer> {
   const { resource, namespace, name } = target
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -30,10 +31,19 @@ export async function deleteObject(context: VerbContext, target: ItemTarget, opt
       return objectAnswer(resource, { document: old, revision: entry.revision })
     const result = await commitChange(context, { target, name, old, next: wanted, revision: entry.revision }, options)
     if (result.kind === 'outdated') continue
-    if (result.next === undefined) return deletedAnswer(resource, old)
+    if (result.next === undefined) return goneAnswer(context, resource, { document: old, revision: entry.revision })
     return objectAnswer(resource, { ...result, document: result.next }, options.answersAccepted === true ? 202 : 200)
   }
   throw internalError('the object is being changed by too many writers; please try again')
+}
+
+function goneAnswer(
+  context: VerbContext,
+  resource: Resource,
+  { document, revision }: { readonly document: ApiDocument; readonly revision: number },
+): Answer {
+  const shown = resource.strategy.showDeleted?.(document, context.now())
+  return shown === undefined ? deletedAnswer(resource, document) : objectAnswer(resource, { document: shown, revision })
 }
 
 function assertPreconditions(target: ItemTarget, options: DeleteOptions, old: ApiDocument, entry: StoredEntry): void {

@@ -37,16 +37,39 @@ describe('deletion', () => {
     const longer = await remove(`${paths.pods}/bound`, { gracePeriodSeconds: 40 })
     assert.equal(longer.body.metadata.deletionGracePeriodSeconds, 5)
     const gone = await server.call('DELETE', `${paths.pods}/bound?gracePeriodSeconds=0`)
-    assert.equal(gone.body.kind, 'Status')
+    assert.equal(gone.body.kind, 'Pod')
     assert.equal((await server.call('GET', `${paths.pods}/bound`)).code, 404)
   })
 
   test('a Pod without a node, and one that has ended, go at once', async () => {
     await pod('free')
-    assert.equal((await remove(`${paths.pods}/free`)).body.kind, 'Status')
+    const { body } = await remove(`${paths.pods}/free`)
+    assert.deepEqual([body.kind, body.metadata.name, body.metadata.deletionGracePeriodSeconds], ['Pod', 'free', 0])
     await pod('ended', { nodeName: 'n1' })
     await server.call('PATCH', `${paths.pods}/ended/status`, { body: { status: { phase: 'Succeeded' } }, headers })
-    assert.equal((await remove(`${paths.pods}/ended`)).body.kind, 'Status')
+    assert.equal((await remove(`${paths.pods}/ended`)).body.kind, 'Pod')
+    assert.equal((await server.call('GET', `${paths.pods}/ended`)).code, 404)
+  })
+
+  test('a delete answers with the object where Kubernetes does, and with a Status elsewhere', async () => {
+    const bodies = {
+      services: { metadata: { name: 'shown' }, spec: { ports: [{ port: 80 }] } },
+      serviceaccounts: { metadata: { name: 'shown' } },
+      configmaps: { metadata: { name: 'shown' } },
+    }
+    const kinds: string[] = []
+    for (const [plural, body] of Object.entries(bodies)) {
+      const path = `/api/v1/namespaces/default/${plural}`
+      const { body: made } = await server.call('POST', path, { body })
+      const deleted = (await server.call('DELETE', `${path}/shown`)).body
+      kinds.push(deleted.kind)
+      assert.equal(deleted.metadata.uid ?? deleted.details.uid, made.metadata.uid)
+      assert.equal((await server.call('GET', `${path}/shown`)).code, 404)
+    }
+    assert.deepEqual(kinds, ['Service', 'ServiceAccount', 'Status'])
+    await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'shown' } } })
+    const { body: namespace } = await server.call('DELETE', '/api/v1/namespaces/shown')
+    assert.deepEqual([namespace.kind, namespace.status.phase], ['Namespace', 'Terminating'])
   })
 
   test('the propagation policy becomes a finalizer that the garbage collector takes away', async () => {

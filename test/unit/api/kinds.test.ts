@@ -277,6 +277,16 @@ describe('built-in kinds', () => {
     assert.match(moved.body.message, /spec\.controller: Invalid value: "example\.com\/d": field is immutable/)
   })
 
+  test('a strategic merge patch scales a Deployment', async () => {
+    const spec = { selector: { matchLabels: { app: 'web' } }, template }
+    await create(paths.deployments, 'scaled', { spec })
+    const headers = { 'content-type': 'application/strategic-merge-patch+json' }
+    const scale = `${paths.deployments}/scaled/scale`
+    const { code, body } = await server.call('PATCH', scale, { body: { spec: { replicas: 3 } }, headers })
+    assert.deepEqual([code, body.kind, body.spec.replicas], [200, 'Scale', 3])
+    assert.equal((await server.call('GET', `${paths.deployments}/scaled`)).body.spec.replicas, 3)
+  })
+
   test('a number that its field cannot hold is refused, and the error shows it', async () => {
     const spec = { replicas: 2 ** 31, selector: { matchLabels: { app: 'web' } }, template }
     const { code, body } = await create(paths.deployments, 'many', { spec })

@@ -223,7 +223,7 @@ describe('verbs over HTTPS', () => {
       status: { phase: 'Failed' },
     }
     const created = await server.call('POST', paths.pods, { body: pod })
-    assert.deepEqual(created.body.status, { phase: 'Pending' })
+    assert.deepEqual(created.body.status, { phase: 'Pending', qosClass: 'BestEffort' })
     assert.equal(created.body.metadata.generation, 1)
     const status = await server.call('PUT', `${paths.pods}/p/status`, {
       body: {

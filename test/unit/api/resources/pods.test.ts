@@ -62,7 +62,7 @@ describe('Pods', () => {
       securityContext: {},
       enableServiceLinks: true,
     })
-    assert.deepEqual(status, { phase: 'Pending' })
+    assert.deepEqual(status, { phase: 'Pending', qosClass: 'Burstable' })
   })
 
   test('the pull policy follows from the tag of the image', async () => {

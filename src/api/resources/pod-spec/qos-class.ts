@@ -1,0 +1,44 @@
+import type { Json } from '../../../model/api-object.ts'
+import { parseQuantity } from '../../../model/quantity.ts'
+import { listAt, textAt, valueAt } from '../../document.ts'
+
+type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort'
+
+const counted = ['cpu', 'memory'] as const
+
+/**
+ * The class by which a node decides whose Pods go first when it runs short: Guaranteed where every container has limits for CPU and memory
+ * and requests just these, BestEffort where none asks for anything. Resources of the Pod itself count instead of its containers'.
+ */
+export function qosClassOf(spec: Json | undefined): QosClass {
+  const owners =
+    valueAt(spec, 'resources') === undefined
+      ? [...listAt(spec, 'containers'), ...listAt(spec, 'initContainers')]
+      : [spec]
+  const amounts = owners.map((owner) => ({
+    requests: amountsOf(owner, 'requests'),
+    limits: amountsOf(owner, 'limits'),
+  }))
+  const isNothing = amounts.every(({ requests, limits }) => requests.length === 0 && limits.length === 0)
+  if (isNothing) return 'BestEffort'
+  const isGuaranteed = amounts.every(({ requests, limits }) => {
+    return limits.length === counted.length && requests.length === limits.length && requests.join() === limits.join()
+  })
+  return isGuaranteed ? 'Guaranteed' : 'Burstable'
+}
+
+/** The amounts of CPU and memory that are above zero, by name. A text that is no quantity is left to validation. */
+function amountsOf(owner: Json | undefined, kind: 'requests' | 'limits'): readonly string[] {
+  return counted.flatMap((name) => {
+    const amount = readAmount(textAt(owner, 'resources', kind, name))
+    return amount > 0n ? [`${name}=${amount}`] : []
+  })
+}
+
+function readAmount(text: string): bigint {
+  try {
+    return text === '' ? 0n : parseQuantity(text)
+  } catch {
+    return 0n
+  }
+}
