@@ -22,7 +22,7 @@ import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composePods } from './compose-pods.ts'
 import type { AppContext } from './context.ts'
-import { agentAccess } from './delegated-access.ts'
+import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
 import { findNodeFacts } from './node-facts.ts'
@@ -142,7 +142,7 @@ async function composeEndpoints(
       isPublic: () => node.publicMetrics,
       bearerTokens: () => [token],
       delegate: agentAccess(client, findNodeName(node.nodeName)),
-      onTrouble: (error) => log.debug('the API server does not say who may read', { error }),
+      onTrouble: tellTrouble(log),
     },
     log,
   })

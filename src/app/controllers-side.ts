@@ -15,7 +15,7 @@ import { findAdvertiseAddress } from './advertise-address.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths } from './cluster-files.ts'
 import type { AppContext } from './context.ts'
-import { componentAccess } from './delegated-access.ts'
+import { componentAccess, tellTrouble } from './delegated-access.ts'
 
 interface ManagerRole {
   readonly name: string
@@ -121,7 +121,7 @@ export class ControllersSide implements Component {
         isPublic: () => node.publicMetrics,
         bearerTokens: () => [],
         delegate: componentAccess(client),
-        onTrouble: (error) => log.debug('the API server does not say who may read', { error }),
+        onTrouble: tellTrouble(log),
       },
       log,
     })

@@ -1,5 +1,17 @@
 import { type ApiClient, type AskedAccess, DelegatedReviews } from '../client/index.ts'
+import { describeError } from '../model/errors.ts'
+import type { Logger } from '../observe/index.ts'
 import type { AccessDelegate, Guarded } from '../serve/index.ts'
+
+/** Says why the API server gives no answer, once for each reason in a row: scrapes ask all the time. */
+export function tellTrouble(log: Logger): (error: unknown) => void {
+  let told = ''
+  return (error) => {
+    const message = describeError(error)
+    if (message !== told) log.warn('the API server does not say who may read metrics', { error })
+    told = message
+  }
+}
 
 /** Whom the API server knows and lets read that; what is asked may be granted by any one of several rights. */
 function delegateTo(client: ApiClient, rightsFor: (what: Guarded) => readonly AskedAccess[]): AccessDelegate {

@@ -213,6 +213,7 @@ describe('what a node may write', () => {
     const status = { status: { phase: 'Running' } }
     await check([
       ['its status', 'PATCH', `${path}/mine/status`, status, 200],
+      ['labels by the status', 'PATCH', `${path}/mine/status`, { metadata: { labels: { a: 'b' } }, ...status }, 403],
       ['another status', 'PATCH', `${path}/theirs/status`, status, 403],
       ['a claim', 'PATCH', `${path}/mine/status`, { status: { resourceClaimStatuses: [{ name: 'r' }] } }, 403],
       ['labels', 'PATCH', `${path}/mine`, { metadata: { labels: { app: 'x' } } }, 403],
