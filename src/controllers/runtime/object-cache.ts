@@ -8,6 +8,7 @@ import {
 } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
+import { describeError } from '../../model/errors.ts'
 import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Logger } from '../../observe/index.ts'
 import { ObjectIndex } from './object-index.ts'
@@ -145,7 +146,19 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     this.#seenVersion = resourceVersion
   }
 
+  /** One object that a handler fails over does not keep the others from their handlers. */
   #take(item: WireObject): void {
+    try {
+      this.#read(item)
+    } catch (error) {
+      this.#options.log.warn('an object could not be taken', {
+        object: this.#nameOf(item),
+        error: describeError(error),
+      })
+    }
+  }
+
+  #read(item: WireObject): void {
     if (this.#compareHeld(item) >= 0) return
     const parsed = this.#options.type.schema.safeParse(item)
     if (parsed.success) {
@@ -153,9 +166,13 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
       return
     }
     const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'unknown' }
-    const object = `${this.#options.type.kind} ${keyOf(item)}`
-    this.#options.log.warn('an object that cannot be read is left out', { object, field: path.join('.'), message })
+    const fields = { object: this.#nameOf(item), field: path.join('.'), message }
+    this.#options.log.warn('an object that cannot be read is left out', fields)
     this.#remove(keyOf(item))
+  }
+
+  #nameOf(item: WireObject): string {
+    return `${this.#options.type.kind} ${keyOf(item)}`
   }
 
   /** Positive when a newer version is held, negative when an older one or none is. */

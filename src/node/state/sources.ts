@@ -10,6 +10,7 @@ import {
 import type { Component } from '../../loop/component.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Dialect } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import { type LiveNodeState, watchedResources } from './live-node-state.ts'
 import type { WatchedResource } from './node-state.ts'
@@ -65,9 +66,8 @@ class ResourceFeed implements InformerHandler {
       .filter((stored) => stored !== undefined)
     const slice = new TimeSlice()
     for (const item of items) {
-      const object = this.#read(item)
-      objects.push(object)
-      this.#options.state.prepare(this.#resource, [object])
+      const object = this.#prepareOrStored(item)
+      if (object !== undefined) objects.push(object)
       if (slice.spent) await slice.pause()
     }
     this.#options.state.replace(this.#resource, objects, resourceVersion)
@@ -81,6 +81,20 @@ class ResourceFeed implements InformerHandler {
 
   onProgress(resourceVersion: string): void {
     this.#options.state.progress(this.#resource, resourceVersion)
+  }
+
+  /** Of one object that cannot be read at all what is known of it stays, so that it does not keep the others out. */
+  #prepareOrStored(item: WireObject): StoredObject | undefined {
+    const { state } = this.#options
+    try {
+      const object = this.#read(item)
+      state.prepare(this.#resource, [object])
+      return object
+    } catch (error) {
+      const { namespace, name } = item.metadata
+      this.#options.log.warn('an object could not be taken', { namespace, name, error: describeError(error) })
+      return state.stored(this.#resource, keyOf(item))
+    }
   }
 
   /** A version that stands in the state already is not parsed, and not complained about, again. */
