@@ -10,6 +10,9 @@ const plainForMs = 600_000
 /** Answers in another spelling, one after the other, that cannot all be forged: something on the way changes them. */
 const maxMismatches = 8
 
+/** Those that say nothing of the name: the server failed, or does not know EDNS. */
+const ordinaryFailures = new Set<number>([rcode.SERVFAIL, rcode.FORMERR, rcode.NOTIMP])
+
 /**
  * What an answer says of the spelling it was asked in: kept; changed, so that it may be forged; or denied as a server does that tells upper from
  * lower case: without the SOA that a denial has.
@@ -41,7 +44,7 @@ export class Spelling {
       return 'kept'
     }
     const code = readUint16(reply, 2) & 0xf
-    const isOrdinary = code === rcode.SERVFAIL || readUint16(reply, 8) > 0
+    const isOrdinary = ordinaryFailures.has(code) || readUint16(reply, 8) > 0
     return isOrdinary || (code === rcode.NOERROR && this.#isProven) ? 'kept' : 'denied'
   }
 

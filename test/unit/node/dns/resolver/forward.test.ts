@@ -90,6 +90,7 @@ describe('forwarding', () => {
         : [answerBytes(bytes, { addresses: ['192.0.2.9'] })],
     )
     assert.deepEqual((await resolver({ targets: [old.target] }).ask('a.example.com.')).records, ['A 192.0.2.9 60'])
+    assert.equal(old.names.filter((name) => name === 'a.example.com.').length, 2)
   })
 
   test('over TLS with the name checked, one connection for many questions', async () => {
