@@ -1,4 +1,5 @@
 import { type Cidr, type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
+import { CorefileError } from '../corefile/errors.ts'
 import type {
   Corefile,
   ForwardPlugin,
@@ -51,6 +52,8 @@ export interface ServerPlan {
 }
 
 const dnsPort = 53
+/** Each is sockets of every thread, a cache or a table with all names of the cluster: what a Corefile of 1 MiB could ask for, no node has. */
+const most = { blocks: 256, places: 256, tables: 16 } as const
 /** Of one thread. */
 const maxConnections = 512
 
@@ -60,11 +63,20 @@ interface PortBlock {
   readonly served: ServedBlock
 }
 
-/** A Corefile as settings of threads, tables and endpoints. The same Corefile in the same surroundings gives the same plan. */
+/**
+ * A Corefile as settings of threads, tables and endpoints. The same Corefile in the same surroundings gives the same plan. Throws CorefileError where
+ * there is too much of it.
+ */
 export function planServer({ blocks }: Corefile, around: Surroundings): ServerPlan {
   const zones = blocks.flatMap(({ kubernetes }) => (kubernetes ? [zoneSettings(kubernetes, around.clusterDns)] : []))
   const withTable = blocks.filter(({ kubernetes }) => kubernetes !== undefined)
   const portBlocks = blocks.flatMap((block) => splitByPort(block, withTable.indexOf(block), around))
+  refuseMany('server blocks, each for one port', portBlocks, most.blocks)
+  refuseMany(
+    'blocks with kubernetes',
+    withTable.map((block) => ({ block })),
+    most.tables,
+  )
   return {
     threads: {
       serving: {
@@ -79,6 +91,11 @@ export function planServer({ blocks }: Corefile, around: Surroundings): ServerPl
     http: planHttp(blocks, around),
     lameduckMs: Math.min(mostLameduckMs, Math.max(0, ...blocks.map(({ health }) => health?.lameduckMs ?? 0))),
   }
+}
+
+function refuseMany(what: string, items: readonly Pick<PortBlock, 'block'>[], limit: number): void {
+  const one = items[limit]
+  if (one !== undefined) throw new CorefileError('conflict', one.block.place, `more than ${limit} ${what}`)
 }
 
 function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]): ZoneSettings {
@@ -156,6 +173,8 @@ function planPlaces(portBlocks: readonly PortBlock[], around: Surroundings): rea
       const blocks = [...(places.get(key)?.blocks ?? []), index]
       places.set(key, { address, port, access, blocks })
     }
+    if (places.size > most.places)
+      throw new CorefileError('conflict', block.place, `more than ${most.places} addresses and ports to listen on`)
   }
   return [...places.values()]
 }

@@ -21,6 +21,8 @@ const dnsPort = 53
 const tlsPort = 853
 const maxTargets = 15
 const many = Number.POSITIVE_INFINITY
+/** An upstream that refuses at once is not probed in a busy loop. */
+const leastProbeMs = 50
 const policies = ['random', 'round_robin', 'sequential'] as const
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
@@ -119,7 +121,7 @@ function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (op
       settings.preferUdp = true
     },
     expire: (option) => {
-      settings.expireMs = readWait(readArg(option))
+      settings.expireMs = readWait(readArg(option), { leastMs: 1 })
     },
     max_age: (option) => {
       settings.maxAgeMs = readDuration(readArg(option))
@@ -201,7 +203,7 @@ function readTls([first, second, third]: readonly string[]) {
 /** `health_check DURATION [no_rec] [domain NAME]` */
 function readHealthCheck(option: Directive): ForwardOptions['healthCheck'] {
   const [interval, ...rest] = readArgs(option, 1, 4)
-  const intervalMs = readWait(interval ?? option.name)
+  const intervalMs = readWait(interval ?? option.name, { leastMs: leastProbeMs })
   let recursion = true
   let domain = '.'
   for (let at = 0; at < rest.length; at++) {

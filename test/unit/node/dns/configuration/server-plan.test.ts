@@ -85,3 +85,17 @@ test('an option that does nothing here is told with its line', () => {
     ),
   )
 })
+
+test('what no node has room for is refused with its line', () => {
+  const repeated = (count: number, line: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => line(at)).join('\n')
+  const many = (count: number) => repeated(count, (at) => `z${at}.example {\nlog\n}`)
+  assert.equal(planServer(read(many(256)), around).threads.serving.blocks.length, 256)
+  for (const [text, message] of [
+    [many(257), /^Corefile:769 - more than 256 server blocks/],
+    [repeated(17, (at) => `z${at}.example {\nkubernetes\n}`), /^Corefile:49 - more than 16 blocks with kubernetes/],
+    [repeated(129, (at) => `.:${1000 + at} {\nlog\n}`), /more than 256 addresses and ports/],
+    [`${repeated(300, (at) => `a:${1000 + at},`)} b {\nlog\n}`, /^Corefile:1 - more than 256 server blocks/],
+  ] as const)
+    assert.throws(() => planServer(read(text), around), { code: 'conflict', message })
+})
