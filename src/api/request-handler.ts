@@ -70,7 +70,7 @@ export class RequestHandler {
       eventCounts: parts.watches.eventCounts,
     })
     this.#admission = { ...parts, readNode: (name) => readNode(parts.context.store, name) }
-    this.#openApi = new OpenApiDocuments(parts.context.registry)
+    this.#openApi = new OpenApiDocuments(parts.context.registry, parts.dialect.name)
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

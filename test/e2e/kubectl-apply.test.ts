@@ -64,6 +64,18 @@ describe('kubectl apply, patch and edit', { skip }, () => {
     )
   }
 
+  test('an apply of a file with a kind that is not served applies the others and says which kind has no match', async () => {
+    const unserved = '\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {}\n'
+    writeFileSync(join(home, 'mixed.yaml'), [configMap('{a: b}'), unserved, service(80)].join('---'))
+    const failed = await kubectl('apply', '-f', 'mixed.yaml').catch(
+      (error: { stdout: string; stderr: string }) => error,
+    )
+    assert.ok(typeof failed !== 'string')
+    assert.match(failed.stderr, /no matches for kind "HorizontalPodAutoscaler" in version "autoscaling\/v2"/)
+    assert.deepEqual(failed.stdout.trim().split('\n').sort(), ['configmap/settings created', 'service/web created'])
+    await kubectl('delete', 'configmap/settings', 'service/web')
+  })
+
   test('a second apply changes what the manifest changed and removes what it left out', async () => {
     assert.equal(await apply(service(80, '  publishNotReadyAddresses: true\n')), 'service/web created\n')
     const { clusterIP } = (await get('svc', 'web')).spec

@@ -10,8 +10,8 @@ import { toYaml, toYamlItem } from './yaml.ts'
 export interface EncodedAnswer {
   readonly httpCode: number
   readonly contentType: string
-  /** A long list comes in pieces, so that it never stands in memory as a whole. */
-  readonly body: string | Iterable<string>
+  /** A text; bytes where the form is none of text; a long list in pieces, so that it never stands in memory as a whole. */
+  readonly body: string | Uint8Array | Iterable<string>
   /** The pieces take a turn of the main loop each: many such answers at once would make one long turn. */
   readonly isLong?: boolean
   /** Further ones, or others than usual. */

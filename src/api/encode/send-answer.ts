@@ -20,6 +20,7 @@ export async function sendAnswer(
   answer: EncodedAnswer,
 ): Promise<number> {
   if (typeof answer.body === 'string') return sendWhole(request, response, answer, answer.body)
+  if (answer.body instanceof Uint8Array) return sendBytes(request, response, answer, answer.body)
   const pieces = answer.body[Symbol.iterator]()
   if (answer.isLong === true) await nextTurn()
   const first = pieces.next()
@@ -44,8 +45,24 @@ async function sendWhole(
   return length
 }
 
-async function sendCompressed(response: ServerResponse, answer: EncodedAnswer, text: string): Promise<number> {
-  const bytes = await compress(text, compression)
+async function sendBytes(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: EncodedAnswer,
+  bytes: Uint8Array,
+): Promise<number> {
+  if (bytes.length > minGzipBytes && takesGzip(request)) return sendCompressed(response, answer, bytes)
+  response.writeHead(answer.httpCode, { ...headersOf(answer, false, false), 'content-length': bytes.length })
+  response.end(bytes)
+  return bytes.length
+}
+
+async function sendCompressed(
+  response: ServerResponse,
+  answer: EncodedAnswer,
+  content: string | Uint8Array,
+): Promise<number> {
+  const bytes = await compress(content, compression)
   response.writeHead(answer.httpCode, { ...headersOf(answer, true, true), 'content-length': bytes.length })
   response.end(bytes)
   return bytes.length

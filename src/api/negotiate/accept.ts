@@ -92,8 +92,13 @@ export function acceptsGzip(acceptEncoding: string | string[] | undefined): bool
   )
 }
 
-/** Whether a client takes JSON of any kind; OpenAPI v2 has a protobuf form that this server does not. */
+/** Whether a client takes JSON of any kind. */
 export function acceptsJson(accept: string | undefined): boolean {
   const ranges = parseAccept(accept)
   return ranges.length === 0 || ranges.some(({ type }) => ['application/json', 'application/*', '*/*'].includes(type))
+}
+
+/** Whether a client names one of the media types, whatever else it takes. */
+export function acceptsOneOf(accept: string | undefined, mediaTypes: readonly string[]): boolean {
+  return parseAccept(accept).some(({ type }) => mediaTypes.includes(type))
 }

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
 import type { EncodedAnswer } from '../encode/answer.ts'
-import { acceptsJson } from '../negotiate/accept.ts'
+import { acceptsJson, acceptsOneOf } from '../negotiate/accept.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { Resource } from '../resources/resource.ts'
 import { notAcceptable, unknownPath } from '../status.ts'
 import { groupVersionPath } from './operations.ts'
 import { toVersion2 } from './version-2.ts'
+import { toVersion2Protobuf, version2ProtobufType, version2ProtobufTypes } from './version-2-protobuf.ts'
 import { toVersion3 } from './version-3.ts'
 
 interface CachedDocument {
@@ -20,18 +22,23 @@ interface CachedDocument {
 /** The documents under `/openapi`, each made when it is first asked for and kept until its resources change. */
 export class OpenApiDocuments {
   readonly #registry: Registry
+  readonly #dialect: Dialect['name']
   readonly #cache = new Map<string, CachedDocument>()
+  #protobuf: { readonly document: CachedDocument; readonly bytes: Uint8Array } | undefined
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, dialect: Dialect['name']) {
     this.#registry = registry
+    this.#dialect = dialect
   }
 
-  /** The answer to `/openapi/{...path}`. Throws a 404, and a 406 for the protobuf form of v2. */
+  /** The answer to `/openapi/{...path}`. Throws a 404, and a 406 for a form of v2 that is neither JSON nor protobuf. */
   answer(path: readonly string[], hash: string | null, headers: IncomingHttpHeaders): EncodedAnswer {
     const [version, ...rest] = path
     if (version === 'v2' && rest.length === 0) {
-      if (!acceptsJson(headers.accept)) throw notAcceptable(['application/json'])
-      return answerDocument(this.#document('v2', this.#registry.all(), toVersion2), null, headers)
+      const document = this.#document('v2', this.#registry.all(), toVersion2)
+      if (acceptsOneOf(headers.accept, version2ProtobufTypes)) return this.#answerProtobuf(document, headers)
+      if (!acceptsJson(headers.accept)) throw notAcceptable(['application/json', version2ProtobufType])
+      return answerDocument(document, null, headers)
     }
     if (version !== 'v3') throw unknownPath()
     if (rest.length === 0) return json(JSON.stringify({ paths: this.#paths() }))
@@ -41,6 +48,15 @@ export class OpenApiDocuments {
     const document = this.#document(name, resources, toVersion3)
     if (hash !== null && hash !== document.hash) return redirect(`/openapi/v3/${name}?hash=${document.hash}`)
     return answerDocument(document, hash, headers)
+  }
+
+  /** kubectl and Helm ask for v2 as protobuf alone. */
+  #answerProtobuf(document: CachedDocument, headers: IncomingHttpHeaders): EncodedAnswer {
+    const answer = answerDocument({ ...document, hash: `${document.hash}-protobuf` }, null, headers)
+    if (answer.httpCode === 304) return answer
+    if (this.#protobuf?.document !== document)
+      this.#protobuf = { document, bytes: toVersion2Protobuf(JSON.parse(document.text) as JsonObject) }
+    return { ...answer, contentType: version2ProtobufType, body: this.#protobuf.bytes }
   }
 
   #groups(): ReadonlyMap<string, readonly Resource[]> {
@@ -58,11 +74,11 @@ export class OpenApiDocuments {
   #document(
     name: string,
     resources: readonly Resource[],
-    make: (from: readonly Resource[]) => JsonObject,
+    make: (from: readonly Resource[], dialect: Dialect['name']) => JsonObject,
   ): CachedDocument {
     const cached = this.#cache.get(name)
     if (cached !== undefined && isSame(cached.resources, resources)) return cached
-    const text = JSON.stringify(make(resources))
+    const text = JSON.stringify(make(resources, this.#dialect))
     const document = { resources, text, hash: createHash('sha256').update(text).digest('hex').slice(0, 32) }
     this.#cache.set(name, document)
     return document

@@ -1,10 +1,17 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
 import { descriptionOf } from '../schema/kind-tables.ts'
 import type { Schema } from '../schema/schema.ts'
 
 /** Types of which several kinds are made, by name: a document gives each once and refers to it. */
 export class SharedTypes {
   readonly #schemas = new Map<string, JsonObject>()
+  /** The dialect of the document: the platform's has its own extensions beside those of Kubernetes. */
+  readonly dialect: Dialect['name']
+
+  constructor(dialect: Dialect['name']) {
+    this.dialect = dialect
+  }
 
   /** The reference to a type, which is added with all that it refers to. */
   refer(name: string, schema: Schema): JsonObject {
@@ -28,7 +35,7 @@ export class SharedTypes {
  */
 export function toOpenApiSchema(schema: Schema, shared: SharedTypes): JsonObject {
   if (schema.typeName === undefined)
-    return compact({ ...plainKeywords(schema), ...nested(schema, shared), ...extensions(schema) })
+    return compact({ ...plainKeywords(schema), ...nested(schema, shared), ...extensions(schema, shared) })
   const reference = shared.refer(schema.typeName, schema)
   const own = compact({ default: schema.default, description: schema.description, ...patchExtensions(schema) })
   return Object.keys(own).length === 0 ? reference : { ...own, allOf: [reference] }
@@ -65,11 +72,11 @@ function numberOrString({ format }: Schema): readonly JsonObject[] {
 }
 
 /** The names that Kubernetes clients read, and the platform's own beside the one that its documents promise. */
-function extensions(schema: Schema): JsonObject {
+function extensions(schema: Schema, { dialect }: SharedTypes): JsonObject {
   return {
     'x-kubernetes-int-or-string': schema.intOrString === true && schema.format !== 'quantity',
     'x-kubernetes-preserve-unknown-fields': schema.preserveUnknownFields,
-    'x-platform-preserve-unknown-fields': schema.preserveUnknownFields,
+    'x-platform-preserve-unknown-fields': dialect === 'platform' && schema.preserveUnknownFields,
     'x-kubernetes-embedded-resource': schema.embeddedResource,
     'x-kubernetes-map-type': schema.mapType,
     ...patchExtensions(schema),

@@ -1,4 +1,5 @@
-import type { JsonObject } from '../../model/api-object.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
 import { type GroupVersionKind, kindOfSubresource, subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 
@@ -112,9 +113,14 @@ function isDescribed(subresource: string): boolean {
   return !forPrograms.includes(subresource)
 }
 
-/** How clients find what is theirs in a document; the platform's spelling stands beside the one that kubectl reads. */
 export function groupVersionKind({ group, version, kind }: GroupVersionKind): JsonObject {
   return { group, version, kind }
+}
+
+/** The extension by which clients find a kind; in the platform dialect its own spelling stands beside the one that kubectl reads. */
+export function kindExtension(dialect: Dialect['name'], value: Json): JsonObject {
+  const platform = dialect === 'platform' ? { 'x-platform-group-version-kind': value } : {}
+  return { 'x-kubernetes-group-version-kind': value, ...platform }
 }
 
 /** `core.v1.Pod`, `internal.platform.discovery.v1.EndpointSlice` */

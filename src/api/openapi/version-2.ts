@@ -1,26 +1,39 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
 import { isJsonObject } from '../document.ts'
 import type { Resource } from '../resources/resource.ts'
-import { componentName, groupVersionKind, type Operation, type OperationPath, pathsOf } from './operations.ts'
+import {
+  componentName,
+  groupVersionKind,
+  kindExtension,
+  type Operation,
+  type OperationPath,
+  pathsOf,
+} from './operations.ts'
 import { info, toComponents } from './version-3.ts'
 
 /** The OpenAPI v2 document of everything, for clients older than v3. */
-export function toVersion2(resources: readonly Resource[]): JsonObject {
-  const paths = resources.flatMap(pathsOf).map((path) => [path.path, toPathItem(path)] as const)
-  return { swagger: '2.0', info, paths: Object.fromEntries(paths), definitions: toDefinitions(toComponents(resources)) }
+export function toVersion2(resources: readonly Resource[], dialect: Dialect['name']): JsonObject {
+  const paths = resources.flatMap(pathsOf).map((path) => [path.path, toPathItem(path, dialect)] as const)
+  const definitions = toDefinitions(toComponents(resources, dialect))
+  return { swagger: '2.0', info, paths: Object.fromEntries(paths), definitions }
 }
 
-function toPathItem(item: OperationPath): JsonObject {
+function toPathItem(item: OperationPath, dialect: Dialect['name']): JsonObject {
   const { path, operations } = item
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const parameters = names.map((name) => ({ name, in: 'path', required: true, type: 'string' }))
   return {
-    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, item)])),
+    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, item, dialect)])),
     ...(parameters.length === 0 ? {} : { parameters }),
   }
 }
 
-function toOperation({ action, query, consumes }: Operation, { resource, part }: OperationPath): JsonObject {
+function toOperation(
+  { action, query, consumes }: Operation,
+  { resource, part }: OperationPath,
+  dialect: Dialect['name'],
+): JsonObject {
   const schema = part === undefined ? { $ref: `#/definitions/${componentName(resource)}` } : { type: 'object' }
   const isWhole = action === 'post' || action === 'put'
   const body = { name: 'body', in: 'body', required: isWhole, schema: isWhole ? schema : { type: 'object' } }
@@ -31,7 +44,7 @@ function toOperation({ action, query, consumes }: Operation, { resource, part }:
     parameters: consumes.length === 0 ? parameters : [...parameters, body],
     responses: { 200: { description: 'OK', schema } },
     'x-kubernetes-action': action,
-    'x-kubernetes-group-version-kind': groupVersionKind(part ?? resource),
+    ...kindExtension(dialect, groupVersionKind(part ?? resource)),
   }
 }
 

@@ -1,10 +1,27 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { readWireFields } from '../../../../src/api/decode/protobuf-wire.ts'
 import { OpenApiDocuments } from '../../../../src/api/openapi/open-api-documents.ts'
 import { configMaps } from '../../../../src/api/resources/config-maps.ts'
 import { Registry } from '../../../../src/api/resources/registry.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
+
+/** The length-delimited fields of a protobuf message, by number. */
+function fieldsOf(bytes: Uint8Array): ReadonlyMap<number, readonly Uint8Array[]> {
+  const fields = new Map<number, Uint8Array[]>()
+  for (const { number, value } of readWireFields(bytes))
+    if (typeof value !== 'bigint') fields.set(number, [...(fields.get(number) ?? []), value])
+  return fields
+}
+
+function first(values: readonly Uint8Array[] | undefined): Uint8Array {
+  return values?.[0] ?? new Uint8Array()
+}
+
+function textIn(values: readonly Uint8Array[] | undefined): string {
+  return Buffer.from(first(values)).toString()
+}
 
 describe('the documents under /openapi', () => {
   let server: TestServer
@@ -53,14 +70,40 @@ describe('the documents under /openapi', () => {
     assert.equal(paths[`${review}/{name}`], undefined)
   })
 
-  test('v2 is there as JSON, and its protobuf form is not acceptable', async () => {
+  test('v2 is there as JSON', async () => {
     const { body } = await server.call('GET', '/openapi/v2')
     assert.deepEqual(body.definitions['core.v1.Pod'].properties.status.allOf, [
       { $ref: '#/definitions/core.v1.PodStatus' },
     ])
     assert.doesNotMatch(JSON.stringify(body), /components\/schemas/)
-    const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
+    const headers = { accept: 'application/xml' }
     assert.equal((await server.call('GET', '/openapi/v2', { headers })).code, 406)
+  })
+
+  test('v2 is there as protobuf, under both names that clients know, with every definition and its kind', async () => {
+    const { definitions, paths } = (await server.call('GET', '/openapi/v2')).body
+    for (const version of ['v2@v1.0', 'v2.v1.0']) {
+      const headers = { accept: `application/com.github.proto-openapi.spec.${version}+protobuf` }
+      const reply = await server.call('GET', '/openapi/v2', { headers })
+      assert.equal(reply.headers['content-type'], 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf')
+      const document = fieldsOf(reply.bytes)
+      assert.equal(textIn(document.get(1)), '2.0')
+      const pathEntries = fieldsOf(first(document.get(8))).get(2) ?? []
+      assert.deepEqual(pathEntries.map((entry) => textIn(fieldsOf(entry).get(1))).sort(), Object.keys(paths).sort())
+      const entries = fieldsOf(first(document.get(9))).get(1) ?? []
+      const schemas = new Map(
+        entries.map((entry) => [textIn(fieldsOf(entry).get(1)), fieldsOf(first(fieldsOf(entry).get(2)))]),
+      )
+      assert.deepEqual([...schemas.keys()].sort(), Object.keys(definitions).sort())
+      const extensions = schemas.get('core.v1.Pod')?.get(31)?.map(fieldsOf) ?? []
+      assert.deepEqual(
+        extensions.map((extension) => [textIn(extension.get(1)), textIn(fieldsOf(first(extension.get(2))).get(2))]),
+        ['kubernetes', 'platform'].map((name) => [
+          `x-${name}-group-version-kind`,
+          '[{"group":"","version":"v1","kind":"Pod"}]',
+        ]),
+      )
+    }
   })
 
   test('a long document comes compressed to those who take that, and only to them', async () => {
@@ -79,12 +122,19 @@ describe('the documents under /openapi', () => {
   }
 })
 
+test('the kubernetes dialect publishes the extensions of Kubernetes alone', async (t) => {
+  const server = await startTestServer({ dialect: 'kubernetes' })
+  t.after(() => server.stop())
+  for (const path of ['/openapi/v2', '/openapi/v3/api/v1', '/openapi/v3/apis/apps/v1'])
+    assert.equal((await server.call('GET', path)).text.match(/x-platform-[a-z-]*/)?.[0], undefined)
+})
+
 describe('a document', () => {
   test('is made again when a resource of its version changed, and only then', () => {
     const registry = new Registry()
     const resource = { ...configMaps(), group: 'example.com', plural: 'widgets', kind: 'Widget' }
     registry.add(resource)
-    const documents = new OpenApiDocuments(registry)
+    const documents = new OpenApiDocuments(registry, 'kubernetes')
     const bodyOf = () => documents.answer(['v3', 'apis', 'example.com', 'v1'], null, {}).body.toString()
     const before = bodyOf()
     assert.equal(bodyOf(), before)

@@ -57,11 +57,11 @@ describe('a schema as OpenAPI', () => {
     ],
   ]
   for (const [title, schema, expected] of rows) {
-    test(title, () => assert.deepEqual(toOpenApiSchema(schema, new SharedTypes()), expected))
+    test(title, () => assert.deepEqual(toOpenApiSchema(schema, new SharedTypes('platform')), expected))
   }
 
   test('types that several kinds share stand once and are referred to; a default stands beside the reference', () => {
-    const shared = new SharedTypes()
+    const shared = new SharedTypes('platform')
     const { typeName: _, ...pod } = builtInSchema('', 'v1', 'Pod')
     const { properties } = toOpenApiSchema(pod, shared) as { properties: Record<string, unknown> }
     assert.deepEqual(properties['spec'], {
