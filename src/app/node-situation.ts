@@ -8,6 +8,7 @@ export interface SituationParts {
   readonly nodeName: string
   /** Asked again and again: an operator may change it at any time. */
   readonly isConntrackLiberal: () => Promise<boolean>
+  readonly isNetworkOurs: () => Promise<boolean>
   readonly localAddresses: () => ReadonlySet<Ip>
   /** For tests; 10 s. */
   readonly refreshMs?: number
@@ -25,6 +26,7 @@ export class NodeSituationKeeper implements Component {
   #node: NodeFacts | undefined
   #isNodeKnown = false
   #isConntrackLiberal = false
+  #isNetworkOurs = false
 
   constructor(parts: SituationParts) {
     this.#parts = parts
@@ -63,6 +65,7 @@ export class NodeSituationKeeper implements Component {
     return {
       nodeName,
       isConntrackLiberal: this.#isConntrackLiberal,
+      isNetworkOurs: this.#isNetworkOurs,
       node: this.#node,
       localAddresses: localAddresses(),
     }
@@ -75,6 +78,7 @@ export class NodeSituationKeeper implements Component {
 
   async #lookAgain(): Promise<void> {
     this.#isConntrackLiberal = await this.#parts.isConntrackLiberal()
+    this.#isNetworkOurs = await this.#parts.isNetworkOurs()
     this.#publish()
   }
 

@@ -16,6 +16,7 @@ import { describeError } from '../model/errors.ts'
 import { type Ip, type IpFamily, unspecifiedIpv4, unspecifiedIpv6 } from '../model/ip.ts'
 import type { NodeFacts } from '../model/node.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
+import { isNetworkOurs } from '../node/cni/index.ts'
 import {
   ClaimedServices,
   ConntrackCleaner,
@@ -228,7 +229,9 @@ function anyFamily(address: Ip): Ip {
 }
 
 function createSituation(context: AppContext): NodeSituationKeeper {
+  const { app, cni } = context.options.values
   return new NodeSituationKeeper({
+    isNetworkOurs: () => isNetworkOurs(cni.cniConfDir, app.components.includes('pods')),
     nodeName: findNodeName(context.options.values.node.nodeName),
     isConntrackLiberal: async () => (await readSysctl('net/netfilter/nf_conntrack_tcp_be_liberal')) === 1,
     localAddresses,

@@ -4,7 +4,8 @@ import type { Hook, Match, TableName } from './ruleset.ts'
 
 /**
  * Where the kernel enters our chains, in the order in which they must stand at the top of each built-in chain. Established
- * connections leave first; the verdicts on Services only see the first packet of a connection.
+ * connections leave first; the verdicts on Services only see the first packet of a connection. What accepts pods' new connections stands last: verdicts,
+ * also those of policies, come before it.
  */
 export function proxyHooks(): readonly Hook[] {
   return [
@@ -15,6 +16,7 @@ export function proxyHooks(): readonly Hook[] {
     hook('filter', 'FORWARD', chains.forward, []),
     hook('filter', 'FORWARD', chains.services, [isNew]),
     hook('filter', 'FORWARD', chains.invalid, [isInvalid]),
+    hook('filter', 'FORWARD', chains.podForward, [isNew]),
     hook('filter', 'OUTPUT', chains.forward, []),
     hook('filter', 'OUTPUT', chains.services, [isNew]),
   ]

@@ -18,6 +18,8 @@ export const chains = {
   markMasq: 'PLAT-MARK-MASQ',
   postrouting: 'PLAT-POSTROUTING',
   forward: 'PLAT-FORWARD',
+  /** filter: new connections of pods, accepted after all verdicts of ours. */
+  podForward: 'PLAT-FORWARD-PODS',
 } as const
 
 /**

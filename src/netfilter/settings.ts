@@ -26,6 +26,8 @@ export interface ProxyRuleSettings {
   readonly noLocalEndpoints?: 'drop' | 'reject'
   /** Forwarded packets that conntrack cannot place are dropped; on. Off where `nf_conntrack_tcp_be_liberal` is set. */
   readonly dropInvalid?: boolean
+  /** Networks of pods: what comes from them or goes to them is forwarded, whatever the policy of FORWARD is; none. */
+  readonly acceptedPods?: readonly Cidr[]
   readonly affinity?: AffinitySettings
 }
 

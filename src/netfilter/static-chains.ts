@@ -15,6 +15,7 @@ export function staticChains(settings: ProxyRuleSettings): Ruleset {
     ]),
     filter: new Map([
       [chains.forward, forward(bit)],
+      [chains.podForward, podForward(settings)],
       [chains.input, input(settings)],
       [chains.invalid, invalid(settings.dropInvalid ?? true)],
     ]),
@@ -65,6 +66,14 @@ function forward(bit: number): Chain {
     rule([{ kind: 'mark', value: bit, mask: bit }], { kind: 'accept' }, 'service traffic that must come back'),
     rule([{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'] }], { kind: 'accept' }),
   ]
+}
+
+/** Docker, for one, sets the policy DROP. The answers pass as ESTABLISHED. */
+function podForward({ acceptedPods = [] }: ProxyRuleSettings): Chain {
+  return acceptedPods.flatMap((cidr) => [
+    rule([{ kind: 'source', cidr }], { kind: 'accept' }, 'from pods'),
+    rule([{ kind: 'destination', cidr }], { kind: 'accept' }, 'to pods'),
+  ])
 }
 
 /** Connections to this node itself, so nothing has to ask whether they are. What listens here on a cluster IP is left alone. */

@@ -1,7 +1,7 @@
 import type { Hook, Rule, Ruleset, TableName } from '../../src/netfilter/ruleset.ts'
 
 /** The shared chains may be empty: they stand, whatever Services there are. */
-const mayBeEmpty = /^PLAT-(INVALID|NODEPORTS|SERVICES|EXTERNAL|X?DST-..?.?)$/
+const mayBeEmpty = /^PLAT-(INVALID|FORWARD-PODS|NODEPORTS|SERVICES|EXTERNAL|X?DST-..?.?)$/
 
 /** Everything that is wrong with the ways between chains, in sentences; empty for a sound ruleset. */
 export function findInconsistencies(ruleset: Ruleset, hooks: readonly Hook[]): readonly string[] {

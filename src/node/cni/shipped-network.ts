@@ -34,7 +34,7 @@ export async function installShippedNetwork(network: ShippedNetwork): Promise<In
   const { configDir, podCidrs } = network
   if (podCidrs.length === 0) return 'no-pod-cidr'
   await mkdir(configDir, { recursive: true })
-  const lists = (await readdir(configDir)).filter((name) => /\.(conf|conflist|json)$/.test(name))
+  const lists = (await readdir(configDir)).filter(isList)
   if (lists.some((name) => name !== shippedFile)) return 'others'
   const wanted = await renderShippedNetwork(network)
   const file = join(configDir, shippedFile)
@@ -43,6 +43,17 @@ export async function installShippedNetwork(network: ShippedNetwork): Promise<In
   await writeFile(temporary, wanted, { mode: 0o644 })
   await rename(temporary, file)
   return 'written'
+}
+
+/** Whether pods get their network by our list: the first of the folder. `otherwise` where there is none, or no folder that can be read. */
+export async function isNetworkOurs(configDir: string, otherwise: boolean): Promise<boolean> {
+  const names = await readdir(configDir).catch((): string[] => [])
+  const [first] = names.filter(isList).sort()
+  return first === undefined ? otherwise : first === shippedFile
+}
+
+function isList(name: string): boolean {
+  return /\.(conf|conflist|json)$/.test(name)
 }
 
 /** The list with this node's networks in it: a range set and a default route for each family. */

@@ -77,6 +77,15 @@ export const proxyOptions = declareOptions({
       "The networks of this node's addresses on which node ports are open, or primary for the first of each family in the Node object; all but loopback when not set",
     example: '192.0.2.0/24',
   },
+  acceptPodTraffic: {
+    schema: z.enum(['auto', 'always', 'never'], { error: 'expected auto, always or never' }),
+    flag: '--accept-pod-traffic <when>',
+    default: 'auto',
+    reload: 'restart',
+    commands,
+    description:
+      "Whether new connections from and to pods (--cluster-cidr and this node's pod networks) are forwarded whatever the policy of FORWARD is: auto does so where pods get the network that comes with this program",
+  },
   noLocalEndpoints: {
     schema: z.enum(['drop', 'reject'], { error: 'expected drop or reject' }),
     flag: '--no-local-endpoints <verdict>',

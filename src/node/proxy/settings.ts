@@ -17,6 +17,7 @@ export interface ProxyWishes {
   readonly noLocalEndpoints: 'drop' | 'reject'
   readonly affinityForm: AffinitySettings['form']
   readonly affinityHardTimeout: boolean
+  readonly acceptPodTraffic: 'auto' | 'always' | 'never'
   /** Addresses whose port 53 this node answers by itself while it can, past all rules. */
   readonly answeredHere?: readonly Ip[] | undefined
 }
@@ -28,6 +29,8 @@ export interface NodeSituation {
   readonly localAddresses: ReadonlySet<Ip>
   /** nf_conntrack_tcp_be_liberal: the kernel calls no packet of TCP invalid for its window. */
   readonly isConntrackLiberal: boolean
+  /** Pods get their network by the list that we ship, so nobody else cares for what is forwarded to them. */
+  readonly isNetworkOurs: boolean
 }
 
 /** Everything beside the objects that shapes one family's rules. Lists are sorted: equal situations give equal settings. */
@@ -36,6 +39,7 @@ export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: N
   const local = localTraffic(family, wishes, node)
   const nodePortAddresses = chooseNodePortAddresses(family, wishes, situation)
   const answeredHere = ofFamily(wishes.answeredHere ?? [], family)
+  const acceptedPods = chooseAcceptedPods(family, wishes, situation)
   return {
     nodeName,
     family,
@@ -49,6 +53,7 @@ export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: N
     ...(nodePortAddresses !== undefined && { nodePortAddresses }),
     noLocalEndpoints: wishes.noLocalEndpoints,
     dropInvalid: !isConntrackLiberal,
+    ...(acceptedPods.length > 0 && { acceptedPods }),
     affinity: { form: wishes.affinityForm, isHard: wishes.affinityHardTimeout },
   }
 }
@@ -90,6 +95,17 @@ function localTraffic(family: IpFamily, wishes: ProxyWishes, node: NodeFacts | u
     case 'InterfaceNamePrefix':
       return byInterface(wishes.podInterfaceNamePrefix, true)
   }
+}
+
+/** The cluster's pods and this node's. Where a CNI plugin of others accepts them itself, ours would let in what its policies refuse. */
+function chooseAcceptedPods(
+  family: IpFamily,
+  { acceptPodTraffic, clusterCidr }: ProxyWishes,
+  { node, isNetworkOurs }: NodeSituation,
+): readonly Cidr[] {
+  if (acceptPodTraffic === 'never' || (acceptPodTraffic === 'auto' && !isNetworkOurs)) return []
+  const all = [...new Set([...clusterCidr, ...(node?.podCidrs ?? [])])].filter((cidr) => ipFamily(cidr) === family)
+  return all.filter((cidr) => !all.some((other) => other !== cidr && cidrContains(other, cidr))).sort()
 }
 
 /** Undefined for all addresses: where nothing is said, or a network that holds every address. */

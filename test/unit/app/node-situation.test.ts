@@ -11,6 +11,7 @@ test('what changes on this node while the agent runs is told: its addresses, and
   const keeper = new NodeSituationKeeper({
     nodeName: 'n1',
     isConntrackLiberal: async () => isLiberal,
+    isNetworkOurs: async () => isLiberal,
     localAddresses: () => new Set(addresses),
     refreshMs: 5,
   })
@@ -21,8 +22,12 @@ test('what changes on this node while the agent runs is told: its addresses, and
   t.after(() => keeper.stop({ signal: AbortSignal.timeout(10_000) }))
   assert.equal(last(), undefined, 'nothing is told before it is known what the API says of this node')
   keeper.tell(undefined)
-  assert.equal(last()?.isConntrackLiberal, true)
+  assert.deepEqual([last()?.isConntrackLiberal, last()?.isNetworkOurs], [true, true])
   isLiberal = false
   addresses.add(ip('192.0.2.2'))
-  await until('both are told', () => last()?.isConntrackLiberal === false && last()?.localAddresses.size === 2, 30_000)
+  await until(
+    'all is told',
+    () => last()?.isNetworkOurs === false && last()?.isConntrackLiberal === false && last()?.localAddresses.size === 2,
+    30_000,
+  )
 })

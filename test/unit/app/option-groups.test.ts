@@ -81,6 +81,7 @@ test('Without any source the options are their defaults.', () => {
       masqueradeAll: false,
       masqueradeBit: 14,
       masqueradeRandomFully: true,
+      acceptPodTraffic: 'auto',
       noLocalEndpoints: 'drop',
       maxServiceRules: 100_000,
       nodePortAddresses: undefined,

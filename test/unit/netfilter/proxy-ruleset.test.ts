@@ -54,6 +54,7 @@ test('the chains that no Service changes stand from the first update on, even wi
   assert.deepEqual(changes.flatMap(({ table, set }) => [...set.keys()].map((name) => `${table} ${name}`)).sort(), [
     'filter PLAT-EXTERNAL',
     'filter PLAT-FORWARD',
+    'filter PLAT-FORWARD-PODS',
     'filter PLAT-INPUT',
     'filter PLAT-INVALID',
     'filter PLAT-NODEPORTS',

@@ -36,7 +36,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
       assert.deepEqual(counts, [
         [flavour, 'mangle', 1, 0],
         [flavour, 'nat', 1204, 3],
-        [flavour, 'filter', 6, 7],
+        [flavour, 'filter', 7, 8],
       ])
       assert.equal(await saveAll(netns, flavour), before)
       assert.deepEqual(await cleanupRules(silentLogger, netns.run), { removed: [], sets: 0, failures: [] })

@@ -73,6 +73,7 @@ export function rulesetOf(count: number): Ruleset {
       ['PLAT-NODEPORTS', []],
       ['PLAT-INPUT', [{ matches: [], target: { kind: 'jump', chain: 'PLAT-NODEPORTS' } }]],
       ['PLAT-INVALID', []],
+      ['PLAT-FORWARD-PODS', []],
       [
         'PLAT-FORWARD',
         [{ matches: [{ kind: 'connection-state', states: ['RELATED', 'ESTABLISHED'] }], target: { kind: 'accept' } }],

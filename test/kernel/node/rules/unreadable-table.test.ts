@@ -66,7 +66,7 @@ test(
       assert.deepEqual([told?.level, /nft list table ip nat/.test(told?.remedy ?? '')], ['warn', true])
       const { failures, removed } = await cleanupRules(silentLogger, netns.run)
       const counts = removed.map(({ table, chains, hooks }) => `${table} ${chains} ${hooks}`)
-      assert.deepEqual([failures, counts], [[], ['nat 7 3', 'filter 6 6']])
+      assert.deepEqual([failures, counts], [[], ['nat 7 3', 'filter 7 7']])
       const left = await netns.exec('nft', 'list', 'ruleset')
       assert.doesNotMatch(left, /PLAT-/)
       assert.match(left, /ip saddr @others counter .*masquerade/)

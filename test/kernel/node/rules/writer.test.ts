@@ -370,7 +370,7 @@ describe('what others change', () => {
     assert.equal(placed.trim().split('\n').length, 1 + jumps.length + 1)
     assert.match(
       placed,
-      /^-P FORWARD DROP\n.*-j PLAT-FORWARD\n.*-j PLAT-SERVICES\n.*-j PLAT-INVALID\n-A FORWARD -s 192\.0\.2\.1\/32 -j DROP\n$/,
+      /^-P FORWARD DROP\n.*-j PLAT-FORWARD\n.*-j PLAT-SERVICES\n.*-j PLAT-INVALID\n.*-j PLAT-FORWARD-PODS\n-A FORWARD -s 192\.0\.2\.1\/32 -j DROP\n$/,
     )
 
     await netns.exec(iptables, '-I', 'FORWARD', '-s', '192.0.2.2', '-j', 'DROP')
@@ -383,7 +383,7 @@ describe('what others change', () => {
     ])
     const mended = await netns.exec(iptables, '-S', 'FORWARD')
     assert.equal(mended.replace('-A FORWARD -s 192.0.2.2/32 -j DROP\n', ''), placed)
-    assert.match(mended, /PLAT-INVALID\n-A FORWARD -s 192\.0\.2\.2\/32 -j DROP\n/)
+    assert.match(mended, /PLAT-FORWARD-PODS\n-A FORWARD -s 192\.0\.2\.2\/32 -j DROP\n/)
     assert.deepEqual((await writer.verify()).drift, [])
   })
 })

@@ -19,6 +19,7 @@ const wishes: ProxyWishes = {
   noLocalEndpoints: 'drop',
   affinityForm: 'recent',
   affinityHardTimeout: false,
+  acceptPodTraffic: 'auto',
 }
 
 const node: NodeFacts = {
@@ -34,12 +35,24 @@ const situation: NodeSituation = {
   node,
   localAddresses: new Set(['127.0.0.1', '192.0.2.7', '198.51.100.7', '2001:db8::7'].map(ip)),
   isConntrackLiberal: false,
+  isNetworkOurs: true,
 }
 
 test('a Node object gives its zone and its first address of each family', () => {
   const settings = planSettings('IPv4', wishes, situation)
   assert.deepEqual([settings.zone, settings.nodeIps], ['a', ['192.0.2.7']])
   assert.deepEqual(planSettings('IPv6', wishes, situation).nodeIps, ['2001:db8::7'])
+})
+
+test('new connections of pods are accepted where their network is ours, or as the operator says', () => {
+  const accepted = (changes: Partial<ProxyWishes>, isNetworkOurs: boolean) =>
+    planSettings('IPv4', { ...wishes, ...changes }, { ...situation, isNetworkOurs }).acceptedPods
+  assert.deepEqual(accepted({}, true), ['10.244.0.0/16'], 'this node has a part of it')
+  assert.equal(accepted({}, false), undefined, 'policies of another network plugin would be passed by')
+  assert.deepEqual(accepted({ acceptPodTraffic: 'always' }, false), ['10.244.0.0/16'])
+  assert.equal(accepted({ acceptPodTraffic: 'never' }, true), undefined)
+  assert.deepEqual(accepted({ clusterCidr: [] }, true), ['10.244.3.0/24'])
+  assert.deepEqual(planSettings('IPv6', wishes, situation).acceptedPods, ['fd00:10:244::/56'])
 })
 
 test('who tells pods by an interface has to name it', () => {
