@@ -19,6 +19,8 @@ export interface Dialect {
     /** Leases. */
     readonly coordination: string
     readonly events: string
+    /** CSINodes. */
+    readonly storage: string
   }
   /** Who an IPAddress says it is managed by when a Service's address made it. */
   readonly ipAllocatorName: string
@@ -184,6 +186,7 @@ function platformDialect(domain: string): Dialect {
       authorization: `authorization.${domain}`,
       coordination: `coordination.${domain}`,
       events: `events.${domain}`,
+      storage: `storage.${domain}`,
     },
     ipAllocatorName: `ipallocator.${domain}`,
     wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
@@ -244,6 +247,7 @@ function kubernetesDialect(domain: string): Dialect {
       authorization: 'authorization.k8s.io',
       coordination: 'coordination.k8s.io',
       events: 'events.k8s.io',
+      storage: 'storage.k8s.io',
     },
     ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],

@@ -96,7 +96,7 @@ function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string,
     '/nodes': { verbs: change, isOwn: isNode },
     '/nodes/status': { verbs: ['get', ...change], isOwn: isNode },
     [`${groups.coordination}/leases`]: { verbs: ['create', 'delete', 'get', ...change], isOwn: isLease },
-    'storage.k8s.io/csinodes': {
+    [`${groups.storage}/csinodes`]: {
       verbs: ['create', 'delete', 'get', ...change],
       isOwn: ({ verb, name }, node) => verb === 'create' || name === node,
     },

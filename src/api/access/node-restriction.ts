@@ -40,7 +40,7 @@ async function refusal(node: string, change: Change, restriction: NodeRestrictio
       return change.old === undefined ? refuseService(node, change) : undefined
     case `${restriction.dialect.groups.coordination}/leases`:
       return refuseLease(node, change)
-    case 'storage.k8s.io/csinodes':
+    case `${restriction.dialect.groups.storage}/csinodes`:
       return change.name === node ? undefined : `node ${quote(node)} can only access the CSINode of its own name`
     default:
       return undefined
