@@ -24,7 +24,7 @@ interface Subject {
   readonly specs: fc.Arbitrary<unknown>
   /** A JSON patch that adds a list item, which may stand there already. */
   readonly append: readonly unknown[]
-  /** Fields that the peer fills in and we do not. */
+  /** Steps of managed fields that differ: Kubernetes compares a new object with the zero values of its Go type. */
   readonly ignored: readonly string[]
 }
 
@@ -155,15 +155,7 @@ const subjects: readonly Subject[] = [
     kind: 'Deployment',
     specs: deploymentSpecs(),
     append: [{ op: 'add', path: '/spec/template/spec/containers/0/env/-', value: { name: 'X', value: 'b' } }],
-    ignored: [
-      '.',
-      'resources',
-      'terminationMessagePath',
-      'terminationMessagePolicy',
-      'imagePullPolicy',
-      'schedulerName',
-      'securityContext',
-    ],
+    ignored: ['.'],
   },
 ]
 
