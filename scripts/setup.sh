@@ -20,6 +20,7 @@ ip|iproute2|makes links, addresses, routes and network namespaces
 dig|bind9-dnsutils|asks the DNS by hand
 curl|curl|asks the API and the health endpoints by hand
 modprobe|kmod|loads the kernel modules that rules need
+perl|perl-base|makes namespaces and containers, listens to changes of rules
 sysctl|procps|reads and sets kernel parameters
 /etc/ssl/certs/ca-certificates.crt|ca-certificates|checks the certificates of package servers'
 

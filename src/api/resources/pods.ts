@@ -1,15 +1,16 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
+import { type ApiDocument, listAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object, type Schema } from '../schema/schema.ts'
 import { markDeleted } from './metadata.ts'
 import { validateMirrorPod, validateMirrorPodUpdate } from './mirror-pod.ts'
+import { gatedReason, podColumns } from './pod-columns.ts'
 import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { validatePodUpdate } from './pod-spec/pod-update-rules.ts'
 import { qosClassOf } from './pod-spec/qos-class.ts'
 import { validateNewPod, validatePod } from './pod-validation.ts'
-import { column, type Resource } from './resource.ts'
+import type { Resource } from './resource.ts'
 
 const defaults: Schema = object({ spec: podSpecDefaults, status: { default: {} } })
 
@@ -36,15 +37,7 @@ export function pods(dialect: Dialect): Resource {
       'status.podIP': (pod) => textAt(pod['status'], 'podIP'),
       'status.nominatedNodeName': (pod) => textAt(pod['status'], 'nominatedNodeName'),
     },
-    columns: [
-      column('Ready', readyCell),
-      column('Status', (pod) => (pod.metadata.deletionTimestamp === undefined ? phaseOf(pod) : 'Terminating')),
-      column('Restarts', restartsCell),
-      column('IP', (pod) => textAt(pod['status'], 'podIP') || '<none>', { wide: true }),
-      column('Node', (pod) => textAt(pod['spec'], 'nodeName') || '<none>', { wide: true }),
-      column('Nominated Node', (pod) => textAt(pod['status'], 'nominatedNodeName') || '<none>', { wide: true }),
-      column('Readiness Gates', readinessGatesCell, { wide: true }),
-    ],
+    columns: podColumns,
     strategy: {
       prepareForCreate: (pod) => withFirstStatus(complete(pod)),
       prepareForUpdate: complete,
@@ -75,34 +68,6 @@ function gatedConditions(pod: ApiDocument): JsonObject {
   if (listAt(pod['spec'], 'schedulingGates').length === 0) return {}
   const message = 'Scheduling is blocked due to non-empty scheduling gates'
   return { conditions: [{ type: 'PodScheduled', status: 'False', reason: gatedReason, message }] }
-}
-
-const gatedReason = 'SchedulingGated'
-
-function isGated(pod: ApiDocument): boolean {
-  return listAt(pod['status'], 'conditions').some((condition) => textAt(condition, 'reason') === gatedReason)
-}
-
-function phaseOf(pod: ApiDocument): string {
-  if (isGated(pod)) return gatedReason
-  return textAt(objectAt(pod['status']), 'reason') || textAt(pod['status'], 'phase')
-}
-
-function readyCell(pod: ApiDocument): string {
-  const ready = listAt(pod['status'], 'containerStatuses').filter((status) => textAt(status, 'ready') === 'true')
-  return `${ready.length}/${listAt(pod['spec'], 'containers').length}`
-}
-
-function readinessGatesCell(pod: ApiDocument): string {
-  const gates = listAt(pod['spec'], 'readinessGates').map((gate) => textAt(gate, 'conditionType'))
-  const conditions = listAt(pod['status'], 'conditions').filter((each) => textAt(each, 'status') === 'True')
-  const met = new Set(conditions.map((condition) => textAt(condition, 'type')))
-  return gates.length === 0 ? '<none>' : `${gates.filter((gate) => met.has(gate)).length}/${gates.length}`
-}
-
-function restartsCell(pod: ApiDocument): string {
-  const counts = listAt(pod['status'], 'containerStatuses').map((status) => Number(textAt(status, 'restartCount')))
-  return String(counts.reduce((sum, count) => sum + count, 0))
 }
 
 const defaultGraceSeconds = 30

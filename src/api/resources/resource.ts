@@ -141,6 +141,6 @@ export function apiVersionOf(resource: { readonly group: string; readonly versio
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
 }
 
-export function column(name: string, cell: (document: ApiDocument) => Json, options: { wide?: true } = {}): Column {
+export function column(name: string, cell: Column['cell'], options: { wide?: true } = {}): Column {
   return { name, type: 'string', priority: options.wide === true ? 1 : 0, cell }
 }
