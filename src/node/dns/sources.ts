@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { type Cidr, hostCidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
+import { type Cidr, hostCidr, type Ip, parseCidr } from '../../model/ip.ts'
+import { parseWorkloadIp, specialKindIn } from '../../model/special-addresses.ts'
 import type { Logger } from '../../observe/index.ts'
 import { configMapHandler } from './config-map-handler.ts'
 import { KubeDnsObjects } from './kube-dns/kube-dns-objects.ts'
@@ -82,12 +83,15 @@ function nodeHandler(plane: DnsSourceParts['plane']): InformerHandler {
   }
 }
 
-/** What makes no sense is left out: the node's own informer tells of it. */
-function networksOf(item: WireObject): readonly Cidr[] {
+/** Whose queries are answered. What makes no sense is left out: `0.0.0.0/0` of one Node would open DNS to everyone. */
+export function networksOf(item: WireObject): readonly Cidr[] {
   const parsed = nodeSchema.safeParse(item)
   if (!parsed.success) return []
   const { spec, status } = parsed.data
-  const addresses = (status?.addresses ?? []).map(({ address }) => parseIp(address)).filter((ip) => ip !== undefined)
+  const addresses = (status?.addresses ?? []).map(({ address }) => parseWorkloadIp(address))
   const pods = (spec?.podCIDRs ?? []).map(parseCidr).filter((cidr) => cidr !== undefined)
-  return [...addresses.map(hostCidr), ...pods]
+  return [
+    ...addresses.filter((ip) => ip !== undefined).map(hostCidr),
+    ...pods.filter((cidr) => specialKindIn(cidr) === undefined),
+  ]
 }

@@ -3,7 +3,7 @@ import { objectKey } from '../../model/api-object.ts'
 import { compact } from '../../model/compact.ts'
 import { type Cidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
-import { parseWorkloadIp } from '../../model/special-addresses.ts'
+import { parseWorkloadIp, specialKindIn } from '../../model/special-addresses.ts'
 import { type Field, FieldReader } from './problem.ts'
 
 export type JsonRecord = Readonly<Record<string, unknown>>
@@ -57,6 +57,17 @@ export const workloadAddress: Field<Ip> = {
 /** Old objects may say `172.30.0.041`, which is read as decimal wherever Kubernetes reads it; a program of iptables would take it for octal. */
 function withoutLeadingZeros(text: string): string {
   return /^[\d./]*$/.test(text) ? text.replaceAll(/\b0+(?=\d)/g, '') : text
+}
+
+/** A network of pods: `0.0.0.0/0` of a Node would make every packet one of a pod. */
+export const podNetwork: Field<Cidr> = {
+  schema: z.string().transform((text, context) => {
+    const cidr = parseCidr(withoutLeadingZeros(text.trim()))
+    if (cidr !== undefined && specialKindIn(cidr) === undefined) return cidr
+    context.addIssue({ code: 'custom', message: 'not a network of pods' })
+    return z.NEVER
+  }),
+  expected: 'a network (address/prefix) without special addresses',
 }
 
 /** Host bits are cleared and blanks around it ignored, as Kubernetes does with source ranges. */

@@ -29,7 +29,7 @@ export function parseNode(json: unknown, dialect: Dialect): Parsed<NodeFacts> {
   const value = {
     name,
     addresses: readAddresses(reader, status['addresses']),
-    podCidrs: fields.readValues(reader, fields.network, podCidrsOf(spec), 'spec.podCIDRs'),
+    podCidrs: fields.readValues(reader, fields.podNetwork, podCidrsOf(spec), 'spec.podCIDRs'),
     ...(zone !== undefined && { zone }),
     isLeaving: Boolean(metadata['deletionTimestamp']) || isTainted(reader, spec),
   }
@@ -47,7 +47,7 @@ function readAddresses(reader: FieldReader, json: unknown): Ip[] {
   const found = fields.readEach(reader, json, 'status.addresses', (element, path) => {
     const type = reader.required(text, element['type'], `${path}.type`)
     if (type !== 'InternalIP' && type !== 'ExternalIP') return undefined
-    const address = reader.required(fields.address, element['address'], `${path}.address`)
+    const address = reader.required(fields.workloadAddress, element['address'], `${path}.address`)
     return address && { address, isInternal: type === 'InternalIP' }
   })
   const inOrder = [...found.filter((each) => each.isInternal), ...found.filter((each) => !each.isInternal)]

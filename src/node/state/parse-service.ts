@@ -17,7 +17,6 @@ const trafficPolicy: Field<TrafficPolicy> = { schema: z.enum(['Cluster', 'Local'
 const affinity: Field<'None' | 'ClientIP'> = { schema: z.enum(['None', 'ClientIP']), expected: 'None or ClientIP' }
 const affinitySeconds: Field<number> = { schema: z.int().min(1).max(86_400), expected: 'seconds from 1 to 86400' }
 const ipMode: Field<'VIP' | 'Proxy'> = { schema: z.enum(['VIP', 'Proxy']), expected: 'VIP or Proxy' }
-const ageSchema = z.object({ uid: z.string().optional(), creationTimestamp: z.string().optional() })
 const externalName: Field<string> = {
   schema: z
     .string()
@@ -34,11 +33,12 @@ const externalName: Field<string> = {
 export function parseService(json: unknown, dialect: Dialect): Parsed<Service> {
   return fields.parseObject('Service', json, (reader, object, identity) => {
     const spec = reader.required(fields.record, object['spec'], 'spec')
-    if (spec === undefined) return undefined
+    const metadata = reader.required(fields.record, object['metadata'], 'metadata')
+    if (spec === undefined || metadata === undefined) return undefined
     const status = reader.optional(fields.record, object['status'], 'status') ?? {}
     const service = limitWays(reader, {
       ...readService(reader, spec, status, identity),
-      ...readAge(object['metadata']),
+      ...readAge(metadata),
     })
     return isLeftToOthers(identity, dialect) ? { ...service, foreignProxy: true } : service
   })
@@ -84,12 +84,10 @@ function limitWays(reader: FieldReader, service: Service): Service {
 }
 
 /** The server sets both; what makes no sense only makes the Service the youngest. */
-function readAge(metadata: unknown): Pick<Service, 'uid' | 'createdAtMs'> {
-  const parsed = ageSchema.safeParse(metadata)
-  if (!parsed.success) return {}
-  const { uid, creationTimestamp } = parsed.data
-  const createdAtMs = Date.parse(creationTimestamp ?? '')
-  return { ...(uid !== undefined && { uid }), ...(!Number.isNaN(createdAtMs) && { createdAtMs }) }
+function readAge(metadata: fields.JsonRecord): Pick<Service, 'uid' | 'createdAtMs'> {
+  const { uid, creationTimestamp } = metadata
+  const createdAtMs = typeof creationTimestamp === 'string' ? Date.parse(creationTimestamp) : Number.NaN
+  return { ...(typeof uid === 'string' && { uid }), ...(!Number.isNaN(createdAtMs) && { createdAtMs }) }
 }
 
 function isHeadless(spec: fields.JsonRecord): boolean {
