@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
 import { compact } from '../../model/compact.ts'
-import { type Cidr, type Ip, parseCidr, parseIp } from '../../model/ip.ts'
+import { type Cidr, type Ip, parseCidr } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
 import { parseWorkloadIp, specialKindIn } from '../../model/special-addresses.ts'
 import { type Field, FieldReader } from './problem.ts'
@@ -31,16 +31,6 @@ export const record: Field<JsonRecord> = { schema: z.custom<JsonRecord>(isRecord
 export const list: Field<readonly unknown[]> = {
   schema: z.custom<readonly unknown[]>((json) => Array.isArray(json)),
   expected: 'a list',
-}
-
-export const address: Field<Ip> = {
-  schema: z.string().transform((text, context) => {
-    const ip = parseIp(withoutLeadingZeros(text))
-    if (ip !== undefined) return ip
-    context.addIssue({ code: 'custom', message: 'not an IP address' })
-    return z.NEVER
-  }),
-  expected: 'an IP address',
 }
 
 /** An address at which a Service or an endpoint may be: nothing sends traffic to this node itself, its link or a metadata server. */
