@@ -1,4 +1,6 @@
 import type { Dialect } from '../../model/dialect.ts'
+import { RuleChecker } from '../cel/check-rules.ts'
+import { holdsRules } from '../cel/compile-rules.ts'
 import { type ApiDocument, objectAt, textAt, valueAt, without } from '../document.ts'
 import {
   apiVersionOf,
@@ -66,6 +68,7 @@ function customResource(
       definition,
       instanceValidator(schema, stated.properties?.['metadata'], dialect),
       dialect,
+      ruleCheck(stated),
     ),
     storage: {
       prefix: `${group}/${plural}`,
@@ -118,16 +121,28 @@ function readStored(schema: Schema, document: ApiDocument): ApiDocument {
 }
 
 /** The specification of the platform dialect shows a PUT of a status without a resourceVersion (spec 4.1, "Replace status"). */
-function instanceStrategy(definition: Definition, validate: InstanceValidator, dialect: Dialect): Strategy {
+function instanceStrategy(
+  definition: Definition,
+  validate: InstanceValidator,
+  dialect: Dialect,
+  checkRules: Strategy['checkRules'],
+): Strategy {
   return {
     needsRevision: dialect.name === 'platform' ? 'object' : 'object-and-status',
     statusLeaves: 'metadata',
     validate,
+    ...(checkRules === undefined ? {} : { checkRules }),
     prepareForCreate: (document) => {
       assertOpen(definition, document)
       return document
     },
   }
+}
+
+function ruleCheck(schema: Schema): Strategy['checkRules'] {
+  if (!holdsRules(schema)) return undefined
+  const checker = new RuleChecker(schema)
+  return (document, old) => checker.check(document, old)
 }
 
 type InstanceValidator = (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]

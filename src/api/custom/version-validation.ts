@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type Dialect, schemaExtension, spellSchemaExtension } from '../../model/dialect.ts'
+import { checkSchemaRules } from '../cel/check-definition.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { checkDns1035Label } from '../resources/names.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
 import { parseSchema } from '../schema/parse-schema.ts'
+import type { Schema } from '../schema/schema.ts'
 import { checkStructural } from '../schema/structural.ts'
 import { validateSelectable } from './selectable-fields.ts'
 
@@ -108,8 +110,14 @@ function validateSchemaOf(versions: readonly Json[], path: string, dialect: Dial
   return [
     ...(hasStatus ? validateRootKeywords(raw, where) : []),
     ...(schema.nullable === true ? [forbiddenField(`${where}.nullable`, 'nullable cannot be true at the root')] : []),
-    ...(errors.length > 0 ? errors : checkStructural(schema, where, (name) => spellSchemaExtension(dialect, name))),
+    ...(errors.length > 0 ? errors : checkSchema(schema, where, dialect)),
   ]
+}
+
+/** Rules are looked at where the schema is right otherwise: their types come from it. */
+function checkSchema(schema: Schema, path: string, dialect: Dialect): readonly FieldError[] {
+  const errors = checkStructural(schema, path, (name) => spellSchemaExtension(dialect, name))
+  return errors.length > 0 ? errors : checkSchemaRules(schema, path)
 }
 
 const rootKeywords = [

@@ -118,6 +118,8 @@ export interface Strategy {
   /** What is accepted and may surprise; becomes Warning headers. */
   readonly warnings?: (document: ApiDocument) => readonly string[]
   readonly validateUpdate?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
+  /** What a definition's own rules say of a document; an update has the document that was stored. */
+  readonly checkRules?: (document: ApiDocument, old: ApiDocument | undefined) => Promise<readonly FieldError[]>
   /** Further writes that must land in the same commit: allocations with the Service, contents with the Namespace. */
   readonly companions?: (transition: Transition) => Promise<Companions>
 }

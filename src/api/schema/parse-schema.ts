@@ -1,10 +1,11 @@
 import type { Json } from '../../model/api-object.ts'
 import { schemaExtension } from '../../model/dialect.ts'
-import { isJsonObject, jsonTypeName } from '../document.ts'
+import { isJsonObject, jsonTypeName, objectAt, textAt } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
 import { type FieldError, forbiddenField, invalidField, unsupportedField } from './field-error.ts'
 import { isKnownFormat } from './formats.ts'
 import { anyProperty, noProperty, type Schema } from './schema.ts'
+import type { ValidationRule } from './validation-rule.ts'
 
 export interface ParsedSchema {
   readonly schema: Schema
@@ -47,6 +48,7 @@ const numberKeywords = ['minimum', 'maximum', 'multipleOf'] as const
 const countKeywords = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const
 const flagKeywords = ['nullable'] as const
 const textKeywords = ['format', 'title', 'description', 'pattern'] as const
+const ruleFields = ['rule', 'message', 'messageExpression', 'reason', 'fieldPath'] as const
 const listKeywords = ['allOf', 'anyOf', 'oneOf'] as const
 
 class SchemaReading {
@@ -161,11 +163,25 @@ class SchemaReading {
       case 'group-version-kind':
         return
       case 'validations':
-        this.warnings.push(`${path}: validation rules (CEL) are kept, and this server does not evaluate them`)
+        schema.validations = this.#rules(value, path)
         return
       default:
         this.warnings.push(`unknown field "${path}"`)
     }
+  }
+
+  #rules(value: Json, path: string): readonly ValidationRule[] | undefined {
+    if (!Array.isArray(value)) return this.#wrong(value, path, 'must be an array of rules')
+    const keyword = path.slice(path.lastIndexOf('.') + 1)
+    return (value as readonly Json[]).map((each, index): ValidationRule => {
+      if (!isJsonObject(each)) this.#wrong(each, `${path}[${index}]`, 'must be an object')
+      const [rule = '', message = '', messageExpression = '', reason = '', fieldPath = ''] = ruleFields.map((field) =>
+        textAt(each, field),
+      )
+      const optional = objectAt(each)['optionalOldSelf']
+      const optionalOldSelf = typeof optional === 'boolean' ? optional : undefined
+      return { keyword, rule, message, messageExpression, reason, fieldPath, optionalOldSelf }
+    })
   }
 
   #number(value: Json, path: string): number | undefined {

@@ -1,4 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
+import type { ValidationRule } from './validation-rule.ts'
 
 /**
  * What a kind's fields are: an OpenAPI v3 structural schema (spec 2.2) with the extensions that lists and patches need. Built-in
@@ -39,6 +40,8 @@ export interface Schema {
   readonly oneOf?: readonly Schema[]
   readonly not?: Schema
   readonly intOrString?: boolean
+  /** Rules that every value must keep. */
+  readonly validations?: readonly ValidationRule[]
   /** Undeclared fields stay, instead of being pruned. */
   readonly preserveUnknownFields?: boolean
   /** A whole API object stands here: apiVersion, kind and metadata are kept and checked. */

@@ -8,6 +8,7 @@ import { alreadyExists, forbidden, invalid, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
+import { withRuleErrors } from './check-rules.ts'
 import { commitChange } from './commit-change.ts'
 import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
@@ -31,7 +32,7 @@ export async function createObject(
     const prepared = prepare(context, target.resource, accepted)
     const write = { old: undefined, next: prepared, requested: accepted.metadata['managedFields'] }
     const document = trackFields(context, target, write, options)
-    const name = validName(target.resource, document)
+    const name = await validName(target.resource, document)
     await assertNamespaceOpen(context, target, name)
     const exists = (await context.store.get(storeKey(target.resource, target.namespace, name))) !== undefined
     const change = { target, name, old: undefined, next: document, revision: 0 }
@@ -80,8 +81,9 @@ function nameOf(context: VerbContext, { metadata }: ApiDocument): { name?: strin
   return { name: `${metadata.generateName.slice(0, generatedBaseLength)}${letters.join('')}` }
 }
 
-function validName(resource: Resource, document: ApiDocument): string {
-  const errors = [...validateMetadata(resource, document), ...(resource.strategy.validate?.(document, undefined) ?? [])]
+async function validName(resource: Resource, document: ApiDocument): Promise<string> {
+  const own = [...validateMetadata(resource, document), ...(resource.strategy.validate?.(document, undefined) ?? [])]
+  const errors = await withRuleErrors(resource, own, document, undefined)
   const name = document.metadata.name ?? ''
   if (errors.length > 0) throw invalid(resource, name, errors)
   return name

@@ -10,6 +10,7 @@ import { badRequest, conflict, internalError, invalid, notFound } from '../statu
 import type { StoredEntry } from '../store/index.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
+import { withRuleErrors } from './check-rules.ts'
 import { commitChange } from './commit-change.ts'
 import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
@@ -54,7 +55,7 @@ export async function reviseObject(
     if (entry === undefined) throw notFound(resource, name)
     const old = parseStored(resource, entry)
     const revised = dropDuplicateOwners(revise(withRevision(old, entry.revision)), context.warn)
-    const settled = settle(target, revised, old, entry)
+    const settled = await settle(target, revised, old, entry)
     const write = { old, next: settled, requested: revised.metadata['managedFields'] }
     const next = trackFields(context, target, write, options)
     if (isDeepStrictEqual(next, old)) return objectAnswer(resource, { document: old, revision: entry.revision })
@@ -73,17 +74,23 @@ function isGone({ strategy }: Resource, document: ApiDocument): boolean {
 }
 
 /** The document as it would be stored: system fields from the old one, the parts this request may not touch put back, all of it valid. */
-function settle(target: ItemTarget, revised: ApiDocument, old: ApiDocument, entry: StoredEntry): ApiDocument {
+async function settle(
+  target: ItemTarget,
+  revised: ApiDocument,
+  old: ApiDocument,
+  entry: StoredEntry,
+): Promise<ApiDocument> {
   const { resource } = target
   assertOnUrl(target, revised)
   assertCurrent(target, revised, old, entry)
   const next = countGeneration(resource, mergeParts(target, revised, old), old)
-  const errors = [
+  const own = [
     ...validateCreationTime(revised, old),
     ...validateMetadata(resource, next),
     ...validateMetadataUpdate(next, old),
     ...findUpdateErrors(resource, next, old),
   ]
+  const errors = await withRuleErrors(resource, own, next, old)
   if (errors.length > 0) throw invalid(resource, target.name, errors)
   return next
 }
