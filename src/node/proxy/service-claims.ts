@@ -75,9 +75,9 @@ export class ServiceClaims {
     const next = service === undefined || !isServed(service) ? noClaims : claimsOf(service)
     if (before.service === next.service) return new Set()
     const affected = new Set<ObjectKey>()
-    for (const ip of new Set([...before.clusterIps, ...next.clusterIps]))
-      this.#replaceClusterIp(ip, key, next, affected)
-    for (const way of before.ways.union(next.ways)) this.#replaceWay(way, key, next, affected)
+    for (const ip of unionOf(before.clusterIps, next.clusterIps)) this.#replaceClusterIp(ip, key, next, affected)
+    for (const way of before.ways.size === 0 ? next.ways : before.ways.union(next.ways))
+      this.#replaceWay(way, key, next, affected)
     for (const ip of before.external) this.#forgetExternal(ip, key)
     for (const ip of next.external) this.#addExternal(ip, key)
     this.#withExternalIps += Math.sign(next.externalIps.size) - Math.sign(before.externalIps.size)
@@ -186,15 +186,27 @@ function isServed({ headless, type, foreignProxy }: Service): boolean {
 
 function claimsOf(service: Service): Claimed {
   const { clusterIps, externalIps, loadBalancerVips, ports } = service
-  const external = new Set([...externalIps, ...loadBalancerVips])
+  const hasExternal = externalIps.length + loadBalancerVips.length > 0
+  const external = hasExternal ? new Set([...externalIps, ...loadBalancerVips]) : noClaims.external
   const ways = ports.flatMap(({ protocol, port, nodePort }) => [
     ...Array.from(external, (address) => wayOf(address, protocol, port)),
     ...(nodePort === undefined ? [] : [wayOf(undefined, protocol, nodePort)]),
   ])
-  return { service, clusterIps, external, externalIps: new Set(externalIps), ways: new Set(ways) }
+  return {
+    service,
+    clusterIps,
+    external,
+    externalIps: externalIps.length === 0 ? noClaims.externalIps : new Set(externalIps),
+    ways: ways.length === 0 ? noClaims.ways : new Set(ways),
+  }
+}
+
+function unionOf(before: readonly Ip[], next: readonly Ip[]): Iterable<Ip> {
+  return before.length === 0 ? next : new Set([...before, ...next])
 }
 
 function replaceIn(held: readonly Service[], key: ObjectKey, next: Service | undefined): readonly Service[] {
+  if (held.length === 0) return next === undefined ? held : [next]
   const others = held.filter((each) => each.key !== key)
   if (next === undefined) return others
   const at = others.findIndex((each) => isOlder(next, each))
