@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 
 /** What a container without a root filesystem has at `/`. Paths are absolute and the same inside and outside. */
 export interface HostView {
@@ -55,11 +55,29 @@ export function planHostView(settings: HostViewSettings): HostView {
     else if (found !== undefined) shown.push(path)
   }
   links.push(['/etc/mtab', '/proc/self/mounts'], ['/var/run', '/run'])
-  const existing = settings.shown.filter((path) => existsSync(path))
-  return {
-    folders: ownFolders,
-    links,
-    shown: [...shown, ...existing],
-    hidden: [...hiddenEverywhere, ...settings.hidden],
+  const added = settings.shown.filter((path) => realPath(path) !== undefined)
+  const hidden = [...hiddenEverywhere, ...settings.hidden]
+  const all = [...shown, ...added]
+  return { folders: ownFolders, links, shown: all, hidden: all.flatMap((path) => hiddenBelow(path, hidden)) }
+}
+
+/** Where what is to be hidden would be seen through a folder that is shown, whatever links lead to either. */
+function hiddenBelow(shown: string, hidden: readonly string[]): string[] {
+  const root = realPath(shown)
+  if (root === undefined) return []
+  return hidden.flatMap((path) => {
+    const real = realPath(path)
+    if (real === undefined) return []
+    if (`${root}/`.startsWith(`${real}/`)) return [shown]
+    return real.startsWith(`${root}/`) ? [`${shown}${real.slice(root.length)}`] : []
+  })
+}
+
+/** Undefined for what is not there. */
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
   }
 }
