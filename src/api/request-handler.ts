@@ -11,17 +11,19 @@ import type { Authorizer } from './access/authorizer.ts'
 import { describeIssuer } from './access/describe-issuer.ts'
 import { effectiveUser } from './access/impersonate.ts'
 import type { RoleIndex } from './access/role-index.ts'
-import { parseListOptions } from './decode/query.ts'
+import { assertTimeout, parseListOptions } from './decode/query.ts'
 import { aggregatedContentType } from './discovery/aggregated.ts'
 import { discover } from './discovery/discovery.ts'
 import type { ApiDocument } from './document.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
+import { encodeFailure } from './encode/failure.ts'
 import { sendAnswer } from './encode/send-answer.ts'
 import { renderWarnings } from './encode/warnings.ts'
 import { whenRead } from './encode/when-read.ts'
 import type { ApiLimits } from './limits.ts'
 import { ApiMetrics } from './metrics.ts'
-import { chooseRepresentation, wantsAggregatedDiscovery } from './negotiate/accept.ts'
+import { wantsAggregatedDiscovery } from './negotiate/accept.ts'
+import { representationFor } from './negotiate/representation.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
 import { storeKey } from './resources/keys.ts'
@@ -29,7 +31,7 @@ import { type Route, routeRequest } from './route/route.ts'
 import { sendBackup } from './send-backup.ts'
 import { type Flow, flowOf } from './shares/flow.ts'
 import { RequestShares } from './shares/request-shares.ts'
-import { badRequest, internalError, renderFailure, StatusError, unauthorized, unknownPath } from './status.ts'
+import { badRequest, internalError, StatusError, unauthorized, unknownPath } from './status.ts'
 import { type Store, StoreError } from './store/index.ts'
 import type { VerbContext } from './verbs/verb-context.ts'
 import type { Aside } from './verbs/wait-for-revision.ts'
@@ -169,7 +171,8 @@ export class RequestHandler {
     response: ServerResponse,
     url: URL,
   ): Promise<number | undefined> {
-    const representation = chooseRepresentation(request.headers.accept, url.searchParams.get('includeObject') ?? '')
+    assertTimeout(url.searchParams)
+    const representation = representationFor(route, request.headers.accept, url.searchParams.get('includeObject') ?? '')
     const { deprecation } = route.target.resource
     const warnings = deprecation === undefined ? [] : [deprecation]
     if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
@@ -256,8 +259,7 @@ export class RequestHandler {
     if (status.details?.retryAfterSeconds !== undefined) {
       response.setHeader('retry-after', String(status.details.retryAfterSeconds))
     }
-    const body = renderFailure(status)
-    return sendAnswer(request, response, { httpCode: status.httpCode, contentType: 'application/json', body })
+    return sendAnswer(request, response, encodeFailure(status, request.headers.accept))
   }
 }
 

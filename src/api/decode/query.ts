@@ -58,3 +58,13 @@ export function parseQuery<T>(shape: z.ZodType<T>, query: URLSearchParams): T {
   const problems = parsed.error.issues.map((issue) => `query parameter ${issue.path.join('.')}: ${issue.message}`)
   throw badRequest(problems.join(', '), parsed.error)
 }
+
+const durationText = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+)$/
+
+/** Throws a 400 for a time limit that is no duration as Go writes it; this server ends every request after a minute. */
+export function assertTimeout(query: URLSearchParams): void {
+  const timeout = query.get('timeout') ?? ''
+  if (timeout === '' || durationText.test(timeout)) return
+  const why = `time: invalid duration ${JSON.stringify(timeout)}`
+  throw badRequest(`invalid timeout specified in the request URL - ${why}`)
+}

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../model/api-object.ts'
-import type { ApiDocument } from '../document.ts'
-import { isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
+import { type ApiDocument, textAt } from '../document.ts'
+import { formsOfText, isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
 import type { Resource } from '../resources/resource.ts'
+import { notAcceptable } from '../status.ts'
 import type { Answer } from '../verbs/verb-context.ts'
 import { toMetadataText, typeMetaOf } from './partial-metadata.ts'
+import { protobufContentType, toProtobuf } from './protobuf.ts'
 import { toTable, toTableParts } from './table.ts'
 import { toYaml, toYamlItem } from './yaml.ts'
 
@@ -29,7 +31,19 @@ export function encodeAnswer(answer: Answer, representation: Representation, now
     const body = answer.kind === 'list' ? inPieces(yamlParts(answer)) : toYaml(answer.text)
     return { httpCode, contentType: 'application/yaml', body, isLong }
   }
+  if (representation === 'protobuf') return { httpCode, contentType: protobufContentType, body: protobufBody(answer) }
   return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now), isLong }
+}
+
+/** Throws a 406 for a kind without a message, and for a long list, whose length would have to be known before its first byte. */
+function protobufBody(answer: Answer): Uint8Array {
+  if (answer.kind === 'list' && answer.isLong) throw notAcceptable(formsOfText)
+  const text = jsonBody(answer, 'json', new Date(0))
+  const parsed = JSON.parse(typeof text === 'string' ? text : [...(text as Iterable<string>)].join('')) as JsonObject
+  const [version = '', group = ''] = textAt(parsed, 'apiVersion').split('/').toReversed()
+  const bytes = toProtobuf({ group, version, kind: textAt(parsed, 'kind') }, parsed)
+  if (bytes === undefined) throw notAcceptable(formsOfText)
+  return bytes
 }
 
 function jsonBody(answer: Answer, representation: Representation, now: Date): EncodedAnswer['body'] {

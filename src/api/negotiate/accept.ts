@@ -1,7 +1,7 @@
 import { badRequest, notAcceptable } from '../status.ts'
 
 /** The form an answer takes. The rows of a Table come with who each object is, with all of it, or with nothing. */
-export type Representation = 'json' | 'yaml' | 'metadata' | TableForm
+export type Representation = 'json' | 'yaml' | 'protobuf' | 'metadata' | TableForm
 export type TableForm = 'table' | 'table-objects' | 'table-cells'
 
 interface MediaRange {
@@ -31,7 +31,19 @@ export function chooseRepresentation(accept: string | undefined, includeObject =
     if (representation !== undefined) return isTable(representation) ? tableForm(includeObject) : representation
   }
   if (ranges.length === 0) return 'json'
-  throw notAcceptable(['application/json', 'application/yaml'])
+  if (acceptsOnlyProtobuf(accept)) return 'protobuf'
+  throw notAcceptable([...formsOfText, 'application/vnd.kubernetes.protobuf'])
+}
+
+/** The forms in which every object is answered; those of built-in kinds have protobuf as well. */
+export const formsOfText = ['application/json', 'application/yaml']
+
+/** Whether a client takes protobuf and no form that is made of text, which is quicker here. */
+export function acceptsOnlyProtobuf(accept: string | undefined): boolean {
+  const ranges = parseAccept(accept)
+  const isProtobuf = ({ type, parameters }: MediaRange) =>
+    type === 'application/vnd.kubernetes.protobuf' && !parameters.has('as') && !parameters.has('stream')
+  return ranges.some(isProtobuf) && ranges.every((range) => representationOf(range) === undefined)
 }
 
 function tableForm(includeObject: string): TableForm {

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
+import { doubleBytes, varint, type WireType, writeField } from '../encode/protobuf-writer.ts'
 import { numberOf } from '../exact-json.ts'
 
 /** Writes a value as what follows a field's tag. */
 interface Form {
-  /** 0 variable length, 1 eight bytes, 2 bytes with their length. */
-  readonly wireType: 0 | 1 | 2
+  readonly wireType: WireType
   readonly write: (value: Json) => Uint8Array
 }
 
@@ -16,32 +16,14 @@ interface Field {
 
 type Fields = Readonly<Record<string, Field>>
 
-function varint(value: number | bigint): Uint8Array {
-  const bytes: number[] = []
-  let rest = BigInt.asUintN(64, BigInt(value))
-  do {
-    bytes.push(Number(rest & 0x7fn) | (rest > 0x7fn ? 0x80 : 0))
-    rest >>= 7n
-  } while (rest > 0n)
-  return Uint8Array.from(bytes)
-}
-
 function tagged({ number, form }: Field, value: Json): readonly Uint8Array[] {
-  const bytes = form.write(value)
-  const tag = varint((number << 3) | form.wireType)
-  return form.wireType === 2 ? [tag, varint(bytes.length), bytes] : [tag, bytes]
-}
-
-function double(value: Json): Uint8Array {
-  const bytes = Buffer.alloc(8)
-  bytes.writeDoubleLE(numberOf(value) ?? 0)
-  return bytes
+  return writeField(number, form.wireType, form.write(value))
 }
 
 const text: Form = { wireType: 2, write: (value) => Buffer.from(String(value)) }
 const boolean: Form = { wireType: 0, write: (value) => varint(value === true ? 1 : 0) }
 const integer: Form = { wireType: 0, write: (value) => varint(Math.trunc(numberOf(value) ?? 0)) }
-const number: Form = { wireType: 1, write: double }
+const number: Form = { wireType: 1, write: (value) => doubleBytes(numberOf(value) ?? 0) }
 /** `Any`: a value as YAML, of which JSON is a part. */
 const any: Form = {
   wireType: 2,
@@ -55,12 +37,12 @@ function field(number: number, form: Form): Field {
 /** A message by its fields' names in JSON, a list field by field; what begins with `x-` goes into the field of extensions. */
 function message(fields: Fields, extensions?: number): Form {
   const extension = extensions === undefined ? undefined : field(extensions, named(any))
-  const writeField = (name: string, value: Json): readonly Uint8Array[] => {
+  const writeMember = (name: string, value: Json): readonly Uint8Array[] => {
     const known = Object.hasOwn(fields, name) ? fields[name] : undefined
     if (known !== undefined) return listOf(value).flatMap((item) => tagged(known, item))
     return extension !== undefined && name.startsWith('x-') ? tagged(extension, { [name]: value }) : []
   }
-  const write = (value: Json) => Buffer.concat(entriesOf(value).flatMap(([name, item]) => writeField(name, item)))
+  const write = (value: Json) => Buffer.concat(entriesOf(value).flatMap(([name, item]) => writeMember(name, item)))
   return { wireType: 2, write }
 }
 

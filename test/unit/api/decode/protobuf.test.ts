@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { parseProtobufBody } from '../../../../src/api/decode/protobuf.ts'
+import { toProtobuf } from '../../../../src/api/encode/protobuf.ts'
 import { StatusError } from '../../../../src/api/status.ts'
+import type { JsonObject } from '../../../../src/model/api-object.ts'
 import { bytesField, envelope, numberField, varint } from '../../../helpers/protobuf-writer.ts'
 
 const join = (...parts: Uint8Array[]) => Buffer.concat(parts)
@@ -185,5 +187,49 @@ describe('a CustomResourceDefinition as client-go 0.34 encodes it', () => {
     }
     assert.throws(() => parseProtobufBody(withSchema(numberField(9, 1n))), /maximum: expected a number of 8 bytes/)
     assert.throws(() => parseProtobufBody(withSchema(bytesField(8, bytesField(1, '{"a":')))), StatusError)
+  })
+})
+
+describe('what is written as protobuf', () => {
+  const readBack = (group: string, version: string, kind: string, value: JsonObject) => {
+    const bytes = toProtobuf({ group, version, kind }, value)
+    assert.ok(bytes)
+    return JSON.parse(JSON.stringify(parseProtobufBody(bytes)))
+  }
+
+  test('reads back as it was: maps, bytes, quantities, times, numbers or names', () => {
+    const pod = {
+      metadata: { name: 'web', labels: { app: 'web' }, creationTimestamp: '2026-11-23T10:00:00Z', generation: 3 },
+      spec: {
+        containers: [
+          {
+            name: 'web',
+            image: 'web:1',
+            ports: [{ containerPort: 80, protocol: 'TCP' }],
+            resources: { limits: { cpu: '500m', memory: '1Gi' } },
+            livenessProbe: { httpGet: { path: '/', port: 'http' }, periodSeconds: 10 },
+            readinessProbe: { tcpSocket: { port: 8080 } },
+          },
+        ],
+        terminationGracePeriodSeconds: 0,
+        hostNetwork: true,
+      },
+    }
+    const { kind, apiVersion, ...read } = readBack('', 'v1', 'Pod', pod)
+    assert.deepEqual([kind, apiVersion], ['Pod', 'v1'])
+    assert.deepEqual(read, pod)
+    const secret = { metadata: { name: 's' }, data: { key: 'YWJj' } }
+    assert.deepEqual(readBack('', 'v1', 'Secret', secret).data, secret.data)
+    const lease = {
+      metadata: { name: 'l' },
+      spec: { renewTime: '2026-11-23T10:00:00.123456Z', leaseDurationSeconds: 40 },
+    }
+    assert.deepEqual(readBack('coordination.k8s.io', 'v1', 'Lease', lease).spec, lease.spec)
+  })
+
+  test('a definition with every field of a JSON schema is the bytes that client-go reads', () => {
+    const definition = JSON.parse(readFileSync('test/fixtures/protobuf/definition.json', 'utf8'))
+    const read = readBack('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', definition)
+    assert.deepEqual(read.spec, definition.spec)
   })
 })

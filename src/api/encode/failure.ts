@@ -1,0 +1,14 @@
+import type { JsonObject } from '../../model/api-object.ts'
+import { acceptsOnlyProtobuf } from '../negotiate/accept.ts'
+import { renderFailure, type StatusError } from '../status.ts'
+import type { EncodedAnswer } from './answer.ts'
+import { protobufContentType, toProtobuf } from './protobuf.ts'
+
+/** The error as the client takes it; JSON where it takes no form that there is. */
+export function encodeFailure(status: StatusError, accept: string | undefined): EncodedAnswer {
+  const body = renderFailure(status)
+  const { httpCode } = status
+  if (!acceptsOnlyProtobuf(accept)) return { httpCode, contentType: 'application/json', body }
+  const bytes = toProtobuf({ group: '', version: 'v1', kind: 'Status' }, JSON.parse(body) as JsonObject)
+  return { httpCode, contentType: protobufContentType, body: bytes ?? body }
+}

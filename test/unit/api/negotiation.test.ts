@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { parseProtobufBody } from '../../../src/api/decode/protobuf.ts'
+import type { JsonObject } from '../../../src/model/api-object.ts'
+import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { paths } from '../../helpers/manifests.ts'
+
+const protobuf = 'application/vnd.kubernetes.protobuf'
+
+describe('the form of an answer', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer()
+    await server.call('POST', paths.configMaps, { body: { metadata: { name: 'a' }, data: { key: 'value' } } })
+  })
+  after(() => server.stop())
+
+  const get = (path: string, accept: string) => server.call('GET', path, { headers: { accept } })
+
+  test('is protobuf for a client that takes nothing else: objects and errors', async () => {
+    const found = await get(`${paths.configMaps}/a`, protobuf)
+    assert.deepEqual([found.code, found.headers['content-type']], [200, protobuf])
+    const object = parseProtobufBody(found.bytes) as JsonObject
+    assert.deepEqual([object['kind'], object['data']], ['ConfigMap', { key: 'value' }])
+    const missing = await get(`${paths.configMaps}/b`, protobuf)
+    const status = parseProtobufBody(missing.bytes) as JsonObject
+    assert.deepEqual([missing.code, status['kind'], status['reason']], [404, 'Status', 'NotFound'])
+    const list = await get(paths.configMaps, protobuf)
+    assert.deepEqual(
+      [list.code, list.headers['content-type'], list.bytes.subarray(0, 4).toString()],
+      [200, protobuf, 'k8s\0'],
+    )
+  })
+
+  test('is JSON for a client that takes both', async () => {
+    const found = await get(`${paths.configMaps}/a`, `${protobuf}, */*`)
+    assert.equal(found.headers['content-type'], 'application/json')
+  })
+
+  test('is refused where there is none: a Table of a review, events as protobuf', async () => {
+    const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+    const body = { spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } }
+    const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+    assert.equal((await server.call('POST', path, { body, headers: table })).code, 406)
+    assert.equal((await get(`${paths.configMaps}?watch=true`, protobuf)).code, 406)
+  })
+
+  test('a time limit that is no duration is a 400', async () => {
+    for (const timeout of ['invalid', '5', '1x', '1s1'])
+      assert.match(
+        (await server.call('GET', `${paths.configMaps}?timeout=${timeout}`)).body.message,
+        /invalid timeout specified in the request URL - time: invalid duration/,
+      )
+    for (const timeout of ['', '0', '1m30s', '1.5h', '300ms'])
+      assert.equal((await server.call('GET', `${paths.configMaps}?timeout=${timeout}`)).code, 200)
+  })
+})
