@@ -9,12 +9,12 @@ import { childSchemaOf, isAtomic } from './shape.ts'
 export function alignFields(schema: Schema | undefined, set: FieldSet): FieldSet {
   if (schema === undefined || set.children.size === 0) return set
   if (isAtomic(schema)) return onlyHere
-  const children = new Map<string, FieldSet>()
-  let isSame = true
+  let children: Map<string, FieldSet> | undefined
   for (const [step, child] of set.children) {
     const aligned = alignFields(childSchemaOf(schema, step), child)
+    if (aligned === child) continue
+    children ??= new Map(set.children)
     children.set(step, aligned)
-    isSame &&= aligned === child
   }
-  return isSame ? set : { isMember: set.isMember, children }
+  return children === undefined ? set : { isMember: set.isMember, children }
 }

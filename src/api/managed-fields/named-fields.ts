@@ -4,6 +4,7 @@ import { childSchemaOf, isDeclared } from './shape.ts'
 
 /** The set with every declared field that leads to a path of it as a path of its own: an applied configuration names only leaves. */
 export function withNamedFields(schema: Schema | undefined, set: FieldSet): FieldSet {
+  if (set.children.size === 0) return set
   const children = [...set.children].map(([step, child]): [string, FieldSet] => {
     const below = withNamedFields(childSchemaOf(schema, step), child)
     const isNamed = step.startsWith('f:') && isDeclared(schema, step.slice(2)) && !isEmptySet(child)
