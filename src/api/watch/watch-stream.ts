@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nextTurn } from '../../loop/time-slice.ts'
 import type { Claim } from '../shares/fair-share.ts'
 import type { WatchLine } from './watch-line.ts'
 
@@ -10,8 +12,12 @@ import type { WatchLine } from './watch-line.ts'
  */
 const maxUnreadBytes = 2 * 1024 * 1024
 
-/** Of what a watcher leaves unread so much is not counted against its flow: a short burst leaves it with all who watch. */
+/**
+ * Of what a watcher leaves unread so much is not counted against its flow: a short burst leaves it with all who watch. What is larger is written in a turn of
+ * its own, when the flow may hold it: to each of many watchers it takes a millisecond for its encryption, and memory until it is read.
+ */
 const freeUnreadBytes = 64 * 1024
+const retryMs = 100
 
 /** How long a watcher may take to read what its socket holds, and all of the initial lines. */
 const maxUnreadMs = 60_000
@@ -29,7 +35,7 @@ export class WatchStream {
   #awaitsDrain = false
   /** Initial lines that are not written yet. */
   #initial = ''
-  /** Live lines that wait for the initial ones to be read; undefined once these are through. */
+  /** Live lines that wait for the initial ones to be read, or behind a long one; undefined while none has to. */
   #waiting: WatchLine[] | undefined = []
   #waitingBytes = 0
   #draining: Promise<void> | undefined
@@ -59,7 +65,9 @@ export class WatchStream {
   async sendInitial(text: string): Promise<void> {
     if (!this.isOpen) return
     this.#initial += text
-    if (this.#initial.length < initialPieceLength) return
+    const { length } = this.#initial
+    if (length < initialPieceLength) return
+    if (length > freeUnreadBytes && !(await this.#hasRoomFor(length))) return
     this.#flushInitial()
     await this.drained()
   }
@@ -89,8 +97,12 @@ export class WatchStream {
     clearTimeout(this.#initialTimer)
     this.#flushInitial()
     const waiting = this.#waiting ?? []
-    this.#waiting = undefined
-    for (const line of waiting) this.send(line)
+    if (waiting.some(isLong)) {
+      void this.#sendInTurns(waiting)
+    } else {
+      this.#waiting = undefined
+      for (const line of waiting) this.send(line)
+    }
   }
 
   /** One line more, of any length, as long as not too much before it is unread. */
@@ -98,18 +110,45 @@ export class WatchStream {
     if (!this.isOpen) return
     if (!this.#mayLeave(this.#unreadBytes)) {
       this.#cut()
-    } else if (this.#waiting === undefined) {
+    } else if (this.#waiting === undefined && !isLong(line)) {
       this.#write(line)
     } else {
+      const isFirst = this.#waiting === undefined
+      this.#waiting ??= []
       this.#waiting.push(line)
       this.#waitingBytes += line.chunk.length
+      if (isFirst) void this.#sendInTurns(this.#waiting)
     }
   }
 
-  /** What is unread counts until the socket is empty again. */
+  /** The lines that wait, those included that come meanwhile. */
+  async #sendInTurns(waiting: WatchLine[]): Promise<void> {
+    for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
+      if (isLong(line) && !(await this.#hasRoomFor(line.chunk.length))) return
+      if (!this.isOpen) return
+      this.#waitingBytes -= line.chunk.length
+      this.#write(line)
+    }
+    this.#waiting = undefined
+  }
+
+  /** Waits for a turn of the main loop in which the flow may hold so much more; false where the watch has ended, or is cut after a minute. */
+  async #hasRoomFor(bytes: number): Promise<boolean> {
+    const deadlineMs = performance.now() + maxUnreadMs
+    for (await nextTurn(); this.isOpen; await sleep(retryMs)) {
+      if (this.#claim(this.#response.writableLength + bytes)) return true
+      if (performance.now() > deadlineMs) this.#cut()
+    }
+    return false
+  }
+
   #mayLeave(unreadBytes: number): boolean {
-    if (unreadBytes <= freeUnreadBytes) return true
-    if (unreadBytes > maxUnreadBytes || !this.#unread.resize(unreadBytes)) return false
+    return unreadBytes <= freeUnreadBytes || (unreadBytes <= maxUnreadBytes && this.#claim(unreadBytes))
+  }
+
+  /** What is unread counts until the socket is empty again. */
+  #claim(bytes: number): boolean {
+    if (!this.#unread.resize(bytes)) return false
     const { socket } = this.#response
     if (socket === null || this.#awaitsDrain) return true
     this.#awaitsDrain = true
@@ -164,6 +203,10 @@ export class WatchStream {
     if (this.#response.closed || this.#response.destroyed) listener()
     else this.#response.once('close', listener)
   }
+}
+
+function isLong({ chunk }: WatchLine): boolean {
+  return chunk.length > freeUnreadBytes
 }
 
 function uncork(socket: Socket): void {

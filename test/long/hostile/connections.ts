@@ -112,6 +112,20 @@ export const connectionTrials: readonly Trial[] = [
     },
   },
   {
+    line: 9,
+    title: 'a tenant creates objects until no more are taken',
+    run: async (lab) => {
+      const data = { a: 'x'.repeat(1_000_000) }
+      let code = 201
+      for (let count = 0; count < 400 && code === 201; count++) {
+        code = (await lab.tenant.call('POST', configMaps, { metadata: { name: `fills-${count}` }, data })).code
+      }
+      assert.equal(code, 403)
+      await assertOthersServed(lab)
+      await must(lab.tenant.call('DELETE', configMaps), 200)
+    },
+  },
+  {
     line: 10,
     title: 'anybody asks 64 at a time for the OpenAPI documents and for reviews',
     run: async (lab) => {

@@ -110,6 +110,30 @@ describe('one identity leaves to the others', () => {
   })
 })
 
+test('Large events reach all of many watches of one identity, whole and in order.', async () => {
+  await using server = await startTestServer({ tokens: [tenant], authorizationMode: 'AlwaysAllow' })
+  const put = (value: number) =>
+    server.call('PUT', `${paths.configMaps}/large`, {
+      body: configMap('large', { a: String(value).padEnd(400_000, 'x') }),
+    })
+  await server.call('POST', paths.configMaps, { body: configMap('large', { a: '0'.padEnd(400_000, 'x') }) })
+  const watch = requestHead('GET', `${paths.configMaps}?watch=true`, tenant.token)
+  const heard = Array.from({ length: 40 }, () => '')
+  const connections = await Promise.all(heard.map(() => RawConnection.open(server.port)))
+  for (const [index, { socket }] of connections.entries()) {
+    socket.on('data', (chunk: Buffer) => {
+      heard[index] += chunk.toString('latin1').replaceAll('x', '')
+    })
+    socket.write(watch)
+  }
+  for (let value = 1; value <= 3; value++) assert.equal((await put(value)).code, 200)
+  await server.call('POST', paths.configMaps, { body: configMap('small') })
+  await until('all have heard of all', () => heard.every((text) => text.includes('"small"')), 20_000)
+  const valuesOf = (text: string) => Array.from(text.matchAll(/"a":"(\d)"/g), ([, value]) => value).join('')
+  for (const text of heard) assert.ok('0123'.endsWith(valuesOf(text)) && valuesOf(text) !== '', valuesOf(text))
+  for (const connection of connections) connection[Symbol.dispose]()
+})
+
 test('Bodies in transit may hold so much memory: the rest is a 429 before it is read to its end.', async () => {
   await using server = await startTestServer({ tokens: [tenant], authorizationMode: 'AlwaysAllow' })
   const head = requestHead('POST', paths.configMaps, tenant.token, ['content-length: 3000000'])
