@@ -1,7 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js'
 import { type CelNode, nodesOf } from './ast.ts'
 import { isEqual } from './equality.ts'
-import { checkPresenceTests, checkTyped } from './extra-checks.ts'
+import { checkTyped } from './extra-checks.ts'
 import { countCosts } from './instrument.ts'
 import { addressFunctions, CidrValue, IpValue } from './library/addresses.ts'
 import { FormatValue, formatFunctions } from './library/formats.ts'
@@ -14,6 +14,7 @@ import { timeFunctions } from './library/times.ts'
 import { UrlValue, urlFunctions } from './library/urls.ts'
 import { SemverValue, versionFunctions } from './library/versions.ts'
 import { CostMeter, perCallLimit } from './meter.ts'
+import { replacePresenceTests } from './presence-test.ts'
 
 /** A signature as the library reads it, `string.find(string): string`, and what it does; the receiver is the first operand. */
 export type CelFunction = readonly [signature: string, handler: (...operands: never[]) => unknown]
@@ -108,7 +109,7 @@ export class RuleEnvironment {
       usesOldSelf ||= node.op === 'id' && node.args === 'oldSelf'
       rename(node, suffix, isOldOptional)
     }
-    checkPresenceTests(parsed.ast)
+    replacePresenceTests(parsed.ast)
     const { valid, type = '', error } = parsed.check()
     if (!valid) throw error ?? new Error('the expression cannot be checked')
     checkTyped(parsed.ast)

@@ -15,29 +15,6 @@ function typeOf(node: unknown): CheckedType | undefined {
   return (node as { readonly checkedType?: CheckedType } | undefined)?.checkedType
 }
 
-interface HasMacro {
-  readonly args: readonly unknown[]
-  typeCheck: (
-    checker: { check: (node: unknown, context: unknown) => unknown },
-    macro: unknown,
-    context: unknown,
-  ) => unknown
-}
-
-/** Before the type check: `has` of a field that there cannot be is an error, as in cel-go. */
-export function checkPresenceTests(root: unknown): void {
-  for (const node of nodesOf(root)) {
-    if (node.op !== 'call' || (node.args as readonly unknown[])[0] !== 'has' || node.meta.macro === undefined) continue
-    const macro = node.meta.macro as unknown as HasMacro
-    const typeCheck = macro.typeCheck
-    macro.typeCheck = (checker, self, context) => {
-      const type = typeCheck(checker, self, context)
-      checker.check(macro.args[0], context)
-      return type
-    }
-  }
-}
-
 /** After the type check: what cel-go refuses and the library takes. Throws CelFailure. */
 export function checkTyped(root: unknown): void {
   const nodes = nodesOf(root)

@@ -15,10 +15,14 @@ const durationText = /^([+-]?)((?:\d{1,18}(?:\.\d{1,18})?(?:ns|us|µs|ms|s|m|h))
 const durationPart = /(\d+)(?:\.(\d+))?(ns|us|µs|ms|s|m|h)/g
 const timeText = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
+function conversionFailure(type: string): CelFailure {
+  return new CelFailure(`type conversion error from 'string' to 'google.protobuf.${type}'`)
+}
+
 /** Go's time.ParseDuration: `1h30m`, `-1.5s`. */
 export function toDuration(text: string): Duration {
   const [, sign, parts = ''] = durationText.exec(text) ?? []
-  if (sign === undefined) throw new CelFailure(`time: invalid duration ${JSON.stringify(text)}`)
+  if (sign === undefined) throw conversionFailure('Duration')
   let total = 0n
   for (const [, whole = '0', fraction = '', unit = ''] of parts.matchAll(durationPart)) {
     const size = nanosecondsOf[unit] ?? 0n
@@ -31,8 +35,7 @@ export function toDuration(text: string): Duration {
 /** RFC 3339. */
 export function toTimestamp(text: string): Date {
   const time = timeText.test(text) ? new Date(text.toUpperCase()) : undefined
-  if (time === undefined || Number.isNaN(time.getTime()))
-    throw new CelFailure(`cannot parse ${JSON.stringify(text)} as a time`)
+  if (time === undefined || Number.isNaN(time.getTime())) throw conversionFailure('Timestamp')
   return time
 }
 

@@ -5,6 +5,7 @@ import { RuleChecker } from '../../../../src/api/cel/check-rules.ts'
 import { parseSchema } from '../../../../src/api/schema/parse-schema.ts'
 import type { Json, JsonObject } from '../../../../src/model/api-object.ts'
 import { threadCpuMs } from '../../../helpers/growth.ts'
+import { routeCases } from '../../../helpers/route-cases.ts'
 import { answerCases, everythingSchema, expressionCases, refusedRules } from '../../../helpers/rule-cases.ts'
 import { transitionCases } from '../../../helpers/transition-cases.ts'
 
@@ -30,6 +31,7 @@ const failing = new Map<string, RegExp>([
   ['self.s.matches("x")', /failed rule/],
   ['self.l[7] == "b"', /index out of bounds: 7 evaluating rule/],
   ['self.l.isSorted()', /failed rule/],
+  ['has(self.lo[9].name)', /index out of bounds: 9 evaluating rule/],
   ['self.map["zz"] == "v"', /no such key: zz evaluating rule/],
   ['self.ios == 5', /failed rule/],
   ['self.ios > 3', /'no such overload': call arguments did not match a supported operator/],
@@ -142,6 +144,21 @@ test('a failed rule has its message, its reason and its field', async () => {
     'c: Invalid value: "object": fixed',
     'c: Invalid value: "object": failed rule: self.a > 6',
   ])
+})
+
+describe('rules as published definitions have them', () => {
+  const broken: Readonly<Record<string, readonly number[]>> = {
+    'parents that are told apart by their section': [0, 1, 1, 0],
+    'filters of a rule': [0, 2, 0, 1, 1],
+    'one of several, and times of a certificate': [0, 1, 3, 1, 1],
+  }
+  for (const { title, schema, values } of routeCases) {
+    test(title, async () => {
+      const counts = []
+      for (const value of values) counts.push((await check(schema, value)).length)
+      assert.deepEqual(counts, broken[title])
+    })
+  }
 })
 
 describe('rules that compare with the old value', () => {
