@@ -212,6 +212,19 @@ async function observe() {
     metrics: await get(nodeAddress, 9153, '/metrics'),
   }
 
+  const scrape = async (headers: Record<string, string>, file?: string) => {
+    const access = file === undefined ? undefined : await loadKubeconfig(`${dataDir}/${file}`)
+    const { clientCertificate: cert, clientKey: key } = access ?? {}
+    const tls = { rejectUnauthorized: false, ...(cert && { cert }), ...(key && { key }) }
+    return (await httpGet({ host: nodeAddress, port: 10_250, path: '/metrics', headers, ca: '', ...tls })).status
+  }
+  const scrapes = {
+    nobody: await scrape({}),
+    wrongToken: await scrape({ authorization: 'Bearer wrong' }),
+    node: await scrape({}, 'agent.kubeconfig'),
+    operator: await scrape({}, 'admin.kubeconfig'),
+  }
+
   const out: string[] = []
   const stream = { write: (text: string) => out.push(text) }
   const args = ['dns', 'query', name, '--control-socket', controlSocket]
@@ -236,6 +249,7 @@ async function observe() {
     bad,
     underReloads,
     endpoints,
+    scrapes,
     cli: { exitCode, out: out.join('') },
     tablesBefore,
     stopped,

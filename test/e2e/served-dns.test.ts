@@ -24,6 +24,7 @@ const seenSchema = z.object({
   bad: z.object({ health: z.string(), stillServed: z.string() }),
   underReloads: z.object({ asked: z.number(), lost: z.number() }),
   endpoints: z.object({ health: got, ready: got, metrics: got }),
+  scrapes: z.record(z.string(), z.number()),
   cli: z.object({ exitCode: z.number(), out: z.string() }),
   tablesBefore: z.string(),
   stopped: z.object({ tables: z.string(), addresses: z.string() }),
@@ -90,6 +91,10 @@ describe('a node that serves the cluster DNS', { skip: skipReason('iptables', 'n
       seen.endpoints.metrics.body,
       /coredns_dns_responses_total\{.*rcode="NOERROR",plugin="kubernetes"\} \d+/,
     )
+  })
+
+  test("on the node's address the agent's metrics are for users that the API server lets read them", () => {
+    assert.deepEqual(seen.scrapes, { nobody: 401, wrongToken: 401, node: 403, operator: 200 })
   })
 
   test('platnet dns query shows the answer and explains it', () => {

@@ -116,10 +116,10 @@ export class KubeDnsObjects implements Component {
   }
 
   async #keepPod(signal: AbortSignal): Promise<void> {
-    const { client, serves } = this.#parts
+    const { serves } = this.#parts
     if (!this.#hasLooked) await this.#awaitServing(signal)
     this.#hasLooked = true
-    const found = await this.#orAbsent(client.get(this.#pod, { signal }))
+    const found = await this.#findPod(signal)
     if (found === undefined && serves()) await this.#createPod(signal)
     if (found !== undefined || serves()) await this.#tellReady(serves(), signal)
   }
@@ -153,7 +153,7 @@ export class KubeDnsObjects implements Component {
 
   async #tellReady(ready: boolean, signal: AbortSignal): Promise<void> {
     const { client, facts } = this.#parts
-    const found = podSchema.safeParse(await this.#orAbsent(client.get(this.#pod, { signal })))
+    const found = podSchema.safeParse(await this.#findPod(signal))
     if (!found.success) return
     const { podIP, conditions, containerStatuses } = found.data.status
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
@@ -163,6 +163,17 @@ export class KubeDnsObjects implements Component {
     const times = { now: rfc3339(Date.now()), startedAt: rfc3339(performance.timeOrigin) }
     const patch = { status: mirrorStatus(facts, ready, times) }
     await client.patch({ ...this.#pod, subresource: 'status' }, { kind: 'merge', patch }, { signal })
+  }
+
+  /** A node may read only pods that are bound to it, so that one that is not there is forbidden to it. */
+  async #findPod(signal: AbortSignal): Promise<ApiObject | undefined> {
+    const { client } = this.#parts
+    try {
+      return await this.#orAbsent(client.get(this.#pod, { signal }))
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'forbidden') return undefined
+      throw error
+    }
   }
 
   get #pod() {
