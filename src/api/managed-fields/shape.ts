@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
+import { canonicalText } from '../schema/canonical-text.ts'
 import type { Schema } from '../schema/schema.ts'
 
 /** How the parts of a value are owned: whole (`leaf`), field by field, or item by item. Without a schema, maps are granular and lists atomic. */
@@ -78,13 +79,4 @@ export function groupItems(schema: Schema | undefined, items: readonly Json[]): 
     else group.push(item)
   }
   return groups
-}
-
-function canonicalText(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
-  if (!isJsonObject(value)) return JSON.stringify(value)
-  const members = Object.entries(value)
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalText(member ?? null)}`)
-  return `{${members.join(',')}}`
 }
