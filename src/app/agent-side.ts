@@ -1,12 +1,13 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../client/index.ts'
 import { ConfigError, configzDocument } from '../config/index.ts'
-import { ProgramStarter } from '../host/index.ts'
+import { interfaceTowards, ProgramStarter } from '../host/index.ts'
 import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { unspecifiedIpv4 } from '../model/ip.ts'
 import { CniGate, createGateMetrics } from '../node/cni/index.ts'
 import { createControlSocket } from '../node/control/index.ts'
 import { type NodeNetwork, NodeRegistration } from '../node/registration/index.ts'
+import { readBaseChains } from '../node/rules/index.ts'
 import {
   AppliedRevisions,
   ClusterAddresses,
@@ -91,7 +92,12 @@ export async function composeAgent(
         proxy: proxy?.families.map(({ plane }) => plane) ?? [],
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
-    questions: { ...proxyQuestions(proxy?.families ?? []), ...dnsQuestions(dns) },
+    questions: {
+      ...proxyQuestions(proxy?.families ?? [], interfaceTowards, (family) =>
+        readBaseChains(programs.runProgram, family),
+      ),
+      ...dnsQuestions(dns),
+    },
     gate,
     log: log.child('control'),
   })

@@ -8,7 +8,8 @@ import {
   runProgram,
 } from '../host/index.ts'
 import { PlatnetError } from '../model/errors.ts'
-import { hasOurRules, probeIptables } from '../node/rules/index.ts'
+import { isNetworkOurs } from '../node/cni/index.ts'
+import { hasOurRules, probeForwarding, probeIptables } from '../node/rules/index.ts'
 import type { AppContext, Options } from './context.ts'
 import { wantedSysctls } from './wanted-sysctls.ts'
 
@@ -32,6 +33,7 @@ export async function checkHost(options: Options): Promise<HostCheck> {
     ...(await probeSysctls(wantedSysctls(options))),
     ...(await probePorts(listeners)),
   ]
+  if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
   if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
   return { findings, lacksPrivilege }
 }
@@ -54,6 +56,12 @@ async function checkNode(run = runProgram, probeRules = probeIptables): Promise<
   const privilege = await probePrivilege()
   if (privilege.some(isFailure)) return privilege
   return [...privilege, ...(await Promise.all([probePrograms(nodePrograms, run), probeRules(run)])).flat()]
+}
+
+async function checkForwarding({ values: { app, cni, proxy } }: Options): Promise<readonly Finding[]> {
+  const isOurs = await isNetworkOurs(cni.cniConfDir, app.components.includes('pods'))
+  const { acceptPodTraffic: when } = proxy
+  return probeForwarding(when === 'always' || (when === 'auto' && isOurs))
 }
 
 /** Not a fault either way, but one that an operator should know of. */

@@ -3,6 +3,7 @@ import { suggestName } from '../config/index.ts'
 import { interfaceTowards, localAddresses } from '../host/index.ts'
 import { describeError } from '../model/errors.ts'
 import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
+import type { BaseChain } from '../netfilter/foreign-path.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import type { ControlAnswer } from '../node/control/index.ts'
 import type { FlowExplanation, ServiceExplanation } from '../node/proxy/index.ts'
@@ -13,6 +14,9 @@ interface AskedFamily {
   readonly plane: ProxyFamily['plane']
   readonly writer: Pick<ProxyFamily['writer'], 'preview' | 'countersOf'>
 }
+
+/** The base chains of the kernel that packets of a family meet. */
+type ReadChains = (family: IpFamily) => Promise<readonly BaseChain[]>
 
 /** The answer of `GET /plan`: one entry a family. */
 export interface PlanAnswer {
@@ -57,11 +61,12 @@ const maxCountedChains = 50
 export function proxyQuestions(
   families: readonly AskedFamily[],
   interfaceOf: (source: Ip) => Promise<string | undefined> = interfaceTowards,
+  readChains: ReadChains = async () => [],
 ) {
   const ofProxy = async (answer: () => Promise<ControlAnswer>) => (families.length > 0 ? answer() : withoutProxy)
   return {
     '/plan': () => ofProxy(() => answerPlan(families)),
-    '/explain/flow': (query: URLSearchParams) => ofProxy(() => answerFlow(families, query, interfaceOf)),
+    '/explain/flow': (query: URLSearchParams) => ofProxy(() => answerFlow(families, query, interfaceOf, readChains)),
     '/explain/service': (query: URLSearchParams) => ofProxy(() => answerService(families, query)),
   }
 }
@@ -88,6 +93,7 @@ async function answerFlow(
   families: readonly AskedFamily[],
   query: URLSearchParams,
   interfaceOf: (source: Ip) => Promise<string | undefined>,
+  readChains: ReadChains,
 ): Promise<ControlAnswer> {
   const parsed = flowQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return refuse(describeIssues(parsed.error))
@@ -115,7 +121,7 @@ async function answerFlow(
     ...(inInterface !== undefined && { inInterface }),
   } as const
   const world = { hooks: proxyHooks(), isLocalAddress: (ip: typeof source) => own.has(ip) }
-  const body: FlowExplanation = found.plane.explainFlow(packet, world)
+  const body: FlowExplanation = found.plane.explainFlow(packet, world, await readChains(family))
   return { status: 200, body }
 }
 

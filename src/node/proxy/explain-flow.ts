@@ -1,12 +1,14 @@
 import type { ObjectKey } from '../../model/api-object.ts'
 import { ipFamily } from '../../model/ip.ts'
 import type { Service } from '../../model/service.ts'
+import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { renderAddressPort, renderRule, renderRuleSpec } from '../../netfilter/render.ts'
 import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
 import type { TracedPacket, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
 import { whyNoWayIn } from './explain-absence.ts'
 import { describeWay, guessMeaning } from './explain-address.ts'
+import { meetOthers } from './explain-path.ts'
 import type { ServiceExplanation } from './explain-service.ts'
 import type { ProxySettings } from './service-plans.ts'
 
@@ -45,22 +47,33 @@ export interface ExplainedServices {
 
 const maxNamedEndpoints = 5
 
-export function explainFlow(packet: TracedPacket, services: ExplainedServices, world: TraceWorld): FlowExplanation {
+/** @param others base chains that the packet meets beside ours, as they stand in the kernel now */
+export function explainFlow(
+  packet: TracedPacket,
+  services: ExplainedServices,
+  world: TraceWorld,
+  others: readonly BaseChain[] = [],
+): FlowExplanation {
   const node = { ...services.settings, isLocalAddress: (ip: typeof packet.source) => world.isLocalAddress(ip) }
   const met = services.frontends.flatMap((frontend) => {
     const way = describeWay(packet, frontend, node)
     return way === undefined ? [] : [{ frontend, way }]
   })
-  const traced = [...tracePacket(packet, world)].sort((a, b) => b.probability - a.probability)
+  const traced = [...tracePacket(packet, world)]
+    .sort((a, b) => b.probability - a.probability)
+    .map((outcome) => ({ outcome, beside: meetOthers(outcome, packet, world, others) }))
   const target = `${renderAddressPort(packet.destination, packet.port)}/${packet.protocol}`
-  const isRefused = traced.some(({ verdict }) => verdict !== 'accept')
+  const isRefused = traced.some(({ outcome }) => outcome.verdict !== 'accept')
   const reasons =
     met.length === 0
       ? [...guessMeaning(packet, services.frontends, node), ...guessOthers(packet, services)]
       : met.flatMap(({ frontend }) => adviseOn(frontend, services, isRefused))
   return {
     services: met.map(({ way }) => way),
-    outcomes: traced.map((outcome) => describeOutcome(outcome, packet)),
+    outcomes: traced.map(({ outcome, beside }) => ({
+      ...describeOutcome(outcome, packet),
+      verdict: beside.verdict,
+    })),
     reasons,
     lines: [
       ...(met.length === 0 ? [`${target} belongs to no Service on this node.`] : []),
@@ -69,7 +82,7 @@ export function explainFlow(packet: TracedPacket, services: ExplainedServices, w
         ? ['The first Service by name that has endpoints gets it; the rules of the others are never reached.']
         : []),
       ...comesInBy(packet, services.settings),
-      ...traced.flatMap((outcome) => outcomeLines(outcome, packet)),
+      ...traced.flatMap(({ outcome, beside }) => [...outcomeLines(outcome, packet), ...beside.lines]),
       ...reasons,
       ...(services.caveat === undefined ? [] : [sentence(`The kernel may hold older rules: ${services.caveat}`)]),
     ],

@@ -6,6 +6,7 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { equalHashes, formatXorHash, type XorHash } from '../../model/xor-hash.ts'
+import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import { isExternal } from '../../netfilter/frontend.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
@@ -156,7 +157,11 @@ export class ProxyPlane implements Component {
   }
 
   /** What the rules as they should be now make of the first packet of a connection. */
-  explainFlow(packet: TracedPacket, world: Pick<TraceWorld, 'isLocalAddress' | 'hooks'>): FlowExplanation {
+  explainFlow(
+    packet: TracedPacket,
+    world: Pick<TraceWorld, 'isLocalAddress' | 'hooks'>,
+    others: readonly BaseChain[] = [],
+  ): FlowExplanation {
     const { state } = this.#parts
     const services = {
       frontends: [...this.#plans.frontends()],
@@ -165,7 +170,7 @@ export class ProxyPlane implements Component {
       caveat: this.#failures > 0 ? this.#health.message : undefined,
       explain: (service: ObjectKey) => this.explainService(service),
     }
-    return explainFlow(packet, services, { ...world, ruleset: this.#ruleset.ruleset() })
+    return explainFlow(packet, services, { ...world, ruleset: this.#ruleset.ruleset() }, others)
   }
 
   /** Of all Services that this node knows, whether or not they have a way in. */

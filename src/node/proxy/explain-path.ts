@@ -1,0 +1,51 @@
+import { type BaseChain, type FilterHook, type ForeignVerdict, judge } from '../../netfilter/foreign-path.ts'
+import type { TracedPacket, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
+
+/** What chains of others, and the policies of built-in ones, make of what our rules let pass. */
+export interface MetOthers {
+  /** The outcome's own where nothing of others refuses it. */
+  readonly verdict: TraceOutcome['verdict']
+  /** In sentences; empty where others have no say. */
+  readonly lines: readonly string[]
+}
+
+const maxNamedRules = 3
+
+export function meetOthers(
+  outcome: TraceOutcome,
+  packet: TracedPacket,
+  world: TraceWorld,
+  chains: readonly BaseChain[],
+): MetOthers {
+  if (outcome.verdict !== 'accept') return { verdict: outcome.verdict, lines: [] }
+  const { endpoint, goesTo, rules } = outcome
+  const translated = endpoint && { destination: endpoint.address, port: endpoint.port }
+  const present = { ...packet, ...translated, mark: 0, isTranslated: endpoint !== undefined }
+  const isAcceptedByUs = rules.some(({ table, rule }) => table === 'filter' && rule.target?.kind === 'accept')
+  const hooks = hooksOf(packet, goesTo)
+  const met = chains
+    .filter(({ hook }) => hooks.includes(hook))
+    .map((chain) => judge(chain, present, world, isAcceptedByUs))
+  const refusing = met.find(({ verdict }) => verdict !== 'accept')
+  return {
+    verdict: refusing?.verdict ?? outcome.verdict,
+    lines: [...met.flatMap(describeUnclear), ...(refusing === undefined ? [] : [describeRefusal(refusing)])],
+  }
+}
+
+function hooksOf({ origin }: TracedPacket, goesTo: TraceOutcome['goesTo']): readonly FilterHook[] {
+  const last: FilterHook[] = goesTo === 'this-node' ? ['INPUT'] : origin === 'this-node' ? [] : ['FORWARD']
+  return origin === 'this-node' ? ['OUTPUT', ...last] : last
+}
+
+function describeRefusal({ where, verdict, by }: ForeignVerdict): string {
+  const what = verdict === 'drop' ? 'dropped without an answer' : 'refused'
+  return `  There it is ${what} by ${where}: ${by}. That is not of this program.`
+}
+
+function describeUnclear({ where, unclear }: ForeignVerdict): readonly string[] {
+  if (unclear.length === 0) return []
+  const named = unclear.slice(0, maxNamedRules).map((rule) => `"${rule}"`)
+  const more = unclear.length > maxNamedRules ? ` and ${unclear.length - maxNamedRules} more` : ''
+  return [`  Rules of others in ${where} may decide otherwise: ${named.join(', ')}${more}.`]
+}
