@@ -15,7 +15,7 @@ import { rightsTrials } from './rights.ts'
 
 /** The administrator waits no longer than that, whatever the others try. */
 const maxWaitMs = 1_000
-/** After a trial: what the shares allow together (docs/security.md), where without them trials took 3 to 8 GiB. */
+/** After a trial: about what the shares allow together (docs/security.md). */
 const maxResidentMiB = 2_000
 
 /** Follows a resource of all tenants, as every agent does, and remembers which names it has heard. */
