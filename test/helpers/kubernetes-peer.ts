@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,8 @@ export interface Peer extends AsyncDisposable {
 
 /** Starts kube-apiserver 1.34 with etcd, and speaks to it as its administrator. */
 export async function startPeer(): Promise<Peer> {
-  const target = await createKubernetesTarget(mkdtempSync(join(tmpdir(), 'plt-peer-')))
+  const folder = mkdtempSync(join(tmpdir(), 'plt-peer-'))
+  const target = await createKubernetesTarget(folder)
   const access = await target.start()
   const agent = new Agent({ keepAlive: true })
   return {
@@ -39,6 +40,7 @@ export async function startPeer(): Promise<Peer> {
       agent.destroy()
       await target.stop()
       target.remove()
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
