@@ -13,6 +13,7 @@ import {
   isSameSet,
   noFields,
   pathsOf,
+  setOfPaths,
   unionOf,
 } from './field-set.ts'
 import { decodeEntries, encodeEntries, isSameWriter, type ManagedEntry, type Writer } from './managed-entry.ts'
@@ -91,14 +92,7 @@ function withManagedFields(document: JsonObject, entries: readonly ManagedEntry[
 
 /** The paths of conflicts as a set. */
 export function conflictPaths(conflicts: readonly Conflict[]): FieldSet {
-  return conflicts.map(({ path }) => setOfPath(path)).reduce(unionOf, noFields)
-}
-
-function setOfPath(path: readonly string[]): FieldSet {
-  return path.reduceRight<FieldSet>((below, step) => ({ isMember: false, children: new Map([[step, below]]) }), {
-    isMember: true,
-    children: noFields.children,
-  })
+  return setOfPaths(conflicts.map(({ path }) => path))
 }
 
 /** The fields of a configuration whose values the live object still has. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PolicyRule } from '../../../src/api/access/policy-rule.ts'
 import { rulesNotHeld } from '../../../src/api/access/rule-cover.ts'
+import { pathsOf, setOfPaths } from '../../../src/api/managed-fields/field-set.ts'
 import { applyJsonPatch } from '../../../src/api/patch/json-patch.ts'
 import { applyStrategicPatch } from '../../../src/api/patch/strategic-patch.ts'
 import { builtInSchema } from '../../../src/api/schema/built-in-schema.ts'
@@ -53,6 +54,13 @@ describe('work with two lists grows with their sum', () => {
     assertLinear('values', 5_000, (size) => {
       const selector = readLabelSelector({ matchExpressions: [{ key: 'a', operator: 'In', values: texts(size) }] })
       assert.ok(selector !== undefined && texts(size).every((a) => matchesLabels(selector, { a })))
+    })
+  })
+
+  test('paths of fields become a set', () => {
+    assertLinear('paths', 10_000, (size) => {
+      const paths = texts(size).map((name) => ['f:data', `f:${name}`])
+      assert.deepEqual(pathsOf(setOfPaths(paths)).length, size)
     })
   })
 
