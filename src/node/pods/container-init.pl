@@ -1,4 +1,4 @@
-#!/usr/bin/perl
+#!/usr/bin/perl -w
 # Makes a process a container, from what `launch` in its folder says (launch-file.ts), and becomes the container's program:
 #   start FOLDER                        a new container; its pid and start time are in FOLDER/pid once it has its view of the machine
 #   exec FOLDER PID TICKS COMMAND …     one more program in the container whose first process that is
@@ -6,7 +6,6 @@
 # is executed once more from a mount that is read-only before anything of a container is near (CVE-2019-5736).
 # Nothing is loaded after that, and no path is followed through a link that a container may have made.
 use strict;
-use warnings;
 
 my ($clone_newns, $clone_newuts, $clone_newipc, $clone_newpid, $clone_newnet) =
     (0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000);
@@ -14,7 +13,8 @@ my ($ms_rdonly, $ms_nosuid, $ms_nodev, $ms_noexec, $ms_bind, $ms_move, $ms_rec, 
     (1, 2, 4, 8, 0x1000, 0x2000, 0x4000, 0x40000);
 my ($attr_rdonly, $attr_nosuid, $attr_nodev, $attr_noexec) = (1, 2, 4, 8);
 my ($at_fdcwd, $at_recursive, $mnt_detach) = (-100, 0x8000, 2);
-my $o_path = 0x200000;
+my ($o_path, $o_cloexec) = (0x200000, 0x80000);
+my ($open_tree_clone, $at_empty_path) = (1, 0x1000);
 my $all_fds = 0x7fffffff;
 my $not_there = 2;
 my $invalid = 22;
@@ -115,8 +115,7 @@ sub be_plain {
 
 # From here on nothing of the host can be written to through a path, whatever its mode says.
 sub leave_host {
-    my ($more) = @_;
-    must('unshare', $clone_newns | $more);
+    must('unshare', $clone_newns | $clone_newuts | $clone_newipc);
     mount_at('', '/', '', $ms_rec | $ms_private, '');
     set_mount('/', $at_recursive, $attr_rdonly);
     return;
@@ -124,7 +123,17 @@ sub leave_host {
 
 sub again {
     my ($next, @more) = @_;
-    exec $^X, $0, $next, $folder, @more or fail("exec $^X");
+    exec $^X, '-w', $0, $next, $folder, @more or fail("exec $^X");
+}
+
+# As `again`, by a read-only mount of this program alone: a namespace of mounts, copied for each probe, would cost more than the probe.
+sub again_unchangeable {
+    my ($next, @more) = @_;
+    my $fd = call('open_tree', $at_fdcwd, "$^X", $open_tree_clone | $o_cloexec);
+    $fd >= 0 or fail("open_tree $^X");
+    my $attributes = pack 'Q4', $attr_rdonly, 0, 0, 0;
+    call('mount_setattr', $fd, '', $at_empty_path, $attributes, length $attributes) == 0 or fail("mount_setattr $^X");
+    exec { "/proc/self/fd/$fd" } $^X, '-w', $0, $next, $folder, @more or fail("exec $^X");
 }
 
 sub keep_open {
@@ -151,7 +160,7 @@ sub start {
     if (!$child) {
         close $ready;
         be_plain();
-        leave_host($clone_newuts | $clone_newipc);
+        leave_host();
         end_with_parent();
         again('inside', keep_open($tell));
     }
@@ -315,7 +324,9 @@ sub become {
     $last->();
     $SIG{$_} = 'DEFAULT' for qw(HUP INT TERM PIPE);
     %ENV = map { split /=/, $_, 2 } @{ $plan{env} };
-    { no warnings; exec { $command[0] } @command }
+    # Perl's own words on it are not for the log.
+    $^W = 0;
+    { exec { $command[0] } @command }
     my $code = $! == $not_there ? 127 : 126;
     print STDERR "platnet: $command[0]: $!\n";
     exit $code;
@@ -359,8 +370,7 @@ sub exec_outside {
     start_ticks($pid) eq $ticks or fail('the container has ended');
     write_file("$_/cgroup.procs", '0') for @{ $plan{cgroups} };
     be_plain();
-    leave_host(0);
-    again('beside', (map { keep_open($_) } @namespaces), @command);
+    again_unchangeable('beside', (map { keep_open($_) } @namespaces), @command);
 }
 
 sub beside {

@@ -37,7 +37,7 @@ run() {
   join_cgroups
   # The container has the usual signals, whatever its shim ignores.
   trap - HUP INT TERM
-  exec perl "$scripts/container-init.pl" start "$1"
+  exec perl -w "$scripts/container-init.pl" start "$1"
 }
 
 # Not beside the other files: those are watched, and this is written to with each line.

@@ -121,7 +121,7 @@ export class ProcessRuntime implements PodRuntime {
     if (program === undefined || begun === undefined)
       throw new PodError('not-running', 'the container does not run', { object: run.container })
     const [file, ...words] = existsSync(launchFileOf(folder))
-      ? ['perl', init, 'exec', folder, String(program.pid), String(program.startTicks), ...command]
+      ? ['perl', '-w', init, 'exec', folder, String(program.pid), String(program.startTicks), ...command]
       : enterEarlierRun(program.pid, begun.pid, command)
     // Together with what it started: of a program that hangs the one outside alone would be killed, and its output stay open.
     const { endedBy, exitCode, stdout, stderr } = await runCaptured(file, words, {

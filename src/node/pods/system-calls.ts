@@ -20,6 +20,7 @@ type InitCall =
   | 'keyctl'
   | 'mount'
   | 'mount_setattr'
+  | 'open_tree'
   | 'pivot_root'
   | 'prctl'
   | 'seccomp'
@@ -75,7 +76,16 @@ const x64: SystemCalls = {
   auditArchitecture: 0xc000_003e,
   openNoFollow: 0x2_0000,
   init: {
-    ...{ capget: 125, capset: 126, close_range: 436, keyctl: 250, mount: 165, mount_setattr: 442, pivot_root: 155 },
+    ...{
+      capget: 125,
+      capset: 126,
+      close_range: 436,
+      keyctl: 250,
+      mount: 165,
+      mount_setattr: 442,
+      open_tree: 428,
+      pivot_root: 155,
+    },
     ...{ prctl: 157, seccomp: 317, setgroups: 116, sethostname: 170, setns: 308, setresgid: 119, setresuid: 117 },
     ...{ umount2: 166, unshare: 272 },
   },
@@ -89,7 +99,16 @@ const arm64: SystemCalls = {
   auditArchitecture: 0xc000_00b7,
   openNoFollow: 0x8000,
   init: {
-    ...{ capget: 90, capset: 91, close_range: 436, keyctl: 219, mount: 40, mount_setattr: 442, pivot_root: 41 },
+    ...{
+      capget: 90,
+      capset: 91,
+      close_range: 436,
+      keyctl: 219,
+      mount: 40,
+      mount_setattr: 442,
+      open_tree: 428,
+      pivot_root: 41,
+    },
     ...{ prctl: 167, seccomp: 277, setgroups: 159, sethostname: 161, setns: 268, setresgid: 149, setresuid: 147 },
     ...{ umount2: 39, unshare: 97 },
   },

@@ -29,7 +29,7 @@ const otherCalls = {
     ...{ userfaultfd: 282 },
   },
 }[process.arch as string]
-const calls = { ...systemCallsOf(process.arch)?.init, ...otherCalls, open_tree: 428, clone3: 435, io_uring_setup: 425 }
+const calls = { ...systemCallsOf(process.arch)?.init, ...otherCalls, clone3: 435, io_uring_setup: 425 }
 
 interface Seen {
   readonly exitCode: number | undefined
