@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanupRoutes } from '../../../../src/node/routes/index.ts'
 import { applyRoutes } from '../../../../src/node/routes/ip-batch.ts'
 import { RoutesPlane } from '../../../../src/node/routes/plane.ts'
@@ -55,6 +56,8 @@ describe('routes that are not ours survive a hostile Node', {
       await netns.exec('ip', ...line.split(' '))
     await make('self', '192.168.7.2', '10.244.0.0/24')
     await make('peer', '192.168.7.3', '10.244.1.0/24')
+    // Ages are in whole seconds; of Nodes that are equally old the uid decides.
+    await sleep(1100)
   })
   after(async () => {
     await lab.remove()
@@ -78,11 +81,12 @@ describe('routes that are not ours survive a hostile Node', {
     await server.store.commit([{ kind: 'put', key: entry.key, value, expectedRevision: entry.revision }])
   }
 
+  /** Without what the kernel adds some time after a link has lost its carrier, as a bridge without ports has none. */
   async function routes(): Promise<readonly string[]> {
     const text = [await netns.exec('ip', 'route', 'show'), await netns.exec('ip', '-6', 'route', 'show')].join('')
     return text
       .split('\n')
-      .map((line) => line.trim())
+      .map((line) => line.replace(/ linkdown\b/, '').trim())
       .filter((line) => line !== '' && !line.startsWith('fe80'))
   }
 
@@ -130,11 +134,44 @@ describe('routes that are not ours survive a hostile Node', {
         assert.equal(plane.health().level, 'ok')
       } finally {
         await plane.stop({ signal })
+        await cleanupRoutes(netns.run)
       }
-      await cleanupRoutes(netns.run)
       assert.deepEqual(await routes(), foreign)
     })
   }
+
+  test('without the component routes only the list is installed, and routes of ours are taken away', async () => {
+    const foreign = await routes()
+    await netns.exec('ip', 'route', 'add', '10.244.1.0/24', 'via', '192.168.7.3', 'proto', '143')
+    const told: (readonly string[])[] = []
+    const plane = new RoutesPlane({
+      client: clientOfServer(server),
+      nodeName: 'self',
+      mode: 'host-gw',
+      clusterCidrs: [cidrOf('10.244.0.0/16')],
+      addresses: new ClusterAddresses(0),
+      leadsToOthers: false,
+      onPodCidrs: async (podCidrs) => {
+        told.push(podCidrs)
+      },
+      isWanted: async () => true,
+      metrics: { setRefusedClaims: () => {} },
+      log: silentLogger,
+      run: netns.run,
+    })
+    const signal = AbortSignal.timeout(30_000)
+    await plane.start({ signal })
+    try {
+      const isClean = async () => !(await routes()).some((line) => line.includes('proto 143'))
+      await untilAsync('the route is gone', isClean, 20_000)
+      assert.deepEqual(told, [['10.244.0.0/24']])
+      assert.match(await netns.exec('nft', 'list', 'table', 'inet', 'platnet-pods'), /saddr 10\.244\.0\.0\/24 /)
+    } finally {
+      await plane.stop({ signal })
+      await cleanupRoutes(netns.run)
+    }
+    assert.deepEqual(await routes(), foreign)
+  })
 
   test('a plan that names the network of a foreign route changes nothing of it, neither when it comes nor when it goes', async () => {
     const foreign = await routes()
