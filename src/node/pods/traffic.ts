@@ -23,15 +23,19 @@ export interface TrafficTarget {
 /** What was found of a pod last, and in which revision of the node's state. */
 interface Found {
   readonly revision: number
-  /** One that sends to it; undefined where none does. */
-  readonly service: ObjectKey | undefined
-  /** The revision since which none does. */
+  /** The pod's, by which it was looked for. */
+  readonly ips: string
+  /** All that send to it. */
+  readonly services: ReadonlySet<ObjectKey>
+  /** Services that changed since; others are not looked at again. */
+  readonly changed: Set<ObjectKey>
+  /** The revision since which none sends to it. */
   readonly outSince: number | undefined
 }
 
 /**
- * Asks the node's state and its planes. Asked every few milliseconds while a pod leaves, so it looks only where something may have changed:
- * not at all in the same revision, and first at the Service that had the pod before.
+ * Asks the node's state and its planes. Asked every few milliseconds while a pod leaves, so it looks at all Services only once, and from then on at those
+ * that had the pod and those that changed: a drained node has many pods that leave, and each of them changes Services.
  */
 export class StateTraffic implements Traffic {
   readonly #state: NodeState
@@ -42,6 +46,9 @@ export class StateTraffic implements Traffic {
   constructor(state: NodeState, applied: Pick<AppliedRevisions, 'isApplied'>) {
     this.#state = state
     this.#applied = applied
+    state.subscribe(({ services }) => {
+      for (const { changed } of this.#found.values()) for (const service of services) changed.add(service)
+    })
   }
 
   isOut(pod: TrafficTarget): boolean {
@@ -58,25 +65,26 @@ export class StateTraffic implements Traffic {
 
   #look(pod: TrafficTarget): Found {
     const { revision } = this.#state
-    const before = this.#found.get(pod.uid)
+    const ips = pod.ips.join()
+    const last = this.#found.get(pod.uid)
+    const before = last?.ips === ips ? last : undefined
     if (before?.revision === revision) return before
-    const service = this.#findService(pod, before?.service)
-    const outSince = service === undefined ? (before?.outSince ?? revision) : undefined
-    const found = { revision, service, outSince }
+    const candidates = before === undefined ? this.#state.serviceKeys() : before.services.union(before.changed)
+    const services = new Set(this.#senders(pod, candidates))
+    const outSince = services.size === 0 ? (before?.outSince ?? revision) : undefined
+    const found = { revision, ips, services, changed: new Set<ObjectKey>(), outSince }
     this.#found.set(pod.uid, found)
     return found
   }
 
-  #findService(pod: TrafficTarget, before: ObjectKey | undefined): ObjectKey | undefined {
+  *#senders(pod: TrafficTarget, candidates: Iterable<ObjectKey>): Iterable<ObjectKey> {
     const key = objectKey(pod.namespace, pod.name)
     const ips = new Set(pod.hostNetwork ? [] : pod.ips)
     const isOurs = ({ address, target }: Endpoint) => target === `Pod ${key}` || ips.has(address)
-    const sendsTo = (service: ObjectKey) =>
-      this.#state
-        .slicesOf(service)
-        .some(({ endpoints }) => endpoints.some((endpoint) => endpoint.ready && isOurs(endpoint)))
-    if (before !== undefined && sendsTo(before)) return before
-    for (const service of this.#state.serviceKeys()) if (sendsTo(service)) return service
-    return undefined
+    for (const service of candidates) {
+      const slices = this.#state.service(service) === undefined ? [] : this.#state.slicesOf(service)
+      if (slices.some(({ endpoints }) => endpoints.some((endpoint) => endpoint.ready && isOurs(endpoint))))
+        yield service
+    }
   }
 }
