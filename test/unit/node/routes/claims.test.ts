@@ -115,7 +115,7 @@ describe('a network that a Node claims', () => {
     )
   })
 
-  test('5,000 Nodes, the youngest of which claims all of it, take less than half a second', () => {
+  test('5,000 Nodes, the youngest of which claims all of it, take no time that grows with their square', () => {
     const many = Array.from({ length: 5000 }, (_, index) =>
       node(`n${index}`, index, [`10.${Math.floor(index / 256)}.${index % 256}.0/24`]),
     )
@@ -126,7 +126,8 @@ describe('a network that a Node claims', () => {
       refused.map((each) => [each.node, each.with]),
       [['last', 'node n0']],
     )
-    assert.ok(performance.now() - startedMs < 500, `${performance.now() - startedMs} ms`)
+    // A tenth of a second where nothing else runs; each with each took a minute.
+    assert.ok(performance.now() - startedMs < 5000, `${performance.now() - startedMs} ms`)
   })
 })
 
