@@ -16,7 +16,7 @@ import { reviseObject } from '../verbs/update.ts'
 import type { VerbContext } from '../verbs/verb-context.ts'
 import { customResources, storedResource } from './custom-resource.ts'
 import { readDefinition } from './definition.ts'
-import { settleStatus } from './definition-status.ts'
+import { hasItsNames, settleStatus } from './definition-status.ts'
 
 interface Known {
   readonly document: ApiDocument
@@ -101,8 +101,9 @@ export class CustomResources {
     if (failed !== undefined) throw failed.reason
   }
 
-  /** Another definition may have left a name that this one wants. */
+  /** Another definition may have left a name that this one wants: one that has all its names waits for nothing, and costs nothing here. */
   async #settle(document: ApiDocument): Promise<void> {
+    if (hasItsNames(document)) return
     const others = [...this.#known.values()].map((known) => known.document)
     const settle = (current: ApiDocument) => settleStatus(current, others, formatTime(this.#options.context.now()))
     if (!isDeepStrictEqual(settle(document), document)) await this.#revise(document, settle, 'status')

@@ -34,6 +34,13 @@ export function settleStatus(document: ApiDocument, others: readonly ApiDocument
   return { ...document, status: next }
 }
 
+/** Whether the definition got every name that it wants; settled with its own last write. */
+export function hasItsNames({ status }: ApiDocument): boolean {
+  return listAt(status, 'conditions').some((each) => {
+    return textAt(each, 'type') === 'NamesAccepted' && textAt(each, 'status') === 'True'
+  })
+}
+
 const decided = ['NamesAccepted', 'Established', 'Terminating']
 
 /** What only the server decides (accepted names, its conditions) is as it was, whatever the writer says. */
