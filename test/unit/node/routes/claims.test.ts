@@ -126,7 +126,7 @@ describe('a network that a Node claims', () => {
       refused.map((each) => [each.node, each.with]),
       [['last', 'node n0']],
     )
-    // A tenth of a second where nothing else runs; each with each took a minute.
+    // Under 0.6 s on a busy machine; comparing each with each would be 12,500,000 comparisons.
     assert.ok(performance.now() - startedMs < 5000, `${performance.now() - startedMs} ms`)
   })
 })
