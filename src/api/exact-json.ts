@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import type { Json } from '../model/api-object.ts'
+import { endOfString } from './decode/duplicate-fields.ts'
 
 /** What ECMAScript's "JSON.parse source text access" adds to JSON; the type library does not know it yet. */
 interface ExactJson {
   readonly isRawJSON: (value: unknown) => boolean
   readonly rawJSON: (text: string) => { readonly rawJSON: string }
-  readonly parse: (text: string, reviver: (key: string, value: Json, context: { source?: string }) => unknown) => Json
 }
 
 /** A number whose text JavaScript would not give back: 12345678901234567890, 1.10, 1e3. JSON.stringify writes it as it was read. */
@@ -14,9 +15,6 @@ interface ExactNumber {
 
 const exactJson = JSON as unknown as ExactJson
 
-/** Where a number that needs its text kept can stand; a string that looks like one costs time and nothing else. */
-const longNumber = /[:[,]\s*-?(?:0[,\]}\s]|\d{16}|\d+[.eE])|^\s*-?\d+[.eE\d]/
-
 /** As JSON.parse, and every number keeps its text: one that JavaScript would write otherwise becomes an exact number. */
 export function parseJson(text: string): Json {
   return parseExact(text, keepText)
@@ -24,20 +22,83 @@ export function parseJson(text: string): Json {
 
 /** As parseJson, for what clients send. Throws for a number beyond float64 (`1e400`): no other client could read the object. */
 export function parseFiniteJson(text: string): Json {
-  return parseExact(text, (value, source) => {
-    if (typeof value === 'number' && !Number.isFinite(value)) throw new SyntaxError(`the number ${source} is too large`)
-    return keepText(value, source)
+  return parseExact(text, (source) => {
+    if (!Number.isFinite(Number(source))) throw new SyntaxError(`the number ${source} is too large`)
+    return keepText(source)
   })
 }
 
-function parseExact(text: string, read: (value: Json, source: string | undefined) => unknown): Json {
-  if (!longNumber.test(text)) return JSON.parse(text) as Json
-  return exactJson.parse(text, (_key, value, { source }) => read(value, source))
+function keepText(source: string): Json {
+  const number = Number(source)
+  return (String(number) === source ? number : exactJson.rawJSON(source)) as Json
 }
 
-function keepText(value: Json, source: string | undefined): unknown {
-  const isExact = typeof value !== 'number' || source === undefined || String(value) === source
-  return isExact ? value : exactJson.rawJSON(source)
+/**
+ * Numbers, outside of strings, that JavaScript may write otherwise: -0, ones with an exponent, a fraction that ends with 0, less than a
+ * millionth, more than 15 digits. All others come back as they were read: float64 holds 15 digits.
+ */
+const inexactNumber =
+  /(?<![\w.+-])(?=-0(?![.\d])|-?\d[\d.]{15}|-?0\.00000|-?\d+\.\d*0(?![.\deE])|-?[\d.]+[eE])-?\d[\d.eE+-]*/g
+
+/** Begins the string that stands for a number while its text is parsed; drawn for this process, so that no text has it by chance. */
+const mark = randomBytes(6).toString('base64url')
+const marking = `"${mark}$&"`
+
+/** A reviver, which JSON.parse calls for every value, takes many times as long. */
+function parseExact(text: string, read: (source: string) => Json): Json {
+  const value = JSON.parse(text) as Json
+  const marked = markNumbers(text)
+  return marked === text ? value : readMarked(JSON.parse(marked) as Json, withMemory(read))
+}
+
+const rememberedTexts = 1_000
+
+/** Reads each of the first 1,000 texts once: long lists of numbers repeat a few. */
+function withMemory(read: (source: string) => Json): (source: string) => Json {
+  const known = new Map<string, Json>()
+  return (source) => {
+    const value = known.get(source) ?? read(source)
+    if (known.size < rememberedTexts) known.set(source, value)
+    return value
+  }
+}
+
+/** The text, which must be valid, with a string in place of each number that may need its text kept. */
+function markNumbers(text: string): string {
+  if (text.search(inexactNumber) === -1) return text
+  let marked = ''
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at)
+    const start = quote === -1 ? text.length : quote
+    const end = Math.min(endOfString(text, start) + 1, text.length)
+    const between = text.slice(at, start)
+    marked += (between.length < 2 ? between : between.replace(inexactNumber, marking)) + text.slice(start, end)
+    at = end
+  }
+  return marked
+}
+
+/** The value with its numbers; it is changed in place, since no one else has it yet. */
+function readMarked(value: Json, read: (source: string) => Json): Json {
+  if (typeof value === 'string') return value.startsWith(mark) ? read(value.slice(mark.length)) : value
+  if (Array.isArray(value)) readItems(value as Json[], read)
+  else if (typeof value === 'object' && value !== null) readFields(value as Record<string, Json>, read)
+  return value
+}
+
+function readItems(items: Json[], read: (source: string) => Json): void {
+  for (let index = 0; index < items.length; index++) items[index] = readMarked(items[index] ?? null, read)
+}
+
+function readFields(fields: Record<string, Json>, read: (source: string) => Json): void {
+  for (const [key, field] of Object.entries(fields)) {
+    const next = readMarked(field, read)
+    if (next === field) continue
+    // An assignment to `__proto__` would not make a field.
+    if (key === '__proto__')
+      Object.defineProperty(fields, key, { value: next, configurable: true, enumerable: true, writable: true })
+    else fields[key] = next
+  }
 }
 
 /** The number with this text, which must be one of JSON. */
