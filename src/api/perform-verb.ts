@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { TimeSlice } from '../loop/time-slice.ts'
 import type { Json } from '../model/api-object.ts'
 import { readObject, readOptionalObject, readPatch } from './decode/body.ts'
 import { parseDeleteOptions } from './decode/delete-options.ts'
@@ -133,7 +134,9 @@ async function readChecked(
   query: URLSearchParams,
 ): Promise<Json> {
   const body = await readObject(request, context.readYaml)
+  const slice = new TimeSlice()
   checkBodyFields(fieldCheckOf(context, request, query), resource, body)
+  await slice.whenSpent()
   return body.value
 }
 

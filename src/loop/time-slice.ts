@@ -28,9 +28,32 @@ export class TimeSlice {
     return performance.now() - this.#startedMs >= this.#budgetMs
   }
 
+  /** A pause where the slice is spent, for `await` between two stages of work; otherwise nothing to wait for. */
+  whenSpent(): Promise<void> | undefined {
+    return this.spent ? this.pause() : undefined
+  }
+
   /** Gives the event loop a turn, or as many as others wait for theirs, and starts the next slice. */
   async pause(): Promise<void> {
     await nextTurn()
     this.#startedMs = performance.now()
   }
+}
+
+/** Work that may pause wherever it yields. */
+export type Stages<Result> = Generator<undefined, Result>
+
+/** Does the stages in slices. */
+export async function inSlices<Result>(stages: Stages<Result>, slice: TimeSlice): Promise<Result> {
+  for (let step = stages.next(); ; step = stages.next()) {
+    if (step.done === true) return step.value
+    if (slice.spent) await slice.pause()
+  }
+}
+
+/** Does the stages without a pause. */
+export function inOnePiece<Result>(stages: Stages<Result>): Result {
+  let step = stages.next()
+  while (step.done !== true) step = stages.next()
+  return step.value
 }

@@ -41,7 +41,13 @@ export async function readObject(request: IncomingMessage, readYaml: YamlReader)
   const decode = decoderOf(request)
   const bytes = await readBody(request)
   if (bytes.length === 0) throw badRequest('the body of the request is empty, expected an object')
-  return decode(bytes, readYaml)
+  return afterTurn(bytes, await decode(bytes, readYaml))
+}
+
+/** What a long body says is worked on in another turn than it was read in. */
+async function afterTurn<Read>(bytes: Uint8Array, read: Read): Promise<Read> {
+  if (bytes.length > longBodyBytes) await nextTurn()
+  return read
 }
 
 /** Undefined for an empty body. */
@@ -58,7 +64,8 @@ export async function readPatch(request: IncomingMessage, isCustom: boolean, rea
     throw unsupportedMediaType(Object.keys(patchTypes).filter(isTaken))
   }
   const bytes = await readBody(request)
-  return { type, ...(await (type === 'apply' ? decodeYaml(bytes, readYaml) : decodeJson(bytes))) }
+  const read = await (type === 'apply' ? decodeYaml(bytes, readYaml) : decodeJson(bytes))
+  return { type, ...(await afterTurn(bytes, read)) }
 }
 
 /** A message of protobuf cannot say a field twice. */

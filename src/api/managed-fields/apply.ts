@@ -1,3 +1,4 @@
+import type { Stages } from '../../loop/time-slice.ts'
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, objectAt, without } from '../document.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -46,17 +47,23 @@ export type ApplyResult =
 const updaterBeforeApply = 'before-first-apply'
 
 /** Server-side apply: the live object merged with the configuration, what its applier gave up removed, managed fields with it. */
-export function applyConfiguration(apply: Apply): ApplyResult {
+export function* applyConfiguration(apply: Apply): Stages<ApplyResult> {
   const { schema, live, applied, writer, part } = apply
   const entries = ownersOf(apply)
+  yield
   const mine = entries.find((entry) => isSameWriter(entry, writer))
   const others = entries.filter((entry) => entry !== mine)
   const named = extractFields(schema, applied)
   const fields = ownableFields(named, part)
+  yield
   const owned = others.reduce((set, entry) => unionOf(set, entry.fields), named)
+  yield
   const merged = mergeApplied(schema, live, applied)
+  yield
   const document = dropAbandoned(schema, merged, mine?.fields ?? noFields, owned) as JsonObject
+  yield
   const { changed, removed } = compareFields(schema, live ?? {}, document)
+  yield
   const takenOver = ownableFields(changed, part)
   const conflicts = findConflicts(others, takenOver)
   if (conflicts.length > 0 && !apply.isForced) return { kind: 'conflicts', conflicts }
@@ -64,6 +71,7 @@ export function applyConfiguration(apply: Apply): ApplyResult {
     ...entry,
     fields: differenceOf(differenceOf(entry.fields, takenOver), removed),
   }))
+  yield
   const isSame = mine !== undefined && isEmptySet(takenOver) && isEmptySet(removed) && isSameSet(mine.fields, fields)
   const own = { ...writer, fields, time: isSame ? mine.time : apply.time }
   return { kind: 'merged', document: withManagedFields(document, [...left, own]) }

@@ -1,3 +1,4 @@
+import type { Stages } from '../../loop/time-slice.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, objectAt, textAt, without } from '../document.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -19,25 +20,25 @@ const kubectlManager = 'kubectl'
  * An apply; for kubectl, over an object that it applied on the client's side before: what it owned that way is no conflict, and the
  * annotation follows, so that both ways can be mixed.
  */
-export function applyWithLastApplied(apply: Apply): ApplyResult {
-  const result = applyConfiguration(apply)
+export function* applyWithLastApplied(apply: Apply): Stages<ApplyResult> {
+  const result = yield* applyConfiguration(apply)
   const text = textAt(apply.live, 'metadata', 'annotations', annotation)
   if (apply.writer.manager !== kubectlManager || apply.live === undefined || text === '') return result
-  const settled = settleConflicts(apply, apply.live, parseOrUndefined(text), result)
+  const settled = yield* settleConflicts(apply, apply.live, parseOrUndefined(text), result)
   return settled.kind === 'merged'
     ? { ...settled, document: renewAnnotation(settled.document, apply.applied) }
     : settled
 }
 
-function settleConflicts(
+function* settleConflicts(
   apply: Apply,
   live: ApiDocument,
   lastApplied: Json | undefined,
   result: ApplyResult,
-): ApplyResult {
+): Stages<ApplyResult> {
   if (result.kind !== 'conflicts' || !isJsonObject(lastApplied)) return result
   const isOwn = areLastApplied(apply.schema, live, lastApplied, result.conflicts)
-  return isOwn ? applyConfiguration({ ...apply, isForced: true }) : result
+  return isOwn ? yield* applyConfiguration({ ...apply, isForced: true }) : result
 }
 
 function areLastApplied(

@@ -1,3 +1,4 @@
+import type { Stages } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject } from '../document.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -27,18 +28,22 @@ export interface Update {
 }
 
 /** `metadata.managedFields` after a write that is no apply; undefined where nobody's fields are tracked. */
-export function trackUpdate(update: Update): Json | undefined {
+export function* trackUpdate(update: Update): Stages<Json | undefined> {
   const stored = update.old?.metadata['managedFields']
   const value = chooseEntries(stored, update.requested)
   const entries = decodeEntries(value) ?? []
   if (update.old !== undefined && entries.length === 0) return undefined
+  yield
   const { changed, removed } = compareOwnable(update)
+  yield
   if (isEmptySet(changed) && isEmptySet(removed)) return value
   const isOwn = (entry: ManagedEntry) => isSameWriter(entry, update.writer)
   const aligned = entries.map((entry) => ({ ...entry, fields: alignFields(update.schema, entry.fields) }))
   const others = aligned.filter((entry) => !isOwn(entry)).map((entry) => takeFrom(entry, changed, removed))
+  yield
   const before = aligned.find(isOwn)
   const fields = unionOf(differenceOf(before?.fields ?? noFields, removed), changed)
+  yield
   const time = isEmptySet(changed) && before !== undefined ? before.time : update.time
   return encodeEntries(capUpdaters([...others.filter(isOwner), { ...update.writer, time, fields }].filter(isOwner)))
 }

@@ -1,3 +1,4 @@
+import { inSlices, TimeSlice } from '../../loop/time-slice.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, formatTime, isJsonObject, jsonTypeName, objectAt, textAt } from '../document.ts'
 import type { Apply, Conflict } from '../managed-fields/apply.ts'
@@ -44,7 +45,7 @@ export async function applyConfigured(
     try {
       if (await exists(context, target)) return await reviseObject(context, target, merge, settled)
       if (target.subresource !== undefined) throw notFound(target.resource, target.name)
-      return await createObject(context, target, merge(undefined), settled)
+      return await createObject(context, target, await merge(undefined), settled)
     } catch (thrown) {
       if (attempt === attempts || !isOvertaken(target, thrown)) throw thrown
     }
@@ -89,13 +90,13 @@ function assertNoDuplicates({ resource, namespace = '', name }: ItemTarget, body
   throw badRequest(`failed to create typed patch object (${object}): ${duplicate}`)
 }
 
-function mergeInto(
+async function mergeInto(
   context: VerbContext,
   target: ItemTarget,
   live: ApiDocument | undefined,
   applied: JsonObject,
   { manager, force }: ApplyOptions,
-): ApiDocument {
+): Promise<ApiDocument> {
   const { resource, subresource = '' } = target
   const apply: Apply = {
     schema: resource.schema,
@@ -106,8 +107,10 @@ function mergeInto(
     time: formatTime(context.now()),
     isForced: force,
   }
-  const result = applyWithLastApplied(apply)
+  const slice = new TimeSlice()
+  const result = await inSlices(applyWithLastApplied(apply), slice)
   if (result.kind === 'conflicts') throw applyConflict(result.conflicts)
+  await slice.whenSpent()
   return acceptDocument(target, result.document)
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ApiDocument } from '../document.ts'
 import { parseStored } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
@@ -41,8 +42,10 @@ export async function commitChange(
   await context.admit?.(change)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const { next: wanted = change.next, writes } = await planCompanions(change)
+    const slice = new TimeSlice()
     const isSame = writes.length === 0 && wanted !== undefined && isDeepStrictEqual(wanted, change.old)
     if (isSame) return { kind: 'done', next: wanted, revision: change.revision }
+    await slice.whenSpent()
     const stored = wanted && sizedForm(context, change, wanted)
     const next = stored?.document
     if (options.dryRun) return { kind: 'done', next, revision: change.revision }

@@ -1,3 +1,4 @@
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, formatTime, textAt, without } from '../document.ts'
 import { storeKey } from '../resources/keys.ts'
@@ -26,13 +27,17 @@ export async function createObject(
   body: Json,
   options: WriteOptions,
 ): Promise<Answer> {
+  const slice = new TimeSlice()
   const accepted = dropDuplicateOwners(acceptDocument(target, body), context.warn)
+  await slice.whenSpent()
   const isNameGenerated = !accepted.metadata.name && Boolean(accepted.metadata.generateName)
   for (let attempt = 1; ; attempt++) {
     const prepared = prepare(context, target.resource, accepted)
     const write = { old: undefined, next: prepared, requested: accepted.metadata['managedFields'] }
-    const document = trackFields(context, target, write, options)
+    const document = await trackFields(context, target, write, options, slice)
+    await slice.whenSpent()
     const name = await validName(target.resource, document)
+    await slice.whenSpent()
     await assertNamespaceOpen(context, target, name)
     const exists = (await context.store.get(storeKey(target.resource, target.namespace, name))) !== undefined
     const change = { target, name, old: undefined, next: document, revision: 0 }

@@ -1,3 +1,4 @@
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
 import { maxDepth } from '../decode/limits.ts'
 import { isDeeperThan } from '../document.ts'
@@ -26,9 +27,11 @@ export function patchObject(
   patch: Patch,
   options: WriteOptions,
 ): Promise<Answer> {
-  const revise = (current: Json) => {
+  const revise = async (current: Json) => {
+    const slice = new TimeSlice()
     const patched = applyPatch(target.resource, target.name, current, patch)
     if (options.fieldCheck !== undefined) checkPatchedFields(options.fieldCheck, target, patched, patch)
+    await slice.whenSpent()
     return acceptDocument(target, patched)
   }
   return reviseObject(context, target, revise, options)

@@ -1,3 +1,4 @@
+import { inSlices, type TimeSlice } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, formatTime, withMetadata, without } from '../document.ts'
 import type { WrittenPart } from '../managed-fields/ownable.ts'
@@ -12,16 +13,17 @@ interface Write {
   readonly requested: Json | undefined
 }
 
-/** `next` with the managed fields it has after this write; an apply has worked out its own. */
-export function trackFields(
+/** `next` with the managed fields it has after this write, in slices; an apply has worked out its own. */
+export async function trackFields(
   context: VerbContext,
   target: Target,
   { old, next, requested }: Write,
   { manager, isApply }: WriteOptions,
-): ApiDocument {
+  slice: TimeSlice,
+): Promise<ApiDocument> {
   const { resource, subresource } = target
   if (isApply === true) return withMetadata(next, requested === undefined ? {} : { managedFields: requested })
-  const managedFields = trackUpdate({
+  const stages = trackUpdate({
     schema: resource.schema,
     old,
     next,
@@ -30,6 +32,7 @@ export function trackFields(
     time: formatTime(context.now()),
     requested: subresource === undefined ? requested : undefined,
   })
+  const managedFields = await inSlices(stages, slice)
   if (managedFields !== undefined) return withMetadata(next, { managedFields })
   return { ...next, metadata: without(next.metadata, 'managedFields') }
 }

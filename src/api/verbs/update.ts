@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, type Metadata, objectAt, withMetadata, without } from '../document.ts'
 import { parseStored, withRevision } from '../encode/stored-text.ts'
@@ -46,19 +47,25 @@ function withNeededRevision({ resource, name, subresource }: ItemTarget, documen
 export async function reviseObject(
   context: VerbContext,
   target: ItemTarget,
-  revise: (current: ApiDocument) => ApiDocument,
+  revise: (current: ApiDocument) => ApiDocument | Promise<ApiDocument>,
   options: WriteOptions,
 ): Promise<Answer> {
   const { resource, namespace, name } = target
   for (let attempt = 0; attempt < attempts; attempt++) {
     const entry = await context.store.get(storeKey(resource, namespace, name))
     if (entry === undefined) throw notFound(resource, name)
+    const slice = new TimeSlice()
     const old = parseStored(resource, entry)
-    const revised = dropDuplicateOwners(revise(withRevision(old, entry.revision)), context.warn)
+    await slice.whenSpent()
+    const revised = dropDuplicateOwners(await revise(withRevision(old, entry.revision)), context.warn)
+    await slice.whenSpent()
     const settled = await settle(target, revised, old, entry)
+    await slice.whenSpent()
     const write = { old, next: settled, requested: revised.metadata['managedFields'] }
-    const next = trackFields(context, target, write, options)
+    const next = await trackFields(context, target, write, options, slice)
+    await slice.whenSpent()
     if (isDeepStrictEqual(next, old)) return objectAnswer(resource, { document: old, revision: entry.revision })
+    await slice.whenSpent()
     const change = { target, name, old, next: isGone(resource, next) ? undefined : next, revision: entry.revision }
     const result = await commitChange(context, change, options)
     if (result.kind === 'done') return objectAnswer(resource, { ...result, document: result.next ?? next })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TimeSlice } from '../../../src/loop/time-slice.ts'
+import { inOnePiece, inSlices, type Stages, TimeSlice } from '../../../src/loop/time-slice.ts'
 
 async function work(name: string, pauses: number, log: string[]): Promise<void> {
   const slice = new TimeSlice(0)
@@ -34,4 +34,23 @@ test('a slice is spent after its budget and fresh after a pause', async () => {
   while (!slice.spent);
   await slice.pause()
   assert.equal(new TimeSlice(60_000).spent, false)
+})
+
+function* countTo(last: number): Stages<number> {
+  for (let number = 1; number < last; number++) yield
+  return last
+}
+
+test('stages give their result in one piece and in slices, and others have their turn where a slice is spent', async () => {
+  assert.equal(inOnePiece(countTo(3)), 3)
+  const turns: string[] = []
+  setImmediate(() => turns.push('other'))
+  const counted = inSlices(countTo(3), new TimeSlice(0)).then(() => turns.push('counted'))
+  await counted
+  assert.deepEqual(turns, ['other', 'counted'])
+  assert.equal(await inSlices(countTo(3), new TimeSlice(60_000)), 3)
+})
+
+test('a slice with time left is not waited for', () => {
+  assert.equal(new TimeSlice(60_000).whenSpent(), undefined)
 })

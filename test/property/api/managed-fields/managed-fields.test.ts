@@ -17,6 +17,7 @@ import {
 import { decodeFields, encodeFields } from '../../../../src/api/managed-fields/fields-v1.ts'
 import { decodeEntries } from '../../../../src/api/managed-fields/managed-entry.ts'
 import { trackUpdate } from '../../../../src/api/managed-fields/track-update.ts'
+import { inOnePiece } from '../../../../src/loop/time-slice.ts'
 import type { Json, JsonObject } from '../../../../src/model/api-object.ts'
 import { widgetSchema as schema, widgets } from '../../../helpers/field-schemas.ts'
 
@@ -39,7 +40,9 @@ function assertSame(left: FieldSet, right: FieldSet): void {
 
 function apply(live: ApiDocument | undefined, applied: JsonObject, manager: string, isForced = false): ApplyResult {
   const writer = { manager, operation: 'Apply', apiVersion: 'v1', subresource: '' } as const
-  return applyConfiguration({ schema, live, applied, writer, part: 'all', time: '2026-01-01T00:00:00Z', isForced })
+  return inOnePiece(
+    applyConfiguration({ schema, live, applied, writer, part: 'all', time: '2026-01-01T00:00:00Z', isForced }),
+  )
 }
 
 function applied(result: ApplyResult): ApiDocument {
@@ -184,7 +187,7 @@ describe('tracking updates', () => {
             time: 'now',
             requested: undefined,
           } as const
-          return { ...document, metadata: { name: 'w', managedFields: trackUpdate(update) ?? [] } }
+          return { ...document, metadata: { name: 'w', managedFields: inOnePiece(trackUpdate(update)) ?? [] } }
         }
         const created = track(undefined, first, 'one')
         fc.pre(!isEmptySet(fieldsOf(created, 'one')))

@@ -14,6 +14,7 @@ import {
 import { encodeFields } from '../../../../src/api/managed-fields/fields-v1.ts'
 import { decodeEntries, type ManagedEntry } from '../../../../src/api/managed-fields/managed-entry.ts'
 import { trackUpdate } from '../../../../src/api/managed-fields/track-update.ts'
+import { inOnePiece } from '../../../../src/loop/time-slice.ts'
 import type { JsonObject } from '../../../../src/model/api-object.ts'
 import { widgetSchema as schema, widgets } from '../../../helpers/field-schemas.ts'
 
@@ -35,14 +36,15 @@ function write(live: ApiDocument | undefined, { kind, manager, config, isForced 
   const part = 'all'
   if (kind === 'apply') {
     const writer = { manager, operation: 'Apply', apiVersion: 'v1', subresource: '' } as const
-    const result = applyConfiguration({ schema, live, applied: config, writer, part, time, isForced })
+    const result = inOnePiece(applyConfiguration({ schema, live, applied: config, writer, part, time, isForced }))
     return result.kind === 'merged'
       ? { kind: 'written', document: result.document as ApiDocument }
       : { kind: 'conflict' }
   }
   const writer = { manager, operation: 'Update', apiVersion: 'v1', subresource: '' } as const
   const next = { ...config, metadata: { name: 'w' } } as unknown as ApiDocument
-  const managedFields = trackUpdate({ schema, old: live, next, writer, part, time, requested: undefined }) ?? []
+  const managedFields =
+    inOnePiece(trackUpdate({ schema, old: live, next, writer, part, time, requested: undefined })) ?? []
   return { kind: 'written', document: { ...next, metadata: { name: 'w', managedFields } } }
 }
 

@@ -5,6 +5,7 @@ import { type ApplyResult, applyConfiguration } from '../../../../src/api/manage
 import { renderPath } from '../../../../src/api/managed-fields/fields-v1.ts'
 import { trackUpdate } from '../../../../src/api/managed-fields/track-update.ts'
 import { listOf, mapOf, object, type Schema, text } from '../../../../src/api/schema/schema.ts'
+import { inOnePiece } from '../../../../src/loop/time-slice.ts'
 import type { JsonObject } from '../../../../src/model/api-object.ts'
 
 const container = object({
@@ -32,7 +33,7 @@ const time = '2026-01-01T00:00:00Z'
 function apply(live: ApiDocument | undefined, fields: JsonObject, manager: string, by: Schema = schema): ApplyResult {
   const applied = { apiVersion: 'v1', kind: 'Widget', metadata: { name: 'w' }, ...fields }
   const writer = { manager, operation: 'Apply', apiVersion: 'v1', subresource: '' } as const
-  return applyConfiguration({ schema: by, live, applied, writer, part: 'all', time, isForced: false })
+  return inOnePiece(applyConfiguration({ schema: by, live, applied, writer, part: 'all', time, isForced: false }))
 }
 
 function applied(live: ApiDocument | undefined, fields: JsonObject, manager: string): ApiDocument {
@@ -44,7 +45,8 @@ function applied(live: ApiDocument | undefined, fields: JsonObject, manager: str
 function updated(old: ApiDocument, spec: JsonObject, manager: string): ApiDocument {
   const next = { ...old, spec } as ApiDocument
   const writer = { manager, operation: 'Update', apiVersion: 'v1', subresource: '' } as const
-  const managedFields = trackUpdate({ schema, old, next, writer, part: 'all', time, requested: undefined }) ?? []
+  const managedFields =
+    inOnePiece(trackUpdate({ schema, old, next, writer, part: 'all', time, requested: undefined })) ?? []
   return { ...next, metadata: { ...old.metadata, managedFields } }
 }
 
