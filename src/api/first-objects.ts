@@ -17,7 +17,7 @@ export interface FirstObjectsOptions {
   readonly securePort: number
   /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
-  /** What the cluster's DNS is configured with where nobody says otherwise; without one there is no ConfigMap of it. */
+  /** The configuration of the cluster's DNS where no client has made one; without it the server makes no ConfigMap. */
   readonly corefile?: string | undefined
 }
 

@@ -258,7 +258,7 @@ export class Informer implements Component {
     this.#resourceVersion = object.metadata.resourceVersion
   }
 
-  /** A handler that fails over one object is told of the next. */
+  /** A handler that fails over one object still gets the next. */
   #handOver(type: ChangeType, object: WireObject): void {
     const { metadata } = object
     try {

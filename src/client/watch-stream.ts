@@ -97,7 +97,7 @@ function parseEvent(line: string): WatchEvent | LeftOutEvent {
   throw new ApiError('bad-response', `a line of the watch: ${issue?.path.join('.')}: ${issue?.message}: ${quote(line)}`)
 }
 
-/** The object is told by its key and resourceVersion, which is enough to go on after it; without these the error is thrown. */
+/** The object is named by its key and resourceVersion, which is enough to go on after it; without these the error is thrown. */
 function leftOut(scanner: IdentityScanner, error: ApiError): LeftOutEvent {
   const change = changeSchema.safeParse(scanner.textAt('type'))
   const identity = scanner.identity()

@@ -19,9 +19,9 @@ export interface AccessRule {
   /** Asked at every request, so that the operator's choice and rotated tokens hold at once. */
   readonly isPublic: () => boolean
   readonly bearerTokens: () => readonly string[]
-  /** Absent: other tokens are nobody's, and a certificate of the cluster's CA may read. */
+  /** Absent: other tokens are refused, and a certificate of the cluster's CA may read. */
   readonly delegate?: AccessDelegate
-  /** Told why the delegate gave no answer. */
+  /** Called with the reason why the delegate gave no answer. */
   readonly onTrouble?: (error: unknown) => void
 }
 

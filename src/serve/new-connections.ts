@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Connections that nobody is known behind yet: from one address, and in all. */
+/** Connections without a known identity yet: from one address, and in all. */
 const maxOfAddress = 512
 const maxInAll = 4096
 
@@ -22,7 +22,7 @@ export class NewConnections {
     return this.#all.size
   }
 
-  /** Somebody is known behind the connection: it counts no longer. Also for the TLS socket over it. */
+  /** The identity behind the connection is known: it counts no longer. Also for the TLS socket over it. */
   settle({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
     this.#forget(remoteAddress, keyOf(remoteAddress, remotePort))
   }

@@ -67,7 +67,7 @@ function checkFieldPath(fieldPath: string, schema: Schema, path: string): readon
   ]
 }
 
-/** `uncorrelated` is the list around the values whose items cannot be told apart: what an item was before is not known there. */
+/** `uncorrelated` is the list around the values whose items cannot be distinguished: what an item was before is not known there. */
 function checkPrograms(node: RuleNode, path: string, uncorrelated: string | undefined): readonly FieldError[] {
   const { schema } = node
   const isKnown = schema.type !== 'array' || schema.listType === 'map'

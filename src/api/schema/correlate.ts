@@ -9,7 +9,7 @@ export function oldField(old: Json | undefined, key: string): Json | undefined {
   return isJsonObject(old) && Object.hasOwn(old, key) ? old[key] : undefined
 }
 
-/** Finds what a list item was before. Items are told apart by their keys alone: those of sets and atomic lists cannot be. */
+/** Finds what a list item was before. Items are distinguished by their keys alone: those of sets and atomic lists cannot be. */
 export function oldItems(
   { listType, listMapKeys = [] }: Schema,
   old: Json | undefined,

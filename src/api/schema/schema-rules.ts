@@ -142,7 +142,7 @@ class SchemaRules {
     })
   }
 
-  /** An item is told from the others by what it is or by its keys, which must be there. */
+  /** An item is distinguished by its value or by its keys, which must be there. */
   #checkNullable({ listType, listMapKeys = [], items }: Schema, path: string): readonly FieldError[] {
     if (items === undefined || (listType !== 'set' && listType !== 'map')) return []
     const why = `cannot be nullable when ${this.#extension('list-type')} is ${listType}`

@@ -5,7 +5,7 @@ import type { Store } from '../store/index.ts'
 const futureWaitMs = 3_000
 const futurePollMs = 50
 
-/** Runs work that only waits in a way that keeps nobody else from being served; `too-many` without running it where too many wait. */
+/** Runs work that only waits, and keeps no other request from being served; `too-many` without running it where too many wait. */
 export type Aside = (work: () => Promise<void>) => Promise<'done' | 'too-many'>
 
 /** A client may know a revision that this server has not seen yet; it waits a little for it, then answers 504. */

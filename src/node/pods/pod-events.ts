@@ -22,7 +22,7 @@ export type PodEventReason =
   | 'FailedValidation'
 
 const normalReasons: ReadonlySet<PodEventReason> = new Set(['Started', 'Killing'])
-/** What people are told of a step that failed; the others are the node's own affair. */
+/** The failed steps that Events report; the others concern the node alone. */
 export const stepFailures: Readonly<
   Partial<Record<PodStep['do'], { readonly reason: PodEventReason; readonly what: string }>>
 > = {

@@ -3,7 +3,7 @@ import type { PodSpec } from './pod-spec.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** Who may have pods run on this node: its operator by an option, and whoever may change a namespace by labels of that. */
+/** Two parties decide whether pods run on this node: its operator by an option, and who may change a namespace by labels of it. */
 export interface PodPermission {
   /** What `--run-pods` says. */
   readonly isOn: boolean

@@ -12,7 +12,7 @@ export interface ClaimedServicesParts {
   readonly addresses: ClusterAddresses
   /** Where this agent reaches the API server (`wayOf`), beside the endpoints of the Service kubernetes. */
   readonly apiServers: ReadonlySet<string>
-  /** Told of a Service when what it may not have differs from before. */
+  /** Called with a Service when what it may not have differs from before. */
   readonly onRefused: (service: ObjectKey, refused: readonly RefusedWay[]) => void
   readonly log: Logger
 }
@@ -22,8 +22,8 @@ const apiServerService: ObjectKey = 'default/kubernetes'
 const namedWays = 5
 
 /**
- * The Services as this node may serve them: the state, less the ways in that are another's. A change also names the Services
- * whose claims it decides. Nothing is told before it is known who has what.
+ * The Services as this node may serve them: the state, less the addresses that are another's. A change also names the Services
+ * whose claims it decides. Nothing is reported before all claims are decided.
  */
 export class ClaimedServices implements Component, NodeState {
   readonly name = 'claims'
@@ -138,7 +138,7 @@ export class ClaimedServices implements Component, NodeState {
     this.#publish({ revision: this.revision, services })
   }
 
-  /** Returns the Services beside these whose ways in differ now. */
+  /** Returns the Services beside these whose addresses differ now. */
   #update(keys: ReadonlySet<ObjectKey>): ReadonlySet<ObjectKey> {
     const affected = new Set<ObjectKey>()
     for (const key of keys)
@@ -158,7 +158,7 @@ export class ClaimedServices implements Component, NodeState {
     return this.#claims.reserve({ nodes, serviceCidrs, apiServers: apiServers.union(new Set(ways)) })
   }
 
-  /** Whether the Service has other ways in than before. */
+  /** Whether the Service has other addresses than before. */
   #judge(key: ObjectKey): boolean {
     const service = this.#parts.state.service(key)
     const refused = this.#claims.refusalsOf(key)

@@ -92,7 +92,7 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
   }
 }
 
-/** Ways in that Services claim and that are another's, by reason; counted when asked. */
+/** Addresses that Services claim and that are another's, by reason; counted when asked. */
 export function collectRefusedWays(metrics: Metrics, refused: () => Iterable<readonly RefusedWay[]>): void {
   metrics.collectedGauge(
     {

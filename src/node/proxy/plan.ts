@@ -18,7 +18,7 @@ export interface PlanNode {
 
 const dnsPort = 53
 
-/** A Service, and what of its ways in is another's, by `wayOf`. */
+/** A Service, and which of its addresses are another's, by `wayOf`. */
 export interface ClaimedService extends Service {
   readonly refusedWays?: ReadonlyMap<string, RefusedWay>
 }

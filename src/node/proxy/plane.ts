@@ -36,7 +36,7 @@ export interface ProxyPlaneParts {
   readonly minGapMs?: (lastRunMs: number) => number
   /** A Service that would have more rules (as `countRules` counts them) is set aside; no limit when not given. */
   readonly maxServiceRules?: number
-  /** Told of each Service that is set aside, beside the log. */
+  /** Called with each Service that is set aside, beside the log. */
   readonly onRefused?: (refusal: Refusal) => void
   /** Told of the Services whose rules the kernel has taken, or was found to hold: each at least once. */
   readonly onApplied?: (services: readonly ObjectKey[]) => void
@@ -264,7 +264,7 @@ export class ProxyPlane implements Component {
     if (settled.length > 0) onApplied?.(settled)
   }
 
-  /** Those that may be written. What the kernel has of the others stays, and nobody waits for them. */
+  /** Those that may be written. What the kernel has of the others stays, and no caller waits for them. */
   #leaveOutTooLarge(keys: readonly ObjectKey[]): readonly ObjectKey[] {
     return keys.filter((service) => {
       const rules = this.#plans.tooManyRules(service)

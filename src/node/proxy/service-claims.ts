@@ -7,7 +7,7 @@ export const claimRefusals = ['cluster-ip', 'node-address', 'service-range', 'ap
 
 export type ClaimRefusal = (typeof claimRefusals)[number]
 
-/** A way in that a Service claims and that is another's. */
+/** An address and port that a Service claims and that is another's. */
 export interface RefusedWay {
   /** Absent for a node port. */
   readonly address?: Ip
@@ -93,7 +93,7 @@ export class ServiceClaims {
     return new Set([...this.#external.values()].flatMap((keys) => [...keys]))
   }
 
-  /** The ways in that this Service claims and does not have. */
+  /** The addresses that this Service claims and does not have. */
   refusalsOf(key: ObjectKey): readonly RefusedWay[] {
     const { service, external, externalIps, clusterIps } = this.#claimed.get(key) ?? noClaims
     if (service === undefined) return []

@@ -95,7 +95,7 @@ export class ServicePlans {
     return this.#tooLarge.get(key)
   }
 
-  /** Plans a Service anew. Undefined where it has no way in for this family (any more), or too many rules. */
+  /** Plans a Service anew. Undefined where it has no address of this family (any more), or too many rules. */
   refresh(key: ObjectKey): ServicePlan | undefined {
     const before = this.#plans.get(key)
     const frontends = this.#limited(key)

@@ -29,7 +29,7 @@ export interface NodeSituation {
   readonly localAddresses: ReadonlySet<Ip>
   /** nf_conntrack_tcp_be_liberal: the kernel calls no packet of TCP invalid for its window. */
   readonly isConntrackLiberal: boolean
-  /** Pods get their network by the list that we ship, so nobody else cares for what is forwarded to them. */
+  /** Pods get their network by the list that we ship, so no other program accepts what is forwarded to them. */
   readonly isNetworkOurs: boolean
 }
 

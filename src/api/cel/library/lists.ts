@@ -74,7 +74,7 @@ function extreme(
   return rest.reduce((best, item) => (isBetter(item, best) ? item : best), first)
 }
 
-/** Texts, numbers and booleans are told apart by value; the few others are compared with each other. */
+/** Texts, numbers and booleans are distinguished by value; the few others are compared with each other. */
 function distinct(items: Items, has: (items: Items, value: unknown) => boolean): Items {
   const kept: unknown[] = []
   const plain = new Set<unknown>()

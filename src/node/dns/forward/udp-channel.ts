@@ -45,7 +45,7 @@ class UdpChannel {
     this.#socket.on('message', (message) => this.#pending.settle(message))
     this.#socket.on('error', (error) => this.#fail(error))
     if (sourceAddress !== undefined) this.#socket.bind(0, sourceAddress)
-    // No route to the address is told to the callback.
+    // The callback reports that there is no route to the address.
     this.#socket.connect(port, address, (error?: Error) => this.#onConnected(error))
     this.#socket.unref()
   }

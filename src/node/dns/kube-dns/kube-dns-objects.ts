@@ -124,7 +124,7 @@ export class KubeDnsObjects implements Component {
     if (found !== undefined || serves()) await this.#tellReady(serves(), signal)
   }
 
-  /** An agent that has just begun serves in a moment: told before that, the node would leave the Service and come back, and its rules with it. */
+  /** An agent that has just begun serves in a moment: reported before that, the node would leave the Service and come back, and its rules with it. */
   async #awaitServing(signal: AbortSignal): Promise<void> {
     const { serves } = this.#parts
     for (let waitedMs = 0; !serves() && waitedMs < this.#lookIntervalMs; waitedMs += nodeIntervalMs)
@@ -157,7 +157,7 @@ export class KubeDnsObjects implements Component {
     if (!found.success) return
     const { podIP, conditions, containerStatuses } = found.data.status
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
-    // Others may change a condition alone, as of a node that is lost; versions before this one told nothing of the container.
+    // Others may change a condition alone, as of a node that is lost; versions before this one reported nothing of the container.
     const isTold = isReady === ready && containerStatuses.some((container) => container.ready === ready)
     if (isTold && podIP === facts.address) return
     const times = { now: rfc3339(Date.now()), startedAt: rfc3339(performance.timeOrigin) }
