@@ -1,9 +1,12 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Connections without a known identity yet: from one address, and in all. */
-const maxOfAddress = 512
+/**
+ * Connections without a known identity yet: in all, and from one address. One address has half, as the clients behind a load balancer share
+ * one and come back together.
+ */
 const maxInAll = 4096
+const maxOfAddress = maxInAll / 2
 
 /**
  * Bounds the connections without an identity (in their TLS handshake, sending headers, anonymous). One too many closes the oldest of its kind, so that a

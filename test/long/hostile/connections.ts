@@ -145,10 +145,10 @@ export const connectionTrials: readonly Trial[] = [
   },
   {
     line: 10,
-    title: 'a client without an identity opens 1,500 connections and begins no TLS',
+    title: 'a client without an identity opens 3,000 connections and begins no TLS',
     run: async (lab) => {
       const sockets: Socket[] = []
-      for (let count = 0; count < 1_500; count++) {
+      for (let count = 0; count < 3_000; count++) {
         const socket = connect(lab.access.port, lab.access.host).on('error', () => {})
         sockets.push(socket)
         if (count % 50 === 0) await sleep(5)

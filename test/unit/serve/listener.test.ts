@@ -215,13 +215,13 @@ test('A client that shows who it is gets through however many connections its ad
   const get = () => httpGet({ host: address, port, path: '/', agent })
   assert.equal((await get()).body, 'hello')
   const idle: Socket[] = []
-  for (let index = 0; index < 530; index++) idle.push(await hold())
+  for (let round = 0; round < 21; round++) idle.push(...(await Promise.all(Array.from({ length: 98 }, hold))))
   context.after(() => {
     for (const socket of idle) socket.destroy()
   })
   assert.equal((await get()).body, 'hello')
   assert.equal((await httpGet({ host: address, port, path: '/' })).body, 'hello')
-  await until('the oldest are closed', () => idle.filter(({ closed }) => closed).length >= 18)
-  assert.ok(idle.slice(-500).every(({ closed }) => !closed))
+  await until('the oldest are closed', () => idle.filter(({ closed }) => closed).length >= 10)
+  assert.ok(idle.slice(-1_900).every(({ closed }) => !closed))
   assert.equal(known[0]?.destroyed, false)
 })
