@@ -59,9 +59,13 @@ export function isDeclared(schema: Schema | undefined, key: string): boolean {
 /** `k:{…}` of an item in a list by keys, `v:…` in a set. A key that is absent counts with its default. */
 export function itemStep(schema: Schema | undefined, item: Json): string {
   if (schema?.listType !== 'map' || !isJsonObject(item)) return `v:${canonicalText(item)}`
-  const keys = [...(schema.listMapKeys ?? [])].sort()
-  const entries = keys.map((key): [string, Json | undefined] => [key, keyOf(schema, item, key)])
-  return `k:${JSON.stringify(Object.fromEntries(entries.filter(([, value]) => value !== undefined)))}`
+  const { listMapKeys = [] } = schema
+  const parts: string[] = []
+  for (const key of listMapKeys.length > 1 ? listMapKeys.toSorted() : listMapKeys) {
+    const value = keyOf(schema, item, key)
+    if (value !== undefined) parts.push(`${JSON.stringify(key)}:${JSON.stringify(value)}`)
+  }
+  return `k:{${parts.join(',')}}`
 }
 
 function keyOf(schema: Schema, item: JsonObject, key: string): Json | undefined {

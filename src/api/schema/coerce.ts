@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
-import { joinPath } from './map-json.ts'
+import { defaultedFields } from './defaulted-fields.ts'
+import { joinPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
 /** More are of no use to people, and naming one takes as long as its path. */
@@ -36,25 +37,24 @@ function coerceValue(schema: Schema, value: Json, path: string, problems: TypePr
 function coerceItems(schema: Schema, items: readonly Json[], path: string, problems: TypeProblem[]): Json {
   const itemSchema = schema.items
   if (itemSchema === undefined) return items
-  return items.map((item, index) => coerceValue(itemSchema, item, `${path}[${index}]`, problems))
+  return mapItems(items, (item, index) => coerceValue(itemSchema, item, `${path}[${index}]`, problems))
 }
 
 function coerceObject(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): JsonObject {
-  const entries: [string, Json][] = []
-  for (const [key, field] of Object.entries(value)) {
+  const present = mapFields(value, (field, key) => {
     const fieldSchema = schemaOf(schema, key)
-    if (field === undefined || (fieldSchema === undefined && schema.preserveUnknownFields !== true)) continue
-    if (fieldSchema === undefined) entries.push([key, field])
-    else if (field !== null || fieldSchema.nullable === true)
-      entries.push([key, coerceValue(fieldSchema, field, joinPath(path, key), problems)])
-  }
-  return Object.fromEntries([...entries, ...missingDefaults(schema, value, path, problems)])
+    if (fieldSchema === undefined) return schema.preserveUnknownFields === true ? field : undefined
+    if (field === null && fieldSchema.nullable !== true) return undefined
+    return coerceValue(fieldSchema, field, joinPath(path, key), problems)
+  })
+  const missing = missingDefaults(schema, value, path, problems)
+  return missing.length === 0 ? present : Object.fromEntries([...Object.entries(present), ...missing])
 }
 
 function missingDefaults(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): [string, Json][] {
   const defaults: [string, Json][] = []
-  for (const [key, fieldSchema] of Object.entries(schema.properties ?? {})) {
-    if (fieldSchema.default === undefined || isPresent(value, key, fieldSchema)) continue
+  for (const [key, fieldSchema] of defaultedFields(schema)) {
+    if (isPresent(value, key, fieldSchema)) continue
     defaults.push([key, coerceValue(fieldSchema, fieldSchema.default, joinPath(path, key), problems)])
   }
   return defaults

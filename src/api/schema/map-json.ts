@@ -2,20 +2,36 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 
 /** The same array where no item changes. */
 export function mapItems(items: readonly Json[], change: (item: Json, index: number) => Json): readonly Json[] {
-  const changed = items.map(change)
-  return changed.some((item, index) => item !== items[index]) ? changed : items
+  let changed: Json[] | undefined
+  for (const [index, item] of items.entries()) {
+    const next = change(item, index)
+    if (next === item) continue
+    changed ??= [...items]
+    changed[index] = next
+  }
+  return changed ?? items
 }
 
 /** The same object where no field changes; undefined drops a field. Keys keep their order, `__proto__` is a key like any other. */
 export function mapFields(value: JsonObject, change: (field: Json, key: string) => Json | undefined): JsonObject {
-  const entries: [string, Json][] = []
-  let isSame = true
-  for (const [key, field] of Object.entries(value)) {
+  let changed: Map<string, Json | undefined> | undefined
+  for (const key of Object.keys(value)) {
+    const field = value[key]
     const next = field === undefined ? undefined : change(field, key)
-    if (next !== undefined) entries.push([key, next])
-    isSame &&= next === field
+    if (next === field && next !== undefined) continue
+    changed ??= new Map()
+    changed.set(key, next)
   }
-  return isSame ? value : Object.fromEntries(entries)
+  return changed === undefined ? value : withChanged(value, changed)
+}
+
+function withChanged(value: JsonObject, changed: ReadonlyMap<string, Json | undefined>): JsonObject {
+  const entries: [string, Json][] = []
+  for (const [key, field] of Object.entries(value)) {
+    const next = changed.has(key) ? changed.get(key) : field
+    if (next !== undefined) entries.push([key, next])
+  }
+  return Object.fromEntries(entries)
 }
 
 /** `spec.size`; a field of the whole has no dot. */

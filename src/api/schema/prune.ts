@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 import { childSchema } from './child-schema.ts'
 import { objectMetadata } from './coerce-embedded.ts'
+import { defaultedFields } from './defaulted-fields.ts'
 import { joinPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
@@ -80,11 +81,10 @@ export function fillDefaults(schema: Schema | undefined, value: Json): Json {
   return missing.length === 0 ? present : Object.fromEntries([...Object.entries(present), ...missing])
 }
 
-function missingDefaults({ properties = {} }: Schema, value: JsonObject): [string, Json][] {
+function missingDefaults(schema: Schema, value: JsonObject): [string, Json][] {
   const missing: [string, Json][] = []
-  for (const [key, schema] of Object.entries(properties)) {
-    if (schema.default !== undefined && !Object.hasOwn(value, key))
-      missing.push([key, fillDefaults(schema, dropNulls(schema, schema.default))])
+  for (const [key, field] of defaultedFields(schema)) {
+    if (!Object.hasOwn(value, key)) missing.push([key, fillDefaults(field, dropNulls(field, field.default))])
   }
   return missing
 }
