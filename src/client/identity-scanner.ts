@@ -1,12 +1,5 @@
+import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quoteByte } from './json-bytes.ts'
 import { resourceVersionSchema } from './wire-object.ts'
-
-const quoteByte = 0x22
-const backslash = 0x5c
-const openBrace = 0x7b
-const closeBrace = 0x7d
-const openBracket = 0x5b
-const closeBracket = 0x5d
-const comma = 0x2c
 
 /** Field names and values of an identity are shorter: a name has at most 253 characters. */
 const maxTextBytes = 1024

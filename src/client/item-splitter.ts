@@ -1,13 +1,6 @@
 import { ApiError } from './errors.ts'
 import { IdentityScanner, type ObjectIdentity } from './identity-scanner.ts'
-
-const quoteByte = 0x22
-const backslash = 0x5c
-const openBrace = 0x7b
-const closeBrace = 0x7d
-const openBracket = 0x5b
-const closeBracket = 0x5d
-const comma = 0x2c
+import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quoteByte } from './json-bytes.ts'
 
 /** Objects open around the elements of `items`: the list and the array. */
 const itemsDepth = 2

@@ -123,7 +123,7 @@ interface FoundItems {
   readonly leftOut: LeftOutObject[]
 }
 
-/** Throws for an item that cannot be read and does not say which object it is: whether that is missing could not be told. */
+/** Throws for an item that cannot be read and does not say which object it is: whether that is missing could not be known. */
 function takeItem(item: SplitItem, { items, leftOut }: FoundItems): void {
   if (item.kind === 'left-out') {
     leftOut.push(

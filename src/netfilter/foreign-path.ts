@@ -128,7 +128,7 @@ const maxDepth = 16
 interface Walk {
   readonly base: BaseChain
   readonly unclear: string[]
-  /** Undefined where it cannot be told. */
+  /** Undefined where it is not known. */
   isTaken(rule: string): boolean | undefined
 }
 

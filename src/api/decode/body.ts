@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { nextTurn } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
+import { protobufType } from '../negotiate/accept.ts'
 import { badRequest, unsupportedMediaType } from '../status.ts'
 import type { Patch } from '../verbs/patch.ts'
 import { type DecodedBody, decodeJson } from './json-text.ts'
@@ -14,7 +15,7 @@ type Decoder = (bytes: Uint8Array, readYaml: YamlReader) => DecodedBody | Promis
 const decoders: Readonly<Record<string, Decoder>> = {
   'application/json': decodeJson,
   'application/yaml': decodeYaml,
-  'application/vnd.kubernetes.protobuf': decodeProtobuf,
+  [protobufType]: decodeProtobuf,
 }
 
 const patchTypes: Readonly<Record<string, PatchBody['type']>> = {

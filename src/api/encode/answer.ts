@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, textAt } from '../document.ts'
-import { formsOfText, isTable, type Representation, type TableForm } from '../negotiate/accept.ts'
+import { formsOfText, isTable, protobufType, type Representation, type TableForm } from '../negotiate/accept.ts'
 import type { Resource } from '../resources/resource.ts'
 import { notAcceptable } from '../status.ts'
 import type { Answer } from '../verbs/verb-context.ts'
 import { toMetadataText, typeMetaOf } from './partial-metadata.ts'
-import { protobufContentType, toProtobuf } from './protobuf.ts'
+import { toProtobuf } from './protobuf.ts'
 import { toTable, toTableParts } from './table.ts'
 import { toYaml, toYamlItem } from './yaml.ts'
 
@@ -31,7 +31,7 @@ export function encodeAnswer(answer: Answer, representation: Representation, now
     const body = answer.kind === 'list' ? inPieces(yamlParts(answer)) : toYaml(answer.text)
     return { httpCode, contentType: 'application/yaml', body, isLong }
   }
-  if (representation === 'protobuf') return { httpCode, contentType: protobufContentType, body: protobufBody(answer) }
+  if (representation === 'protobuf') return { httpCode, contentType: protobufType, body: protobufBody(answer) }
   return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now), isLong }
 }
 

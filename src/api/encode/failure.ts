@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../model/api-object.ts'
-import { acceptsOnlyProtobuf } from '../negotiate/accept.ts'
+import { acceptsOnlyProtobuf, protobufType } from '../negotiate/accept.ts'
 import { renderFailure, type StatusError } from '../status.ts'
 import type { EncodedAnswer } from './answer.ts'
-import { protobufContentType, toProtobuf } from './protobuf.ts'
+import { toProtobuf } from './protobuf.ts'
 
 /** The error as the client takes it; JSON where it takes no form that there is. */
 export function encodeFailure(status: StatusError, accept: string | undefined): EncodedAnswer {
@@ -10,5 +10,5 @@ export function encodeFailure(status: StatusError, accept: string | undefined): 
   const { httpCode } = status
   if (!acceptsOnlyProtobuf(accept)) return { httpCode, contentType: 'application/json', body }
   const bytes = toProtobuf({ group: '', version: 'v1', kind: 'Status' }, JSON.parse(body) as JsonObject)
-  return { httpCode, contentType: protobufContentType, body: bytes ?? body }
+  return { httpCode, contentType: protobufType, body: bytes ?? body }
 }

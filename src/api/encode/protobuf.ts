@@ -5,8 +5,6 @@ import { jsonSchemaMessages, schemaUnions } from '../schema/json-schema-messages
 import { kindTables, type Message, type MessageField, messageOf } from '../schema/kind-tables.ts'
 import { bytesField, doubleBytes, varint, type WireType, writeField } from './protobuf-writer.ts'
 
-export const protobufContentType = 'application/vnd.kubernetes.protobuf'
-
 const magic = Buffer.from('k8s\0', 'latin1')
 
 interface TypeMeta {

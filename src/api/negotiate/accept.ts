@@ -2,6 +2,9 @@ import { badRequest, notAcceptable } from '../status.ts'
 
 /** The form an answer takes. The rows of a Table come with who each object is, with all of it, or with nothing. */
 export type Representation = 'json' | 'yaml' | 'protobuf' | 'metadata' | TableForm
+/** Objects of built-in kinds as Kubernetes' own clients write them. */
+export const protobufType = 'application/vnd.kubernetes.protobuf'
+
 export type TableForm = 'table' | 'table-objects' | 'table-cells'
 
 interface MediaRange {
@@ -32,7 +35,7 @@ export function chooseRepresentation(accept: string | undefined, includeObject =
   }
   if (ranges.length === 0) return 'json'
   if (acceptsOnlyProtobuf(accept)) return 'protobuf'
-  throw notAcceptable([...formsOfText, 'application/vnd.kubernetes.protobuf'])
+  throw notAcceptable([...formsOfText, protobufType])
 }
 
 /** The forms in which every object is answered; those of built-in kinds have protobuf as well. */
@@ -42,7 +45,7 @@ export const formsOfText = ['application/json', 'application/yaml']
 export function acceptsOnlyProtobuf(accept: string | undefined): boolean {
   const ranges = parseAccept(accept)
   const isProtobuf = ({ type, parameters }: MediaRange) =>
-    type === 'application/vnd.kubernetes.protobuf' && !parameters.has('as') && !parameters.has('stream')
+    type === protobufType && !parameters.has('as') && !parameters.has('stream')
   return ranges.some(isProtobuf) && ranges.every((range) => representationOf(range) === undefined)
 }
 

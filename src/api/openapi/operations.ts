@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type GroupVersionKind, kindOfSubresource, subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
+import { protobufType } from '../negotiate/accept.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 
 /** One method of one path, as both versions of OpenAPI need it. */
@@ -30,7 +31,7 @@ const listQuery = [
   ...['resourceVersionMatch', 'sendInitialEvents', 'timeoutSeconds', 'watch'],
 ]
 const deleteQuery = ['dryRun', 'gracePeriodSeconds', 'propagationPolicy']
-const objectTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
+const objectTypes = ['application/json', 'application/yaml', protobufType]
 const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
@@ -79,7 +80,7 @@ export function pathsOf(resource: Resource): readonly OperationPath[] {
 }
 
 /** What custom resources do not take: their fields have no numbers, and their lists no keys that a patch could know. */
-const builtInTypes = ['application/vnd.kubernetes.protobuf', 'application/strategic-merge-patch+json']
+const builtInTypes = [protobufType, 'application/strategic-merge-patch+json']
 
 function forKind(operation: Operation, { isCustom }: Resource): Operation {
   if (isCustom !== true) return operation

@@ -4,7 +4,7 @@ import { isJsonObject } from '../document.ts'
 import { canonicalText } from './canonical-text.ts'
 import type { Schema } from './schema.ts'
 
-/** What a field of the old value was; undefined where that cannot be told. */
+/** What a field of the old value was; undefined where that cannot be found. */
 export function oldField(old: Json | undefined, key: string): Json | undefined {
   return isJsonObject(old) && Object.hasOwn(old, key) ? old[key] : undefined
 }

@@ -191,9 +191,9 @@ function checkHostnameOverride(spec: Json, path: string): readonly FieldError[] 
   const name = objectAt(spec)['hostnameOverride']
   if (name === undefined || name === null) return []
   const at = `${path}.hostnameOverride`
-  const rivals = { setHostnameAsFQDN: 'setHostnameAsFQDN', hostNetwork: 'hostNetwork' }
+  const rivals = ['setHostnameAsFQDN', 'hostNetwork']
   return [
-    ...Object.keys(rivals)
+    ...rivals
       .filter((field) => textAt(spec, field) === 'true')
       .map((field) => forbiddenField(at, `may not be specified when ${field} is true`)),
     ...override(name, at),
