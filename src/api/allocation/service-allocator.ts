@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { ApiDocument } from '../document.ts'
 import { storeKey } from '../resources/keys.ts'
-import type { Companions, Transition } from '../resources/resource.ts'
+import type { CoWrites, Transition } from '../resources/resource.ts'
 import { serviceSpec } from '../resources/service-spec.ts'
 import type { FieldError } from '../schema/field-error.ts'
 import type { Store } from '../store/index.ts'
@@ -27,7 +27,7 @@ export interface AllocatorOptions extends LockContext {
 export function createServiceAllocator(
   store: Store,
   options: AllocatorOptions,
-): (transition: Transition) => Promise<Companions> {
+): (transition: Transition) => Promise<CoWrites> {
   return async ({ old, next }) => {
     const { name = '', namespace } = (next ?? old)?.metadata ?? {}
     const claims = new Claims(store, options.pickBelow ?? randomInt)

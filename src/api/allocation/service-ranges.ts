@@ -1,14 +1,14 @@
 import { type Cidr, cidrContains, hostCidr, type IpFamily, ipFamily, parseIp } from '../../model/ip.ts'
 import { type ApiDocument, listAt, textAt } from '../document.ts'
 import { collectionPrefix, storeKey } from '../resources/keys.ts'
-import type { Companions, Transition } from '../resources/resource.ts'
+import type { CoWrites, Transition } from '../resources/resource.ts'
 import { allCidrs, readyCidrs } from '../resources/service-cidrs.ts'
 import { forbidden } from '../status.ts'
 import type { Store } from '../store/index.ts'
 import { addressPrefix } from './pools.ts'
 
 const serviceCidrPrefix = collectionPrefix({ plural: 'servicecidrs' }, undefined)
-const nothing: Companions = { writes: [], errors: [] }
+const nothing: CoWrites = { writes: [], errors: [] }
 
 /** The networks of every ready ServiceCIDR, those of the one named `default` first: its first family is the cluster's. */
 export async function readServiceRanges(store: Store): Promise<readonly Cidr[]> {
@@ -31,7 +31,7 @@ async function readServiceCidrs(store: Store): Promise<readonly ApiDocument[]> {
 
 /** A range stays while an address of it is held that no other range has (until the controller of issue 4 waits for that). */
 export function guardServiceCidr(store: Store, group: string) {
-  return async ({ old, next }: Transition): Promise<Companions> => {
+  return async ({ old, next }: Transition): Promise<CoWrites> => {
     if (old === undefined || next !== undefined) return nothing
     const name = old.metadata.name ?? ''
     const others = (await readServiceCidrs(store)).filter(({ metadata }) => metadata.name !== name).flatMap(allCidrs)
@@ -54,7 +54,7 @@ export function guardServiceCidr(store: Store, group: string) {
 
 /** The lock of an address that a Service has is not the user's to take away. */
 export function guardIpAddress(store: Store, group: string) {
-  return async ({ old, next }: Transition): Promise<Companions> => {
+  return async ({ old, next }: Transition): Promise<CoWrites> => {
     if (old === undefined || next !== undefined) return nothing
     const address = old.metadata.name ?? ''
     const part = (field: string) => textAt(old['spec'], 'parentRef', field)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Backoff } from '../../loop/backoff.ts'
-import { SingleFlight } from '../../loop/single-flight.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import { customResourceCleanup, type Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -37,12 +37,12 @@ export interface CustomResourcesOptions {
 export class CustomResources {
   readonly #options: CustomResourcesOptions
   readonly #known = new Map<string, Known>()
-  readonly #tidying: SingleFlight
+  readonly #tidying: BoundedFrequencyRunner
   readonly #watches: StoreWatch[] = []
 
   constructor(options: CustomResourcesOptions) {
     this.#options = options
-    this.#tidying = new SingleFlight(() => this.#tidy(), {
+    this.#tidying = new BoundedFrequencyRunner(() => this.#tidy(), {
       backoff: options.backoff,
       onError: (thrown, retryInMs) =>
         options.log.warn('custom resources are not settled yet', { error: describeError(thrown), retryInMs }),

@@ -8,7 +8,7 @@ import { definitionWarnings } from '../custom/version-validation.ts'
 import { type ApiDocument, formatTime, isJsonObject, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import { builtInSchema } from '../schema/built-in-schema.ts'
 import type { Store } from '../store/index.ts'
-import { type Companions, column, type Resource, type Transition } from './resource.ts'
+import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
 export const definitionsPrefix = '/registry/customresourcedefinitions/'
 
@@ -36,7 +36,7 @@ export function customResourceDefinitions(dialect: Dialect, store: Store, now: (
       validate: (document, old) => validateDefinition(document, old, dialect),
       validateUpdate: validateDefinitionUpdate,
       warnings: definitionWarnings,
-      companions: (transition) => settle(transition, store, formatTime(now())),
+      coWrites: (transition) => settle(transition, store, formatTime(now())),
     },
   }
 }
@@ -69,7 +69,7 @@ function compact(version: Json): Json {
 }
 
 /** The conditions belong to the write itself, and the names that are taken by it: who creates a definition may use it at once. */
-async function settle({ old, next }: Transition, store: Store, time: string): Promise<Companions> {
+async function settle({ old, next }: Transition, store: Store, time: string): Promise<CoWrites> {
   const claims = await readClaims(
     store,
     [old, next].filter((each) => each !== undefined),

@@ -4,7 +4,7 @@ import type { Store } from '../store/index.ts'
 import { defineKind } from './define-kind.ts'
 import { validateIngress } from './ingress-validation.ts'
 import { collectionPrefix } from './keys.ts'
-import { type Companions, column, type Resource, type Transition } from './resource.ts'
+import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
 /** A new Ingress that names no class gets the default one from the store. */
 export function ingresses(dialect: Dialect, store: Store): Resource {
@@ -27,13 +27,13 @@ export function ingresses(dialect: Dialect, store: Store): Resource {
     strategy: {
       prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
       validate: validateIngress,
-      companions: (transition) => chooseClass(transition, dialect, store),
+      coWrites: (transition) => chooseClass(transition, dialect, store),
     },
   })
 }
 
-async function chooseClass({ old, next }: Transition, dialect: Dialect, store: Store): Promise<Companions> {
-  const unchanged: Companions = { writes: [], errors: [] }
+async function chooseClass({ old, next }: Transition, dialect: Dialect, store: Store): Promise<CoWrites> {
+  const unchanged: CoWrites = { writes: [], errors: [] }
   if (next === undefined || old !== undefined) return unchanged
   const isNamed = next.metadata.annotations?.[dialect.annotations.ingressClass] !== undefined
   const spec = objectAt(next['spec'])

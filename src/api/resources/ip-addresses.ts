@@ -7,7 +7,7 @@ import { defineKind } from './define-kind.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
 /** The object that makes an address taken: its name is the address, so there can be only one. Both versions on one storage. */
-export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['companions']>): readonly Resource[] {
+export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['coWrites']>): readonly Resource[] {
   const group = dialect.groups.networking
   return ['v1beta1', 'v1'].map((version) =>
     defineKind({
@@ -29,7 +29,7 @@ export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['compa
         validateName: checkAddressName,
         validate: validateParent,
         validateUpdate: validateIpAddressUpdate,
-        companions: guard,
+        coWrites: guard,
       },
       storage: { prefix: 'ipaddresses', apiVersion: `${group}/v1` },
     }),

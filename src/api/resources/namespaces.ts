@@ -8,7 +8,7 @@ import type { Store, StoredEntry, StoreWrite } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
 import { markDeleted } from './metadata.ts'
 import { checkDnsLabel } from './names.ts'
-import { type Companions, column, type Resource, type Transition } from './resource.ts'
+import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
 export interface NamespaceContext {
   readonly dialect: Dialect
@@ -51,7 +51,7 @@ export function namespaces(context: NamespaceContext): Resource {
       prepareForUpdate: (namespace, old) => withNameLabel(withSpecOf(namespace, old), dialect),
       isHeld: (namespace) => isHeld(namespace, context),
       showDeleted: (namespace, now) => ({ ...markDeleted(namespace, 0, now), status: { phase: 'Terminating' } }),
-      companions: async (transition) => {
+      coWrites: async (transition) => {
         assertDeletable(transition)
         return endContents(transition, context)
       },
@@ -93,7 +93,7 @@ function isEnding(next: ApiDocument | undefined): boolean {
  * Everything that nothing keeps goes in the commit that deletes the namespace; what has finalizers is marked, and the namespace stays
  * Terminating until the last of it has gone. Where the namespace controller runs, it does this over the API, and here the namespace only becomes Terminating.
  */
-async function endContents(transition: Transition, context: NamespaceContext): Promise<Companions> {
+async function endContents(transition: Transition, context: NamespaceContext): Promise<CoWrites> {
   const { old, next } = transition
   const name = old?.metadata.name
   if (old === undefined || name === undefined || !isEnding(next)) return { writes: [], errors: [] }
@@ -130,6 +130,6 @@ async function removeEntry(
   document: ApiDocument,
   { strategy }: Resource,
 ): Promise<readonly StoreWrite[]> {
-  const companions = await strategy.companions?.({ old: document, next: undefined })
-  return [{ kind: 'delete', key, expectedRevision: revision }, ...(companions?.writes ?? [])]
+  const coWrites = await strategy.coWrites?.({ old: document, next: undefined })
+  return [{ kind: 'delete', key, expectedRevision: revision }, ...(coWrites?.writes ?? [])]
 }

@@ -92,7 +92,7 @@ export interface Column {
   readonly cell: (document: ApiDocument, now: Date) => Json
 }
 
-/** What a kind adds to the verbs. All members are pure, except that `companions` reads the store. */
+/** What a kind adds to the verbs. All members are pure, except that `coWrites` reads the store. */
 export interface Strategy {
   /** The rule for `metadata.name`; absent means a DNS subdomain. */
   readonly validateName?: (name: string) => string | undefined
@@ -121,7 +121,7 @@ export interface Strategy {
   /** What a definition's own rules say of a document; an update has the document that was stored. */
   readonly checkRules?: (document: ApiDocument, old: ApiDocument | undefined) => Promise<readonly FieldError[]>
   /** Further writes that must land in the same commit: allocations with the Service, contents with the Namespace. */
-  readonly companions?: (transition: Transition) => Promise<Companions>
+  readonly coWrites?: (transition: Transition) => Promise<CoWrites>
 }
 
 /** A create has no `old`, a delete no `next`. */
@@ -130,7 +130,7 @@ export interface Transition {
   readonly next: ApiDocument | undefined
 }
 
-export interface Companions {
+export interface CoWrites {
   /** `next` with what was allocated filled in; absent where it stays as it was. */
   readonly next?: ApiDocument
   readonly writes: readonly StoreWrite[]

@@ -6,7 +6,7 @@ import { type FieldError, invalidField, requiredField } from '../schema/field-er
 import { defineKind } from './define-kind.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
-type Companion = NonNullable<Strategy['companions']>
+type GuardCoWrites = NonNullable<Strategy['coWrites']>
 
 const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
 
@@ -14,7 +14,7 @@ const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)
  * Both versions on one storage, the one the spec names first. `now` stamps the Ready condition, which the server gives until
  * the controller of ServiceCIDRs does (issue 4).
  */
-export function serviceCidrs(dialect: Dialect, now: () => Date, guard: Companion): readonly Resource[] {
+export function serviceCidrs(dialect: Dialect, now: () => Date, guard: GuardCoWrites): readonly Resource[] {
   const group = dialect.groups.networking
   return ['v1beta1', 'v1'].map((version) =>
     defineKind({
@@ -32,7 +32,7 @@ export function serviceCidrs(dialect: Dialect, now: () => Date, guard: Companion
         statusLeaves: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
         validate: validateServiceCidr,
         validateUpdate: validateServiceCidrUpdate,
-        companions: guard,
+        coWrites: guard,
       },
       storage: { prefix: 'servicecidrs', apiVersion: `${group}/v1` },
     }),

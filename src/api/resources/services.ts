@@ -23,7 +23,7 @@ const defaults = object({
 })
 
 /** `allocate` fills in addresses and ports and answers the writes that hold them. */
-export function services(allocate: NonNullable<Strategy['companions']>): Resource {
+export function services(allocate: NonNullable<Strategy['coWrites']>): Resource {
   return {
     group: '',
     version: 'v1',
@@ -51,7 +51,7 @@ export function services(allocate: NonNullable<Strategy['companions']>): Resourc
   }
 }
 
-function serviceStrategy(allocate: NonNullable<Strategy['companions']>): Strategy {
+function serviceStrategy(allocate: NonNullable<Strategy['coWrites']>): Strategy {
   return {
     validateName: checkDns1035Label,
     prepareForCreate: (service) => ({
@@ -66,7 +66,7 @@ function serviceStrategy(allocate: NonNullable<Strategy['companions']>): Strateg
     validate: (service, old) => [...validateService(serviceSpec(service)), ...validateExternalAddresses(service, old)],
     validateUpdate: (service, old) => validateServiceUpdate(serviceSpec(service), serviceSpec(old)),
     showDeleted: (service) => service,
-    companions: allocate,
+    coWrites: allocate,
   }
 }
 

@@ -3,7 +3,7 @@ import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ApiDocument } from '../document.ts'
 import { parseStored } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
-import type { Companions, Transition } from '../resources/resource.ts'
+import type { CoWrites, Transition } from '../resources/resource.ts'
 import { internalError, invalid } from '../status.ts'
 import type { StoreWrite } from '../store/index.ts'
 import { assertRoom, fitStored, type StoredForm } from './stored-size.ts'
@@ -30,7 +30,7 @@ export type ChangeResult =
 const attempts = 16
 
 /**
- * Writes a change with its companions in one commit. Lost races for a companion (an address taken a moment ago) are planned
+ * Writes a change with its co-writes in one commit. Lost races for a co-write (an address taken a moment ago) are planned
  * anew here; a lost race for the object itself is the caller's to solve.
  */
 export async function commitChange(
@@ -41,7 +41,7 @@ export async function commitChange(
   const key = storeKey(change.target.resource, change.target.namespace, change.name)
   await context.admit?.(change)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const { next: wanted = change.next, writes } = await planCompanions(change)
+    const { next: wanted = change.next, writes } = await planCoWrites(change)
     const slice = new TimeSlice()
     const isSame = writes.length === 0 && wanted !== undefined && isDeepStrictEqual(wanted, change.old)
     if (isSame) return { kind: 'done', next: wanted, revision: change.revision }
@@ -81,11 +81,11 @@ async function sweepNamespace(context: VerbContext, namespace: string | undefine
   await commitChange(context, { target, name: namespace, old, next, revision: entry.revision }, { dryRun: false })
 }
 
-async function planCompanions(change: Change): Promise<Companions> {
+async function planCoWrites(change: Change): Promise<CoWrites> {
   const { resource } = change.target
-  const companions = (await resource.strategy.companions?.(change)) ?? { writes: [], errors: [] }
-  if (companions.errors.length > 0) throw invalid(resource, change.name, companions.errors)
-  return companions
+  const coWrites = (await resource.strategy.coWrites?.(change)) ?? { writes: [], errors: [] }
+  if (coWrites.errors.length > 0) throw invalid(resource, change.name, coWrites.errors)
+  return coWrites
 }
 
 function ownWrite({ revision: expectedRevision }: Change, key: string, stored: StoredForm | undefined): StoreWrite {
