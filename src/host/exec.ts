@@ -42,8 +42,8 @@ export interface RunOptions extends ProgramOptions {
   /** SIGTERM at this age, SIGKILL a second later. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** Once standard output holds this, all is done, and well: who can tell before the end of the program may answer then. */
-  readonly lastWords?: string | undefined
+  /** The program has succeeded once its standard output holds this text; the result need not wait for its exit. */
+  readonly completionMarker?: string | undefined
 }
 
 export interface ProgramResult {

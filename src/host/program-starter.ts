@@ -29,7 +29,7 @@ export class ProgramStarter {
 
   /** As the function of this name. */
   readonly runProgram: typeof runProgram = async (file, args, options) => {
-    const { env, cwd, input = '', timeoutMs, signal, lastWords } = { ...options, ...commonOptions(options) }
+    const { env, cwd, input = '', timeoutMs, signal, completionMarker } = { ...options, ...commonOptions(options) }
     const command = [file, ...args].join(' ')
     const { pid, ...run } = await this.run(file, args, {
       env: { ...ownEnvironment(), ...env },
@@ -37,7 +37,7 @@ export class ProgramStarter {
       input,
       timeoutMs,
       maxOutputBytes,
-      lastWords,
+      completionMarker,
       ...(signal && { signal }),
     })
     if (run.endedBy === 'exit' && run.exitCode === 0) return { ...run, exitCode: 0, pid }

@@ -16,8 +16,8 @@ export interface CaptureOptions {
   readonly maxOutputBytes: number
   /** Aborting kills the process group. */
   readonly signal?: AbortSignal
-  /** Once standard output holds this, all is done, and well: nobody waits for the end of the program any more. */
-  readonly lastWords?: string | undefined
+  /** The program has succeeded once its standard output holds this text; the result does not wait for its exit. */
+  readonly completionMarker?: string | undefined
 }
 
 /** How a program that was started came to its end. */
@@ -68,7 +68,7 @@ export async function captureRun(
   args: readonly string[],
   options: CaptureOptions,
 ): Promise<CapturedRun> {
-  const { signal, maxOutputBytes, lastWords } = options
+  const { signal, maxOutputBytes, completionMarker } = options
   if (signal?.aborted) return { endedBy: 'caller', exitCode: undefined, stdout: '', stderr: '', durationMs: 0 }
   const startedMs = performance.now()
   const program = await start(file, args, options)
@@ -78,8 +78,9 @@ export async function captureRun(
     if (endedBy === 'exit') endedBy = why
     killGroup(pid, 'SIGKILL')
   }
-  const said = Promise.withResolvers<number>()
-  program.stdout.on('data', (chunk: Buffer) => lastWords !== undefined && chunk.includes(lastWords) && said.resolve(0))
+  const marked = Promise.withResolvers<number>()
+  const isMarked = (chunk: Buffer) => completionMarker !== undefined && chunk.includes(completionMarker)
+  program.stdout.on('data', (chunk: Buffer) => isMarked(chunk) && marked.resolve(0))
   const stdout = new BoundedText(program.stdout, maxOutputBytes, () => end('output'))
   const stderr = new BoundedText(program.stderr, maxOutputBytes, () => end('output'))
   const timer = setTimeout(() => end('timeout'), options.timeoutMs)
@@ -96,7 +97,7 @@ export async function captureRun(
     for (const stream of [stdin, program.stdout, program.stderr]) stream.destroy()
     return exitCode
   })
-  const exitCode = await Promise.race([ended, said.promise])
+  const exitCode = await Promise.race([ended, marked.promise])
   const durationMs = performance.now() - startedMs
   return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs, pid }
 }

@@ -15,7 +15,7 @@ export interface IptablesChoice {
   readonly flavour: Flavour
   /** As the program prints it: `1.8.9`. */
   readonly version: string
-  /** Name of the program; its companions add `-restore` and `-save`: `iptables-nft`. */
+  /** Name of the program; `-restore` and `-save` are appended for the other two: `iptables-nft`. */
   readonly program: string
   /** Why this flavour, in a sentence. */
   readonly reason: string
@@ -27,8 +27,8 @@ export interface ChainCounters {
 }
 
 const lockWaitSeconds = '5'
-/** iptables-nft-restore repeats comments when it is told to be verbose: this one behind the last commit, as soon as that has succeeded. */
-const lastWords = '# platnet: all is committed\n'
+/** With `--verbose`, iptables-nft-restore prints comments of its input: this one follows the last commit, once that has succeeded. */
+const completionMarker = '# platnet: all is committed\n'
 const restoreTimeoutMs = 60_000
 const readTimeoutMs = 60_000
 
@@ -50,10 +50,10 @@ export class Iptables {
   async restore(text: string): Promise<{ pid: number | undefined }> {
     const { flavour, program } = this.choice
     const args = ['--noflush', '--wait', lockWaitSeconds]
-    const eager = flavour === 'nft' ? { lastWords } : undefined
+    const eager = flavour === 'nft' ? { completionMarker } : undefined
     try {
       const { pid } = await this.run(`${program}-restore`, eager ? [...args, '--verbose'] : args, {
-        input: eager ? text + lastWords : text,
+        input: eager ? text + completionMarker : text,
         timeoutMs: restoreTimeoutMs,
         ...eager,
       })

@@ -49,15 +49,15 @@ test('deadline, too much output and a caller who gives up end a program as witho
   assert.equal((await run('/bin/sleep', ['600'], { ...options, signal: AbortSignal.abort() })).endedBy, 'caller')
 })
 
-test('a program that has said its last words is not waited for, but is still ended in time and reaped', async () => {
+test('a program that has printed its completion marker is not waited for, but is still ended in time and reaped', async () => {
   const { stdout, pid = 0 } = await runProgram('sh', ['-c', 'echo one; echo done; exec sleep 600'], {
     timeoutMs: 1000,
-    lastWords: 'done\n',
+    completionMarker: 'done\n',
   })
   assert.equal(stdout, 'one\ndone\n')
   assert.equal(process.kill(pid, 0), true, 'it has not ended')
   await until('it is ended at its age', () => !existsSync(`/proc/${pid}`), 60_000)
-  const failing = runProgram('sh', ['-c', 'echo almost do; exit 3'], { timeoutMs: 60_000, lastWords: 'done\n' })
+  const failing = runProgram('sh', ['-c', 'echo almost do; exit 3'], { timeoutMs: 60_000, completionMarker: 'done\n' })
   await assert.rejects(failing, { code: 'failed', exitCode: 3 })
 })
 
