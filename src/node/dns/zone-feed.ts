@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '../../loop/backoff.ts'
-import { SingleFlight } from '../../loop/single-flight.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
@@ -44,7 +44,7 @@ export class ZoneFeed {
   #serviceLabels: PromiseWithResolvers<'listed'> | undefined
   #areServiceLabelsListed = false
   readonly #changedAtMs = new Map<ObjectKey, number>()
-  readonly #sync: SingleFlight
+  readonly #sync: BoundedFrequencyRunner
   readonly #programming = createHistogram(programmingBounds)
   /** When what changed endpoints of headless Services happened, for changes that are not in the answers yet. */
   readonly #triggeredAtMs: number[] = []
@@ -55,7 +55,7 @@ export class ZoneFeed {
 
   constructor(parts: ZoneFeedParts) {
     this.#parts = parts
-    this.#sync = new SingleFlight(() => this.#syncOnce(), {
+    this.#sync = new BoundedFrequencyRunner(() => this.#syncOnce(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 10_000 }),
       onError: (error) =>
         parts.log.error('the names of the cluster could not be written', { error: describeError(error) }),

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventRecorder } from '../../client/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
-import { SingleFlight } from '../../loop/single-flight.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
+import type { StallReason } from '../cni/index.ts'
 import { type LaunchDecision, planLaunch, type Refusal } from './container-launch.ts'
 import { ContainerProbes, describeProbeFailure } from './container-probes.ts'
 import type { PodsMetrics } from './metrics.ts'
@@ -17,7 +18,7 @@ import { type Bar, findBar, type PodPermission } from './pod-permission.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
 import { findContainer, newRecord, wantedOf, wasReady } from './read-pod.ts'
 import { RunWatches } from './run-watches.ts'
-import type { ContainerRun, HoldUp, PodRuntime } from './runtime.ts'
+import type { ContainerRun, PodRuntime } from './runtime.ts'
 import type { SandboxTurns } from './sandbox-turns.ts'
 import { backOffOf, changedStatus, describeStatus, isHeldBack, type PodView, phaseOf } from './status.ts'
 import type { Traffic } from './traffic.ts'
@@ -53,7 +54,7 @@ const statusRetryMs = 2000
 /** Brings one pod, step by step, to where the API wants it. What it does is decided in plan.ts; what is done stands on disk before it is done. */
 export class PodWorker {
   readonly #parts: PodWorkerParts
-  readonly #flight: SingleFlight
+  readonly #flight: BoundedFrequencyRunner
   readonly #probes = new Map<string, ContainerProbes>()
   readonly #watches = new RunWatches(() => this.wake())
   readonly #events: PodEvents
@@ -81,7 +82,7 @@ export class PodWorker {
     this.#uid = record?.uid
     this.#mustRepeatSignal = record !== undefined
     this.#events = new PodEvents(parts.events)
-    this.#flight = new SingleFlight(() => this.#advance(), {
+    this.#flight = new BoundedFrequencyRunner(() => this.#advance(), {
       backoff: new Backoff({ baseMs: 200, maxMs: 30_000 }),
       onError: (error, retryInMs) => this.#onTrouble(error, retryInMs),
     })
@@ -173,15 +174,15 @@ export class PodWorker {
   /** Nobody has to wait for the end of a plugin that hangs to learn of it, be it one of another pod. */
   async #inTurn(work: () => Promise<void>): Promise<void> {
     const { runtime, turns } = this.#parts
-    const holdUp = (): HoldUp | undefined => this.#record && runtime.holdUpOf(this.#record)
+    const stallReason = (): StallReason | undefined => this.#record && runtime.stallReasonOf(this.#record)
     try {
-      await turns.run({ pod: this.#name, holdUp, tell: (why) => this.#tellHoldUp(why) }, work)
+      await turns.run({ pod: this.#name, stallReason, tell: (why) => this.#reportStall(why) }, work)
     } finally {
       this.#delay = undefined
     }
   }
 
-  async #tellHoldUp({ failure, waitsFor }: HoldUp): Promise<void> {
+  async #reportStall({ failure, waitsFor }: StallReason): Promise<void> {
     this.#delay = waitsFor
     if (failure !== undefined) {
       this.#trouble = failure

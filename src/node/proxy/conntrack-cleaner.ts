@@ -1,6 +1,6 @@
 import { Backoff } from '../../loop/backoff.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import { SingleFlight } from '../../loop/single-flight.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
@@ -51,7 +51,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   readonly name: string
   readonly #parts: ConntrackCleanerParts<F>
   readonly #ways = new Map<ObjectKey, readonly FlowWay[]>()
-  readonly #cleaning: SingleFlight
+  readonly #cleaning: BoundedFrequencyRunner
   readonly #timers = new Set<NodeJS.Timeout>()
   /** Services of each write, as they were then, that are not compared yet. */
   readonly #applied: (readonly AppliedService[])[] = []
@@ -61,7 +61,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   constructor(parts: ConntrackCleanerParts<F>) {
     this.name = parts.family === 'IPv4' ? 'conntrack' : 'conntrack-ipv6'
     this.#parts = parts
-    this.#cleaning = new SingleFlight(() => this.#clean(), {
+    this.#cleaning = new BoundedFrequencyRunner(() => this.#clean(), {
       backoff: new Backoff({ baseMs: 500, maxMs: 60_000 }),
       onError: (error) => this.#onFailure(error),
     })

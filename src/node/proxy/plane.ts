@@ -1,6 +1,6 @@
 import { Backoff } from '../../loop/backoff.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health, HealthLevel } from '../../loop/component.ts'
-import { SingleFlight } from '../../loop/single-flight.ts'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
@@ -83,7 +83,7 @@ export class ProxyPlane implements Component {
   readonly #plans: ServicePlans
   readonly #ruleset: ProxyRuleset
   readonly #turns: WriteTurns
-  readonly #sync: SingleFlight
+  readonly #sync: BoundedFrequencyRunner
   readonly #setAside = new SetAside()
   readonly #pending = new PendingChanges()
   #settings: ProxySettings
@@ -110,7 +110,7 @@ export class ProxyPlane implements Component {
       rulesOf: (service) => this.#plans.get(service)?.rules,
       setAside: this.#setAside,
     })
-    this.#sync = new SingleFlight(() => this.#syncOnce(), {
+    this.#sync = new BoundedFrequencyRunner(() => this.#syncOnce(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 30_000 }),
       minGapMs,
       onError: (error, retryInMs) => this.#onFailure(error, retryInMs),

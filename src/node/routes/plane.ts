@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ApiClient, Informer } from '../../client/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
+import { BoundedFrequencyRunner } from '../../loop/bounded-frequency-runner.ts'
 import type { Component, Health } from '../../loop/component.ts'
-import { SingleFlight } from '../../loop/single-flight.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Cidr } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -47,7 +47,7 @@ export class RoutesPlane implements Component {
   readonly #parts: RoutesPlaneParts
   readonly #nodes = new Map<string, NetworkNode>()
   readonly #informer: Informer
-  readonly #flight: SingleFlight
+  readonly #flight: BoundedFrequencyRunner
   #applied: RoutePlan | undefined
   #ownCidrs: readonly Cidr[] = []
   #refusals = ''
@@ -57,7 +57,7 @@ export class RoutesPlane implements Component {
 
   constructor(parts: RoutesPlaneParts) {
     this.#parts = parts
-    this.#flight = new SingleFlight(() => this.#sync(), {
+    this.#flight = new BoundedFrequencyRunner(() => this.#sync(), {
       backoff: new Backoff({ baseMs: 500, maxMs: 30_000 }),
       onError: (error) => this.#onTrouble(error),
     })

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SingleFlight } from '../../../loop/single-flight.ts'
 import { AnswerCache, type CachedAnswer, isUsableStale } from '../cache/answer-cache.ts'
 import { isFailure } from '../cache/lifetime.ts'
 import type { KeptAnswer } from '../cache/nearby-answers.ts'
@@ -19,7 +20,6 @@ import { writeError } from '../wire/response.ts'
 import { LoopProbes } from './loop-probes.ts'
 import { QueryLimiter } from './query-limiter.ts'
 import type { ForwardRule, ResolverSettings } from './settings.ts'
-import { SingleFlights } from './single-flights.ts'
 
 /** A question that is not answered from memory. */
 export interface ResolveRequest {
@@ -71,7 +71,7 @@ export class BlockResolver {
   readonly #settings: ResolverSettings
   readonly #events: ResolverEvents
   readonly #forwards: readonly ActiveForward[]
-  readonly #flights = new SingleFlights<UpstreamAnswer>()
+  readonly #flights = new SingleFlight<UpstreamAnswer>()
 
   /** `before` is what served the block until now; its cache goes on. */
   constructor(settings: ResolverSettings, events: ResolverEvents, before?: BlockResolver) {

@@ -1,0 +1,110 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { Backoff } from './backoff.ts'
+import { orAborted } from './deadline.ts'
+
+/** The signal aborts when the deadline of `stop` passes while the job still runs. */
+export type Job = (scope: { signal: AbortSignal }) => Promise<void>
+
+export interface BoundedFrequencyOptions {
+  readonly backoff: Backoff
+  /**
+   * At least this long between the start of one run and the start of the next, give or take the millisecond of timers; told
+   * by how long the last run took where it is a function. An urgent request does not wait for it.
+   */
+  readonly minGapMs?: number | ((lastRunMs: number) => number)
+  readonly onError: (error: unknown, retryInMs: number) => void
+}
+
+/**
+ * Runs a job at most once at a time. Requests made before a run starts are served by that run; one made during it
+ * brings one more run after it. A failed run is retried with backoff, and requests made meanwhile wait for the retry.
+ */
+export class BoundedFrequencyRunner {
+  readonly #job: Job
+  readonly #options: BoundedFrequencyOptions
+  readonly #waiting = new AbortController()
+  readonly #running = new AbortController()
+  #requested = false
+  #urgent = false
+  #hurry = new AbortController()
+  #loop: Promise<void> | undefined
+  #lastStartMs = Number.NEGATIVE_INFINITY
+  #lastRunMs = 0
+
+  constructor(job: Job, options: BoundedFrequencyOptions) {
+    this.#job = job
+    this.#options = options
+  }
+
+  /**
+   * Returns at once; the run begins after the current turn of the event loop, so a burst of requests is one run. An urgent
+   * one waits for a run in progress and for the retry of a failed one, but for no gap.
+   */
+  request({ urgent = false }: { readonly urgent?: boolean } = {}): void {
+    if (this.#waiting.signal.aborted) return
+    this.#requested = true
+    if (urgent) {
+      this.#urgent = true
+      this.#hurry.abort()
+    }
+    this.#loop ??= this.#runWhileRequested()
+  }
+
+  /** Drops what has not begun and waits for the run that has; rejects with the signal's reason when that takes too long. */
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#waiting.abort()
+    if (this.#loop === undefined) return
+    const forward = () => this.#running.abort(scope.signal.reason)
+    scope.signal.addEventListener('abort', forward, { once: true })
+    if (scope.signal.aborted) forward()
+    await orAborted(this.#loop, scope.signal).finally(() => scope.signal.removeEventListener('abort', forward))
+  }
+
+  async #runWhileRequested(): Promise<void> {
+    let retryInMs = 0
+    while (this.#requested) {
+      await this.#waitForTurn(retryInMs)
+      if (this.#waiting.signal.aborted) break
+      this.#requested = false
+      this.#urgent = false
+      this.#lastStartMs = performance.now()
+      retryInMs = await this.#runOnce()
+      this.#lastRunMs = performance.now() - this.#lastStartMs
+    }
+    this.#loop = undefined
+  }
+
+  /** How long to wait before the next run because of this one. */
+  async #runOnce(): Promise<number> {
+    try {
+      await this.#job({ signal: this.#running.signal })
+      this.#options.backoff.reset()
+      return 0
+    } catch (error) {
+      this.#requested = true
+      const retryInMs = this.#options.backoff.nextDelayMs()
+      if (!this.#waiting.signal.aborted) this.#options.onError(error, retryInMs)
+      return retryInMs
+    }
+  }
+
+  #gapLeftMs(): number {
+    const { minGapMs = 0 } = this.#options
+    const gapMs = typeof minGapMs === 'number' ? minGapMs : minGapMs(this.#lastRunMs)
+    return gapMs - (performance.now() - this.#lastStartMs)
+  }
+
+  async #waitForTurn(retryInMs: number): Promise<void> {
+    const gapLeftMs = this.#urgent ? 0 : this.#gapLeftMs()
+    if (gapLeftMs <= retryInMs) return this.#wait(retryInMs, this.#waiting.signal)
+    this.#hurry = new AbortController()
+    await this.#wait(retryInMs, this.#waiting.signal)
+    await this.#wait(this.#gapLeftMs(), AbortSignal.any([this.#waiting.signal, this.#hurry.signal]))
+  }
+
+  async #wait(delayMs: number, signal: AbortSignal): Promise<void> {
+    const timer =
+      delayMs > 0 ? setTimeout(Math.ceil(delayMs), undefined, { signal }) : setImmediate(undefined, { signal })
+    await timer.catch(() => {})
+  }
+}
