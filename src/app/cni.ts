@@ -68,7 +68,7 @@ export function cniRuntimeOfCli({ values }: Options, { tell, ended, insisted }: 
     log,
     stop: { work: ended, undoing: insisted },
     onSlow: (call) => {
-      const { failure } = runtime.holdUpOf(call.containerId ?? '') ?? {}
+      const { failure } = runtime.stallReasonOf(call.containerId ?? '') ?? {}
       const why = failure === undefined ? '' : `; it undoes what failed: ${failure}`
       tell(`waiting for ${Math.round((Date.now() - call.sinceMs) / 1000)} s: ${describeRunning(call)}${why}`)
     },

@@ -64,11 +64,11 @@ export interface GcReport {
   readonly errors: readonly unknown[]
 }
 
-/** Why a pod still has no network, or still has one. */
-export interface HoldUp {
-  /** What went wrong, while it is undone. */
+/** Why making or removing the network of a pod takes long. */
+export interface StallReason {
+  /** The error of the ADD that is being undone. */
   readonly failure?: string
-  /** The plugin that is waited for, where it takes long. */
+  /** The slow plugin that is still running. */
   readonly waitsFor?: string
 }
 
@@ -190,8 +190,8 @@ export class CniRuntime {
     return this.#running.slow()
   }
 
-  /** Undefined where nothing holds it up: no failure, and no plugin that takes long. */
-  holdUpOf(containerId: string): HoldUp | undefined {
+  /** Undefined where the container has no failed ADD and no slow plugin. */
+  stallReasonOf(containerId: string): StallReason | undefined {
     const failure = this.#failures.get(containerId)
     const call = this.slowCalls().find((one) => one.containerId === containerId)
     if (failure === undefined && call === undefined) return undefined

@@ -1,8 +1,8 @@
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { CniRuntime } from '../cni/index.ts'
+import type { CniRuntime, StallReason } from '../cni/index.ts'
 import { PodError } from './errors.ts'
-import type { HoldUp, NetworkSandbox, PodNetwork } from './runtime.ts'
+import type { NetworkSandbox, PodNetwork } from './runtime.ts'
 
 /** Pod networks by the CNI plugins of this node. */
 export class CniNetwork implements PodNetwork {
@@ -28,8 +28,8 @@ export class CniNetwork implements PodNetwork {
     await this.#cni.del(sandbox)
   }
 
-  holdUpOf({ containerId }: NetworkSandbox): HoldUp | undefined {
-    return this.#cni.holdUpOf(containerId)
+  stallReasonOf({ containerId }: NetworkSandbox): StallReason | undefined {
+    return this.#cni.stallReasonOf(containerId)
   }
 
   async isAttached(sandbox: NetworkSandbox): Promise<boolean> {

@@ -91,7 +91,7 @@ export class EngineRuntime implements PodRuntime {
   }
 
   /** An engine says what it does when it is done. */
-  holdUpOf(): undefined {}
+  stallReasonOf(): undefined {}
 
   /** A pod that has ended keeps what its containers wrote, in the folder where processes have it. */
   async removeSandbox(sandbox: Sandbox): Promise<void> {

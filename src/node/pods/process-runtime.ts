@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { listNetns, type NetnsMaker, runCaptured, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
+import type { StallReason } from '../cni/index.ts'
 import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
 import { claimRun, findProgram, findShim, readRun } from './container-files.ts'
 import { hostnameOf, type Launch } from './container-launch.ts'
@@ -15,7 +16,7 @@ import { launchFileOf, writeLaunch } from './launch-file.ts'
 import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
-import type { ContainerRun, ExecResult, HoldUp, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
+import type { ContainerRun, ExecResult, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
 import { systemCallsOf } from './system-calls.ts'
 
 export interface ProcessRuntimeParts {
@@ -66,8 +67,8 @@ export class ProcessRuntime implements PodRuntime {
     await this.#parts.namespaces.delete(this.#netnsName(sandbox))
   }
 
-  holdUpOf(sandbox: Sandbox): HoldUp | undefined {
-    return sandbox.hostNetwork ? undefined : this.#parts.network.holdUpOf(this.#networkSandbox(sandbox))
+  stallReasonOf(sandbox: Sandbox): StallReason | undefined {
+    return sandbox.hostNetwork ? undefined : this.#parts.network.stallReasonOf(this.#networkSandbox(sandbox))
   }
 
   /** Plugins are not asked to undo what nobody began: that would cost a new pod as much as its network does. */

@@ -1,4 +1,5 @@
 import type { Ip } from '../../model/ip.ts'
+import type { StallReason } from '../cni/index.ts'
 import type { Launch } from './container-launch.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodSpec } from './pod-spec.ts'
@@ -43,14 +44,6 @@ export interface ExecResult {
   readonly output: string
 }
 
-/** Why a pod's network is not made, or not taken away, yet. */
-export interface HoldUp {
-  /** What went wrong, while it is undone. */
-  readonly failure?: string
-  /** Who is waited for, where it takes long. */
-  readonly waitsFor?: string
-}
-
 /** What pods are made of on this node: namespaces and processes, or the containers of an engine. Each method may be repeated. */
 export interface PodRuntime {
   /** Where its engine listens, in whose images containers may be; undefined where containers are processes. */
@@ -58,8 +51,8 @@ export interface PodRuntime {
   /** The addresses of the pod. Makes anew what an interrupted attempt left half done. */
   makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]>
   removeSandbox(sandbox: Sandbox): Promise<void>
-  /** What holds either up at this moment; undefined where nothing does. */
-  holdUpOf(sandbox: Sandbox): HoldUp | undefined
+  /** Why making or removing the sandbox takes long at this moment; undefined where it does not. */
+  stallReasonOf(sandbox: Sandbox): StallReason | undefined
   /** Resolves when the start is on its way. The problems are what of the wishes could not be had. */
   start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]>
   state(sandbox: Sandbox, run: ContainerRun, nowMs: number): ContainerState | Promise<ContainerState>
@@ -74,7 +67,7 @@ export interface PodRuntime {
 export interface PodNetwork {
   attach(sandbox: NetworkSandbox): Promise<readonly Ip[]>
   detach(sandbox: NetworkSandbox): Promise<void>
-  holdUpOf(sandbox: NetworkSandbox): HoldUp | undefined
+  stallReasonOf(sandbox: NetworkSandbox): StallReason | undefined
   /** Whether an attach began that no detach has finished, by this process or one before it. */
   isAttached(sandbox: NetworkSandbox): Promise<boolean>
   /** Undoes what was made for sandboxes that are not among these. */

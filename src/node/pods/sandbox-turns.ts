@@ -1,14 +1,14 @@
 import { Slots } from '../../loop/slots.ts'
-import type { HoldUp } from './runtime.ts'
-import { watchHoldUps } from './sandbox-watch.ts'
+import type { StallReason } from '../cni/index.ts'
+import { watchStalls } from './sandbox-watch.ts'
 
 /** One pod's work on its network. */
 export interface Turn {
   readonly pod: string
-  /** What holds the work up, once it has begun. */
-  readonly holdUp: () => HoldUp | undefined
-  /** Called with each thing that holds it up, once: also while it waits. */
-  readonly tell: (holdUp: HoldUp) => Promise<unknown>
+  /** Why the work takes long, once it has begun. */
+  readonly stallReason: () => StallReason | undefined
+  /** Called once with each stall reason, also while the work waits for its turn. */
+  readonly tell: (stallReason: StallReason) => Promise<unknown>
 }
 
 /** Making and removing networks is heavy: only some pods at a time. Knows whose turn it is, so that the others can be told what they wait for. */
@@ -29,8 +29,8 @@ export class SandboxTurns {
   }
 
   async run(turn: Turn, work: () => Promise<void>): Promise<void> {
-    await watchHoldUps(
-      () => this.#holdUpOf(turn),
+    await watchStalls(
+      () => this.#stallReasonOf(turn),
       turn.tell,
       () => this.#inTurn(turn, work),
     )
@@ -50,10 +50,10 @@ export class SandboxTurns {
   }
 
   /** Of a turn that has not come: who is in the way, where plugins hang. Many pods at once wait for each other for a moment, and that is nothing to tell. */
-  #holdUpOf(turn: Turn): HoldUp | undefined {
-    if (this.#begun.has(turn)) return turn.holdUp()
-    for (const { pod, holdUp } of this.#begun) {
-      const waitsFor = holdUp()?.waitsFor
+  #stallReasonOf(turn: Turn): StallReason | undefined {
+    if (this.#begun.has(turn)) return turn.stallReason()
+    for (const { pod, stallReason } of this.#begun) {
+      const waitsFor = stallReason()?.waitsFor
       if (waitsFor === undefined) continue
       return { waitsFor: `its turn (${this.#count} pods at a time), while ${pod} is held up: ${waitsFor}` }
     }

@@ -1,22 +1,22 @@
-import type { HoldUp } from './runtime.ts'
+import type { StallReason } from '../cni/index.ts'
 
-/** A plugin that hangs holds a pod up for a minute, and its undoing for another: what happens is told within seconds. */
+/** A plugin that hangs delays a pod for a minute, and its removal for another: the reason is reported within seconds. */
 const lookEveryMs = 1000
 
-/** Does work on a pod's network and tells each thing that holds it up once. Nothing is told any more when it resolves. */
-export async function watchHoldUps<T>(
-  ask: () => HoldUp | undefined,
-  tell: (holdUp: HoldUp) => Promise<unknown>,
+/** Does work on the network of a pod and reports each stall reason once. Reports nothing after it has resolved. */
+export async function watchStalls<T>(
+  ask: () => StallReason | undefined,
+  tell: (stallReason: StallReason) => Promise<unknown>,
   work: () => Promise<T>,
 ): Promise<T> {
   let told = ''
   let telling: Promise<unknown> | undefined
   const timer = setInterval(() => {
-    const holdUp = ask()
-    const text = JSON.stringify(holdUp) ?? ''
-    if (holdUp === undefined || text === told || telling !== undefined) return
+    const stallReason = ask()
+    const text = JSON.stringify(stallReason) ?? ''
+    if (stallReason === undefined || text === told || telling !== undefined) return
     told = text
-    telling = tell(holdUp).finally(() => {
+    telling = tell(stallReason).finally(() => {
       telling = undefined
     })
   }, lookEveryMs)

@@ -21,7 +21,7 @@ const sandbox = { uid, namespace: 'default', name: 'web', hostNetwork: true, por
 const network = {
   attach: async () => [],
   detach: async () => {},
-  holdUpOf: () => undefined,
+  stallReasonOf: () => undefined,
   isAttached: async () => false,
   collect: async () => {},
 }

@@ -37,11 +37,11 @@ test('a plugin that hangs is told of while it runs, with its list and since when
   assert.match(slow.at(-1) ?? '', new RegExp(`^${text}$`))
   const [call, ...others] = runtime.slowCalls()
   assert.deepEqual([call?.command, call?.containerId, others], ['ADD', 'c1', []])
-  assert.match(runtime.holdUpOf('c1')?.waitsFor ?? '', /sleepy/)
-  assert.equal(runtime.holdUpOf('c2'), undefined)
+  assert.match(runtime.stallReasonOf('c1')?.waitsFor ?? '', /sleepy/)
+  assert.equal(runtime.stallReasonOf('c2'), undefined)
   abort.abort()
   await added
-  assert.deepEqual([runtime.slowCalls(), runtime.holdUpOf('c1')], [[], undefined])
+  assert.deepEqual([runtime.slowCalls(), runtime.stallReasonOf('c1')], [[], undefined])
 })
 
 test('why an ADD failed is known while it is undone by a plugin that hangs, and logged with it', async (t) => {
@@ -52,11 +52,11 @@ test('why an ADD failed is known while it is undone by a plugin that hangs, and 
   const added = assert.rejects(runtime.add(sandbox), { code: 'plugin-timeout' })
   await hangs('DEL')
   await until('the log tells', () => lines.some((line) => /sleepy \(DEL\)/.test(line)), deadlineMs)
-  const { failure, waitsFor } = runtime.holdUpOf('c1') ?? {}
+  const { failure, waitsFor } = runtime.stallReasonOf('c1') ?? {}
   assert.match(failure ?? '', /the plugin sleepy \(ADD\) was killed after 2000 ms/)
   assert.match(waitsFor ?? '', /sleepy \(DEL\)/)
   await added
-  assert.equal(runtime.holdUpOf('c1'), undefined)
+  assert.equal(runtime.stallReasonOf('c1'), undefined)
 })
 
 test('a user who ends an ADD has its plugin killed and what was made undone', async (t) => {

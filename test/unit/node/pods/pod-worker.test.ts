@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import { createDialect } from '../../../../src/model/dialect.ts'
+import type { StallReason } from '../../../../src/node/cni/index.ts'
 import { createPodsMetrics } from '../../../../src/node/pods/metrics.ts'
 import type { ContainerState } from '../../../../src/node/pods/plan.ts'
 import { PodFolders, type StoredPod } from '../../../../src/node/pods/pod-folders.ts'
@@ -9,7 +10,7 @@ import type { Labels } from '../../../../src/node/pods/pod-permission.ts'
 import { type PodSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { PodWorker } from '../../../../src/node/pods/pod-worker.ts'
 import { newRecord } from '../../../../src/node/pods/read-pod.ts'
-import type { HoldUp, PodRuntime } from '../../../../src/node/pods/runtime.ts'
+import type { PodRuntime } from '../../../../src/node/pods/runtime.ts'
 import { SandboxTurns } from '../../../../src/node/pods/sandbox-turns.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
@@ -35,7 +36,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
   const told: string[] = []
   const statuses: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
-  const network: { holdUp?: HoldUp; made?: Promise<void> } = {}
+  const network: { stallReason?: StallReason; made?: Promise<void> } = {}
   const permission = { isOn: true, labels: { [dialect.labels.runPods]: 'true' } as Labels | undefined }
   const turns = new SandboxTurns(1)
   const written = () => folders.readAll().pods[0]
@@ -48,7 +49,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
       return [ipOf('10.244.0.7')]
     },
     removeSandbox: async () => void events.push(`remove the network, written down as ${written()?.sandbox}`),
-    holdUpOf: () => network.holdUp,
+    stallReasonOf: () => network.stallReason,
     start: async (_pod, _sandbox, { attempt }) => {
       events.push(`start run ${attempt}, written down as ${written()?.containers['main']?.attempt}`)
       node.state = { kind: 'running', startedAtMs: Date.now() }
@@ -164,7 +165,7 @@ describe('one pod', () => {
     const { worker, phases, told, statuses, network } = makeWorker(context)
     const made = Promise.withResolvers<void>()
     network.made = made.promise
-    network.holdUp = { waitsFor: 'the plugin sleepy (ADD) has been running' }
+    network.stallReason = { waitsFor: 'the plugin sleepy (ADD) has been running' }
     worker.setPod(makePod())
     const waits = (reason: string, message: string) => (status: string) =>
       status.includes(`"waiting":{"reason":"${reason}","message":"${message}`)
@@ -174,7 +175,10 @@ describe('one pod', () => {
       deadlineMs,
     )
     assert.deepEqual(told, [])
-    network.holdUp = { failure: 'the plugin sleepy (ADD) was killed', waitsFor: 'the plugin sleepy (DEL) is running' }
+    network.stallReason = {
+      failure: 'the plugin sleepy (ADD) was killed',
+      waitsFor: 'the plugin sleepy (DEL) is running',
+    }
     const both = 'the plugin sleepy (ADD) was killed; the plugin sleepy (DEL) is running'
     await until('its failure', () => statuses.some(waits('CreatePodSandboxError', both)), deadlineMs)
     assert.deepEqual(told, [
@@ -188,8 +192,8 @@ describe('one pod', () => {
   test('whose turn does not come says whose plugin hangs, and gets its network when that has ended', async (context) => {
     const { worker, events, phases, statuses, turns } = makeWorker(context)
     const other = Promise.withResolvers<void>()
-    const holdUp = () => ({ waitsFor: 'the plugin sleepy (ADD) has been running' })
-    const held = turns.run({ pod: 'shop/first', holdUp, tell: async () => {} }, () => other.promise)
+    const stallReason = () => ({ waitsFor: 'the plugin sleepy (ADD) has been running' })
+    const held = turns.run({ pod: 'shop/first', stallReason, tell: async () => {} }, () => other.promise)
     worker.setPod(makePod())
     const message = 'its turn (1 pods at a time), while shop/first is held up: the plugin sleepy (ADD) has been running'
     const waiting = `"waiting":{"reason":"ContainerCreating","message":"${message}"}`

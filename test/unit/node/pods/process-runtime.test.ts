@@ -24,7 +24,7 @@ function newRuntime(
       return []
     },
     detach: async () => void done.push('detach'),
-    holdUpOf: () => undefined,
+    stallReasonOf: () => undefined,
     isAttached: async () => isAttached,
     collect: async () => {},
   }
