@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KindTables, Message, MessageField } from '../src/api/schema/kind-tables.ts'
 
-const version = 'v0.34.2'
+const version = 'v0.34.4'
 const target = new URL('../src/api/schema/kinds.json', import.meta.url)
 
 interface Source {
@@ -38,6 +38,7 @@ const sources: readonly Source[] = [
   ofApi('networking/v1beta1', 'networking/v1beta1', ['IPAddress', 'ServiceCIDR']),
   ofApi('policy/v1', 'policy/v1', ['Eviction']),
   ofApi('rbac/v1', 'rbac/v1', ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
+  ofApi('storage/v1', 'storage/v1', ['CSINode']),
   {
     module: 'k8s.io/apiextensions-apiserver',
     folder: 'pkg/apis/apiextensions/v1',

@@ -20,7 +20,6 @@ const unserved: Readonly<Record<string, string>> = {
   persistentvolumes: 'v1 PersistentVolume',
   replicationcontrollers: 'v1 ReplicationController',
   storageclasses: 'storage.k8s.io/v1 StorageClass',
-  csinodes: 'storage.k8s.io/v1 CSINode',
   csidrivers: 'storage.k8s.io/v1 CSIDriver',
   csistoragecapacities: 'storage.k8s.io/v1 CSIStorageCapacity',
   volumeattachments: 'storage.k8s.io/v1 VolumeAttachment',

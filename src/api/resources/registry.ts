@@ -4,6 +4,7 @@ import { createServiceAllocator } from '../allocation/service-allocator.ts'
 import { guardIpAddress, guardServiceCidr } from '../allocation/service-ranges.ts'
 import type { Store } from '../store/index.ts'
 import { configMaps } from './config-maps.ts'
+import { csiNodes } from './csi-nodes.ts'
 import { customResourceDefinitions } from './custom-resource-definitions.ts'
 import { endpointSlices } from './endpoint-slices.ts'
 import { endpoints } from './endpoints.ts'
@@ -93,6 +94,8 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const clusterWide = [
     nodes(),
     ingressClasses(dialect),
+    // Its only client is a kubelet, which knows no other dialect.
+    ...(dialect.name === 'kubernetes' ? [csiNodes(dialect)] : []),
     customResourceDefinitions(dialect, store, now),
     ...serviceCidrs(dialect, now, guardServiceCidr(store, networking)),
     ...ipAddresses(dialect, guardIpAddress(store, networking)),

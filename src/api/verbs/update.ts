@@ -37,7 +37,9 @@ function withNeededRevision({ resource, name, subresource }: ItemTarget, documen
   const { needsRevision } = resource.strategy
   const isNeeded = needsRevision === 'object-and-status' || (needsRevision === 'object' && subresource === undefined)
   if (!isNeeded || document.metadata.resourceVersion) return document
-  throw invalid(resource, name, [invalidField('metadata.resourceVersion', 0, 'must be specified for an update')])
+  // Kubernetes names the resource here, where other errors name the kind.
+  const named = { ...resource, kind: resource.plural }
+  throw invalid(named, name, [invalidField('metadata.resourceVersion', 0, 'must be specified for an update')])
 }
 
 /**

@@ -10,6 +10,7 @@ import { startTestServer, type TestServer } from '../../../helpers/api-server.ts
 const nodes = '/api/v1/nodes'
 const system = '/api/v1/namespaces/kube-system'
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
+const csiNodes = '/apis/storage.k8s.io/v1/csinodes'
 const dialect = createDialect('kubernetes')
 const mirror = { [dialect.annotations.mirrorPod]: 'static' }
 const merge = 'application/merge-patch+json'
@@ -254,6 +255,22 @@ describe('what a node may write', () => {
       ['for other ports', 'POST', services, service({ ports: [{ port: 443 }] }), 403],
       ['elsewhere', 'POST', '/api/v1/namespaces/default/services', service(), 403],
       ['in its plain form', 'POST', services, service(), 201],
+    ])
+  })
+
+  test('its own CSINode', async () => {
+    const owned = { name: 'node-1', ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node-1', uid }] }
+    const drivers = { spec: { drivers: [{ name: 'csi.example.com', nodeID: 'n' }] } }
+    await check([
+      ['another one', 'POST', csiNodes, { metadata: { name: 'node-2' } }, 403, /CSINode of its own name/],
+      ['its own', 'POST', csiNodes, { metadata: owned, spec: {} }, 201],
+      ['its drivers', 'PATCH', `${csiNodes}/node-1`, drivers, 200],
+      ['its reading', 'GET', `${csiNodes}/node-1`, undefined, 200],
+      ['all of them', 'GET', csiNodes, undefined, 403],
+      ['the reading of another', 'GET', `${csiNodes}/node-2`, undefined, 403],
+      ['the drivers of another', 'PATCH', `${csiNodes}/node-2`, drivers, 403],
+      ['the end of another', 'DELETE', `${csiNodes}/node-2`, undefined, 403],
+      ['its end', 'DELETE', `${csiNodes}/node-1`, undefined, 200],
     ])
   })
 
