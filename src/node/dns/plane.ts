@@ -10,7 +10,7 @@ import { planServer, type ServerPlan } from './configuration/server-plan.ts'
 import { type FoundSurroundings, readLinkAddresses, readSurroundings } from './configuration/surroundings.ts'
 import { optionsWithoutEffect } from './configuration/without-effect.ts'
 import { HttpEndpoints } from './http-endpoints.ts'
-import { Exemption } from './listener/exemption.ts'
+import { NotrackRules } from './listener/notrack-rules.ts'
 import { OwnAddresses } from './listener/own-addresses.ts'
 import { type ConfiguredDns, configurationSeries, hostsEntries } from './metrics/configuration-series.ts'
 import { metricHelp } from './metrics/help.ts'
@@ -63,7 +63,7 @@ export class DnsPlane implements Component {
   readonly feed: ZoneFeed
   readonly #parts: DnsPlaneParts
   readonly #addresses: OwnAddresses
-  readonly #exemption: Exemption
+  readonly #notrackRules: NotrackRules
   readonly #threads: DnsThreads
   readonly #http: HttpEndpoints
   readonly #metricsSources = new SourceFilter([])
@@ -86,7 +86,7 @@ export class DnsPlane implements Component {
     this.#parts = parts
     const { settings, log } = parts
     this.#addresses = new OwnAddresses(settings.clusterDns, log)
-    this.#exemption = new Exemption({ addresses: settings.clusterDns, port: dnsPort, log })
+    this.#notrackRules = new NotrackRules({ addresses: settings.clusterDns, port: dnsPort, log })
     this.#threads = new DnsThreads({ servingThreads, log })
     this.#http = new HttpEndpoints(
       {
@@ -99,7 +99,7 @@ export class DnsPlane implements Component {
     this.feed = new ZoneFeed({
       ...parts,
       onTable: (index, table) => this.#threads.changeTable(index, table),
-      onSynced: () => void this.#keepExemption(),
+      onSynced: () => void this.#keepNotrackRules(),
     })
     this.#look = new Periodic(() => this.reload(), {
       intervalMs: lookIntervalMs,
@@ -131,7 +131,7 @@ export class DnsPlane implements Component {
     this.#isStopping = true
     await this.#look.stop(scope)
     await this.#applying
-    await this.#exemption.giveUp()
+    await this.#notrackRules.remove()
     await this.#beLameduck(scope.signal)
     await this.#http.stop()
     await this.feed.stop(scope)
@@ -194,7 +194,7 @@ export class DnsPlane implements Component {
     } catch (error) {
       this.#tellBadCorefile(describeError(error))
     }
-    await this.#keepExemption()
+    await this.#keepNotrackRules()
   }
 
   get #isOriginKnown(): boolean {
@@ -248,12 +248,12 @@ export class DnsPlane implements Component {
     log.info('DNS is configured', { from: loaded.from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
   }
 
-  /** Queries to the cluster's DNS come here exactly while all of its addresses are answered here. */
-  async #keepExemption(): Promise<void> {
+  /** Installs the notrack rules exactly while this node answers on all addresses of the cluster DNS. */
+  async #keepNotrackRules(): Promise<void> {
     const serves =
       !this.#isStopping && this.feed.synced && this.#parts.settings.clusterDns.every((address) => this.#serves(address))
-    if (serves && !this.#exemption.isWanted) await this.#exemption.take()
-    if (!serves && this.#exemption.isWanted) await this.#exemption.giveUp()
+    if (serves && !this.#notrackRules.areWanted) await this.#notrackRules.install()
+    if (!serves && this.#notrackRules.areWanted) await this.#notrackRules.remove()
     this.#reportHealth()
   }
 
@@ -273,7 +273,8 @@ export class DnsPlane implements Component {
     else if (failure) this.#setHealth('degraded', failure.message)
     else if (this.#fault !== undefined) this.#setHealth('degraded', this.#fault)
     else if (!this.feed.synced) this.#setHealth('unknown', 'waiting for the first list of Services and namespaces')
-    else if (!this.#exemption.holds) this.#setHealth('degraded', 'queries to the cluster DNS go through its Service')
+    else if (!this.#notrackRules.areInstalled)
+      this.#setHealth('degraded', 'queries to the cluster DNS go through its Service')
     else this.#setHealth('ok', `${this.feed.names} names, configured by ${this.#current?.loaded.from}`)
   }
 

@@ -1,10 +1,10 @@
-// Run by exemption.test.ts in namespaces of its own: a node whose DNS dies, with a second DNS behind the Service of the same address.
+// Run by notrack-rules.test.ts in namespaces of its own: a node whose DNS dies, with a second DNS behind the Service of the same address.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addAddress, createVethPair, runProgram, startProgram } from '../../../../src/host/index.ts'
-import { Exemption } from '../../../../src/node/dns/listener/exemption.ts'
+import { NotrackRules } from '../../../../src/node/dns/listener/notrack-rules.ts'
 import { OwnAddresses } from '../../../../src/node/dns/listener/own-addresses.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
@@ -13,7 +13,7 @@ import { until, untilAsync } from '../../../helpers/until.ts'
 const address = ipOf('10.96.0.10')
 const timeoutMs = 10_000
 const addresses = new OwnAddresses([address], silentLogger)
-const exemption = new Exemption({ addresses: [address], port: 53, log: silentLogger })
+const notrackRules = new NotrackRules({ addresses: [address], port: 53, log: silentLogger })
 
 /** Answers every datagram with itself and its own name. */
 async function answerAs(name: string, host: string, port: number): Promise<Socket> {
@@ -28,10 +28,10 @@ async function answerAs(name: string, host: string, port: number): Promise<Socke
 async function serveHere(): Promise<void> {
   await addresses.bind()
   const socket = await answerAs('here', address, 53)
-  await exemption.take()
-  process.send?.({ holds: exemption.holds })
+  await notrackRules.install()
+  process.send?.({ holds: notrackRules.areInstalled })
   process.on('message', async () => {
-    await exemption.giveUp()
+    await notrackRules.remove()
     socket.close()
     await addresses.release()
     process.exit(0)

@@ -3,9 +3,9 @@ import { Backoff } from '../../../loop/backoff.ts'
 import type { Ip } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 import { DnsError } from '../errors.ts'
-import { exemptionCommands, exemptionTable } from './exemption-rules.ts'
+import { notrackCommands, notrackTable } from './notrack-commands.ts'
 
-export interface ExemptionParts {
+export interface NotrackRulesParts {
   readonly addresses: readonly Ip[]
   readonly port: number
   readonly log: Logger
@@ -14,42 +14,43 @@ export interface ExemptionParts {
 const confirmWithinMs = 10_000
 
 /**
- * While this holds, queries to the cluster DNS are answered on this node. The rules belong to a child whose input is a pipe from here: when this
- * process dies in whatever way, the child reads the end, ends, and the kernel drops its table; queries then go where the Service says.
+ * Keeps queries to the cluster DNS away from connection tracking, and so from the rules of its Service: this node answers them. The rules belong to
+ * a child whose input is a pipe from this process. When this process dies, the child reads the end of the pipe and exits, and the kernel drops its
+ * table: queries then go to the endpoints of the Service.
  */
-export class Exemption {
-  readonly #parts: ExemptionParts
+export class NotrackRules {
+  readonly #parts: NotrackRulesParts
   readonly #backoff = new Backoff({ baseMs: 200, maxMs: 30_000 })
   #child: RunningProgram | undefined
   #retry: NodeJS.Timeout | undefined
   #wanted = false
 
-  constructor(parts: ExemptionParts) {
+  constructor(parts: NotrackRulesParts) {
     this.#parts = parts
   }
 
-  get holds(): boolean {
+  get areInstalled(): boolean {
     return this.#child !== undefined
   }
 
-  /** It was taken and not given up, whether it holds already or not. */
-  get isWanted(): boolean {
+  /** True from `install` to `remove`, whether or not the rules are in the kernel yet. */
+  get areWanted(): boolean {
     return this.#wanted
   }
 
-  /** Tries until it holds or is given up; failures are logged. */
-  async take(): Promise<void> {
+  /** Installs the rules, and tries again until they are installed or removed; logs failures. */
+  async install(): Promise<void> {
     this.#wanted = true
     try {
-      await this.#takeOnce()
+      await this.#installOnce()
       this.#backoff.reset()
     } catch (error) {
-      this.#tryLater(error)
+      this.#retryLater(error)
     }
   }
 
-  /** Queries go where the Service says as soon as this resolves. */
-  async giveUp(): Promise<void> {
+  /** Queries go to the endpoints of the Service as soon as this resolves. */
+  async remove(): Promise<void> {
     this.#wanted = false
     clearTimeout(this.#retry)
     const child = this.#child
@@ -60,12 +61,12 @@ export class Exemption {
     clearTimeout(kill)
   }
 
-  async #takeOnce(): Promise<void> {
+  async #installOnce(): Promise<void> {
     const { addresses, port, log } = this.#parts
     const child = await startHolder()
     child.stdin?.on('error', () => {})
     try {
-      child.stdin?.write(`${exemptionCommands(addresses, port)}list tables inet\n`)
+      child.stdin?.write(`${notrackCommands(addresses, port)}list tables inet\n`)
       await confirm(child)
     } catch (error) {
       child.kill('SIGKILL')
@@ -78,14 +79,14 @@ export class Exemption {
 
   #onExit(): void {
     this.#child = undefined
-    if (this.#wanted) this.#tryLater(new DnsError('exemption-failed', 'the nft that held the rules ended'))
+    if (this.#wanted) this.#retryLater(new DnsError('notrack-failed', 'the nft that held the rules ended'))
   }
 
-  #tryLater(error: unknown): void {
+  #retryLater(error: unknown): void {
     if (!this.#wanted) return
     const delayMs = Math.round(this.#backoff.nextDelayMs())
     this.#parts.log.warn('queries to the cluster DNS go through its Service for now; tried again', { error, delayMs })
-    this.#retry = setTimeout(() => void this.take(), delayMs)
+    this.#retry = setTimeout(() => void this.install(), delayMs)
   }
 }
 
@@ -105,14 +106,14 @@ async function confirm(child: RunningProgram): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const refuse = (said: string) =>
     reject(
-      new DnsError('exemption-failed', `nft did not take the rules of the cluster DNS: ${said.trim()}`, {
+      new DnsError('notrack-failed', `nft did not take the rules of the cluster DNS: ${said.trim()}`, {
         remedy: 'nftables 1.0 or newer and a kernel with nf_tables are needed; "nft list ruleset" shows what is there',
       }),
     )
   let listed = ''
   child.stdout?.on('data', (chunk) => {
     listed = `${listed}${String(chunk)}`.slice(-65_536)
-    if (listed.includes(`table inet ${exemptionTable}\n`)) resolve()
+    if (listed.includes(`table inet ${notrackTable}\n`)) resolve()
   })
   child.stderr?.on('data', (chunk) => refuse(String(chunk)))
   void child.exited.then(({ exitCode }) => refuse(`it ended with ${exitCode}`))

@@ -1,12 +1,12 @@
 import { type Ip, ipFamily } from '../../../model/ip.ts'
 
-export const exemptionTable = 'platnet-dns'
+export const notrackTable = 'platnet-dns'
 
 /**
  * The commands for `nft -i`: a table that the kernel drops with the program that made it, and in it rules that keep queries to
  * these addresses, and their answers, away from connection tracking and so from every DNAT.
  */
-export function exemptionCommands(addresses: readonly Ip[], port: number): string {
+export function notrackCommands(addresses: readonly Ip[], port: number): string {
   const rules = addresses.flatMap((address) => {
     const family = ipFamily(address) === 'IPv6' ? 'ip6' : 'ip'
     return ['udp', 'tcp'].flatMap((protocol) => [
@@ -16,5 +16,5 @@ export function exemptionCommands(addresses: readonly Ip[], port: number): strin
   })
   const chain = (hook: string) =>
     `chain ${hook} { type filter hook ${hook} priority raw; policy accept; ${rules.join('; ')}; }`
-  return `table inet ${exemptionTable} { flags owner; ${chain('prerouting')}; ${chain('output')}; }\n`
+  return `table inet ${notrackTable} { flags owner; ${chain('prerouting')}; ${chain('output')}; }\n`
 }
