@@ -150,7 +150,7 @@ class StructureCheck {
       ...(items === undefined ? [] : this.#checkNested(items, `${path}.items`)),
       ...Object.entries(properties).flatMap(([key, each]) => this.#checkNested(each, `${path}.properties[${key}]`)),
       ...forbiddenInside
-        .filter(([keyword]) => part[keyword] !== undefined)
+        .filter(([keyword]) => isStated(part[keyword]))
         .map(([keyword, name, why]) =>
           forbiddenField(`${path}.${name ?? this.#extension(extensions[keyword] ?? '')}`, why),
         ),
@@ -159,6 +159,11 @@ class StructureCheck {
         : [forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context')]),
     ]
   }
+}
+
+/** An empty list says nothing. */
+function isStated(value: unknown): boolean {
+  return value !== undefined && !(Array.isArray(value) && value.length === 0)
 }
 
 /** `additionalProperties: true` and `false` are no schemas whose type counts. */
@@ -194,6 +199,7 @@ const forbiddenInside = [
   ['listMapKeys', undefined, empty],
   ['listType', undefined, absent],
   ['mapType', undefined, absent],
+  ['validations', undefined, empty],
 ] as const
 
 const extensions: Readonly<Record<string, string>> = {
@@ -203,6 +209,7 @@ const extensions: Readonly<Record<string, string>> = {
   listMapKeys: 'list-map-keys',
   listType: 'list-type',
   mapType: 'map-type',
+  validations: 'validations',
 }
 
 /** What rules at the root say of a field needs that field to be declared outside of them. */

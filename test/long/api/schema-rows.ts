@@ -12,6 +12,7 @@ const [mapType, embedded, intOrString] = [
   extension('embedded-resource'),
   extension('int-or-string'),
 ]
+const rules = extension('validations')
 
 function extension(name: string): string {
   return `x-kubernetes-${name}`
@@ -167,6 +168,11 @@ export const schemaRows: readonly (readonly [title: string, schema: Part])[] = [
   ['nested map type', besides({ properties: { o: { [mapType]: 'atomic' } } })],
   ['nested ios', besides({ properties: { a: { [intOrString]: true } } })],
   ['nested embedded', besides({ properties: { o: { [embedded]: true } } })],
+  ['nested rules', besides({ [rules]: [{ rule: 'true' }] })],
+  ['nested rules of a field', besides({ properties: { a: { [rules]: [{ rule: 'true' }] } } })],
+  ['nested no rules', besides({ [rules]: [] })],
+  ['nested rules allOf', ofField(object({ a: text }, { allOf: [{ [rules]: [{ rule: 'true' }] }] }))],
+  ['nested rules not', ofField(object({ a: text }, { not: { oneOf: [{ [rules]: [{ rule: 'true' }] }] } }))],
   [
     'nested metadata',
     object({ metadata: { type: 'object' } }, { anyOf: [{ properties: { metadata: { required: ['name'] } } }] }),

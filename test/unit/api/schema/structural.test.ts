@@ -211,6 +211,16 @@ const refused: readonly [title: string, schema: Json, ...problems: string[]][] =
     'S.anyOf[0].type: Required value: must be array if x-kubernetes-list-type is specified',
   ],
   [
+    'rules inside allOf and not',
+    {
+      ...(field({ type: 'string' }) as object),
+      allOf: [{ 'x-kubernetes-validations': [{ rule: 'true' }] }],
+      not: { properties: { x: { 'x-kubernetes-validations': [{ rule: 'true' }] } } },
+    },
+    'S.allOf[0].x-kubernetes-validations: Forbidden: must be empty to be structural',
+    'S.not.properties[x].x-kubernetes-validations: Forbidden: must be empty to be structural',
+  ],
+  [
     'int-or-string that keeps unknown fields',
     field({ 'x-kubernetes-int-or-string': true, 'x-kubernetes-preserve-unknown-fields': true }),
     'S.properties[x].x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true',
