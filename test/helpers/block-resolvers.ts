@@ -1,7 +1,7 @@
 import type { CacheSettings } from '../../src/node/dns/cache/settings.ts'
 import type { ConsolidateRule } from '../../src/node/dns/corefile/settings.ts'
 import type { ForwardSettings, UpstreamTarget } from '../../src/node/dns/forward/settings.ts'
-import { BlockResolver, type Resolution } from '../../src/node/dns/resolver/block-resolver.ts'
+import { BlockResolver, type ResolverAnswer } from '../../src/node/dns/resolver/block-resolver.ts'
 import type { ResolverSettings } from '../../src/node/dns/resolver/settings.ts'
 import { encodeName } from '../../src/node/dns/wire/name.ts'
 import { type QuestionShape, queryOf, type SeenAnswer, seeAnswer } from './upstream-messages.ts'
@@ -102,7 +102,7 @@ export class TestResolver {
   }
 
   /** Asks as a client over UDP whose answer may have 1232 bytes. */
-  async resolve(name: string, shape: QuestionShape & { readonly client?: string } = {}): Promise<Resolution> {
+  async resolve(name: string, shape: QuestionShape & { readonly client?: string } = {}): Promise<ResolverAnswer> {
     return this.resolver.resolve({
       query: queryOf(name, shape),
       client: shape.client ?? '192.0.2.1',

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { TestContext } from 'node:test'
+import { rcode } from '../../src/node/dns/wire/codes.ts'
 import { type DnsMessage, readMessage } from '../../src/node/dns/wire/message.ts'
 import { makeQuery } from './dns-messages.ts'
 import { findFreePort } from './platnet-server.ts'
@@ -64,7 +65,7 @@ export class Coredns {
 }
 
 function isGood(message: DnsMessage | undefined): boolean {
-  return message !== undefined && message.rcode !== 2
+  return message !== undefined && message.rcode !== rcode.SERVFAIL
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -25,7 +25,7 @@ export interface ServerShape {
 }
 
 /** A block for every name, without plugins beside those that `details` tells of. */
-export function servedBlock(details: Pick<ServedBlock, 'resolves' | 'nearby' | 'forwards'>): ServedBlock {
+export function servedBlock(details: Pick<ServedBlock, 'resolves' | 'threadCache' | 'forwards'>): ServedBlock {
   return {
     id: '.:53',
     zones: [encodeName('.')],
@@ -92,14 +92,14 @@ export class TestDnsServer {
       blocks: [
         servedBlock({
           resolves: resolver !== undefined,
-          nearby: resolvers[0]?.cache && {
+          threadCache: resolvers[0]?.cache && {
             zones: resolvers[0].cache.zones,
             keepTtl: resolvers[0].cache.settings.keepTtl,
           },
           forwards: resolver !== undefined,
         }),
       ],
-      places: [{ address: ipOf('127.0.0.1'), port: this.port, access, blocks: [0] }],
+      addresses: [{ address: ipOf('127.0.0.1'), port: this.port, access, blocks: [0] }],
       clusterSources: clusterSources.map(cidrOf),
       maxConnections,
     }

@@ -5,7 +5,7 @@ import { flag, rcodeName, recordType, typeName } from '../../src/node/dns/wire/c
 import { type DnsMessage, readMessage } from '../../src/node/dns/wire/message.ts'
 import { encodeName, nameText } from '../../src/node/dns/wire/name.ts'
 import type { DnsRecord } from '../../src/node/dns/wire/record.ts'
-import { AnswerTable, needsTarget, notOurs } from '../../src/node/dns/zone/answer-table.ts'
+import { AnswerTable, noAnswer } from '../../src/node/dns/zone/answer-table.ts'
 import { ClusterZone } from '../../src/node/dns/zone/cluster-zone.ts'
 import type { SharedTable } from '../../src/node/dns/zone/layout.ts'
 import type { ZoneSettings } from '../../src/node/dns/zone/settings.ts'
@@ -69,8 +69,8 @@ export class TestZone {
   askRaw(name: string, type: number, details: QueryDetails = {}, limit = 65_535): Buffer | 'not ours' | 'alias' {
     const out = Buffer.alloc(65_535)
     const length = this.#table.answer(parsedQuery(makeQuery(name, type, details)), out, limit)
-    if (length === notOurs) return 'not ours'
-    return length === needsTarget ? 'alias' : out.subarray(0, length)
+    if (length === noAnswer.nextPlugin) return 'not ours'
+    return length === noAnswer.externalName ? 'alias' : out.subarray(0, length)
   }
 
   ask(name: string, type: number, details: QueryDetails = {}, limit = 65_535): DnsMessage {

@@ -1,7 +1,7 @@
 import { followAliases } from '../../src/node/dns/wire/aliases.ts'
 import { recordType } from '../../src/node/dns/wire/codes.ts'
 import { DnsFormatError } from '../../src/node/dns/wire/errors.ts'
-import { hasReadableNames, planMessage, readMessage } from '../../src/node/dns/wire/message.ts'
+import { hasReadableNames, readLayout, readMessage } from '../../src/node/dns/wire/message.ts'
 import { encodeName } from '../../src/node/dns/wire/name.ts'
 import { Query } from '../../src/node/dns/wire/query.ts'
 import { writeRawReply } from '../../src/node/dns/wire/raw.ts'
@@ -58,13 +58,13 @@ function messageReader(): (message: Buffer) => void {
     if (verdict === 'ok') checkAnswer(zone.table.answer(query, out, query.udpSize), out, query.udpSize)
     orFormatError(() => readMessage(message, message.length))
     orFormatError(() => checkReadable(message))
-    orFormatError(() => writeRawReply(asked, message, planMessage(message, message.length), out, { limit: 512 }))
+    orFormatError(() => writeRawReply(asked, message, readLayout(message, message.length), out, { limit: 512 }))
   }
 }
 
 /** What is passed on as readable is read by a client without an error; aliases are followed to an end. */
 function checkReadable(message: Buffer): void {
-  const plan = planMessage(message, message.length)
+  const plan = readLayout(message, message.length)
   if (!hasReadableNames(message, plan)) return
   followAliases(message, plan)
   try {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
+import { dnsMetricsPort, dnsPort } from '../../model/dns-ports.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { isMirrorPod } from '../resources/mirror-pod.ts'
 import { forbidden, notFound } from '../status.ts'
@@ -136,7 +137,7 @@ async function refuseOwners(
   return uid === expected ? undefined : `node ${node} UID mismatch: expected ${expected} got ${uid}`
 }
 
-const dnsPorts: readonly string[] = ['53', '9153']
+const dnsPorts: readonly string[] = [dnsPort, dnsMetricsPort].map(String)
 
 /** The Service of the cluster DNS, where there is none yet: in the cluster only, and for the pods that show a node's DNS. */
 function refuseService(node: string, { target, name, next }: Change): string | undefined {

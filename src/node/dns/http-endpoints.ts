@@ -2,7 +2,7 @@ import type { Component } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import { createRouter, httpListener, type RoutedRequest, type TextAnswer } from '../../serve/index.ts'
-import type { HttpPlace } from './configuration/server-plan.ts'
+import type { HttpEndpoint } from './configuration/server-plan.ts'
 import { HealthProbe } from './metrics/health-probe.ts'
 import type { Series } from './metrics/series.ts'
 
@@ -26,11 +26,11 @@ export class HttpEndpoints {
     this.#log = log
   }
 
-  /** What is as before goes on. A place that is taken is told and left out. */
-  async change(places: readonly HttpPlace[]): Promise<void> {
-    const wanted = new Map(places.map((place) => [JSON.stringify(place), place]))
+  /** What is as before goes on. An endpoint that is taken is told and left out. */
+  async change(endpoints: readonly HttpEndpoint[]): Promise<void> {
+    const wanted = new Map(endpoints.map((endpoint) => [JSON.stringify(endpoint), endpoint]))
     for (const [key, listener] of this.#open) if (!wanted.has(key)) await this.#close(key, listener)
-    for (const [key, place] of wanted) if (!this.#open.has(key)) await this.#openOne(key, place)
+    for (const [key, endpoint] of wanted) if (!this.#open.has(key)) await this.#openOne(key, endpoint)
   }
 
   *series(): Iterable<Series> {
@@ -41,7 +41,7 @@ export class HttpEndpoints {
     for (const [key, listener] of this.#open) await this.#close(key, listener)
   }
 
-  async #openOne(key: string, { kind, address, port }: HttpPlace): Promise<void> {
+  async #openOne(key: string, { kind, address, port }: HttpEndpoint): Promise<void> {
     const handler = createRouter(this.#routes(kind), (error, path) =>
       this.#log.error('a request to an endpoint of DNS failed', { path, error }),
     )
@@ -55,10 +55,10 @@ export class HttpEndpoints {
     }
   }
 
-  /** One place is asked, as all have the same to say. */
-  #probeAt(key: string, place: Pick<HttpPlace, 'address' | 'port'>): void {
+  /** One endpoint is probed, as all have the same to say. */
+  #probeAt(key: string, endpoint: Pick<HttpEndpoint, 'address' | 'port'>): void {
     if (this.#probed !== undefined) return
-    this.#probed = { key, probe: new HealthProbe(place) }
+    this.#probed = { key, probe: new HealthProbe(endpoint) }
     this.#probed.probe.start()
   }
 
@@ -75,7 +75,7 @@ export class HttpEndpoints {
     await listener.stop({ signal: AbortSignal.timeout(1_000) })
   }
 
-  #routes(kind: HttpPlace['kind']) {
+  #routes(kind: HttpEndpoint['kind']) {
     if (kind === 'health') return { '/health': () => ({ status: 200, body: 'OK' }) }
     if (kind === 'ready') return { '/ready': () => this.#ready() }
     return { '/metrics': (request: RoutedRequest) => this.#metrics(request) }

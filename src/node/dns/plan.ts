@@ -26,7 +26,7 @@ export interface ServiceName {
 }
 
 /** What a Service is called, in one zone, and where its addresses lead back to. */
-export interface ServicePlan {
+export interface ServiceRecords {
   readonly names: readonly ServiceName[]
   /** Those that `reverse` has names for. */
   readonly addresses: ReadonlySet<Ip>
@@ -52,16 +52,16 @@ interface NamedEndpoint {
 }
 
 /** The names of a Service in `zone`, after the DNS specification of Kubernetes 1.1.0; none where nothing may be asked of it. */
-export function planService(view: ServiceView, zone: WireName, settings: ZoneSettings): ServicePlan {
+export function planServiceRecords(view: ServiceView, zone: WireName, settings: ZoneSettings): ServiceRecords {
   const { service } = view
-  if (!isLabel(service.name) || !isLabel(service.namespace)) return nothing
-  if (settings.namespaces?.has(service.namespace) === false) return nothing
+  if (!isLabel(service.name) || !isLabel(service.namespace)) return noRecords
+  if (settings.namespaces?.has(service.namespace) === false) return noRecords
   const base = below(zone, service.name, service.namespace, 'svc')
-  if (service.type === 'ExternalName') return { ...nothing, names: planExternalName(service, base, settings) }
+  if (service.type === 'ExternalName') return { ...noRecords, names: planExternalName(service, base, settings) }
   const endpoints = settings.useEndpoints ? namedEndpoints(view, settings) : []
   const targets = once(() => (service.headless ? endpointTargets(endpoints, base) : serviceTargets(service, base)))
   const addresses = service.headless ? endpoints.map(({ address }) => address) : service.clusterIps
-  if (addresses.length === 0 || (settings.ignoreEmptyServices && endpoints.length === 0)) return nothing
+  if (addresses.length === 0 || (settings.ignoreEmptyServices && endpoints.length === 0)) return noRecords
   return {
     names: [
       { name: base, answers: () => planAnswers(base, addresses, targets(), settings.ttl) },
@@ -73,7 +73,7 @@ export function planService(view: ServiceView, zone: WireName, settings: ZoneSet
   }
 }
 
-export const nothing: ServicePlan = { names: [], addresses: new Set(), reverse: () => new Map() }
+export const noRecords: ServiceRecords = { names: [], addresses: new Set(), reverse: () => new Map() }
 
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined

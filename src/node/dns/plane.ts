@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
+import { dnsPort } from '../../model/dns-ports.ts'
 import { describeError } from '../../model/errors.ts'
 import { type Cidr, hostCidr, type Ip, loopbackCidr } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import { type ConfigMapData, type LoadedCorefile, loadCorefile } from './configuration/corefile-loader.ts'
+import { type FoundInputs, readInputs, readLinkAddresses } from './configuration/inputs.ts'
 import { planServer, type ServerPlan } from './configuration/server-plan.ts'
-import { type FoundSurroundings, readLinkAddresses, readSurroundings } from './configuration/surroundings.ts'
 import { optionsWithoutEffect } from './configuration/without-effect.ts'
 import { HttpEndpoints } from './http-endpoints.ts'
 import { NotrackRules } from './listener/notrack-rules.ts'
@@ -49,10 +50,9 @@ interface CurrentConfiguration {
   readonly loaded: LoadedCorefile
   readonly plan: ServerPlan
   readonly text: string
-  readonly around: Pick<FoundSurroundings, 'nameservers'>
+  readonly inputs: Pick<FoundInputs, 'nameservers'>
 }
 
-const dnsPort = 53
 const servingThreads = 2
 /** Files are looked at this often, as changes of a mounted ConfigMap give no event. */
 const lookIntervalMs = 2_000
@@ -210,7 +210,7 @@ export class DnsPlane implements Component {
     this.#parts.log.error(`the Corefile cannot be used; ${consequence}`, { error })
   }
 
-  #tellMissing({ missing, faults }: FoundSurroundings): void {
+  #tellMissing({ missing, faults }: FoundInputs): void {
     const before = new Set(this.#missing)
     this.#missing = missing
     this.#fault = faults[0]
@@ -223,20 +223,20 @@ export class DnsPlane implements Component {
     const configMap = this.#configMap === 'none' ? undefined : this.#configMap
     const { corefile: file, dnsConfigMapFiles: configMapFiles = [] } = settings
     const loaded = loadCorefile({ ...settings, file, configMap, configMapFiles })
-    const found = await readSurroundings(loaded, this.#current?.around)
-    const around = { ...settings, ...found, clusterSources: this.#sources() }
+    const found = await readInputs(loaded, this.#current?.inputs)
+    const inputs = { ...settings, ...found, clusterSources: this.#sources() }
     this.#tellMissing(found)
-    const text = JSON.stringify([loaded.text, [...around.nameservers], [...around.hostsTexts], [...around.pemTexts]])
+    const text = JSON.stringify([loaded.text, [...inputs.nameservers], [...inputs.hostsTexts], [...inputs.pemTexts]])
     if (text === this.#current?.text) return
-    const plan = planServer(loaded.corefile, around)
+    const plan = planServer(loaded.corefile, inputs)
     await this.feed.changeZones(plan.zones)
     this.#failures = await this.#threads.configure(plan.threads, this.feed.tables)
     for (const failure of this.#failures) log.warn('DNS does not listen there', { ...failure })
     await this.#http.change(plan.http)
-    this.#current = { loaded, plan, text, around: { nameservers: found.nameservers } }
+    this.#current = { loaded, plan, text, inputs: { nameservers: found.nameservers } }
     this.#configured = {
       ...loaded,
-      hostsEntries: hostsEntries(loaded.corefile, around.hostsTexts),
+      hostsEntries: hostsEntries(loaded.corefile, inputs.hostsTexts),
       atMs: Date.now(),
     }
     if (!servesDomain(plan, settings.clusterDomain))
@@ -258,8 +258,8 @@ export class DnsPlane implements Component {
   }
 
   #serves(address: Ip): boolean {
-    const places = this.#current?.plan.threads.serving.places ?? []
-    return places.some((place) => place.address === address && place.port === dnsPort) && !this.#failsOn(address)
+    const addresses = this.#current?.plan.threads.serving.addresses ?? []
+    return addresses.some((one) => one.address === address && one.port === dnsPort) && !this.#failsOn(address)
   }
 
   #failsOn(address: Ip): boolean {

@@ -7,8 +7,8 @@ import { parseWorkloadIp, specialKindIn } from '../../model/special-addresses.ts
 import type { Logger } from '../../observe/index.ts'
 import { configMapHandler } from './config-map-handler.ts'
 import { KubeDnsObjects } from './kube-dns/kube-dns-objects.ts'
+import { createPodSource, createServiceLabelSource, labelsOf } from './on-demand-sources.ts'
 import type { DnsPlane } from './plane.ts'
-import { createPodSource, createServiceLabelSource, labelsOf } from './wanted-sources.ts'
 
 export interface DnsSourceParts {
   readonly client: ApiClient

@@ -7,12 +7,12 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import { sameZone } from './configuration/server-plan.ts'
+import { LabelSelection, type Labels } from './label-selection.ts'
 import { createHistogram, observe, programmingBounds } from './metrics/buckets.ts'
 import type { Series } from './metrics/series.ts'
 import { ClusterZone, type PodView } from './zone/cluster-zone.ts'
 import type { SharedTable } from './zone/layout.ts'
 import type { ZoneSettings } from './zone/settings.ts'
-import { type Labels, ZoneChoice } from './zone-choice.ts'
 
 /** How long a reload waits for the labels that a zone chooses by. */
 const labelsWaitMs = 5000
@@ -36,7 +36,7 @@ interface FedZone {
 export class ZoneFeed {
   readonly #parts: ZoneFeedParts
   readonly #dirty = new Set<ObjectKey>()
-  readonly #choice = new ZoneChoice()
+  readonly #choice = new LabelSelection()
   readonly #pods = new Map<ObjectKey, PodView>()
   #onPodsWanted: (wanted: boolean) => void = () => {}
   #onServiceLabelsWanted: (wanted: boolean) => void = () => {}

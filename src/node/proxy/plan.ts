@@ -1,3 +1,4 @@
+import { dnsPort } from '../../model/dns-ports.ts'
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import { type Cidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
@@ -15,8 +16,6 @@ export interface PlanNode {
   /** Addresses whose port 53 this node answers by itself while it can, past all rules. */
   readonly answeredHere?: readonly Ip[]
 }
-
-const dnsPort = 53
 
 /** A Service, and which of its addresses are another's, by `wayOf`. */
 export interface ClaimedService extends Service {

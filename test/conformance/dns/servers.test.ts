@@ -17,7 +17,7 @@ import { answerBytes } from '../../helpers/upstream-messages.ts'
 
 const hostsFile = '192.0.2.1 web.example.org\n192.0.2.2 web.example.org\n2001:db8::1 web.example.org\n'
 
-interface Places {
+interface Listeners {
   readonly port: number
   /** Of metrics and health. */
   readonly http: readonly [number, number]
@@ -25,7 +25,7 @@ interface Places {
   readonly hosts: string
 }
 
-function corefile({ port, http, upstream, hosts }: Places): string {
+function corefile({ port, http, upstream, hosts }: Listeners): string {
   return `.:${port} {
     bind 127.0.0.1
     errors

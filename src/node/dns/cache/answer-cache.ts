@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import type { MessagePlan } from '../wire/message.ts'
+import type { MessageLayout } from '../wire/message.ts'
 import { boundTtls, type CacheKind, isFailure, lifetimeOf } from './lifetime.ts'
 import type { CacheSettings } from './settings.ts'
 
 /** One kept message of an upstream. */
 export interface CachedAnswer {
   readonly message: Buffer
-  readonly plan: MessagePlan
+  readonly layout: MessageLayout
   readonly kind: CacheKind
   readonly storedAtMs: number
   readonly expiresAtMs: number
@@ -79,24 +79,24 @@ export class AnswerCache {
   find(key: string, nowMs: number): CachedAnswer | undefined {
     const [success, denial] = [this.#sides.success.get(key), this.#sides.denial.get(key)]
     if (success && this.#prefers(success, nowMs)) return success
-    if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.plan.rcode) ? success : denial
+    if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.layout.rcode) ? success : denial
     return success ?? denial
   }
 
-  /** Keeps the message if it may be kept; gives its plan with the TTLs that clients may see of what is kept. */
-  put(key: string, message: Buffer, found: MessagePlan, nowMs: number): MessagePlan {
+  /** Keeps the message if it may be kept; gives its layout with the TTLs that clients may see of what is kept. */
+  put(key: string, message: Buffer, found: MessageLayout, nowMs: number): MessageLayout {
     const lifetime = lifetimeOf(message, found, this.#settings, Math.floor(Date.now() / 1000))
     if (lifetime === undefined) {
       this.counts.drops += 1
       return found
     }
     const { kind, ms } = lifetime
-    const plan = boundTtls(message, found, this.#settings[kind])
-    const answer = { message, plan, kind, storedAtMs: nowMs, expiresAtMs: nowMs + ms, hits: 0, lastHitMs: nowMs }
+    const layout = boundTtls(message, found, this.#settings[kind])
+    const answer = { message, layout, kind, storedAtMs: nowMs, expiresAtMs: nowMs + ms, hits: 0, lastHitMs: nowMs }
     this.#sides[kind].set(key, answer)
     const isKept = kind === 'denial' && this.#settings.serveStale?.prefersPositive === true
-    if (!isFailure(plan.rcode) && !isKept) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
-    return plan
+    if (!isFailure(layout.rcode) && !isKept) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
+    return layout
   }
 
   #prefers(success: CachedAnswer, nowMs: number): boolean {
@@ -120,8 +120,8 @@ export class AnswerCache {
       // It makes room for that many at once, and the bytes are spent before.
       max: Math.max(1, Math.min(capacity, Math.ceil(maxBytes / bytesPerEntry))),
       maxSize: Math.max(1, Math.floor(maxBytes)),
-      sizeCalculation: ({ message, plan }, key) =>
-        message.length + key.length + plan.records.length * bytesPerRecord + bytesPerEntry,
+      sizeCalculation: ({ message, layout }, key) =>
+        message.length + key.length + layout.records.length * bytesPerRecord + bytesPerEntry,
       dispose: (_, __, reason) => {
         if (reason === 'evict') this.counts.evictions[kind] += 1
       },
@@ -131,5 +131,5 @@ export class AnswerCache {
 
 /** Whether an expired answer may still stand in for an upstream. */
 export function isUsableStale(answer: CachedAnswer, nowMs: number, forMs = keptStaleMs): boolean {
-  return nowMs - answer.expiresAtMs <= forMs && !isFailure(answer.plan.rcode)
+  return nowMs - answer.expiresAtMs <= forMs && !isFailure(answer.layout.rcode)
 }

@@ -1,7 +1,7 @@
 import { followAliases } from '../wire/aliases.ts'
 import { readUint32, writeUint32 } from '../wire/bytes.ts'
 import { flag, rcode, recordType } from '../wire/codes.ts'
-import type { MessagePlan, RecordPlace } from '../wire/message.ts'
+import type { MessageLayout, RecordLocation } from '../wire/message.ts'
 import { isUnder } from '../wire/name.ts'
 import type { CacheSettings, CacheSide } from './settings.ts'
 
@@ -19,18 +19,19 @@ export interface Lifetime {
  */
 export function lifetimeOf(
   message: Buffer,
-  plan: MessagePlan,
+  layout: MessageLayout,
   settings: CacheSettings,
   nowSeconds: number,
 ): Lifetime | undefined {
-  if ((plan.flags & flag.TC) !== 0 || plan.questionName === undefined || plan.extendedRcode !== 0) return undefined
-  if (plan.questionType === recordType.AXFR || plan.questionType === recordType.IXFR) return undefined
-  if (isFailure(plan.rcode) && settings.servfailMs > 0) return { kind: 'denial', ms: settings.servfailMs }
-  if (plan.rcode !== rcode.NXDOMAIN && plan.rcode !== rcode.NOERROR) return undefined
-  if (!areSignaturesValid(message, plan, nowSeconds)) return undefined
-  if (plan.rcode === rcode.NXDOMAIN || !followAliases(message, plan).isAnswered)
-    return bounded('denial', denialSeconds(message, plan), plan, settings.denial)
-  return bounded('success', leastTtl(plan.records), plan, settings.success)
+  if ((layout.flags & flag.TC) !== 0 || layout.questionName === undefined || layout.extendedRcode !== 0)
+    return undefined
+  if (layout.questionType === recordType.AXFR || layout.questionType === recordType.IXFR) return undefined
+  if (isFailure(layout.rcode) && settings.servfailMs > 0) return { kind: 'denial', ms: settings.servfailMs }
+  if (layout.rcode !== rcode.NXDOMAIN && layout.rcode !== rcode.NOERROR) return undefined
+  if (!areSignaturesValid(message, layout, nowSeconds)) return undefined
+  if (layout.rcode === rcode.NXDOMAIN || !followAliases(message, layout).isAnswered)
+    return bounded('denial', denialSeconds(message, layout), layout, settings.denial)
+  return bounded('success', leastTtl(layout.records), layout, settings.success)
 }
 
 /** SERVFAIL and NOTIMP say nothing of the name, only that the server cannot answer now. */
@@ -41,7 +42,7 @@ export function isFailure(code: number): boolean {
 /** Where a signature's times stand in its data (RFC 4034 3.1); they are compared in serial number arithmetic (RFC 1982). */
 const signatureTimes = { expiration: 8, inception: 12, end: 16 } as const
 
-function areSignaturesValid(message: Buffer, { records }: MessagePlan, nowSeconds: number): boolean {
+function areSignaturesValid(message: Buffer, { records }: MessageLayout, nowSeconds: number): boolean {
   return records.every(({ type, dataAt, end }) => {
     if (type !== recordType.RRSIG) return true
     if (end - dataAt < signatureTimes.end) return false
@@ -52,40 +53,40 @@ function areSignaturesValid(message: Buffer, { records }: MessagePlan, nowSecond
   })
 }
 
-function denialSeconds(message: Buffer, { records }: MessagePlan): number | undefined {
+function denialSeconds(message: Buffer, { records }: MessageLayout): number | undefined {
   const soa = records.find(({ section, type }) => section === 'authority' && type === recordType.SOA)
   if (soa === undefined) return undefined
   const minimum = readUint32(message, soa.end - 4)
   return Math.min(minimum, leastTtl(records.filter(({ section }) => section !== 'additional')) ?? 0)
 }
 
-function leastTtl(records: readonly RecordPlace[]): number | undefined {
+function leastTtl(records: readonly RecordLocation[]): number | undefined {
   const ttls = records.filter(({ type }) => type !== recordType.OPT).map(({ ttl }) => ttl)
   return ttls.length === 0 ? undefined : Math.min(...ttls)
 }
 
 /**
  * No record holds longer than the side allows, or shorter: else clients would keep for longer what is kept here for 30 s. Changes the TTLs in
- * the message, and gives its plan with them.
+ * the message, and gives its layout with them.
  */
 export function boundTtls(
   message: Buffer,
-  plan: MessagePlan,
+  layout: MessageLayout,
   { minTtlSeconds, maxTtlSeconds }: CacheSide,
-): MessagePlan {
-  const records = plan.records.map((record) => {
+): MessageLayout {
+  const records = layout.records.map((record) => {
     if (record.type === recordType.OPT) return record
     const ttl = Math.min(maxTtlSeconds, Math.max(minTtlSeconds, record.ttl))
     writeUint32(message, record.ttlAt, ttl)
     return { ...record, ttl }
   })
-  return { ...plan, records }
+  return { ...layout, records }
 }
 
 function bounded(
   kind: CacheKind,
   seconds: number | undefined,
-  { questionName }: MessagePlan,
+  { questionName }: MessageLayout,
   side: CacheSide,
 ): Lifetime | undefined {
   if (seconds === undefined || questionName === undefined) return undefined

@@ -51,7 +51,7 @@ function mayRead({ path, kind }: NamedFile, { allowed, carried }: FileRights): b
   return kind === 'resolver' && path === nodeResolverFile
 }
 
-function faultOf({ path, plugin, place }: NamedFile, why: string, cause?: unknown): CorefileError {
+function faultOf({ path, plugin, location }: NamedFile, why: string, cause?: unknown): CorefileError {
   const text = why.includes(path) ? why : `${path}: ${why}`
-  return new CorefileError('file', place, `${plugin}: ${text}`, { cause })
+  return new CorefileError('file', location, `${plugin}: ${text}`, { cause })
 }

@@ -1,23 +1,24 @@
+import { dnsPort } from '../../../model/dns-ports.ts'
 import { type Cidr, type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
 import { CorefileError } from '../corefile/errors.ts'
 import type {
   Corefile,
+  EndpointAddress,
   ForwardPlugin,
   KubernetesSettings,
-  ListenAddress,
   LoadbalanceSettings,
   ServerBlock,
 } from '../corefile/settings.ts'
 import type { UpstreamTarget } from '../forward/settings.ts'
 import type { ForwardRule, ResolverSettings } from '../resolver/settings.ts'
 import type { OrderSettings } from '../serve/answer-order.ts'
-import type { ListenPlace, ServedBlock } from '../serve/settings.ts'
+import type { ListenAddress, ServedBlock } from '../serve/settings.ts'
 import type { ThreadSettings } from '../threads/dns-threads.ts'
 import { nameText } from '../wire/name.ts'
 import type { ZoneSettings } from '../zone/settings.ts'
 
 /** What a Corefile is put into effect with. */
-export interface Surroundings {
+export interface ConfigurationInputs {
   /** The addresses of the cluster's DNS that are on this node. */
   readonly clusterDns: readonly Ip[]
   /** Where other nodes reach this one; only the cluster's sources are answered there. */
@@ -33,7 +34,7 @@ export interface Surroundings {
   readonly clusterSources: readonly Cidr[]
 }
 
-export interface HttpPlace {
+export interface HttpEndpoint {
   readonly kind: 'health' | 'ready' | 'metrics'
   readonly address: Ip
   readonly port: number
@@ -47,13 +48,12 @@ export interface ServerPlan {
   readonly threads: ThreadSettings
   /** One a table. */
   readonly zones: readonly ZoneSettings[]
-  readonly http: readonly HttpPlace[]
+  readonly http: readonly HttpEndpoint[]
   readonly lameduckMs: number
 }
 
-const dnsPort = 53
 /** Each is sockets of every thread, a cache or a table with all names of the cluster: what a Corefile of 1 MiB could ask for, no node has. */
-const most = { blocks: 256, places: 256, tables: 16 } as const
+const most = { blocks: 256, addresses: 256, tables: 16 } as const
 /** Of one thread. */
 const maxConnections = 512
 
@@ -67,10 +67,10 @@ interface PortBlock {
  * A Corefile as settings of threads, tables and endpoints. The same Corefile in the same surroundings gives the same plan. Throws CorefileError where
  * there is too much of it.
  */
-export function planServer({ blocks }: Corefile, around: Surroundings): ServerPlan {
-  const zones = blocks.flatMap(({ kubernetes }) => (kubernetes ? [zoneSettings(kubernetes, around.clusterDns)] : []))
+export function planServer({ blocks }: Corefile, inputs: ConfigurationInputs): ServerPlan {
+  const zones = blocks.flatMap(({ kubernetes }) => (kubernetes ? [zoneSettings(kubernetes, inputs.clusterDns)] : []))
   const withTable = blocks.filter(({ kubernetes }) => kubernetes !== undefined)
-  const portBlocks = blocks.flatMap((block) => splitByPort(block, withTable.indexOf(block), around))
+  const portBlocks = blocks.flatMap((block) => splitByPort(block, withTable.indexOf(block), inputs))
   refuseMany('server blocks, each for one port', portBlocks, most.blocks)
   refuseMany(
     'blocks with kubernetes',
@@ -81,21 +81,21 @@ export function planServer({ blocks }: Corefile, around: Surroundings): ServerPl
     threads: {
       serving: {
         blocks: portBlocks.map(({ served }) => served),
-        places: planPlaces(portBlocks, around),
-        clusterSources: around.clusterSources,
+        addresses: planListenAddresses(portBlocks, inputs),
+        clusterSources: inputs.clusterSources,
         maxConnections,
       },
-      resolvers: portBlocks.filter(({ served }) => served.resolves).map((one) => planResolver(one, around)),
+      resolvers: portBlocks.filter(({ served }) => served.resolves).map((one) => planResolver(one, inputs)),
     },
     zones,
-    http: planHttp(blocks, around),
+    http: planHttp(blocks, inputs),
     lameduckMs: Math.min(mostLameduckMs, Math.max(0, ...blocks.map(({ health }) => health?.lameduckMs ?? 0))),
   }
 }
 
 function refuseMany(what: string, items: readonly Pick<PortBlock, 'block'>[], limit: number): void {
   const one = items[limit]
-  if (one !== undefined) throw new CorefileError('conflict', one.block.place, `more than ${limit} ${what}`)
+  if (one !== undefined) throw new CorefileError('conflict', one.block.location, `more than ${limit} ${what}`)
 }
 
 function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]): ZoneSettings {
@@ -119,14 +119,14 @@ function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]):
 }
 
 /** Nothing where the order of addresses is only to turn. */
-function planOrder(balance: LoadbalanceSettings | undefined, around: Surroundings): OrderSettings | undefined {
+function planOrder(balance: LoadbalanceSettings | undefined, inputs: ConfigurationInputs): OrderSettings | undefined {
   if (balance === undefined || (balance.policy === 'round_robin' && balance.prefer.length === 0)) return undefined
-  const weights = balance.file === undefined ? undefined : (around.hostsTexts.get(balance.file) ?? '')
+  const weights = balance.file === undefined ? undefined : (inputs.hostsTexts.get(balance.file) ?? '')
   return { prefer: balance.prefer, weights }
 }
 
 /** The keys of a block may name several ports; each is a block of its own from here on. */
-function splitByPort(block: ServerBlock, table: number, around: Surroundings): readonly PortBlock[] {
+function splitByPort(block: ServerBlock, table: number, inputs: ConfigurationInputs): readonly PortBlock[] {
   const byPort = Map.groupBy(block.keys, ({ port }) => port)
   return Array.from(byPort, ([port, keys]) => {
     const zones = keys.map(({ zone }) => zone)
@@ -139,13 +139,13 @@ function splitByPort(block: ServerBlock, table: number, around: Surroundings): r
       chain: {
         rewrite: block.rewrite,
         template: block.template,
-        hosts: block.hosts && { settings: block.hosts, text: around.hostsTexts.get(block.hosts.file) ?? '' },
+        hosts: block.hosts && { settings: block.hosts, text: inputs.hostsTexts.get(block.hosts.file) ?? '' },
       },
       log: block.log,
       rotate: block.loadbalance !== undefined,
-      order: planOrder(block.loadbalance, around),
+      order: planOrder(block.loadbalance, inputs),
       resolves: block.forward.length > 0,
-      nearby: planNearby(block),
+      threadCache: planThreadCache(block),
       forwards: block.forward.length > 0,
     }
     return { block, port, served }
@@ -153,7 +153,7 @@ function splitByPort(block: ServerBlock, table: number, around: Surroundings): r
 }
 
 /** A cache that asks again for what is asked for often has to hear of every question. */
-function planNearby({ cache }: ServerBlock): ServedBlock['nearby'] {
+function planThreadCache({ cache }: ServerBlock): ServedBlock['threadCache'] {
   if (cache === undefined || cache.settings.prefetch !== undefined) return undefined
   return { zones: cache.zones, keepTtl: cache.settings.keepTtl }
 }
@@ -165,22 +165,26 @@ export function serverLabel({ bind }: ServerBlock, port: number): string {
   return `dns://${ipFamily(address) === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-function planPlaces(portBlocks: readonly PortBlock[], around: Surroundings): readonly ListenPlace[] {
-  const places = new Map<string, ListenPlace>()
+function planListenAddresses(portBlocks: readonly PortBlock[], inputs: ConfigurationInputs): readonly ListenAddress[] {
+  const found = new Map<string, ListenAddress>()
   for (const [index, { block, port }] of portBlocks.entries()) {
-    for (const { address, access } of addressesOf(block, around)) {
+    for (const { address, access } of addressesOf(block, inputs)) {
       const key = `${address} ${port}`
-      const blocks = [...(places.get(key)?.blocks ?? []), index]
-      places.set(key, { address, port, access, blocks })
+      const blocks = [...(found.get(key)?.blocks ?? []), index]
+      found.set(key, { address, port, access, blocks })
     }
-    if (places.size > most.places)
-      throw new CorefileError('conflict', block.place, `more than ${most.places} addresses and ports to listen on`)
+    if (found.size > most.addresses)
+      throw new CorefileError(
+        'conflict',
+        block.location,
+        `more than ${most.addresses} addresses and ports to listen on`,
+      )
   }
-  return [...places.values()]
+  return [...found.values()]
 }
 
-function addressesOf({ bind }: ServerBlock, around: Surroundings): Pick<ListenPlace, 'address' | 'access'>[] {
-  const { clusterDns, nodeAddress, linkAddresses } = around
+function addressesOf({ bind }: ServerBlock, inputs: ConfigurationInputs): Pick<ListenAddress, 'address' | 'access'>[] {
+  const { clusterDns, nodeAddress, linkAddresses } = inputs
   if (bind.length === 0) {
     const own = clusterDns.map((address) => ({ address, access: 'everybody' as const }))
     return nodeAddress === undefined ? own : [...own, { address: nodeAddress, access: 'cluster' }]
@@ -193,32 +197,32 @@ function addressesOf({ bind }: ServerBlock, around: Surroundings): Pick<ListenPl
   return [...new Set(bound)].map((address) => ({ address, access: 'everybody' }))
 }
 
-function planResolver({ block, served }: PortBlock, around: Surroundings): ResolverSettings {
+function planResolver({ block, served }: PortBlock, inputs: ConfigurationInputs): ResolverSettings {
   return {
     id: served.id,
     server: served.server,
     cache: block.cache,
     errors: block.errors,
-    forwards: block.forward.map((plugin) => planForward(plugin, around)),
+    forwards: block.forward.map((plugin) => planForward(plugin, inputs)),
     loopZone: block.loop ? served.zones[0] : undefined,
   }
 }
 
-function planForward(plugin: ForwardPlugin, around: Surroundings): ForwardRule {
-  const { place: _, from, to, except, tls, next, nextOnNodata, ...settings } = plugin
+function planForward(plugin: ForwardPlugin, inputs: ConfigurationInputs): ForwardRule {
+  const { location: _, from, to, except, tls, next, nextOnNodata, ...settings } = plugin
   return {
     from,
     except,
     next,
     nextOnNodata,
-    settings: { ...settings, targets: to.flatMap((target) => targetsOf(target, plugin, around)) },
+    settings: { ...settings, targets: to.flatMap((target) => targetsOf(target, plugin, inputs)) },
   }
 }
 
 function targetsOf(
   target: ForwardPlugin['to'][number],
   { tls }: ForwardPlugin,
-  { nameservers, pemTexts }: Surroundings,
+  { nameservers, pemTexts }: ConfigurationInputs,
 ): readonly UpstreamTarget[] {
   if (target.kind === 'file') return (nameservers.get(target.path) ?? []).map((address) => ({ address, port: dnsPort }))
   const { address, port, overTls } = target
@@ -240,19 +244,22 @@ function targetsOf(
   ]
 }
 
-function planHttp(blocks: readonly ServerBlock[], { clusterDns, nodeAddress }: Surroundings): readonly HttpPlace[] {
-  const places = new Map<string, HttpPlace>()
-  const add = (kind: HttpPlace['kind'], listen: ListenAddress | undefined, addresses: readonly Ip[]) => {
+function planHttp(
+  blocks: readonly ServerBlock[],
+  { clusterDns, nodeAddress }: ConfigurationInputs,
+): readonly HttpEndpoint[] {
+  const endpoints = new Map<string, HttpEndpoint>()
+  const add = (kind: HttpEndpoint['kind'], listen: EndpointAddress | undefined, addresses: readonly Ip[]) => {
     if (listen === undefined) return
     const own = listen.address === undefined ? addresses : [listen.address as Ip]
-    for (const address of own) places.set(`${kind} ${address}`, { kind, address, port: listen.port })
+    for (const address of own) endpoints.set(`${kind} ${address}`, { kind, address, port: listen.port })
   }
   for (const { health, ready, prometheus } of blocks) {
     add('health', health?.listen, clusterDns)
     add('ready', ready?.listen, clusterDns)
     add('metrics', prometheus?.listen, nodeAddress === undefined ? clusterDns : [...clusterDns, nodeAddress])
   }
-  return [...places.values()]
+  return [...endpoints.values()]
 }
 
 /** Settings whose names would be made alike. */

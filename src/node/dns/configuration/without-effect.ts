@@ -1,4 +1,4 @@
-import type { Place } from '../corefile/errors.ts'
+import type { SourceLocation } from '../corefile/errors.ts'
 import { namedFiles } from '../corefile/named-files.ts'
 import type { LoadedCorefile } from './corefile-loader.ts'
 
@@ -10,13 +10,13 @@ export function optionsWithoutEffect({
   const ignored = corefile.blocks.flatMap(({ kubernetes }) => kubernetes?.ignored ?? [])
   const unread = rights.allowed === undefined ? [] : namedFiles(corefile).filter(({ isDefault }) => isDefault)
   return [
-    ...ignored.map(({ name, place }) => `${at(place)} - kubernetes: ${name} is the agent's business`),
+    ...ignored.map(({ name, location }) => `${at(location)} - kubernetes: ${name} is the agent's business`),
     ...unread.map(
-      ({ plugin, path, place }) => `${at(place)} - ${plugin}: ${path} of the node is not read for a ConfigMap`,
+      ({ plugin, path, location }) => `${at(location)} - ${plugin}: ${path} of the node is not read for a ConfigMap`,
     ),
   ]
 }
 
-function at({ file, line }: Place): string {
+function at({ file, line }: SourceLocation): string {
   return `${file}:${line}`
 }

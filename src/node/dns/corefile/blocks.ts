@@ -180,13 +180,13 @@ class BlockReader {
 
   /** Puts the tokens of a snippet or of files in the place of `import NAME`. */
   #import(): void {
-    const place = this.#current
+    const location = this.#current
     this.#skip()
     const name = this.#current
-    if (name === undefined || this.#beginsLine()) throw this.#error('import: expected a snippet or a file', place)
+    if (name === undefined || this.#beginsLine()) throw this.#error('import: expected a snippet or a file', location)
     this.#skip()
     if (this.#current !== undefined && !this.#beginsLine() && !this.#isBrace('}')) {
-      throw this.#error('import: expected one argument', place)
+      throw this.#error('import: expected one argument', location)
     }
     const wanted = this.#replaceVariables(name)
     const imported = this.#snippets.get(wanted.text)
@@ -194,9 +194,9 @@ class BlockReader {
     this.#putAhead(tokens.map((token, index) => (index === 0 ? { ...token, beginsLine: true } : token)))
   }
 
-  #importSnippet(tokens: readonly Token[], place: Token): readonly Token[] {
+  #importSnippet(tokens: readonly Token[], location: Token): readonly Token[] {
     this.#snippetImports += 1
-    if (this.#snippetImports > maxSnippetImports) throw this.#importError('snippets import one another', place)
+    if (this.#snippetImports > maxSnippetImports) throw this.#importError('snippets import one another', location)
     return tokens
   }
 
@@ -231,13 +231,17 @@ class BlockReader {
     return text === token.text ? token : { ...token, text }
   }
 
-  #importError(message: string, place: Token): CorefileError {
-    return new CorefileError('import', place, message)
+  #importError(message: string, location: Token): CorefileError {
+    return new CorefileError('import', location, message)
   }
 
   /** At the current token, at the last one where there is none left. */
-  #error(message: string, place: Token | undefined = this.#current ?? this.#lastRead): CorefileError {
-    return new CorefileError('syntax', place ?? { file: this.#file.path, line: 1 }, `Error during parsing: ${message}`)
+  #error(message: string, location: Token | undefined = this.#current ?? this.#lastRead): CorefileError {
+    return new CorefileError(
+      'syntax',
+      location ?? { file: this.#file.path, line: 1 },
+      `Error during parsing: ${message}`,
+    )
   }
 }
 

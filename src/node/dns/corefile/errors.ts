@@ -10,7 +10,7 @@ type CorefileErrorCode =
   | 'conflict'
 
 /** Where something stands in a Corefile or a file that it imports. */
-export interface Place {
+export interface SourceLocation {
   readonly file: string
   /** From 1. */
   readonly line: number
@@ -18,10 +18,10 @@ export interface Place {
 
 /** A Corefile that cannot be used. The message begins with `file:line - `. */
 export class CorefileError extends PlatnetError<CorefileErrorCode> {
-  readonly place: Place
+  readonly location: SourceLocation
 
-  constructor(code: CorefileErrorCode, place: Place, message: string, details: { cause?: unknown } = {}) {
-    super(code, `${place.file}:${place.line} - ${message}`, details)
-    this.place = { file: place.file, line: place.line }
+  constructor(code: CorefileErrorCode, location: SourceLocation, message: string, details: { cause?: unknown } = {}) {
+    super(code, `${location.file}:${location.line} - ${message}`, details)
+    this.location = { file: location.file, line: location.line }
   }
 }

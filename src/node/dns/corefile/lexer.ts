@@ -1,6 +1,6 @@
-import type { Place } from './errors.ts'
+import type { SourceLocation } from './errors.ts'
 
-export interface Token extends Place {
+export interface Token extends SourceLocation {
   readonly text: string
   /** In quotes it is text whatever it says: no brace, no import. */
   readonly quoted: boolean

@@ -1,4 +1,4 @@
-import type { Place } from './errors.ts'
+import type { SourceLocation } from './errors.ts'
 import type { Corefile, ForwardPlugin, ServerBlock } from './settings.ts'
 
 /** A file that a plugin reads. */
@@ -8,7 +8,7 @@ export interface NamedFile {
   readonly plugin: string
   /** The plugin names none, and this is what it reads then. */
   readonly isDefault: boolean
-  readonly place: Place
+  readonly location: SourceLocation
 }
 
 /** Every file that a Corefile names beside what it imports. A plugin that takes a path belongs here. */
@@ -19,21 +19,33 @@ export function namedFiles({ blocks }: Corefile): readonly NamedFile[] {
 function filesOfBlock({ hosts, loadbalance }: ServerBlock): readonly NamedFile[] {
   const files: NamedFile[] = []
   if (hosts)
-    files.push({ path: hosts.file, kind: 'hosts', plugin: 'hosts', isDefault: !hosts.namesFile, place: hosts.place })
+    files.push({
+      path: hosts.file,
+      kind: 'hosts',
+      plugin: 'hosts',
+      isDefault: !hosts.namesFile,
+      location: hosts.location,
+    })
   if (loadbalance?.file !== undefined)
-    files.push({ ...written, path: loadbalance.file, kind: 'weights', plugin: 'loadbalance', place: loadbalance.place })
+    files.push({
+      ...written,
+      path: loadbalance.file,
+      kind: 'weights',
+      plugin: 'loadbalance',
+      location: loadbalance.location,
+    })
   return files
 }
 
-function filesOfForward({ to, tls, place }: ForwardPlugin): readonly NamedFile[] {
+function filesOfForward({ to, tls, location }: ForwardPlugin): readonly NamedFile[] {
   const resolvers = to.flatMap((target) =>
     target.kind === 'file'
-      ? [{ ...written, path: target.path, kind: 'resolver' as const, plugin: 'forward', place }]
+      ? [{ ...written, path: target.path, kind: 'resolver' as const, plugin: 'forward', location }]
       : [],
   )
   if (tls === undefined) return resolvers
   const paths = [tls.authority, tls.certificate, tls.key].filter((path) => path !== undefined)
-  const pem = { ...written, kind: 'pem', plugin: 'forward: tls', place: tls.place } as const
+  const pem = { ...written, kind: 'pem', plugin: 'forward: tls', location: tls.location } as const
   return [...resolvers, ...paths.map((path) => ({ ...pem, path }))]
 }
 

@@ -39,7 +39,7 @@ export function readCorefile(file: SourceFile, sources: CorefileSources): Corefi
 function readServerBlock({ keys, directives }: RawBlock): ServerBlock {
   const [first] = keys
   const block: Mutable<ServerBlock> = {
-    place: { file: first?.file ?? '', line: first?.line ?? 0 },
+    location: { file: first?.file ?? '', line: first?.line ?? 0 },
     keys: keys.flatMap(readServerKeys),
     log: [],
     forward: [],
@@ -136,7 +136,7 @@ function boundAddresses({ bind }: ServerBlock): readonly string[] {
 function alreadyDefined(name: string, block: ServerBlock, other: ServerBlock): CorefileError {
   return new CorefileError(
     'conflict',
-    block.place,
-    `cannot serve ${name} - it is already defined in line ${other.place.line}`,
+    block.location,
+    `cannot serve ${name} - it is already defined in line ${other.location.line}`,
   )
 }

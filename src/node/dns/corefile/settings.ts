@@ -4,7 +4,7 @@ import type { CacheSettings } from '../cache/settings.ts'
 import type { ForwardSettings } from '../forward/settings.ts'
 import type { WireName } from '../wire/name.ts'
 import type { PodRecords } from '../zone/settings.ts'
-import type { Place } from './errors.ts'
+import type { SourceLocation } from './errors.ts'
 
 /** A Corefile that makes sense: plain data, names folded in wire form, everything with its default. */
 export interface Corefile {
@@ -12,7 +12,7 @@ export interface Corefile {
 }
 
 export interface ServerBlock {
-  readonly place: Place
+  readonly location: SourceLocation
   /** Each zone on its port; a network became its reverse zones. */
   readonly keys: readonly ServerKey[]
   readonly errors?: ErrorsSettings
@@ -40,7 +40,7 @@ export interface ServerKey {
 }
 
 /** An address and port to listen on; without address that of the cluster's DNS. */
-export interface ListenAddress {
+export interface EndpointAddress {
   readonly address?: string
   readonly port: number
 }
@@ -69,17 +69,17 @@ export interface LogRule {
 }
 
 export interface HealthSettings {
-  readonly listen: ListenAddress
+  readonly listen: EndpointAddress
   readonly lameduckMs: number
 }
 
 export interface ReadySettings {
-  readonly listen: ListenAddress
+  readonly listen: EndpointAddress
   readonly monitor: 'until-ready' | 'continuously'
 }
 
 export interface PrometheusSettings {
-  readonly listen: ListenAddress
+  readonly listen: EndpointAddress
 }
 
 /** `all` is every zone, a list those zones; undefined is none. */
@@ -97,12 +97,12 @@ export interface KubernetesSettings {
   readonly namespaceLabels?: LabelSelector
   readonly fallthrough: Fallthrough
   /** Options that were checked and do nothing here. */
-  readonly ignored: readonly PlacedOption[]
+  readonly ignored: readonly LocatedOption[]
 }
 
-export interface PlacedOption {
+export interface LocatedOption {
   readonly name: string
-  readonly place: Place
+  readonly location: SourceLocation
 }
 
 /** Where `forward` sends to: an address, or the `nameserver` lines of a resolver file. */
@@ -117,7 +117,7 @@ export type ForwardTarget =
   | { readonly kind: 'file'; readonly path: string }
 
 export interface ForwardPlugin extends Omit<ForwardSettings, 'targets'> {
-  readonly place: Place
+  readonly location: SourceLocation
   readonly from: WireName
   readonly to: readonly ForwardTarget[]
   readonly except: readonly WireName[]
@@ -131,7 +131,7 @@ export interface ForwardPlugin extends Omit<ForwardSettings, 'targets'> {
 
 /** Paths of PEM files, and the line they stand in. */
 export interface ForwardTls {
-  readonly place: Place
+  readonly location: SourceLocation
   readonly certificate?: string
   readonly key?: string
   readonly authority?: string
@@ -152,7 +152,7 @@ export interface LoadbalanceSettings {
   readonly policy: 'round_robin' | 'weighted'
   /** Of `weighted`: the file with the weights, and how often it is looked at. */
   readonly file?: string
-  readonly place: Place
+  readonly location: SourceLocation
   readonly reloadMs: number
   /** Networks whose addresses come first. */
   readonly prefer: readonly Cidr[]
@@ -162,7 +162,7 @@ export interface HostsSettings {
   readonly file: string
   /** The file is written; false for the one that is read where none is. */
   readonly namesFile: boolean
-  readonly place: Place
+  readonly location: SourceLocation
   readonly zones: readonly WireName[]
   readonly inline: readonly string[]
   readonly ttl: number
@@ -180,7 +180,7 @@ export interface BindSettings {
 export type MatchKind = 'exact' | 'prefix' | 'suffix' | 'substring' | 'regex'
 
 /** Text of names is folded and ends with a dot, that of parts of names is folded. */
-export type RewriteRule = { readonly place: Place; readonly next: 'continue' | 'stop' } & (
+export type RewriteRule = { readonly location: SourceLocation; readonly next: 'continue' | 'stop' } & (
   | {
       readonly field: 'name'
       readonly match: MatchKind
@@ -209,7 +209,7 @@ export interface AnswerRewrite {
 }
 
 export interface TemplateSettings {
-  readonly place: Place
+  readonly location: SourceLocation
   readonly class: number
   readonly type: number
   readonly zones: readonly WireName[]

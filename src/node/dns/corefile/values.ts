@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 import type { Directive } from './blocks.ts'
-import { CorefileError, type Place } from './errors.ts'
+import { CorefileError, type SourceLocation } from './errors.ts'
 import type { Token } from './lexer.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -14,7 +14,7 @@ const unitMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 }
 
-export function placeOf({ file, line }: Token): Place {
+export function locationOf({ file, line }: Token): SourceLocation {
   return { file, line }
 }
 

@@ -1,12 +1,12 @@
+import { dnsPort } from '../../../model/dns-ports.ts'
 import { addressBits, bigIntToIp, cidrRange, type Ip, parseCidr, parseIp } from '../../../model/ip.ts'
 import { DnsFormatError } from '../wire/errors.ts'
 import { encodeName, foldName, nameText, type WireName } from '../wire/name.ts'
 import { reverseName } from '../zone/names.ts'
 import { CorefileError } from './errors.ts'
 import type { Token } from './lexer.ts'
-import type { Fallthrough, ListenAddress, ServerKey } from './settings.ts'
+import type { EndpointAddress, Fallthrough, ServerKey } from './settings.ts'
 
-const dnsPort = 53
 const otherSchemes = ['tls', 'grpc', 'https', 'https3', 'quic']
 
 /** `[dns://]ZONE[:PORT]`; a network is its reverse zones. */
@@ -71,7 +71,7 @@ export function readFallthrough(tokens: readonly Token[]): Fallthrough {
 }
 
 /** `ADDRESS:PORT`, `:PORT` or `ADDRESS`. */
-export function readListenAddress(token: Token | undefined, port: number): ListenAddress {
+export function readEndpointAddress(token: Token | undefined, port: number): EndpointAddress {
   if (token === undefined) return { port }
   const { text } = token
   if (parseIp(text) !== undefined) return { address: text, port }

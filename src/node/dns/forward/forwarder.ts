@@ -47,7 +47,7 @@ export class Forwarder {
       if (made >= 2 * candidates.length) await sleep(furtherAttemptAfterMs)
       try {
         const answer = readUpstreamAnswer(await upstream.ask(forwarded.make, this.#overTcp(forwarded)))
-        if (!this.#settings.failover.includes(answer.plan.rcode)) return answer
+        if (!this.#settings.failover.includes(answer.layout.rcode)) return answer
         unwanted = answer
       } catch (error) {
         failure = error

@@ -108,7 +108,7 @@ class UdpChannel {
 export class UdpChannels {
   readonly #target: UpstreamTarget
   readonly #settings: ChannelSettings
-  /** Those that take queries, each at its place. */
+  /** Those that take queries, each in its slot. */
   readonly #channels: (UdpChannel | undefined)[] = []
   readonly #open = new Set<UdpChannel>()
   #sweeping: NodeJS.Timeout | undefined
@@ -119,13 +119,13 @@ export class UdpChannels {
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
-    const place = this.#settings.random.byte() & (maxChannels - 1)
-    const known = this.#channels[place]
+    const slot = this.#settings.random.byte() & (maxChannels - 1)
+    const known = this.#channels[slot]
     const isKept = known?.takesMore === true
     this.#settings.onChannel?.('udp', isKept)
-    const channel = isKept ? known : this.#replace(place)
+    const channel = isKept ? known : this.#replace(slot)
     const reply = channel.exchange(query, timeoutMs)
-    if (!channel.takesMore) this.#retire(place)
+    if (!channel.takesMore) this.#retire(slot)
     return reply
   }
 
@@ -135,23 +135,23 @@ export class UdpChannels {
     this.#channels.length = 0
   }
 
-  #replace(place: number): UdpChannel {
-    this.#retire(place)
+  #replace(slot: number): UdpChannel {
+    this.#retire(slot)
     const channel = new UdpChannel(this.#target, this.#settings, (ended) => this.#open.delete(ended))
     this.#open.add(channel)
-    this.#channels[place] = channel
+    this.#channels[slot] = channel
     this.#sweeping ??= setTimeout(() => this.#sweep(), channelAgeMs).unref()
     return channel
   }
 
-  #retire(place: number): void {
-    this.#channels[place]?.leave()
-    this.#channels[place] = undefined
+  #retire(slot: number): void {
+    this.#channels[slot]?.leave()
+    this.#channels[slot] = undefined
   }
 
   /** Sockets that are too old go, also while nothing is asked. */
   #sweep(): void {
-    for (const [place, channel] of this.#channels.entries()) if (channel?.isYoung === false) this.#retire(place)
+    for (const [slot, channel] of this.#channels.entries()) if (channel?.isYoung === false) this.#retire(slot)
     this.#sweeping = this.#open.size === 0 ? undefined : setTimeout(() => this.#sweep(), channelAgeMs).unref()
   }
 }

@@ -1,12 +1,12 @@
 import { followAliases } from '../wire/aliases.ts'
 import { recordType } from '../wire/codes.ts'
-import { hasReadableNames, type MessagePlan, planMessage } from '../wire/message.ts'
+import { hasReadableNames, type MessageLayout, readLayout } from '../wire/message.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 /** What an upstream said, fit to be passed on. */
 export interface UpstreamAnswer {
   readonly message: Buffer
-  readonly plan: MessagePlan
+  readonly layout: MessageLayout
 }
 
 /**
@@ -14,16 +14,16 @@ export interface UpstreamAnswer {
  * clients would have to find out. Throws UpstreamError `bad-answer`.
  */
 export function readUpstreamAnswer(message: Buffer): UpstreamAnswer {
-  const plan = readPlan(message)
-  if (!hasReadableNames(message, plan)) throw badAnswer('with a name that cannot be read')
-  const hasAlias = plan.records.some(({ type, section }) => type === recordType.CNAME && section === 'answer')
-  if (hasAlias && followAliases(message, plan).isLoop) throw badAnswer('whose aliases lead in a circle')
-  return { message, plan }
+  const layout = readPlan(message)
+  if (!hasReadableNames(message, layout)) throw badAnswer('with a name that cannot be read')
+  const hasAlias = layout.records.some(({ type, section }) => type === recordType.CNAME && section === 'answer')
+  if (hasAlias && followAliases(message, layout).isLoop) throw badAnswer('whose aliases lead in a circle')
+  return { message, layout }
 }
 
-function readPlan(message: Buffer): MessagePlan {
+function readPlan(message: Buffer): MessageLayout {
   try {
-    return planMessage(message, message.length)
+    return readLayout(message, message.length)
   } catch (cause) {
     throw badAnswer('that is none', cause)
   }

@@ -3,9 +3,9 @@ import { readUint16, writeUint16 } from '../wire/bytes.ts'
 import { flag, rcode, recordType } from '../wire/codes.ts'
 import { encodeName } from '../wire/name.ts'
 import { headerLength } from '../wire/query.ts'
+import { CaseRandomization, isEcho, randomizeCase } from './case-randomization.ts'
 import { RandomNumbers } from './random-numbers.ts'
 import type { ChannelSettings, ForwardSettings, UpstreamTarget, UpstreamTransport } from './settings.ts'
-import { isEcho, mixCase, Spelling } from './spelling.ts'
 import { StreamChannels } from './stream-channel.ts'
 import { UdpChannels } from './udp-channel.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -28,7 +28,7 @@ export class Upstream {
   readonly #settings: ForwardSettings
   readonly #events: UpstreamEvents
   readonly #random = new RandomNumbers()
-  readonly #spelling = new Spelling()
+  readonly #caseRandomization = new CaseRandomization()
   readonly #udp: UdpChannels
   readonly #stream: StreamChannels
   #fails = 0
@@ -92,7 +92,7 @@ export class Upstream {
   async #exchange(make: () => Buffer, overTcp: boolean): Promise<Buffer> {
     const { readTimeoutMs } = this.#settings
     if (overTcp || this.#target.tls !== undefined) return this.#stream.exchange(make(), readTimeoutMs)
-    const reply = this.#spelling.isMixed ? await this.#askMixed(make) : await this.#askPlain(make)
+    const reply = this.#caseRandomization.isUsed ? await this.#askInRandomCase(make) : await this.#askPlain(make)
     const isTruncated = (readUint16(reply, 2) & flag.TC) !== 0
     if (!isTruncated) return reply
     // Where nothing listens on TCP, the client learns that there is more and may ask over TCP itself.
@@ -102,21 +102,21 @@ export class Upstream {
   async #askPlain(make: () => Buffer): Promise<Buffer> {
     try {
       const reply = await this.#udp.exchange(make(), this.#settings.readTimeoutMs)
-      this.#spelling.notePlain(true)
+      this.#caseRandomization.notePlain(true)
       return reply
     } catch (error) {
-      this.#spelling.notePlain(false)
+      this.#caseRandomization.notePlain(false)
       throw error
     }
   }
 
-  async #askMixed(make: () => Buffer): Promise<Buffer> {
-    const asked = mixCase(make(), this.#random)
+  async #askInRandomCase(make: () => Buffer): Promise<Buffer> {
+    const asked = randomizeCase(make(), this.#random)
     const reply = await this.#udp.exchange(asked, this.#settings.readTimeoutMs).catch((error: unknown) => {
-      if (error instanceof UpstreamError && error.code === 'timeout') this.#spelling.noteSilence()
+      if (error instanceof UpstreamError && error.code === 'timeout') this.#caseRandomization.noteSilence()
       throw error
     })
-    const verdict = this.#spelling.judge(asked, reply)
+    const verdict = this.#caseRandomization.judge(asked, reply)
     if (verdict === 'kept') return reply
     return verdict === 'changed' ? this.#askAgain(make) : this.#compare(make, reply)
   }
@@ -124,11 +124,11 @@ export class Upstream {
   /** An answer in another spelling may be forged: one over TCP cannot be, nor can two that were asked for from different ports. */
   async #askAgain(make: () => Buffer): Promise<Buffer> {
     const { readTimeoutMs } = this.#settings
-    const asked = mixCase(make(), this.#random)
+    const asked = randomizeCase(make(), this.#random)
     const overTcp = await this.#stream.exchange(asked, readTimeoutMs).catch(() => undefined)
-    const reply = overTcp ?? (await this.#udp.exchange(mixCase(asked, this.#random), readTimeoutMs))
-    if (!isEcho(asked, reply)) this.#spelling.giveUp()
-    else if (overTcp === undefined) this.#spelling.judge(asked, reply)
+    const reply = overTcp ?? (await this.#udp.exchange(randomizeCase(asked, this.#random), readTimeoutMs))
+    if (!isEcho(asked, reply)) this.#caseRandomization.giveUp()
+    else if (overTcp === undefined) this.#caseRandomization.judge(asked, reply)
     return reply
   }
 
@@ -136,7 +136,7 @@ export class Upstream {
   async #compare(make: () => Buffer, denied: Buffer): Promise<Buffer> {
     const plain = await this.#udp.exchange(make(), this.#settings.readTimeoutMs).catch(() => denied)
     const knowsMore = readUint16(plain, 6) > 0 || (readUint16(denied, 2) & 0xf) !== (readUint16(plain, 2) & 0xf)
-    if (knowsMore) this.#spelling.giveUp()
+    if (knowsMore) this.#caseRandomization.giveUp()
     return plain
   }
 

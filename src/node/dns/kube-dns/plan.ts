@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../../model/api-object.ts'
 import type { Dialect } from '../../../model/dialect.ts'
+import { dnsMetricsPort, dnsPort } from '../../../model/dns-ports.ts'
 import { type Ip, ipFamily } from '../../../model/ip.ts'
 
 export const kubeDns = { namespace: 'kube-system', name: 'kube-dns' } as const
@@ -7,9 +8,9 @@ export const kubeDns = { namespace: 'kube-system', name: 'kube-dns' } as const
 const labels = { 'k8s-app': 'kube-dns' } as const
 
 const ports = [
-  { name: 'dns', protocol: 'UDP', port: 53, targetPort: 53 },
-  { name: 'dns-tcp', protocol: 'TCP', port: 53, targetPort: 53 },
-  { name: 'metrics', protocol: 'TCP', port: 9153, targetPort: 9153 },
+  { name: 'dns', protocol: 'UDP', port: dnsPort, targetPort: dnsPort },
+  { name: 'dns-tcp', protocol: 'TCP', port: dnsPort, targetPort: dnsPort },
+  { name: 'metrics', protocol: 'TCP', port: dnsMetricsPort, targetPort: dnsMetricsPort },
 ] as const
 
 /** The Service of the cluster DNS: where queries go on a node that does not answer them itself. */

@@ -1,6 +1,6 @@
 import { type Cidr, cidrContains, hostCidr, type Ip, parseIp } from '../../../model/ip.ts'
 import { rcode, recordType } from '../wire/codes.ts'
-import type { MessagePlan, RecordPlace } from '../wire/message.ts'
+import type { MessageLayout, RecordLocation } from '../wire/message.ts'
 import { foldName, nameText } from '../wire/name.ts'
 import type { DnsRecord } from '../wire/record.ts'
 import { addressText } from '../wire/record.ts'
@@ -11,22 +11,22 @@ import { readNameText } from '../zone/names.ts'
 export type Random = () => number
 
 /**
- * Turns the addresses of each name in a message that stands in `out` as `plan` found it, up to `length`: only the data of records
+ * Turns the addresses of each name in a message that stands in `out` as `layout` found it, up to `length`: only the data of records
  * change places, so every pointer stays right.
  */
-export function turnAddresses(out: Buffer, length: number, plan: MessagePlan, random: Random): void {
-  const addresses = plan.records.filter(({ type, end }) => isAddress(type) && end <= length)
+export function rotateAddresses(out: Buffer, length: number, layout: MessageLayout, random: Random): void {
+  const addresses = layout.records.filter(({ type, end }) => isAddress(type) && end <= length)
   for (const group of Map.groupBy(addresses, (record) => ownerKey(out, record)).values()) {
-    if (group.length > 1) turnGroup(out, group, Math.floor(random() * group.length))
+    if (group.length > 1) rotateGroup(out, group, Math.floor(random() * group.length))
   }
 }
 
 /** Owners that are written alike, of one type in one section. */
-function ownerKey(out: Buffer, { section, type, start, ttlAt }: RecordPlace): string {
+function ownerKey(out: Buffer, { section, type, start, ttlAt }: RecordLocation): string {
   return `${section} ${type} ${out.toString('latin1', start, ttlAt)}`
 }
 
-function turnGroup(out: Buffer, group: readonly RecordPlace[], by: number): void {
+function rotateGroup(out: Buffer, group: readonly RecordLocation[], by: number): void {
   const data = group.map(({ dataAt, end }) => Buffer.from(out.subarray(dataAt, end)))
   for (const [index, { dataAt, end }] of group.entries()) {
     const moved = data[(index + by) % group.length]
@@ -77,15 +77,15 @@ export function orderReply(reply: Reply, options: OrderOptions, random: Random):
 }
 
 function orderRecords(records: readonly DnsRecord[], options: OrderOptions, random: Random): readonly DnsRecord[] {
-  const places = { alias: 0, rest: 1, address: 2, mail: 3 }
-  const placeOf = ({ type }: DnsRecord) => {
-    if (type === recordType.CNAME) return places.alias
-    if (type === recordType.MX) return places.mail
-    return isAddress(type) ? places.address : places.rest
+  const ranks = { alias: 0, rest: 1, address: 2, mail: 3 }
+  const rankOf = ({ type }: DnsRecord) => {
+    if (type === recordType.CNAME) return ranks.alias
+    if (type === recordType.MX) return ranks.mail
+    return isAddress(type) ? ranks.address : ranks.rest
   }
-  const at = (place: number) => records.filter((record) => placeOf(record) === place)
-  const addresses = byPreference(weigh(shuffle(at(places.address), random), options.weights, random), options.prefer)
-  return [...at(places.alias), ...at(places.rest), ...addresses, ...shuffle(at(places.mail), random)]
+  const at = (rank: number) => records.filter((record) => rankOf(record) === rank)
+  const addresses = byPreference(weigh(shuffle(at(ranks.address), random), options.weights, random), options.prefer)
+  return [...at(ranks.alias), ...at(ranks.rest), ...addresses, ...shuffle(at(ranks.mail), random)]
 }
 
 /** Fisher and Yates'. */

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SingleFlight } from '../../../loop/single-flight.ts'
 import { AnswerCache, type CachedAnswer, isUsableStale } from '../cache/answer-cache.ts'
 import { isFailure } from '../cache/lifetime.ts'
-import type { KeptAnswer } from '../cache/nearby-answers.ts'
 import { questionKey } from '../cache/question-key.ts'
 import type { ServeStale } from '../cache/settings.ts'
+import type { CachedCopy } from '../cache/thread-answer-cache.ts'
+import { restoreCase } from '../forward/case-randomization.ts'
 import { Forwarder } from '../forward/forwarder.ts'
-import { restoreSpelling } from '../forward/spelling.ts'
 import type { UpstreamEvents } from '../forward/upstream.ts'
 import type { UpstreamAnswer } from '../forward/upstream-answer.ts'
 import { makeUpstreamQuery } from '../forward/upstream-query.ts'
 import { followAliases } from '../wire/aliases.ts'
 import { rcode } from '../wire/codes.ts'
-import type { MessagePlan } from '../wire/message.ts'
+import type { MessageLayout } from '../wire/message.ts'
 import { isUnder } from '../wire/name.ts'
 import type { Query } from '../wire/query.ts'
 import { writeRawReply } from '../wire/raw.ts'
@@ -22,7 +22,7 @@ import { QueryLimiter } from './query-limiter.ts'
 import type { ForwardRule, ResolverSettings } from './settings.ts'
 
 /** A question that is not answered from memory. */
-export interface ResolveRequest {
+export interface ResolverQuery {
   readonly query: Query
   /** Who asks; queries under way are shared out among clients. */
   readonly client: string
@@ -31,14 +31,14 @@ export interface ResolveRequest {
   readonly limit: number
 }
 
-export interface Resolution {
+export interface ResolverAnswer {
   /** The answer to that query; undefined where there must be none. */
   readonly message: Buffer | undefined
   readonly plugin: 'cache' | 'forward' | 'loop' | ''
   /** How long it has been kept. */
   readonly ageMs: number
   /** What the cache holds, of an answer that it may give again as it is. */
-  readonly kept?: KeptAnswer
+  readonly kept?: CachedCopy
 }
 
 export interface ResolverEvents extends UpstreamEvents {
@@ -98,7 +98,7 @@ export class BlockResolver {
     setTimeout(() => this.close(), retireAfterMs).unref()
   }
 
-  resolve(request: ResolveRequest): Resolution | Promise<Resolution> {
+  resolve(request: ResolverQuery): ResolverAnswer | Promise<ResolverAnswer> {
     const { query } = request
     if (this.#forwards.some(({ loops }) => loops?.isOurs(query)))
       return { message: undefined, plugin: 'loop', ageMs: 0 }
@@ -128,16 +128,16 @@ export class BlockResolver {
     return { rule, forwarder, limiter: new QueryLimiter(rule.settings.maxConcurrent), loops }
   }
 
-  #hit(request: ResolveRequest, key: string, cached: CachedAnswer, nowMs: number): Resolution {
+  #hit(request: ResolverQuery, key: string, cached: CachedAnswer, nowMs: number): ResolverAnswer {
     if (this.cache?.touch(cached, nowMs)) this.#refresh(request, key, { isPrefetch: true })
     return fromCache(request, cached, nowMs, this.#settings.cache?.settings.keepTtl === true)
   }
 
   #resolveMiss(
-    request: ResolveRequest,
+    request: ResolverQuery,
     key: string,
     cached: CachedAnswer | undefined,
-  ): Resolution | Promise<Resolution> {
+  ): ResolverAnswer | Promise<ResolverAnswer> {
     const nowMs = performance.now()
     const wish = this.#settings.cache?.settings.serveStale
     const isAllowed = cached !== undefined && wish !== undefined && isUsableStale(cached, nowMs, wish.forMs)
@@ -154,11 +154,11 @@ export class BlockResolver {
     return Promise.race([asked, late])
   }
 
-  #giveStale(request: ResolveRequest, { message, plan, expiresAtMs }: CachedAnswer): Resolution {
+  #giveStale(request: ResolverQuery, { message, layout, expiresAtMs }: CachedAnswer): ResolverAnswer {
     if (this.cache) this.cache.counts.servedStale += 1
     const ttlSeconds = this.#settings.cache?.settings.serveStale?.ttlSeconds ?? staleTtlSeconds
     return {
-      message: writeFor(request, { message, plan }, { ttlSeconds }),
+      message: writeFor(request, { message, layout }, { ttlSeconds }),
       plugin: 'cache',
       ageMs: performance.now() - expiresAtMs,
     }
@@ -168,16 +168,16 @@ export class BlockResolver {
     return this.#forwards.find(({ rule }) => takes(rule, name))
   }
 
-  /** Asks for all that have the same question now; with a place among those of this client. */
-  #ask(request: ResolveRequest, key: string, stale: CachedAnswer | undefined): Resolution | Promise<Resolution> {
+  /** Asks for all that have the same question now; holds a slot of this client. */
+  #ask(request: ResolverQuery, key: string, stale: CachedAnswer | undefined): ResolverAnswer | Promise<ResolverAnswer> {
     const forward = this.#findForward(request.query)
     if (forward === undefined) return failed(request, rcode.SERVFAIL, '')
     const { limiter } = forward
     return new Promise((resolve) => {
-      const place = limiter.take(request.client, () => resolve(this.#reject(request)))
-      if (place === undefined) return resolve(this.#reject(request))
-      const done = (resolution: Resolution) => {
-        limiter.release(place)
+      const slot = limiter.take(request.client, () => resolve(this.#reject(request)))
+      if (slot === undefined) return resolve(this.#reject(request))
+      const done = (resolution: ResolverAnswer) => {
+        limiter.release(slot)
         resolve(resolution)
       }
       this.#fetch(request, key, forward)
@@ -187,29 +187,29 @@ export class BlockResolver {
   }
 
   /** What was asked for, or what it is meant to take the place of where that says more. */
-  #give(request: ResolveRequest, fresh: UpstreamAnswer, stale: CachedAnswer | undefined): Resolution {
+  #give(request: ResolverQuery, fresh: UpstreamAnswer, stale: CachedAnswer | undefined): ResolverAnswer {
     const wish = this.#settings.cache?.settings.serveStale
     if (stale === undefined || wish === undefined || !isUsableStale(stale, performance.now(), wish.forMs))
       return { message: writeFor(request, fresh, {}), plugin: 'forward', ageMs: 0 }
-    if (isFailure(fresh.plan.rcode)) noteFailure(stale)
+    if (isFailure(fresh.layout.rcode)) noteFailure(stale)
     const isWorse = wish.prefersPositive && stale.kind === 'success' && !isPositive(fresh)
-    if (isWorse || isFailure(fresh.plan.rcode)) return this.#giveStale(request, stale)
+    if (isWorse || isFailure(fresh.layout.rcode)) return this.#giveStale(request, stale)
     return { message: writeFor(request, fresh, {}), plugin: 'forward', ageMs: 0 }
   }
 
-  #fail(request: ResolveRequest, error: unknown, stale: CachedAnswer | undefined): Resolution {
+  #fail(request: ResolverQuery, error: unknown, stale: CachedAnswer | undefined): ResolverAnswer {
     if (stale) noteFailure(stale)
     this.#events.onFailure(request.query, error)
     return stale ? this.#giveStale(request, stale) : failed(request, rcode.SERVFAIL, 'forward')
   }
 
-  #reject(request: ResolveRequest): Resolution {
+  #reject(request: ResolverQuery): ResolverAnswer {
     this.#events.onRejected()
     return failed(request, rcode.REFUSED, 'forward')
   }
 
   #refresh(
-    { query, overTcp }: ResolveRequest,
+    { query, overTcp }: ResolverQuery,
     key: string,
     { stale, isPrefetch = false }: { readonly stale?: CachedAnswer; readonly isPrefetch?: boolean },
   ): void {
@@ -217,20 +217,20 @@ export class BlockResolver {
     if (forward === undefined) return
     if (isPrefetch && this.cache) this.cache.counts.prefetches += 1
     void this.#fetch({ query, overTcp }, key, forward)
-      .then(({ plan }) => isFailure(plan.rcode))
+      .then(({ layout }) => isFailure(layout.rcode))
       .catch(() => true)
       .then((failed) => failed && stale && noteFailure(stale))
   }
 
   #fetch(
-    { query, overTcp }: Pick<ResolveRequest, 'query' | 'overTcp'>,
+    { query, overTcp }: Pick<ResolverQuery, 'query' | 'overTcp'>,
     key: string,
     forward: ActiveForward,
   ): Promise<UpstreamAnswer> {
     return this.#flights.run(key, async () => {
-      const { message, plan } = await this.#askForwards(query, overTcp, forward)
-      if (this.cache === undefined || !this.#isCached(query)) return { message, plan }
-      return { message, plan: this.cache.put(key, message, plan, performance.now()) }
+      const { message, layout } = await this.#askForwards(query, overTcp, forward)
+      if (this.cache === undefined || !this.#isCached(query)) return { message, layout }
+      return { message, layout: this.cache.put(key, message, layout, performance.now()) }
     })
   }
 
@@ -239,7 +239,7 @@ export class BlockResolver {
     let current = first
     let kept = await askOne(current, query, overTcp)
     for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
-      if (!isForNext(current.rule, kept.plan)) break
+      if (!isForNext(current.rule, kept.layout)) break
       if (!takes(next.rule, query.name)) continue
       current = next
       kept = await askOne(current, query, overTcp)
@@ -250,7 +250,7 @@ export class BlockResolver {
 
 async function askOne({ forwarder }: ActiveForward, query: Query, overTcp: boolean): Promise<UpstreamAnswer> {
   const answer = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
-  restoreSpelling(answer.message, answer.plan, query.name)
+  restoreCase(answer.message, answer.layout, query.name)
   return answer
 }
 
@@ -262,15 +262,15 @@ function wasAskedInVain({ failedAtMs }: CachedAnswer, { recheckMs }: ServeStale,
   return failedAtMs !== undefined && nowMs - failedAtMs < recheckMs
 }
 
-function isPositive({ message, plan }: UpstreamAnswer): boolean {
-  return plan.rcode === rcode.NOERROR && followAliases(message, plan).isAnswered
+function isPositive({ message, layout }: UpstreamAnswer): boolean {
+  return layout.rcode === rcode.NOERROR && followAliases(message, layout).isAnswered
 }
 
 function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {
   return isUnder(name, from) && !except.some((zone) => isUnder(name, zone))
 }
 
-function isForNext({ next, nextOnNodata }: ForwardRule, { rcode: code, records }: MessagePlan): boolean {
+function isForNext({ next, nextOnNodata }: ForwardRule, { rcode: code, records }: MessageLayout): boolean {
   const isNodata = code === rcode.NOERROR && !records.some(({ section }) => section === 'answer')
   return next.includes(code) || (nextOnNodata && isNodata)
 }
@@ -284,29 +284,30 @@ function takeCache(
   return before
 }
 
-function fromCache(request: ResolveRequest, cached: CachedAnswer, nowMs: number, keepTtl: boolean): Resolution {
+function fromCache(request: ResolverQuery, cached: CachedAnswer, nowMs: number, keepTtl: boolean): ResolverAnswer {
   const ageMs = nowMs - cached.storedAtMs
   const ageSeconds = keepTtl ? 0 : Math.floor(ageMs / 1000)
   const message = writeFor(request, cached, { ageSeconds })
-  if (cached.plan.questionName === undefined || isFailure(cached.plan.rcode)) return { message, plugin: 'cache', ageMs }
+  if (cached.layout.questionName === undefined || isFailure(cached.layout.rcode))
+    return { message, plugin: 'cache', ageMs }
   const kept = { message: cached.message, kind: cached.kind, ageMs, leftMs: cached.expiresAtMs - nowMs }
   return { message, plugin: 'cache', ageMs, kept }
 }
 
 function writeFor(
-  { query, limit }: ResolveRequest,
-  { message, plan }: UpstreamAnswer,
+  { query, limit }: ResolverQuery,
+  { message, layout }: UpstreamAnswer,
   ttls: { readonly ageSeconds?: number; readonly ttlSeconds?: number },
 ): Buffer {
-  if (plan.questionName === undefined) return writeFailure(query, plan.rcode)
+  if (layout.questionName === undefined) return writeFailure(query, layout.rcode)
   const out = Buffer.allocUnsafe(Math.min(limit, message.length + maxOptBytes))
-  return out.subarray(0, writeRawReply(query, message, plan, out, { limit, ...ttls }))
+  return out.subarray(0, writeRawReply(query, message, layout, out, { limit, ...ttls }))
 }
 
 /** The OPT of an answer: its 11 bytes and what of the client's options is echoed. */
 const maxOptBytes = 11 + 512
 
-function failed(request: ResolveRequest, code: number, plugin: Resolution['plugin']): Resolution {
+function failed(request: ResolverQuery, code: number, plugin: ResolverAnswer['plugin']): ResolverAnswer {
   return { message: writeFailure(request.query, code), plugin, ageMs: 0 }
 }
 

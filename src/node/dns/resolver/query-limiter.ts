@@ -1,19 +1,19 @@
-/** A place among the queries that are under way. */
-export interface Place {
+/** One of the queries that may be in progress at the same time. */
+export interface QuerySlot {
   readonly client: string
   readonly onEvicted: () => void
 }
 
 /**
- * At most so many queries under way. When all places are taken, a client that has fewer than its share takes the newest one of the client
- * that has most, so that nobody can keep the others out.
+ * Limits how many queries are in progress. When all slots are taken, a client below its fair share takes the newest slot of the client that
+ * holds most, so that one client cannot keep the others out.
  */
 export class QueryLimiter {
   #max: number
   #taken = 0
-  readonly #byClient = new Map<string, Set<Place>>()
+  readonly #byClient = new Map<string, Set<QuerySlot>>()
 
-  /** Undefined is any number. */
+  /** Sets no limit where `max` is undefined. */
   constructor(max: number | undefined) {
     this.#max = max ?? Number.POSITIVE_INFINITY
   }
@@ -22,26 +22,26 @@ export class QueryLimiter {
     return this.#taken
   }
 
-  /** Holds for queries that come from now on. */
+  /** Changes the limit for queries that arrive from now on. */
   changeMax(max: number | undefined): void {
     this.#max = max ?? Number.POSITIVE_INFINITY
   }
 
-  /** Undefined when there is no place. `onEvicted` is called when the place goes to another client. */
-  take(client: string, onEvicted: () => void): Place | undefined {
+  /** Returns undefined when no slot is free. Calls `onEvicted` when the slot goes to another client. */
+  take(client: string, onEvicted: () => void): QuerySlot | undefined {
     if (this.#taken >= this.#max && !this.#makeRoomFor(client)) return undefined
-    const place = { client, onEvicted }
-    const places = this.#byClient.get(client) ?? new Set()
-    this.#byClient.set(client, places.add(place))
+    const slot = { client, onEvicted }
+    const slots = this.#byClient.get(client) ?? new Set()
+    this.#byClient.set(client, slots.add(slot))
     this.#taken += 1
-    return place
+    return slot
   }
 
-  release(place: Place): void {
-    const places = this.#byClient.get(place.client)
-    if (!places?.delete(place)) return
+  release(slot: QuerySlot): void {
+    const slots = this.#byClient.get(slot.client)
+    if (!slots?.delete(slot)) return
     this.#taken -= 1
-    if (places.size === 0) this.#byClient.delete(place.client)
+    if (slots.size === 0) this.#byClient.delete(slot.client)
   }
 
   #makeRoomFor(client: string): boolean {
@@ -55,9 +55,9 @@ export class QueryLimiter {
     return true
   }
 
-  #heaviest(): ReadonlySet<Place> {
-    let heaviest: ReadonlySet<Place> = new Set()
-    for (const places of this.#byClient.values()) if (places.size > heaviest.size) heaviest = places
+  #heaviest(): ReadonlySet<QuerySlot> {
+    let heaviest: ReadonlySet<QuerySlot> = new Set()
+    for (const slots of this.#byClient.values()) if (slots.size > heaviest.size) heaviest = slots
     return heaviest
   }
 }

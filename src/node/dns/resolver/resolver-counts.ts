@@ -65,9 +65,9 @@ export class ResolverCounts {
 }
 
 /** What one block's cache holds and did. */
-export function* cacheSeries({ server, cache: place }: ResolverSettings, { cache }: BlockResolver): Iterable<Series> {
-  if (cache === undefined || place === undefined) return
-  const labels = { server, zones: place.zones.map((zone) => nameText(zone)).join(','), view: '' }
+export function* cacheSeries({ server, cache: plugin }: ResolverSettings, { cache }: BlockResolver): Iterable<Series> {
+  if (cache === undefined || plugin === undefined) return
+  const labels = { server, zones: plugin.zones.map((zone) => nameText(zone)).join(','), view: '' }
   const { counts } = cache
   for (const kind of ['success', 'denial'] as const) {
     const own = { server, type: kind, zones: labels.zones, view: '' }

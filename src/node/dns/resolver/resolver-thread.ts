@@ -2,10 +2,10 @@
 import type { Series } from '../metrics/series.ts'
 import { serveMainThread, tellMainThread } from '../threads/main-link.ts'
 import type { ResolverAnswers, ResolverRequest } from '../threads/messages.ts'
-import { reviveBuffers } from '../threads/revive.ts'
+import { restoreBuffers } from '../threads/restore-buffers.ts'
 import { BlockResolver, type ResolverEvents } from './block-resolver.ts'
-import { ErrandDesk } from './errand-desk.ts'
 import { FailureLog } from './failure-log.ts'
+import { ResolveServer } from './resolve-server.ts'
 import { cacheSeries, ResolverCounts } from './resolver-counts.ts'
 import type { ResolverSettings } from './settings.ts'
 
@@ -16,7 +16,7 @@ interface ActiveResolver {
 }
 
 const counts = new ResolverCounts()
-const desks: ErrandDesk[] = []
+const desks: ResolveServer[] = []
 let active: ReadonlyMap<string, ActiveResolver> = new Map()
 
 const events: Omit<ResolverEvents, 'onFailure'> = {
@@ -82,8 +82,8 @@ type Handlers = {
 }
 
 const handlers: Handlers = {
-  configure: ({ blocks }) => configure(reviveBuffers(blocks)),
-  connect: ({ port }) => void desks.push(new ErrandDesk(port, (block) => active.get(block)?.resolver)),
+  configure: ({ blocks }) => configure(restoreBuffers(blocks)),
+  connect: ({ port }) => void desks.push(new ResolveServer(port, (block) => active.get(block)?.resolver)),
   series: () => [...series()],
   close: () => {
     for (const desk of desks.splice(0)) desk.close()

@@ -1,8 +1,8 @@
 import type { Cidr } from '../../../model/ip.ts'
-import { orderReply, readWeights, turnAddresses, type Weights } from '../plugins/loadbalance.ts'
+import { orderReply, readWeights, rotateAddresses, type Weights } from '../plugins/loadbalance.ts'
 import { flag } from '../wire/codes.ts'
 import { findExtendedError } from '../wire/extended-error.ts'
-import { planMessage, readMessage } from '../wire/message.ts'
+import { readLayout, readMessage } from '../wire/message.ts'
 import type { Query } from '../wire/query.ts'
 import { writeReply } from '../wire/response.ts'
 
@@ -42,6 +42,6 @@ export class AnswerOrder {
 }
 
 function turn(message: Buffer): Buffer {
-  turnAddresses(message, message.length, planMessage(message, message.length), Math.random)
+  rotateAddresses(message, message.length, readLayout(message, message.length), Math.random)
   return message
 }

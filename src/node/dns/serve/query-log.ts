@@ -1,15 +1,15 @@
 import type { LogClass, LogRule } from '../corefile/settings.ts'
 import { readUint16 } from '../wire/bytes.ts'
 import { className, flag, rcode, rcodeName, recordType, typeName } from '../wire/codes.ts'
-import { planMessage } from '../wire/message.ts'
+import { readLayout } from '../wire/message.ts'
 import { foldName, isUnder, nameText } from '../wire/name.ts'
 import type { Query } from '../wire/query.ts'
-import type { Asker } from './responder.ts'
+import type { Client } from './responder.ts'
 
 /** One answered question, as a line of the log tells it. */
 export interface AnsweredQuestion {
   readonly query: Query
-  readonly asker: Asker
+  readonly client: Client
   /** Undefined where there is none. */
   readonly message: Buffer | undefined
   readonly seconds: number
@@ -18,10 +18,10 @@ export interface AnsweredQuestion {
 type Field = (answered: AnsweredQuestion) => string | number
 
 const fields: Readonly<Record<string, Field>> = {
-  remote: ({ asker }) => bracketed(asker.address),
-  local: ({ asker }) => bracketed(asker.place.current.address),
-  port: ({ asker }) => asker.port,
-  proto: ({ asker }) => asker.transport,
+  remote: ({ client }) => bracketed(client.address),
+  local: ({ client }) => bracketed(client.listener.current.address),
+  port: ({ client }) => client.port,
+  proto: ({ client }) => client.transport,
   type: ({ query }) => typeName(query.type),
   class: ({ query }) => className(query.class),
   name: ({ query }) => nameText(foldName(query.name)),
@@ -61,7 +61,7 @@ function isWanted({ classes }: LogRule, { message }: AnsweredQuestion): boolean 
 
 /** As CoreDNS has them: a name or a type that is not there, by the SOA that says so, is a denial. */
 function classOf(message: Buffer): LogClass {
-  const { rcode: code, records } = planMessage(message, message.length)
+  const { rcode: code, records } = readLayout(message, message.length)
   const hasAnswer = records.some(({ section }) => section === 'answer')
   const hasSoa = records.some(({ section, type }) => section === 'authority' && type === recordType.SOA)
   if (code === rcode.NOERROR) return hasSoa && !hasAnswer ? 'denial' : 'success'

@@ -1,16 +1,17 @@
 // The entry of a serving thread: sockets, the cluster's names, and a line to the thread that resolves.
+
+import { ResolveClient } from '../resolver/resolve-client.ts'
 import { serveMainThread } from '../threads/main-link.ts'
 import type { ServingAnswers, ServingRequest } from '../threads/messages.ts'
-import { takePrecedence } from '../threads/precedence.ts'
-import { reviveBuffers } from '../threads/revive.ts'
-import { ErrandLine } from './errand-line.ts'
-import { Places } from './places.ts'
+import { raiseThreadPriority } from '../threads/priority.ts'
+import { restoreBuffers } from '../threads/restore-buffers.ts'
+import { Listeners } from './listeners.ts'
 import { Responder } from './responder.ts'
 
-takePrecedence()
-const line = new ErrandLine()
+raiseThreadPriority()
+const line = new ResolveClient()
 const responder = new Responder(line)
-const places = new Places(responder)
+const listeners = new Listeners(responder)
 
 type Handlers = {
   readonly [Kind in ServingRequest['kind']]: (
@@ -20,21 +21,24 @@ type Handlers = {
 
 const handlers: Handlers = {
   configure: (request) => {
-    const settings = reviveBuffers(request.settings)
+    const settings = restoreBuffers(request.settings)
     responder.sources.changeNetworks(settings.clusterSources)
     responder.configure(settings, request.tables)
-    return places.change(settings.places, settings.maxConnections)
+    return listeners.change(settings.addresses, settings.maxConnections)
   },
   table: ({ index, table }) => void responder.changeTable(index, table),
   sources: ({ networks }) => void responder.sources.changeNetworks(networks),
   resolver: ({ port }) => void line.connect(port),
   explain: ({ question, port }) => {
-    const place = places.find(port)
-    return place && responder.explain(Buffer.from(question), { address: '127.0.0.1', port: 1, transport: 'tcp', place })
+    const listener = listeners.find(port)
+    return (
+      listener &&
+      responder.explain(Buffer.from(question), { address: '127.0.0.1', port: 1, transport: 'tcp', listener })
+    )
   },
   series: () => [...responder.series()],
   close: async () => {
-    await places.closeAll()
+    await listeners.closeAll()
     line.close()
   },
 }

@@ -1,5 +1,5 @@
 import type { Cidr, Ip } from '../../../model/ip.ts'
-import type { NearbySettings } from '../cache/nearby-answers.ts'
+import type { ThreadCacheSettings } from '../cache/thread-answer-cache.ts'
 import type { LogRule } from '../corefile/settings.ts'
 import type { OrderSettings } from './answer-order.ts'
 import type { ChainSettings } from './chain.ts'
@@ -8,7 +8,7 @@ import type { ChainSettings } from './chain.ts'
 export type Access = 'everybody' | 'cluster'
 
 /** One address and port on which every serving thread listens, over UDP and TCP. */
-export interface ListenPlace {
+export interface ListenAddress {
   readonly address: Ip
   readonly port: number
   readonly access: Access
@@ -17,8 +17,8 @@ export interface ListenPlace {
 }
 
 /** A place as it is configured now: sockets outlive configurations. */
-export interface OpenPlace {
-  current: ListenPlace
+export interface Listener {
+  current: ListenAddress
 }
 
 /** One server block as a serving thread needs it; plain data, so that it may cross to another thread. */
@@ -40,14 +40,14 @@ export interface ServedBlock {
   /** Whether questions it does not know go on to a cache or an upstream. */
   readonly resolves: boolean
   /** Answers of the cache are kept here, too; undefined without a cache, or with one that has to see every question. */
-  readonly nearby: NearbySettings | undefined
+  readonly threadCache: ThreadCacheSettings | undefined
   /** Whether questions of other classes than IN are passed on. */
   readonly forwards: boolean
 }
 
 export interface ServingSettings {
   readonly blocks: readonly ServedBlock[]
-  readonly places: readonly ListenPlace[]
+  readonly addresses: readonly ListenAddress[]
   /** Sources that `cluster` places answer. */
   readonly clusterSources: readonly Cidr[]
   /** Connections at the same time, of one thread. */

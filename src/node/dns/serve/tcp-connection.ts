@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { FrameReader, frameMessage } from '../framing/frames.ts'
 import { readUint16 } from '../wire/bytes.ts'
 import { rcode } from '../wire/codes.ts'
-import type { Asker, Responder } from './responder.ts'
+import type { Client, Responder } from './responder.ts'
 
 /** As CoreDNS has them: for the first query, between queries, for an answer to be taken. */
 const firstQueryMs = 3_000
@@ -22,7 +22,7 @@ const maxMalformed = 16
 export class TcpConnection {
   readonly #socket: Socket
   readonly #responder: Responder
-  readonly #asker: Asker
+  readonly #client: Client
   readonly #scratch: Buffer
   readonly #frames = new FrameReader()
   #underWay = 0
@@ -32,10 +32,10 @@ export class TcpConnection {
   #deadline: NodeJS.Timeout
 
   /** Answers are written to `scratch` and copied from there at once. */
-  constructor(socket: Socket, responder: Responder, asker: Asker, scratch: Buffer) {
+  constructor(socket: Socket, responder: Responder, client: Client, scratch: Buffer) {
     this.#socket = socket
     this.#responder = responder
-    this.#asker = asker
+    this.#client = client
     this.#scratch = scratch
     this.#deadline = setTimeout(() => socket.destroy(), firstQueryMs)
     socket.setNoDelay(true)
@@ -64,7 +64,7 @@ export class TcpConnection {
   }
 
   #answer(message: Buffer): void {
-    const length = this.#responder.respondNow(message, message.length, this.#asker, this.#scratch)
+    const length = this.#responder.respondNow(message, message.length, this.#client, this.#scratch)
     if (length === 0) this.close()
     else if (length > 0) this.#sendNow(this.#scratch.subarray(0, length))
     else this.#answerLater(message)
@@ -72,7 +72,7 @@ export class TcpConnection {
 
   #answerLater(message: Buffer): void {
     this.#underWay += 1
-    void this.#responder.respondLater(message, this.#asker).then((answer) => this.#onAnswer(answer))
+    void this.#responder.respondLater(message, this.#client).then((answer) => this.#onAnswer(answer))
   }
 
   #onAnswer(answer: Buffer | undefined): void {

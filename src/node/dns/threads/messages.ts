@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Cidr } from '../../../model/ip.ts'
-import type { KeptAnswer } from '../cache/nearby-answers.ts'
+import type { CachedCopy } from '../cache/thread-answer-cache.ts'
 import type { Series } from '../metrics/series.ts'
-import type { Resolution } from '../resolver/block-resolver.ts'
+import type { ResolverAnswer } from '../resolver/block-resolver.ts'
 import type { ResolverSettings } from '../resolver/settings.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
@@ -63,7 +63,7 @@ export interface ThreadNote {
 }
 
 /** A question on its way from a serving thread to the resolving one, and back. */
-export interface Errand {
+export interface ResolveRequest {
   readonly id: number
   /** Of the server block. */
   readonly block: string
@@ -72,13 +72,13 @@ export interface Errand {
   readonly overTcp: boolean
   readonly limit: number
   /** Whether what comes from the cache is wanted as it is kept there, too. */
-  readonly wantsKept: boolean
+  readonly wantsCopy: boolean
 }
 
-export interface ErrandResult {
+export interface ResolveResult {
   readonly id: number
   readonly message: Uint8Array | undefined
-  readonly plugin: Resolution['plugin']
+  readonly plugin: ResolverAnswer['plugin']
   readonly ageMs: number
-  readonly kept?: KeptAnswer
+  readonly kept?: CachedCopy
 }

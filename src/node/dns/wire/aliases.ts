@@ -1,5 +1,5 @@
 import { recordType } from './codes.ts'
-import type { MessagePlan, RecordPlace } from './message.ts'
+import type { MessageLayout, RecordLocation } from './message.ts'
 import { foldName, readName, sameName, type WireName } from './name.ts'
 import { headerLength } from './query.ts'
 
@@ -14,7 +14,7 @@ export interface AliasEnd {
 const pointerToQuestion = 0xc000 | headerLength
 
 /** Follows the aliases of an answer. Names are read only where they are no mere pointer to the question. Throws DnsFormatError. */
-export function followAliases(message: Buffer, { questionName, questionType, records }: MessagePlan): AliasEnd {
+export function followAliases(message: Buffer, { questionName, questionType, records }: MessageLayout): AliasEnd {
   const answers = records.filter(({ section }) => section === 'answer')
   if (questionName === undefined) return { isLoop: false, isAnswered: answers.length > 0 }
   const aliases = readAliases(message, answers)
@@ -26,11 +26,11 @@ export function followAliases(message: Buffer, { questionName, questionType, rec
     if (questionType === recordType.CNAME) break
     end = target
   }
-  const isWanted = ({ type }: RecordPlace) => type === questionType || questionType === recordType.ANY
+  const isWanted = ({ type }: RecordLocation) => type === questionType || questionType === recordType.ANY
   return { isLoop: false, isAnswered: answers.some((record) => isWanted(record) && isOwnedBy(message, record, end)) }
 }
 
-function readAliases(message: Buffer, answers: readonly RecordPlace[]): ReadonlyMap<string, WireName> {
+function readAliases(message: Buffer, answers: readonly RecordLocation[]): ReadonlyMap<string, WireName> {
   const aliases = new Map<string, WireName>()
   for (const { type, start, dataAt } of answers) {
     if (type !== recordType.CNAME) continue
@@ -40,7 +40,7 @@ function readAliases(message: Buffer, answers: readonly RecordPlace[]): Readonly
   return aliases
 }
 
-function isOwnedBy(message: Buffer, { start }: RecordPlace, name: WireName): boolean {
+function isOwnedBy(message: Buffer, { start }: RecordLocation, name: WireName): boolean {
   if (
     message.readUInt16BE(start) === pointerToQuestion &&
     message.compare(name, 0, name.length, headerLength, headerLength + name.length) === 0

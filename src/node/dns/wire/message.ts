@@ -10,7 +10,7 @@ export type Section = 'answer' | 'authority' | 'additional'
 const sections: readonly Section[] = ['answer', 'authority', 'additional']
 
 /** Where a record stands in a message. */
-export interface RecordPlace {
+export interface RecordLocation {
   readonly section: Section
   readonly start: number
   readonly type: number
@@ -23,7 +23,7 @@ export interface RecordPlace {
 }
 
 /** A message with its records found but not read, for passing it on as raw bytes. */
-export interface MessagePlan {
+export interface MessageLayout {
   readonly id: number
   readonly flags: number
   /** The low 4 bits of the rcode, from the header. */
@@ -35,14 +35,14 @@ export interface MessagePlan {
   readonly questionName: WireName | undefined
   readonly questionType: number
   readonly questionClass: number
-  readonly records: readonly RecordPlace[]
+  readonly records: readonly RecordLocation[]
 }
 
 /**
  * Finds the records of a message in its first `length` bytes, at most one question. Names are skipped, not followed: the time
  * it takes is bound by the length. Throws DnsFormatError.
  */
-export function planMessage(message: Buffer, length: number): MessagePlan {
+export function readLayout(message: Buffer, length: number): MessageLayout {
   if (length < headerLength) throw new DnsFormatError('short', `a message of ${length} bytes`)
   const questions = readUint16(message, 4)
   if (questions > 1) throw new DnsFormatError('rdata', `${questions} questions in a message`)
@@ -62,7 +62,7 @@ export function planMessage(message: Buffer, length: number): MessagePlan {
   }
 }
 
-function optOf(records: readonly RecordPlace[]): RecordPlace | undefined {
+function optOf(records: readonly RecordLocation[]): RecordLocation | undefined {
   return records.find(({ type }) => type === recordType.OPT)
 }
 
@@ -72,19 +72,19 @@ function readQuestion(message: Buffer, length: number) {
   return { name, type: readUint16(message, next), class: readUint16(message, next + 2), end: next + 4 }
 }
 
-function* findRecords(message: Buffer, length: number, from: number): Generator<RecordPlace> {
+function* findRecords(message: Buffer, length: number, from: number): Generator<RecordLocation> {
   let at = from
   for (const [index, section] of sections.entries()) {
     const count = readUint16(message, 6 + 2 * index)
     for (let number = 0; number < count; number++) {
-      const place = findRecord(message, length, at, section)
-      yield place
-      at = place.end
+      const location = findRecord(message, length, at, section)
+      yield location
+      at = location.end
     }
   }
 }
 
-function findRecord(message: Buffer, length: number, start: number, section: Section): RecordPlace {
+function findRecord(message: Buffer, length: number, start: number, section: Section): RecordLocation {
   const at = skipName(message, start, length)
   if (at === -1 || at + 10 > length) throw new DnsFormatError('short', `the record at byte ${start} has no end`)
   const end = at + 10 + readUint16(message, at + 8)
@@ -105,8 +105,8 @@ function findRecord(message: Buffer, length: number, start: number, section: Sec
   }
 }
 
-/** Whether every name in the records can be read: a plan alone passes over owners and data, whose pointers may lead nowhere or to themselves. */
-export function hasReadableNames(message: Buffer, { records }: MessagePlan): boolean {
+/** Whether every name in the records can be read: a layout alone passes over owners and data, whose pointers may lead nowhere or to themselves. */
+export function hasReadableNames(message: Buffer, { records }: MessageLayout): boolean {
   return records.every(
     ({ start, type, dataAt, end }) =>
       isReadableName(message, start, message.length) && isReadableData(message, dataAt, end, type),
@@ -128,20 +128,20 @@ export interface DnsMessage {
 
 /** Reads a message whole. Throws DnsFormatError. */
 export function readMessage(message: Buffer, length: number): DnsMessage {
-  const plan = planMessage(message, length)
-  const opt = optOf(plan.records)
+  const layout = readLayout(message, length)
+  const opt = optOf(layout.records)
   const inSection = (section: Section) =>
-    plan.records
-      .filter((place) => place.section === section && place.type !== recordType.OPT)
-      .map((place) => readRecord(message, length, place))
+    layout.records
+      .filter((location) => location.section === section && location.type !== recordType.OPT)
+      .map((location) => readRecord(message, length, location))
   return {
-    id: plan.id,
-    flags: plan.flags,
-    rcode: plan.rcode | (plan.extendedRcode << 4),
-    question: plan.questionName && {
-      name: plan.questionName,
-      type: plan.questionType,
-      class: plan.questionClass,
+    id: layout.id,
+    flags: layout.flags,
+    rcode: layout.rcode | (layout.extendedRcode << 4),
+    question: layout.questionName && {
+      name: layout.questionName,
+      type: layout.questionType,
+      class: layout.questionClass,
     },
     answer: inSection('answer'),
     authority: inSection('authority'),
@@ -155,12 +155,12 @@ export function readMessage(message: Buffer, length: number): DnsMessage {
 }
 
 /** One record of a message, its pointers resolved. Throws DnsFormatError. */
-export function readRecord(message: Buffer, length: number, place: RecordPlace): DnsRecord {
+export function readRecord(message: Buffer, length: number, location: RecordLocation): DnsRecord {
   return {
-    name: readName(message, place.start, length).name,
-    type: place.type,
-    class: place.class,
-    ttl: place.ttl,
-    data: readData(message, place.dataAt, place.end, place.type),
+    name: readName(message, location.start, length).name,
+    type: location.type,
+    class: location.class,
+    ttl: location.ttl,
+    data: readData(message, location.dataAt, location.end, location.type),
   }
 }

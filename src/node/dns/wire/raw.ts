@@ -1,6 +1,6 @@
 import { writeUint16, writeUint32 } from './bytes.ts'
 import { flag, recordType } from './codes.ts'
-import type { MessagePlan, RecordPlace, Section } from './message.ts'
+import type { MessageLayout, RecordLocation, Section } from './message.ts'
 import { foldByte } from './name.ts'
 import { headerLength, optLength, type Query, writeOpt } from './query.ts'
 
@@ -22,7 +22,7 @@ export interface RawReplyOptions {
 export function writeRawReply(
   query: Query,
   message: Buffer,
-  plan: MessagePlan,
+  layout: MessageLayout,
   out: Buffer,
   options: RawReplyOptions,
 ): number {
@@ -30,27 +30,27 @@ export function writeRawReply(
   message.copy(out, 0, 0, headerLength)
   query.bytes.copy(out, headerLength, headerLength, query.questionEnd)
   const counts: Counts = { answer: 0, authority: 0, additional: 0 }
-  let at = plan.questionEnd
-  const kept = plan.records.slice(0, optIndex(plan))
+  let at = layout.questionEnd
+  const kept = layout.records.slice(0, optIndex(layout))
   const cut = kept.some((record) => {
     if (record.end > room) return true
     at = copyRecord(message, record, out, options)
     counts[record.section] += 1
     return false
   })
-  return finish(query, plan, out, at, { counts, cut })
+  return finish(query, layout, out, at, { counts, cut })
 }
 
 type Counts = Record<Section, number>
 
 /** What follows an OPT record (a signature, or glue) is left out: without the OPT its pointers would be wrong. */
-function optIndex({ records }: MessagePlan): number {
+function optIndex({ records }: MessageLayout): number {
   const index = records.findIndex(({ type }) => type === recordType.OPT)
   return index === -1 ? records.length : index
 }
 
 /** Records keep their places, so pointers in them stay right. */
-function copyRecord(message: Buffer, record: RecordPlace, out: Buffer, options: RawReplyOptions): number {
+function copyRecord(message: Buffer, record: RecordLocation, out: Buffer, options: RawReplyOptions): number {
   message.copy(out, record.start, record.start, record.end)
   const aged = Math.max(0, record.ttl - (options.ageSeconds ?? 0))
   writeUint32(out, record.ttlAt, options.ttlSeconds ?? aged)
@@ -59,27 +59,27 @@ function copyRecord(message: Buffer, record: RecordPlace, out: Buffer, options: 
 
 function finish(
   query: Query,
-  plan: MessagePlan,
+  layout: MessageLayout,
   out: Buffer,
   end: number,
   { counts, cut }: { counts: Counts; cut: boolean },
 ): number {
   const copied = flag.RD | flag.CD
-  const flags = (plan.flags & ~copied) | flag.QR | (query.flags & copied) | (cut ? flag.TC : 0)
+  const flags = (layout.flags & ~copied) | flag.QR | (query.flags & copied) | (cut ? flag.TC : 0)
   writeUint16(out, 0, query.id)
   writeUint16(out, 2, flags)
   writeUint16(out, 4, 1)
   writeUint16(out, 6, counts.answer)
   writeUint16(out, 8, counts.authority)
   writeUint16(out, 10, counts.additional + (query.hasEdns ? 1 : 0))
-  return query.hasEdns ? writeOpt(query, out, end, plan.extendedRcode) : end
+  return query.hasEdns ? writeOpt(query, out, end, layout.extendedRcode) : end
 }
 
 /** Whether a message answers this question: name but for case, type and class. */
-export function answersQuestion(query: Query, message: Buffer, plan: MessagePlan): boolean {
-  if ((plan.flags & flag.QR) === 0 || plan.questionEnd !== query.questionEnd) return false
+export function answersQuestion(query: Query, message: Buffer, layout: MessageLayout): boolean {
+  if ((layout.flags & flag.QR) === 0 || layout.questionEnd !== query.questionEnd) return false
   for (let at = headerLength; at < query.nameEnd; at++) {
     if (foldByte(message[at] ?? 0) !== foldByte(query.bytes[at] ?? 0)) return false
   }
-  return plan.questionType === query.type && plan.questionClass === query.class
+  return layout.questionType === query.type && layout.questionClass === query.class
 }

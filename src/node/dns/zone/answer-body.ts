@@ -33,15 +33,15 @@ const pointerReach = 0x4000
 export function encodeBody(name: WireName, { type, answer, additional }: PlannedAnswer): AnswerBody {
   const out = Buffer.allocUnsafe(bodyBound(answer) + bodyBound(additional))
   const start = headerLength + name.length + 4
-  const places = new Map<string, number>([[name.toString('latin1'), headerLength]])
+  const positions = new Map<string, number>([[name.toString('latin1'), headerLength]])
   let at = 0
   for (const record of [...answer, ...additional]) {
-    at = writeOwner(out, at, record.name, places)
+    at = writeOwner(out, at, record.name, positions)
     writeUint16(out, at, record.type)
     writeUint16(out, at + 2, recordClass.IN)
     writeUint32(out, at + 4, record.ttl)
     writeUint16(out, at + 8, record.data.length)
-    rememberTarget(record, start + at + 10, places)
+    rememberTarget(record, start + at + 10, positions)
     at += 10 + record.data.copy(out, at + 10)
   }
   return { bytes: out.subarray(0, at), stride: strideOf(type, at, answer.length, additional.length) }
@@ -51,19 +51,19 @@ function bodyBound(records: readonly DnsRecord[]): number {
   return records.reduce((sum, { name, data }) => sum + name.length + 10 + data.length, 0)
 }
 
-function writeOwner(out: Buffer, at: number, owner: WireName, places: ReadonlyMap<string, number>): number {
-  const place = places.get(owner.toString('latin1'))
-  if (place === undefined) return at + owner.copy(out, at)
-  writeUint16(out, at, 0xc000 | place)
+function writeOwner(out: Buffer, at: number, owner: WireName, positions: ReadonlyMap<string, number>): number {
+  const position = positions.get(owner.toString('latin1'))
+  if (position === undefined) return at + owner.copy(out, at)
+  writeUint16(out, at, 0xc000 | position)
   return at + 2
 }
 
-function rememberTarget({ type, data }: DnsRecord, dataAt: number, places: Map<string, number>): void {
+function rememberTarget({ type, data }: DnsRecord, dataAt: number, positions: Map<string, number>): void {
   const target = targetName(type, data)
   if (target === undefined) return
-  const place = dataAt + data.length - target.length
+  const position = dataAt + data.length - target.length
   const key = target.toString('latin1')
-  if (place < pointerReach && !places.has(key)) places.set(key, place)
+  if (position < pointerReach && !positions.has(key)) positions.set(key, position)
 }
 
 function strideOf(type: number, length: number, answers: number, additional: number): number {

@@ -18,11 +18,13 @@ import {
   type ZoneHead,
 } from './layout.ts'
 
-/** The name is in none of the zones, or missing in one that lets the next plugin answer. */
-export const notOurs = 0
-
-/** The name is an ExternalName Service: its `alias` has to be asked for next, see `external-name.ts`. */
-export const needsTarget = -1
+/** The codes that `AnswerTable.answer` returns instead of a length, which is above 0: an object for each answer would cost more than the look-up. */
+export const noAnswer = {
+  /** The name is in none of the zones, or missing in one that falls through to the next plugin. */
+  nextPlugin: 0,
+  /** The name is an ExternalName Service: its `alias` leads to the name to resolve next, see `external-name.ts`. */
+  externalName: -1,
+} as const
 
 export interface AnswerTableOptions {
   /** Whether the order of the addresses in an answer turns with each answer (CoreDNS' `loadbalance`). */
@@ -61,7 +63,7 @@ export class AnswerTable {
 
   /**
    * Writes the answer to a query that `Query.parse` found `ok` into `out`, of `limit` bytes at most, and returns its length;
-   * `notOurs` or `needsTarget` where it is not for this table alone to answer.
+   * a code of `noAnswer` where this table alone cannot answer.
    */
   answer(query: Query, out: Buffer, limit: number): number {
     const { bytes, nameEnd } = query
@@ -74,7 +76,7 @@ export class AnswerTable {
     if (query.type === recordType.SOA && nameEnd - headerLength === this.#zones[zone]?.name.length) {
       return this.#writeSoa(query, zone, out, { rcode: rcode.NOERROR, section: 'answer' })
     }
-    if (isAddressType(query.type) && this.#findAnswer(entry, recordType.CNAME) !== 0) return needsTarget
+    if (isAddressType(query.type) && this.#findAnswer(entry, recordType.CNAME) !== 0) return noAnswer.externalName
     return this.#writeSoa(query, zone, out, { rcode: rcode.NOERROR, section: 'authority' })
   }
 
@@ -98,9 +100,9 @@ export class AnswerTable {
   #find(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashName(bytes, start, end) >>> 0
     for (let probe = hash & this.#mask; ; probe = (probe + 1) & this.#mask) {
-      const place = Atomics.load(this.#words, headerBytes / 4 + probe)
-      if (place === emptySlot) return 0
-      if (place !== removedSlot && this.#isNamed(place * 4, hash, bytes, start, end)) return place * 4
+      const position = Atomics.load(this.#words, headerBytes / 4 + probe)
+      if (position === emptySlot) return 0
+      if (position !== removedSlot && this.#isNamed(position * 4, hash, bytes, start, end)) return position * 4
     }
   }
 
@@ -173,11 +175,11 @@ export class AnswerTable {
 
   #answerMissing(query: Query, out: Buffer): number {
     const zone = this.#zoneOf(query)
-    if (zone === -1) return notOurs
+    if (zone === -1) return noAnswer.nextPlugin
     const address = this.#podAddress(query)
     if (address !== undefined) return this.#writePod(query, zone, address, out)
     if (!this.synced) return this.#writeSoa(query, zone, out, { rcode: rcode.SERVFAIL, section: 'authority' })
-    if (this.#zones[zone]?.fallthrough.some((name) => isUnder(query.name, name))) return notOurs
+    if (this.#zones[zone]?.fallthrough.some((name) => isUnder(query.name, name))) return noAnswer.nextPlugin
     return this.#writeSoa(query, zone, out, { rcode: rcode.NXDOMAIN, section: 'authority' })
   }
 
@@ -213,7 +215,7 @@ export class AnswerTable {
   }
 
   /** The SOA record alone: what the zone says of itself, or of a name or type that is not there (RFC 2308). */
-  #writeSoa(query: Query, zone: number, out: Buffer, { rcode: code, section }: SoaPlace): number {
+  #writeSoa(query: Query, zone: number, out: Buffer, { rcode: code, section }: SoaReply): number {
     const start = startReply(query, out, flag.AA, code)
     const soa = this.#soas[zone]
     const head = this.#zones[zone]
@@ -230,7 +232,7 @@ export class AnswerTable {
   }
 
   #refuseTransfer(query: Query, out: Buffer): number {
-    return this.covers(query) ? writeError(query, out, rcode.REFUSED) : notOurs
+    return this.covers(query) ? writeError(query, out, rcode.REFUSED) : noAnswer.nextPlugin
   }
 
   /** xorshift32 */
@@ -250,7 +252,7 @@ interface AddressPart {
   readonly room: number
 }
 
-interface SoaPlace {
+interface SoaReply {
   readonly rcode: number
   readonly section: 'answer' | 'authority'
 }

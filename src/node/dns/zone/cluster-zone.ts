@@ -1,16 +1,16 @@
 import type { ObjectKey } from '../../../model/api-object.ts'
 import type { Ip } from '../../../model/ip.ts'
-import { nothing, planService, type ServiceName, type ServicePlan, type ServiceView } from '../plan.ts'
+import { noRecords, planServiceRecords, type ServiceName, type ServiceRecords, type ServiceView } from '../plan.ts'
 import { recordType } from '../wire/codes.ts'
 import { isUnder, type WireName } from '../wire/name.ts'
 import { makeRecord } from '../wire/record.ts'
 import type { PlannedName } from './answer-body.ts'
+import { AnswerTableWriter, type TableCapacity } from './answer-table-writer.ts'
 import { planAddresses, planFixedNames } from './fixed-names.ts'
 import type { SharedTable } from './layout.ts'
 import { below, isLabel, isReverse, podLabel, reverseName } from './names.ts'
 import { ReverseOwners } from './reverse-owners.ts'
 import { negativeTtl, type ZoneSettings } from './settings.ts'
-import { type TableRoom, TableWriter } from './table-writer.ts'
 
 /** A Pod as `pods verified` asks for it: only one that runs. */
 export interface PodView {
@@ -28,7 +28,7 @@ export class ClusterZone {
   /** The longest name first. */
   readonly #zones: readonly WireName[]
   readonly #forward: readonly WireName[]
-  readonly #writer: TableWriter
+  readonly #writer: AnswerTableWriter
   readonly #views = new Map<ObjectKey, ServiceView>()
   readonly #reverse = new ReverseOwners()
   /** How many objects say that a namespace exists: itself, its Services. */
@@ -38,7 +38,7 @@ export class ClusterZone {
   readonly #podNames = new Map<string, number>()
 
   /** `onMoved` gives a new table that readers should go over to; the old one stays as it is. */
-  constructor(settings: ZoneSettings, onMoved: (table: SharedTable) => void, room?: TableRoom) {
+  constructor(settings: ZoneSettings, onMoved: (table: SharedTable) => void, room?: TableCapacity) {
     this.#settings = settings
     this.#zones = settings.zones.toSorted((a, b) => b.length - a.length)
     this.#forward = settings.zones.filter((zone) => !isReverse(zone))
@@ -48,7 +48,7 @@ export class ClusterZone {
       ttl: settings.ttl,
       negativeTtl: Math.min(negativeTtl, settings.ttl),
     }))
-    this.#writer = new TableWriter(heads, onMoved, room)
+    this.#writer = new AnswerTableWriter(heads, onMoved, room)
     for (const zone of this.#zones) for (const planned of planFixedNames(zone, settings)) this.#put(zone, planned)
   }
 
@@ -125,8 +125,8 @@ export class ClusterZone {
     for (const address of before?.addresses ?? []) this.#countPod(before?.namespace ?? '', address, -1)
   }
 
-  #plan(view: ServiceView | undefined, zone: WireName): ServicePlan {
-    return view === undefined ? nothing : planService(view, zone, this.#settings)
+  #plan(view: ServiceView | undefined, zone: WireName): ServiceRecords {
+    return view === undefined ? noRecords : planServiceRecords(view, zone, this.#settings)
   }
 
   #put(zone: WireName, planned: PlannedName): void {

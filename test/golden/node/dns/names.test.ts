@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { planService } from '../../../../src/node/dns/plan.ts'
+import { planServiceRecords } from '../../../../src/node/dns/plan.ts'
 import { flag, rcode, recordType, typeName } from '../../../../src/node/dns/wire/codes.ts'
 import { nameText } from '../../../../src/node/dns/wire/name.ts'
 import { reverseName } from '../../../../src/node/dns/zone/names.ts'
@@ -14,7 +14,7 @@ const types = [
 
 const zone = new TestZone().add(...exampleServices()).synced()
 zone.zone.setNamespace('empty', true)
-const names = treeOf(exampleServices().flatMap((view) => planService(view, clusterZone, zoneSettings()).names))
+const names = treeOf(exampleServices().flatMap((view) => planServiceRecords(view, clusterZone, zoneSettings()).names))
 
 /** Every name of the fixture with each name above it, something missing beside and below each, and names of Pods. */
 function treeOf(planned: readonly { readonly name: Buffer }[]): readonly string[] {
@@ -26,7 +26,9 @@ function treeOf(planned: readonly { readonly name: Buffer }[]): readonly string[
     ),
     ...['*.default.svc', 'any.default.svc', 'http.tcp.web.default.svc'].map((name) => `${name}.cluster.local.`),
     ...exampleServices().flatMap((view) =>
-      [...planService(view, clusterZone, zoneSettings()).addresses].map((address) => nameText(reverseName(address))),
+      [...planServiceRecords(view, clusterZone, zoneSettings()).addresses].map((address) =>
+        nameText(reverseName(address)),
+      ),
     ),
   ]
   const above = known.flatMap(ancestors)

@@ -4,7 +4,7 @@ import DNS from 'dns2'
 import fc from 'fast-check'
 import { flag, recordType } from '../../../../src/node/dns/wire/codes.ts'
 import { DnsFormatError } from '../../../../src/node/dns/wire/errors.ts'
-import { planMessage, readMessage } from '../../../../src/node/dns/wire/message.ts'
+import { readLayout, readMessage } from '../../../../src/node/dns/wire/message.ts'
 import { encodeName, foldName, nameText } from '../../../../src/node/dns/wire/name.ts'
 import { answersQuestion, writeRawReply } from '../../../../src/node/dns/wire/raw.ts'
 import { targetName } from '../../../../src/node/dns/wire/rdata.ts'
@@ -88,7 +88,7 @@ describe('answers of upstreams passed on', () => {
         const length = writeReply(queryFor(name, upstreamEdns), reply, out, 65_535)
         const upstream = Buffer.from(out.subarray(0, length))
         const query = parsedQuery(makeQuery(name.toUpperCase(), recordType.A, { id: 77, ...(edns && { edns }) }))
-        const plan = planMessage(upstream, length)
+        const plan = readLayout(upstream, length)
         assert.ok(answersQuestion(query, upstream, plan))
         const message = readMessage(out, writeRawReply(query, upstream, plan, out, { limit, ageSeconds }))
         const aged = (record: DnsRecord) => ({ ...record, ttl: Math.max(0, record.ttl - ageSeconds) })
@@ -111,7 +111,7 @@ describe('answers of upstreams passed on', () => {
       makeQuery('a.example.org', recordType.HTTPS | 0x20, { flags: 0x8180 }),
       makeQuery('a.example.org', recordType.HTTPS, { flags: 0x8180, class: 3 }),
     ]) {
-      assert.ok(!answersQuestion(query, other, planMessage(other, other.length)))
+      assert.ok(!answersQuestion(query, other, readLayout(other, other.length)))
     }
   })
 })
@@ -134,7 +134,7 @@ describe('messages that are not', () => {
       at += 12
     }
     assert.throws(() => readMessage(message, at), DnsFormatError)
-    assert.equal(planMessage(message, at).records.length, 5000)
+    assert.equal(readLayout(message, at).records.length, 5000)
   })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { planService } from '../../../../src/node/dns/plan.ts'
+import { planServiceRecords } from '../../../../src/node/dns/plan.ts'
 import { flag, recordType } from '../../../../src/node/dns/wire/codes.ts'
 import { nameText } from '../../../../src/node/dns/wire/name.ts'
 import { reverseName } from '../../../../src/node/dns/zone/names.ts'
@@ -27,7 +27,7 @@ function mixed(state: ServiceState): ServiceState {
 
 function namesOf(states: Iterable<ServiceState>): string[] {
   return [...states].flatMap((state) => {
-    const { names, addresses } = planService(state, clusterZone, zoneSettings())
+    const { names, addresses } = planServiceRecords(state, clusterZone, zoneSettings())
     return [...names.map(({ name }) => name), ...Array.from(addresses, reverseName)].map((name) => nameText(name))
   })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readPod } from '../../../../src/node/dns/wanted-sources.ts'
+import { readPod } from '../../../../src/node/dns/on-demand-sources.ts'
 import { recordType } from '../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../src/node/dns/wire/message.ts'
 import { AnswerTable } from '../../../../src/node/dns/zone/answer-table.ts'

@@ -1,3 +1,4 @@
+import { dnsPort } from '../../../../model/dns-ports.ts'
 import { type Ip, parseIp } from '../../../../model/ip.ts'
 import { rcode, rcodeCode } from '../../wire/codes.ts'
 import type { Directive } from '../blocks.ts'
@@ -6,7 +7,7 @@ import type { Token } from '../lexer.ts'
 import type { ForwardPlugin, ForwardTarget } from '../settings.ts'
 import {
   badValue,
-  placeOf,
+  locationOf,
   readArg,
   readArgs,
   readChoice,
@@ -17,7 +18,6 @@ import {
 } from '../values.ts'
 import { readZone, readZones } from '../zones.ts'
 
-const dnsPort = 53
 const tlsPort = 853
 const maxTargets = 15
 const many = Number.POSITIVE_INFINITY
@@ -89,7 +89,7 @@ type ForwardOptions = Omit<ForwardPlugin, 'from' | 'to'>
 
 function readForwardOptions(directive: Directive): ForwardOptions {
   const settings: Mutable<ForwardOptions> = {
-    place: placeOf(directive.name),
+    location: locationOf(directive.name),
     except: [],
     policy: 'random',
     forceTcp: false,
@@ -141,11 +141,11 @@ function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (op
       settings.tls = {
         ...settings.tls,
         ...readTls(readArgs(option, 0, 3).map(({ text }) => text)),
-        place: placeOf(option.name),
+        location: locationOf(option.name),
       }
     },
     tls_servername: (option) => {
-      settings.tls = { place: placeOf(option.name), ...settings.tls, serverName: readArg(option).text }
+      settings.tls = { location: locationOf(option.name), ...settings.tls, serverName: readArg(option).text }
     },
   }
 }

@@ -1,7 +1,7 @@
 import { parseIp } from '../../../../model/ip.ts'
 import type { Directive } from '../blocks.ts'
 import type { Fallthrough, HostsSettings, ServerKey } from '../settings.ts'
-import { placeOf, readArg, readDuration, readInteger, unknownOption } from '../values.ts'
+import { locationOf, readArg, readDuration, readInteger, unknownOption } from '../values.ts'
 import { readFallthrough, zonesOr } from '../zones.ts'
 
 const defaultTtl = 3600
@@ -29,7 +29,7 @@ export function readHosts(directive: Directive, keys: readonly ServerKey[]): Hos
   return {
     file: file?.text ?? '/etc/hosts',
     namesFile: file !== undefined,
-    place: placeOf(directive.name),
+    location: locationOf(directive.name),
     zones: zonesOr(zones, keys),
     inline,
     ttl,

@@ -3,9 +3,9 @@ import { isReverse } from '../../zone/names.ts'
 import type { PodRecords } from '../../zone/settings.ts'
 import type { Directive } from '../blocks.ts'
 import { CorefileError } from '../errors.ts'
-import type { Fallthrough, KubernetesSettings, PlacedOption, ServerKey } from '../settings.ts'
+import type { Fallthrough, KubernetesSettings, LocatedOption, ServerKey } from '../settings.ts'
 import {
-  placeOf,
+  locationOf,
   readArg,
   readArgs,
   readChoice,
@@ -35,7 +35,7 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
     ignoreEmptyServices: false,
     namespaces: [] as string[],
     fallthrough: undefined as Fallthrough,
-    ignored: [] as PlacedOption[],
+    ignored: [] as LocatedOption[],
   }
   const choice: { labels?: LabelSelector; namespaceLabels?: LabelSelector } = {}
   readOptions(directive, {
@@ -112,11 +112,11 @@ const ignoredOptions: Readonly<Record<string, (option: Directive) => unknown>> =
   startup_timeout: (option) => readDuration(readArg(option)),
 }
 
-function ignoringReaders(ignored: PlacedOption[]): Record<string, (option: Directive) => void> {
+function ignoringReaders(ignored: LocatedOption[]): Record<string, (option: Directive) => void> {
   const entries = Object.entries(ignoredOptions).map(([name, check]) => {
     const read = (option: Directive) => {
       check(option)
-      ignored.push({ name, place: placeOf(option.name) })
+      ignored.push({ name, location: locationOf(option.name) })
     }
     return [name, read] as const
   })

@@ -5,7 +5,7 @@ import type { Directive } from '../blocks.ts'
 import { CorefileError } from '../errors.ts'
 import type { Token } from '../lexer.ts'
 import type { AnswerRewrite, MatchKind, RewriteRule } from '../settings.ts'
-import { badValue, placeOf, readPattern } from '../values.ts'
+import { badValue, locationOf, readPattern } from '../values.ts'
 import { readZone } from '../zones.ts'
 
 const kinds: readonly MatchKind[] = ['exact', 'prefix', 'suffix', 'substring', 'regex']
@@ -18,7 +18,7 @@ export function readRewrite(directive: Directive): RewriteRule {
   const next = first?.text === 'continue' || first?.text === 'stop' ? first.text : undefined
   const [field, ...args] = next === undefined ? words : words.slice(1)
   if (field === undefined) throw badValue(directive.name, 'rewrite FIELD FROM TO')
-  const head = { place: placeOf(directive.name), next: next ?? 'stop' } as const
+  const head = { location: locationOf(directive.name), next: next ?? 'stop' } as const
   switch (field.text) {
     case 'name':
       return { ...head, ...readNameRule(field, args) }

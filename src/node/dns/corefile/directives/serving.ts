@@ -1,3 +1,4 @@
+import { dnsMetricsPort } from '../../../../model/dns-ports.ts'
 import { type Cidr, hostCidr, parseCidr, parseIp } from '../../../../model/ip.ts'
 import type { Directive } from '../blocks.ts'
 import { CorefileError } from '../errors.ts'
@@ -12,7 +13,7 @@ import type {
 } from '../settings.ts'
 import {
   badValue,
-  placeOf,
+  locationOf,
   readArg,
   readArgs,
   readChoice,
@@ -20,11 +21,10 @@ import {
   readOptions,
   refuseOptions,
 } from '../values.ts'
-import { readListenAddress } from '../zones.ts'
+import { readEndpointAddress } from '../zones.ts'
 
 const healthPort = 8080
 const readyPort = 8181
-const metricsPort = 9153
 const defaultReload = { intervalMs: 30_000, jitterMs: 15_000 }
 const leastIntervalMs = 2000
 const leastJitterMs = 1000
@@ -38,7 +38,7 @@ export function readHealth(directive: Directive): HealthSettings {
       lameduckMs = readDuration(readArg(option))
     },
   })
-  return { listen: readListenAddress(address, healthPort), lameduckMs }
+  return { listen: readEndpointAddress(address, healthPort), lameduckMs }
 }
 
 /** `ready [ADDRESS] { monitor until-ready|continuously }` */
@@ -50,14 +50,14 @@ export function readReady(directive: Directive): ReadySettings {
       monitor = readChoice(readArg(option), ['until-ready', 'continuously'])
     },
   })
-  return { listen: readListenAddress(address, readyPort), monitor }
+  return { listen: readEndpointAddress(address, readyPort), monitor }
 }
 
 /** `prometheus [ADDRESS] { runtime_metrics }`; the process's own metrics are told in any case. */
 export function readPrometheus(directive: Directive): PrometheusSettings {
   const [address] = readArgs(directive, 0, 1)
   readOptions(directive, { runtime_metrics: (option) => void readArgs(option, 0) })
-  return { listen: readListenAddress(address, metricsPort) }
+  return { listen: readEndpointAddress(address, dnsMetricsPort) }
 }
 
 /** `loop` */
@@ -84,13 +84,13 @@ export function readReload(directive: Directive): ReloadSettings {
 export function readBind(directive: Directive): BindSettings {
   const except: string[] = []
   readOptions(directive, {
-    except: (option) => except.push(...readArgs(option, 1, Number.POSITIVE_INFINITY).map(readPlace)),
+    except: (option) => except.push(...readArgs(option, 1, Number.POSITIVE_INFINITY).map(readAddressOrLink)),
   })
-  return { addresses: readArgs(directive, 1, Number.POSITIVE_INFINITY).map(readPlace), except }
+  return { addresses: readArgs(directive, 1, Number.POSITIVE_INFINITY).map(readAddressOrLink), except }
 }
 
 /** Names of links have 15 bytes at most, and neither slash nor blank. */
-function readPlace(token: Token): string {
+function readAddressOrLink(token: Token): string {
   if (parseIp(token.text) === undefined && !/^[^\s/:]{1,15}$/.test(token.text)) {
     throw badValue(token, 'an address or the name of a link')
   }
@@ -114,7 +114,13 @@ export function readLoadbalance(directive: Directive): LoadbalanceSettings {
     }),
     prefer: (option) => prefer.push(...readArgs(option, 1, Number.POSITIVE_INFINITY).map(readNetwork)),
   })
-  return { policy, place: placeOf(directive.name), ...(file !== undefined && { file: file.text }), reloadMs, prefer }
+  return {
+    policy,
+    location: locationOf(directive.name),
+    ...(file !== undefined && { file: file.text }),
+    reloadMs,
+    prefer,
+  }
 }
 
 function readNetwork(token: Token): Cidr {

@@ -3,7 +3,7 @@ import { classCode, rcode, rcodeCode, typeCode } from '../../wire/codes.ts'
 import type { Directive } from '../blocks.ts'
 import type { Token } from '../lexer.ts'
 import type { Fallthrough, ServerKey, TemplateSettings } from '../settings.ts'
-import { badValue, placeOf, readArg, readArgs, readInteger, readOptions, readPattern } from '../values.ts'
+import { badValue, locationOf, readArg, readArgs, readInteger, readOptions, readPattern } from '../values.ts'
 import { readFallthrough, zonesOr } from '../zones.ts'
 
 const many = Number.POSITIVE_INFINITY
@@ -35,7 +35,7 @@ export function readTemplate(directive: Directive, keys: readonly ServerKey[]): 
     upstream: () => undefined,
   })
   return {
-    place: placeOf(directive.name),
+    location: locationOf(directive.name),
     class: readCode(className ?? directive.name, classCode, 'a class'),
     type: readCode(typeName ?? directive.name, typeCode, 'a type'),
     zones: zonesOr(zones, keys),

@@ -8,7 +8,7 @@ import {
   type CorefileOrigin,
   loadCorefile,
 } from '../../../../../src/node/dns/configuration/corefile-loader.ts'
-import { readSurroundings } from '../../../../../src/node/dns/configuration/surroundings.ts'
+import { readInputs } from '../../../../../src/node/dns/configuration/inputs.ts'
 import { optionsWithoutEffect } from '../../../../../src/node/dns/configuration/without-effect.ts'
 import { CorefileError } from '../../../../../src/node/dns/corefile/errors.ts'
 import { makeTemporaryFolder } from '../../../../helpers/temporary-folder.ts'
@@ -91,7 +91,7 @@ describe('a Corefile of the ConfigMap', () => {
   test('has the entries of its hosts block, and not those of the node', async () => {
     const loaded = loadConfigMap({ Corefile: block('hosts {', '192.0.2.1 a.example', 'fallthrough', '}') })
     assert.deepEqual(loaded.corefile.blocks[0]?.hosts?.inline, ['192.0.2.1 a.example'])
-    assert.deepEqual([...(await readSurroundings(loaded, undefined)).hostsTexts], [])
+    assert.deepEqual([...(await readInputs(loaded, undefined)).hostsTexts], [])
     assert.deepEqual(optionsWithoutEffect(loaded), [
       'ConfigMap kube-system/coredns:2 - hosts: /etc/hosts of the node is not read for a ConfigMap',
     ])
@@ -107,7 +107,7 @@ describe('a Corefile of the ConfigMap', () => {
     const [served] = loaded.corefile.blocks
     assert.ok(served?.errors)
     assert.equal(served.log.length, 1)
-    const { hostsTexts } = await readSurroundings(loaded, undefined)
+    const { hostsTexts } = await readInputs(loaded, undefined)
     assert.deepEqual([...hostsTexts], [['/etc/coredns/NodeHosts', '192.0.2.1 node-1\n']])
     assert.throws(
       () => loadConfigMap({ Corefile: block('import more'), more: 'errors\nwhoops' }),
@@ -147,7 +147,7 @@ describe('a Corefile of a file', () => {
     symlinkSync('hosts', at('link'))
     const loaded = loadCorefile({ ...origin, file: at('Corefile') })
     assert.ok(loaded.corefile.blocks[0]?.errors)
-    const { hostsTexts, nameservers, missing } = await readSurroundings(loaded, undefined)
+    const { hostsTexts, nameservers, missing } = await readInputs(loaded, undefined)
     assert.deepEqual([...hostsTexts.values()], ['192.0.2.1 a\n'])
     assert.deepEqual([...nameservers.values()], [['192.0.2.53']])
     assert.deepEqual(missing, [])
@@ -167,7 +167,7 @@ describe('a Corefile of a file', () => {
         writeFileSync(at('Corefile'), block('errors', line))
         const loaded = loadCorefile({ ...origin, file: at('Corefile') })
         const plugin = line.split(' ')[0]
-        await assert.rejects(readSurroundings(loaded, undefined), (error: unknown) => {
+        await assert.rejects(readInputs(loaded, undefined), (error: unknown) => {
           assert.ok(error instanceof CorefileError)
           assert.ok(error.message.startsWith(`${at('Corefile')}:3 - ${plugin}: ${path} is `), error.message)
           return true
@@ -198,13 +198,13 @@ describe('a Corefile of a file', () => {
     writeFileSync(file, block('hosts /nowhere/hosts', `forward . ${resolver}`))
     const loaded = loadCorefile({ ...origin, file })
     const at = `${file}:3 - forward: ${resolver}`
-    assert.deepEqual((await readSurroundings(loaded, undefined)).faults, [`${at} does not exist`])
+    assert.deepEqual((await readInputs(loaded, undefined)).faults, [`${at} does not exist`])
     writeFileSync(resolver, 'nameserver 192.0.2.53\n')
-    const sound = await readSurroundings(loaded, undefined)
+    const sound = await readInputs(loaded, undefined)
     assert.deepEqual(sound.faults, [])
     assert.deepEqual(sound.missing, [`${file}:2 - hosts: /nowhere/hosts does not exist`])
     writeFileSync(resolver, '')
-    const empty = await readSurroundings(loaded, sound)
+    const empty = await readInputs(loaded, sound)
     assert.deepEqual(empty.nameservers.get(resolver), ['192.0.2.53'])
     assert.deepEqual(empty.faults, [`${at} names no nameserver`])
   })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultCorefile } from '../../../../../src/model/default-corefile.ts'
-import { planServer, type Surroundings } from '../../../../../src/node/dns/configuration/server-plan.ts'
+import { type ConfigurationInputs, planServer } from '../../../../../src/node/dns/configuration/server-plan.ts'
 import { optionsWithoutEffect } from '../../../../../src/node/dns/configuration/without-effect.ts'
 import { readCorefile } from '../../../../../src/node/dns/corefile/read-corefile.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 
-const around: Surroundings = {
+const inputs: ConfigurationInputs = {
   clusterDns: [ipOf('10.96.0.10')],
   nodeAddress: ipOf('192.0.2.1'),
   linkAddresses: new Map([['eth0', [ipOf('192.0.2.1'), ipOf('2001:db8::1')]]]),
@@ -23,9 +23,9 @@ function read(text: string) {
 }
 
 test("the built-in Corefile is served at the cluster's address and, for the cluster alone, at the node's", () => {
-  const { threads, zones, http, lameduckMs } = planServer(read(defaultCorefile('cluster.local')), around)
+  const { threads, zones, http, lameduckMs } = planServer(read(defaultCorefile('cluster.local')), inputs)
   assert.deepEqual(
-    threads.serving.places.map(({ address, port, access }) => `${address} ${port} ${access}`),
+    threads.serving.addresses.map(({ address, port, access }) => `${address} ${port} ${access}`),
     ['10.96.0.10 53 everybody', '192.0.2.1 53 cluster'],
   )
   assert.equal(zones.length, 1)
@@ -37,7 +37,7 @@ test("the built-in Corefile is served at the cluster's address and, for the clus
   assert.equal(resolver?.forwards[0]?.settings.maxConcurrent, 1000)
   assert.ok(resolver?.loopZone)
   assert.equal(lameduckMs, 5_000)
-  assert.equal(planServer(read('.:53 {\n  health {\n    lameduck 1h\n  }\n}\n'), around).lameduckMs, 10_000)
+  assert.equal(planServer(read('.:53 {\n  health {\n    lameduck 1h\n  }\n}\n'), inputs).lameduckMs, 10_000)
   assert.deepEqual(
     http.map(({ kind, address, port }) => `${kind} ${address} ${port}`),
     ['health 10.96.0.10 8080', 'ready 10.96.0.10 8181', 'metrics 10.96.0.10 9153', 'metrics 192.0.2.1 9153'],
@@ -48,10 +48,10 @@ test("the built-in Corefile is served at the cluster's address and, for the clus
 test('blocks share the places they have in common; bind takes links and addresses', () => {
   const { threads } = planServer(
     read('one.example:53 two.example:1053 {\n  bind eth0\n}\nthree.example {\n  bind 192.0.2.1\n}\n'),
-    around,
+    inputs,
   )
   assert.deepEqual(
-    threads.serving.places.map(({ address, port, blocks }) => `${address} ${port} ${blocks.join()}`),
+    threads.serving.addresses.map(({ address, port, blocks }) => `${address} ${port} ${blocks.join()}`),
     ['192.0.2.1 53 0,2', '2001:db8::1 53 0', '192.0.2.1 1053 1', '2001:db8::1 1053 1'],
   )
 })
@@ -59,8 +59,8 @@ test('blocks share the places they have in common; bind takes links and addresse
 test('answers of a cache are kept in the serving threads too, but not of one that has to hear of every question', () => {
   const options = ['cache 30', 'cache {\n    keepttl\n  }', 'cache {\n    prefetch 10\n  }', 'errors']
   const seen = options.map((option) => {
-    const { threads } = planServer(read(`. {\n  ${option}\n  forward . 192.0.2.9\n}\n`), around)
-    return threads.serving.blocks[0]?.nearby?.keepTtl
+    const { threads } = planServer(read(`. {\n  ${option}\n  forward . 192.0.2.9\n}\n`), inputs)
+    return threads.serving.blocks[0]?.threadCache?.keepTtl
   })
   assert.deepEqual(seen, [false, true, undefined, undefined])
 })
@@ -68,7 +68,7 @@ test('answers of a cache are kept in the serving threads too, but not of one tha
 test('TLS upstreams have their names and files', () => {
   const { threads } = planServer(
     read('. {\n  forward . tls://192.0.2.9 {\n    tls /ca.pem\n    tls_servername dns.example\n  }\n}\n'),
-    around,
+    inputs,
   )
   assert.deepEqual(threads.resolvers[0]?.forwards[0]?.settings.targets, [
     { address: '192.0.2.9', port: 853, tls: { serverName: 'dns.example', authority: 'PEM' } },
@@ -90,12 +90,12 @@ test('what no node has room for is refused with its line', () => {
   const repeated = (count: number, line: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => line(at)).join('\n')
   const many = (count: number) => repeated(count, (at) => `z${at}.example {\nlog\n}`)
-  assert.equal(planServer(read(many(256)), around).threads.serving.blocks.length, 256)
+  assert.equal(planServer(read(many(256)), inputs).threads.serving.blocks.length, 256)
   for (const [text, message] of [
     [many(257), /^Corefile:769 - more than 256 server blocks/],
     [repeated(17, (at) => `z${at}.example {\nkubernetes\n}`), /^Corefile:49 - more than 16 blocks with kubernetes/],
     [repeated(129, (at) => `.:${1000 + at} {\nlog\n}`), /more than 256 addresses and ports/],
     [`${repeated(300, (at) => `a:${1000 + at},`)} b {\nlog\n}`, /^Corefile:1 - more than 256 server blocks/],
   ] as const)
-    assert.throws(() => planServer(read(text), around), { code: 'conflict', message })
+    assert.throws(() => planServer(read(text), inputs), { code: 'conflict', message })
 })

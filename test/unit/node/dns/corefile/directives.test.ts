@@ -118,13 +118,13 @@ describe('the plugins of a Corefile', () => {
       }`,
     )
     assert.ok(rule)
-    const { from, except, place, ...settings } = rule
+    const { from, except, location, ...settings } = rule
     assert.equal(nameText(from), 'example.org.')
     assert.deepEqual(
       except.map((zone) => nameText(zone)),
       ['a.example.org.', '10.in-addr.arpa.'],
     )
-    assert.deepEqual(place, { file: 'Corefile', line: 2 })
+    assert.deepEqual(location, { file: 'Corefile', line: 2 })
     assert.deepEqual(settings, {
       to: [
         { kind: 'address', address: '10.0.0.1', port: 53, overTls: false },
@@ -143,7 +143,7 @@ describe('the plugins of a Corefile', () => {
       maxFails: 3,
       maxConnectAttempts: 4,
       tls: {
-        place: { file: 'Corefile', line: 12 },
+        location: { file: 'Corefile', line: 12 },
         certificate: 'cert',
         key: 'key',
         authority: 'ca',
@@ -214,7 +214,7 @@ describe('the plugins of a Corefile', () => {
     assert.deepEqual(read('reload', 'reload 10s 6s'), { intervalMs: 10_000, jitterMs: 5000 })
     assert.deepEqual(read('loadbalance', 'loadbalance weighted file {\n reload 5s\n prefer 10.0.0.0/8 ::1\n}'), {
       policy: 'weighted',
-      place: { file: 'Corefile', line: 2 },
+      location: { file: 'Corefile', line: 2 },
       file: 'file',
       reloadMs: 5000,
       prefer: ['10.0.0.0/8', '::1/128'],
@@ -233,8 +233,8 @@ describe('the plugins of a Corefile', () => {
       zones.map((zone) => nameText(zone)),
       ['a.', '10.in-addr.arpa.'],
     )
-    const { fallthrough, place, ...rest } = settings
-    assert.deepEqual(place, { file: 'Corefile', line: 2 })
+    const { fallthrough, location, ...rest } = settings
+    assert.deepEqual(location, { file: 'Corefile', line: 2 })
     assert.equal(fallthrough?.length, 1)
     assert.deepEqual(rest, {
       file: '/etc/h',
@@ -293,7 +293,7 @@ describe('the plugins of a Corefile', () => {
       }`,
     )
     assert.ok(template)
-    const { zones, place, ...settings } = template
+    const { zones, location, ...settings } = template
     assert.deepEqual(settings, {
       class: 1,
       type: 1,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { orderReply, readWeights, turnAddresses } from '../../../../../src/node/dns/plugins/loadbalance.ts'
+import { orderReply, readWeights, rotateAddresses } from '../../../../../src/node/dns/plugins/loadbalance.ts'
 import { QueryRewriter } from '../../../../../src/node/dns/plugins/rewrite.ts'
 import { recordType, typeName } from '../../../../../src/node/dns/wire/codes.ts'
-import { planMessage, readMessage } from '../../../../../src/node/dns/wire/message.ts'
+import { readLayout, readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { nameText } from '../../../../../src/node/dns/wire/name.ts'
 import { writeReply } from '../../../../../src/node/dns/wire/response.ts'
 import { makeQuery, parsedQuery } from '../../../../helpers/dns-messages.ts'
@@ -128,7 +128,7 @@ describe('loadbalance', () => {
     const reply = { ...answerOf('x.org. 9 IN CNAME y.org.', ...four), flags: 0 }
     const length = writeReply(query, reply, out, 1232)
     const before = readMessage(out, length).answer.map(recordText)
-    turnAddresses(out, length, planMessage(out, length), () => 0.5)
+    rotateAddresses(out, length, readLayout(out, length), () => 0.5)
     const after = readMessage(out, length).answer.map(recordText)
     assert.deepEqual(after, [before[0], before[3], before[4], before[1], before[2]])
   })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { lifetimeOf } from '../../../../../src/node/dns/cache/lifetime.ts'
 import type { ServeStale } from '../../../../../src/node/dns/cache/settings.ts'
 import { rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
-import { planMessage } from '../../../../../src/node/dns/wire/message.ts'
+import { readLayout } from '../../../../../src/node/dns/wire/message.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { cacheDefaults, type ResolverShape, TestResolver } from '../../../../helpers/block-resolvers.ts'
 import { FakeUpstream, type Script } from '../../../../helpers/fake-upstream.ts'
@@ -124,7 +124,7 @@ describe('the cache', () => {
       const fixed = Buffer.of(0xc0, 12, 0, recordType.RRSIG, 0, 1, 0, 0, 0, 60, 0, data.length)
       const signed = Buffer.concat([message, fixed, data])
       signed.writeUInt16BE(2, 6)
-      const lifetime = lifetimeOf(signed, planMessage(signed, signed.length), cacheDefaults, nowSeconds)
+      const lifetime = lifetimeOf(signed, readLayout(signed, signed.length), cacheDefaults, nowSeconds)
       assert.equal(lifetime?.kind, isKept ? 'success' : undefined)
     }
   })

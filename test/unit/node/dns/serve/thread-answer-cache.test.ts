@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, mock, test } from 'node:test'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { KeptAnswer } from '../../../../../src/node/dns/cache/nearby-answers.ts'
+import type { CachedCopy } from '../../../../../src/node/dns/cache/thread-answer-cache.ts'
 import type { Series } from '../../../../../src/node/dns/metrics/series.ts'
-import { ErrandLine } from '../../../../../src/node/dns/serve/errand-line.ts'
-import { type Asker, later, Responder } from '../../../../../src/node/dns/serve/responder.ts'
-import type { ListenPlace, ServedBlock } from '../../../../../src/node/dns/serve/settings.ts'
-import type { Errand, ErrandResult } from '../../../../../src/node/dns/threads/messages.ts'
+import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
+import { type Client, later, Responder } from '../../../../../src/node/dns/serve/responder.ts'
+import type { ListenAddress, ServedBlock } from '../../../../../src/node/dns/serve/settings.ts'
+import type { ResolveRequest, ResolveResult } from '../../../../../src/node/dns/threads/messages.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
@@ -22,17 +22,17 @@ const block: ServedBlock = {
   log: [],
   chain: { rewrite: [], template: [], hosts: undefined },
   resolves: true,
-  nearby: { zones: [encodeName('.')], keepTtl: false },
+  threadCache: { zones: [encodeName('.')], keepTtl: false },
   forwards: true,
 }
-const place: ListenPlace = { address: ipOf('127.0.0.1'), port: 53, access: 'everybody', blocks: [0] }
-const asker: Asker = { address: '127.0.0.1', port: 1000, transport: 'udp', place: { current: place } }
+const listenAddress: ListenAddress = { address: ipOf('127.0.0.1'), port: 53, access: 'everybody', blocks: [0] }
+const client: Client = { address: '127.0.0.1', port: 1000, transport: 'udp', listener: { current: listenAddress } }
 
 let elapsedMs = 0
 let errands = 0
 /** What the cache is said to hold, 10 s old, for 20 s more; nothing of a name that begins with `new`. */
-let kept: Omit<KeptAnswer, 'message'> | undefined
-let line: ErrandLine
+let kept: Omit<CachedCopy, 'message'> | undefined
+let line: ResolveClient
 let resolver: MessagePort
 let responder: Responder
 
@@ -40,9 +40,9 @@ before(() => {
   mock.method(performance, 'now', () => elapsedMs)
   const { port1, port2 } = new MessageChannel()
   resolver = port2
-  line = new ErrandLine()
+  line = new ResolveClient()
   line.connect(port1)
-  resolver.on('message', (asked: readonly Errand[]) => {
+  resolver.on('message', (asked: readonly ResolveRequest[]) => {
     errands += asked.length
     resolver.postMessage(asked.map(answerOf))
   })
@@ -61,14 +61,14 @@ beforeEach(() => {
 
 function configure(changed: Partial<ServedBlock> = {}): void {
   responder.configure(
-    { blocks: [{ ...block, ...changed }], places: [place], clusterSources: [], maxConnections: 1 },
+    { blocks: [{ ...block, ...changed }], addresses: [listenAddress], clusterSources: [], maxConnections: 1 },
     [],
   )
 }
 
-function answerOf({ id, question, wantsKept }: Errand): ErrandResult {
+function answerOf({ id, question, wantsCopy }: ResolveRequest): ResolveResult {
   const message = new Uint8Array(answerBytes(Buffer.from(question), { addresses: ['192.0.2.1'], ttl: 30 }))
-  const copy = wantsKept && kept !== undefined && { kept: { ...kept, message } }
+  const copy = wantsCopy && kept !== undefined && { kept: { ...kept, message } }
   return { id, message: new Uint8Array(message), plugin: 'cache', ageMs: 0, ...copy }
 }
 
@@ -76,12 +76,12 @@ function answerOf({ id, question, wantsKept }: Errand): ErrandResult {
 function answerNow(name: string, id = 7): readonly string[] | undefined {
   const out = Buffer.alloc(1232)
   const query = makeQuery(name, 1, { id })
-  const length = responder.respondNow(query, query.length, asker, out)
+  const length = responder.respondNow(query, query.length, client, out)
   return length === later ? undefined : seeAnswer(out.subarray(0, length)).records
 }
 
 async function ask(name: string): Promise<void> {
-  await responder.respondLater(makeQuery(name, 1), asker)
+  await responder.respondLater(makeQuery(name, 1), client)
 }
 
 function countOf(name: string, type?: string): number {
@@ -120,7 +120,7 @@ test('hits are counted as the cache counts its own, also over a reload, which dr
 })
 
 test('a cache that asks again for popular names hears of every question: nothing of it is kept', async () => {
-  configure({ nearby: undefined })
+  configure({ threadCache: undefined })
   await ask('www.example.test.')
   assert.equal(answerNow('www.example.test.'), undefined)
 })

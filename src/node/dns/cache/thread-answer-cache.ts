@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { MetricLabels, Series } from '../metrics/series.ts'
-import { type MessagePlan, planMessage } from '../wire/message.ts'
+import { type MessageLayout, readLayout } from '../wire/message.ts'
 import { nameText } from '../wire/name.ts'
 import type { Query } from '../wire/query.ts'
 import { writeRawReply } from '../wire/raw.ts'
@@ -8,7 +8,7 @@ import type { CacheKind } from './lifetime.ts'
 import { questionKey } from './question-key.ts'
 
 /** What the cache holds for a question, told to a thread that was asked for it; plain data. */
-export interface KeptAnswer {
+export interface CachedCopy {
   /** As the upstream sent it. */
   readonly message: Uint8Array
   readonly kind: CacheKind
@@ -18,7 +18,7 @@ export interface KeptAnswer {
 }
 
 /** Of one block's cache, as a thread that keeps copies has to know it; plain data. */
-export interface NearbySettings {
+export interface ThreadCacheSettings {
   /** Those that the cache is for: a label of its metrics. */
   readonly zones: readonly Uint8Array[]
   readonly keepTtl: boolean
@@ -26,7 +26,7 @@ export interface NearbySettings {
 
 interface Copy {
   readonly message: Buffer
-  readonly plan: MessagePlan
+  readonly layout: MessageLayout
   readonly kind: CacheKind
   readonly storedAtMs: number
   readonly expiresAtMs: number
@@ -42,28 +42,28 @@ const bytesPerCopy = 400
  * Copies of what the cache of another thread holds, so that a name that is asked for often is answered without asking there. A copy is given
  * as long as the cache would give its own, each record as old as there; what is too old, and everything else, is the cache's to answer.
  */
-export class NearbyAnswers {
-  readonly #settings: NearbySettings
+export class ThreadAnswerCache {
+  readonly #settings: ThreadCacheSettings
   readonly #copies = new LRUCache<string, Copy>({
     max: maxCopies,
     maxSize: maxBytes,
-    sizeCalculation: ({ message, plan }, key) =>
-      message.length + key.length + plan.records.length * bytesPerRecord + bytesPerCopy,
+    sizeCalculation: ({ message, layout }, key) =>
+      message.length + key.length + layout.records.length * bytesPerRecord + bytesPerCopy,
   })
   readonly #hits: Record<CacheKind, number>
 
   /** `before` is what served the block until now: what it counted goes on, its copies may be none of a changed cache. */
-  constructor(settings: NearbySettings, before?: NearbyAnswers) {
+  constructor(settings: ThreadCacheSettings, before?: ThreadAnswerCache) {
     this.#settings = settings
     this.#hits = before === undefined ? { success: 0, denial: 0 } : { ...before.#hits }
   }
 
-  put(query: Query, { message, kind, ageMs, leftMs }: KeptAnswer): void {
+  put(query: Query, { message, kind, ageMs, leftMs }: CachedCopy): void {
     const nowMs = performance.now()
     const bytes = Buffer.from(message)
-    const plan = planMessage(bytes, bytes.length)
+    const layout = readLayout(bytes, bytes.length)
     const times = { storedAtMs: nowMs - ageMs, expiresAtMs: nowMs + leftMs }
-    this.#copies.set(questionKey(query), { message: bytes, plan, kind, ...times })
+    this.#copies.set(questionKey(query), { message: bytes, layout, kind, ...times })
   }
 
   /** Writes the answer into `out`, of `limit` bytes at most: its length and where its records are, or undefined where there is no copy. */
@@ -71,7 +71,7 @@ export class NearbyAnswers {
     query: Query,
     out: Buffer,
     limit: number,
-  ): { readonly length: number; readonly plan: MessagePlan } | undefined {
+  ): { readonly length: number; readonly layout: MessageLayout } | undefined {
     if (this.#copies.size === 0) return undefined
     const key = questionKey(query)
     const copy = this.#copies.get(key)
@@ -83,7 +83,7 @@ export class NearbyAnswers {
     }
     this.#hits[copy.kind] += 1
     const ageSeconds = this.#settings.keepTtl ? 0 : Math.floor((nowMs - copy.storedAtMs) / 1000)
-    return { length: writeRawReply(query, copy.message, copy.plan, out, { limit, ageSeconds }), plan: copy.plan }
+    return { length: writeRawReply(query, copy.message, copy.layout, out, { limit, ageSeconds }), layout: copy.layout }
   }
 
   /** To be added to what the cache itself counts. */

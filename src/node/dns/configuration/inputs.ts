@@ -4,12 +4,12 @@ import { parseResolverConfig } from '../../../model/resolver-config.ts'
 import { type NamedFile, namedFiles } from '../corefile/named-files.ts'
 import type { LoadedCorefile } from './corefile-loader.ts'
 import { readNamedFile } from './file-rights.ts'
-import type { Surroundings } from './server-plan.ts'
+import type { ConfigurationInputs } from './server-plan.ts'
 
-export type FoundFiles = Pick<Surroundings, 'nameservers' | 'hostsTexts' | 'pemTexts'>
+export type FoundFiles = Pick<ConfigurationInputs, 'nameservers' | 'hostsTexts' | 'pemTexts'>
 
-export interface FoundSurroundings extends FoundFiles {
-  readonly linkAddresses: Surroundings['linkAddresses']
+export interface FoundInputs extends FoundFiles {
+  readonly linkAddresses: ConfigurationInputs['linkAddresses']
   /** What is missing, one sentence each with its line: DNS serves without it. */
   readonly missing: readonly string[]
   /** Of those, what leaves questions without an answer. */
@@ -20,10 +20,10 @@ export interface FoundSurroundings extends FoundFiles {
  * Reads the files that a Corefile names and the addresses of this machine. Files that are not there are left out, and a resolver file that is
  * empty for a moment, as while it is written anew, stays what it was `before`. Throws CorefileError for a file that cannot be read.
  */
-export async function readSurroundings(
+export async function readInputs(
   { corefile, rights }: Pick<LoadedCorefile, 'corefile' | 'rights'>,
-  before: Pick<Surroundings, 'nameservers'> | undefined,
-): Promise<FoundSurroundings> {
+  before: Pick<ConfigurationInputs, 'nameservers'> | undefined,
+): Promise<FoundInputs> {
   const texts = new Map<NamedFile, string | undefined>()
   for (const file of namedFiles(corefile)) texts.set(file, await readNamedFile(file, rights))
   const resolvers = [...texts]
@@ -54,8 +54,8 @@ function textsOf(files: readonly (readonly [NamedFile, string | undefined])[]): 
   return new Map(files.flatMap(([{ path }, text]) => (text === undefined ? [] : [[path, text] as const])))
 }
 
-function sentence({ path, plugin, place }: NamedFile, what: string): string {
-  return `${place.file}:${place.line} - ${plugin}: ${path} ${what}`
+function sentence({ path, plugin, location }: NamedFile, what: string): string {
+  return `${location.file}:${location.line} - ${plugin}: ${path} ${what}`
 }
 
 export function readLinkAddresses(): ReadonlyMap<string, readonly Ip[]> {

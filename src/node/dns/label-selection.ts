@@ -6,7 +6,7 @@ import type { ZoneSettings } from './zone/settings.ts'
 export type Labels = Readonly<Record<string, string>>
 
 /** What zones choose by `labels` and `namespace_labels`: the namespaces there are and, while a zone asks for them, the labels of Services. */
-export class ZoneChoice {
+export class LabelSelection {
   readonly #namespaces = new Map<string, Labels>()
   readonly #services = new Map<ObjectKey, Labels>()
 

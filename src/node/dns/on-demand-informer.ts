@@ -1,19 +1,19 @@
 import { Informer, type InformerOptions } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 
-export interface WantedInformerOptions extends InformerOptions {
+export interface OnDemandInformerOptions extends InformerOptions {
   readonly name: string
   /** Has its listener told at once, and with every change, whether the collection is asked for. */
   readonly watchWanted: (listener: (wanted: boolean) => void) => void
 }
 
 /** Follows a collection while a zone needs it, and asks the API for nothing otherwise. */
-export class WantedInformer implements Component {
+export class OnDemandInformer implements Component {
   readonly name: string
-  readonly #options: WantedInformerOptions
+  readonly #options: OnDemandInformerOptions
   #informer: Informer | undefined
 
-  constructor(options: WantedInformerOptions) {
+  constructor(options: OnDemandInformerOptions) {
     this.name = options.name
     this.#options = options
   }

@@ -15,24 +15,24 @@ import {
 } from './layout.ts'
 
 /** The least that a table has. */
-export interface TableRoom {
+export interface TableCapacity {
   /** A power of two. */
   readonly slots: number
   readonly heapBytes: number
 }
 
 /** Memory that was never written to costs nothing, so a table begins with room for 10,000 Services: one that moves stays until all threads let go of it. */
-const firstRoom: TableRoom = { slots: 1 << 18, heapBytes: 1 << 24 }
+const firstRoom: TableCapacity = { slots: 1 << 18, heapBytes: 1 << 24 }
 const maxAnswers = 255
 
 /**
  * Writes a table that other threads read. A full one is copied to a larger one, and `onMoved` tells: readers of the old one see
  * what it was until they are given the new one.
  */
-export class TableWriter {
+export class AnswerTableWriter {
   readonly #zones: readonly ZoneHead[]
   readonly #onMoved: (table: SharedTable) => void
-  readonly #room: TableRoom
+  readonly #room: TableCapacity
   #memory: SharedArrayBuffer
   #words: Int32Array
   #bytes: Buffer
@@ -77,11 +77,11 @@ export class TableWriter {
     const at = slot === -1 ? 0 : Atomics.load(this.#words, slot) * 4
     if (at > 0 && this.#bytes.compare(entry, 0, entry.length, at, at + entry.length) === 0) return false
     this.#makeRoom(entry.length)
-    const place = this.#append(entry)
+    const position = this.#append(entry)
     // The table may have moved: the slot is looked for again.
     const known = this.#find(planned.name, hash)
-    if (known === -1) this.#insert(hash, place)
-    else this.#replace(known, place)
+    if (known === -1) this.#insert(hash, position)
+    else this.#replace(known, position)
     return true
   }
 
@@ -111,9 +111,9 @@ export class TableWriter {
     const mask = this.#slots - 1
     for (let probe = hash & mask; ; probe = (probe + 1) & mask) {
       const word = headerBytes / 4 + probe
-      const place = this.#words[word] ?? emptySlot
-      if (place === emptySlot) return -1
-      if (place !== removedSlot && this.#isNamed(place * 4, hash, name)) return word
+      const position = this.#words[word] ?? emptySlot
+      if (position === emptySlot) return -1
+      if (position !== removedSlot && this.#isNamed(position * 4, hash, name)) return word
     }
   }
 
@@ -166,9 +166,9 @@ export class TableWriter {
     this.#words[headerWord.serial] = old.words[headerWord.serial] ?? 0
     this.#words[headerWord.synced] = old.words[headerWord.synced] ?? 0
     for (let slot = 0; slot < old.slots; slot++) {
-      const place = old.words[headerBytes / 4 + slot] ?? emptySlot
-      if (place === emptySlot || place === removedSlot) continue
-      const entry = old.bytes.subarray(place * 4, place * 4 + entryLength(old.bytes, place * 4))
+      const position = old.words[headerBytes / 4 + slot] ?? emptySlot
+      if (position === emptySlot || position === removedSlot) continue
+      const entry = old.bytes.subarray(position * 4, position * 4 + entryLength(old.bytes, position * 4))
       this.#insert(entry.readUInt32BE(0), this.#append(entry))
     }
     this.#onMoved(this.table)

@@ -3,26 +3,26 @@ import { once } from 'node:events'
 import { type Datagram, DatagramBatch } from '../../../host/index.ts'
 import { ipFamily } from '../../../model/ip.ts'
 import { DnsError } from '../errors.ts'
-import { type Asker, later, type Responder } from './responder.ts'
-import type { OpenPlace } from './settings.ts'
+import { type Client, later, type Responder } from './responder.ts'
+import type { Listener } from './settings.ts'
 
 const scratchBytes = 65_536
 /** Datagrams that the kernel does not take are waited with up to here, then dropped as a full network does. */
 const maxQueuedBytes = 8 * 1024 * 1024
 
 /** Answers datagrams on one address and port, which it shares with the other threads. */
-export class UdpListener {
-  readonly #place: OpenPlace
+export class UdpServer {
+  readonly #listener: Listener
   readonly #responder: Responder
   readonly #socket: Socket
   #scratch = Buffer.allocUnsafeSlow(scratchBytes)
   #batch: DatagramBatch | undefined
-  #askers: readonly BatchAsker[] = []
+  #clients: readonly BatchClient[] = []
 
-  constructor(place: OpenPlace, responder: Responder) {
-    this.#place = place
+  constructor(listener: Listener, responder: Responder) {
+    this.#listener = listener
     this.#responder = responder
-    const type = ipFamily(place.current.address) === 'IPv6' ? 'udp6' : 'udp4'
+    const type = ipFamily(listener.current.address) === 'IPv6' ? 'udp6' : 'udp4'
     // Answers go to addresses, never to names: nothing is looked up.
     const lookup: NonNullable<Parameters<typeof createSocket>[0] & object>['lookup'] = (address, _, done) =>
       done(null, address, type === 'udp6' ? 6 : 4)
@@ -31,11 +31,11 @@ export class UdpListener {
 
   /** Throws DnsError `listen-failed`. */
   async listen(): Promise<void> {
-    const { address, port } = this.#place.current
+    const { address, port } = this.#listener.current
     // With nothing to look up, the socket listens before bind() returns.
     const listening = once(this.#socket, 'listening')
     this.#batch = DatagramBatch.open(address, port)
-    this.#askers = this.#batch?.datagrams.map((datagram) => new BatchAsker(datagram, this.#place)) ?? []
+    this.#clients = this.#batch?.datagrams.map((datagram) => new BatchClient(datagram, this.#listener)) ?? []
     this.#socket.bind(this.#batch ? { fd: this.#batch.fd, exclusive: true } : { address, port, exclusive: true })
     try {
       await listening
@@ -63,10 +63,10 @@ export class UdpListener {
     if (from.port === 0) return
     // What the kernel did not take at once still stands in the scratch buffer; that one is left to it.
     if (this.#socket.getSendQueueCount() > 0) this.#scratch = Buffer.allocUnsafeSlow(scratchBytes)
-    const asker: Asker = { address: from.address, port: from.port, transport: 'udp', place: this.#place }
-    const length = this.#responder.respondNow(message, message.length, asker, this.#scratch)
+    const client: Client = { address: from.address, port: from.port, transport: 'udp', listener: this.#listener }
+    const length = this.#responder.respondNow(message, message.length, client, this.#scratch)
     if (length > 0) this.#socket.send(this.#scratch, 0, length, from.port, from.address)
-    else if (length === later) this.#answerLater(message, asker)
+    else if (length === later) this.#answerLater(message, client)
   }
 
   /**
@@ -82,19 +82,19 @@ export class UdpListener {
   }
 
   #takeOne(batch: DatagramBatch, index: number): void {
-    const asker = this.#askers[index]
-    if (asker === undefined || asker.port === 0) return
-    const { bytes, length } = asker.datagram
-    const answered = this.#responder.respondNow(bytes, length, asker, batch.answer)
+    const client = this.#clients[index]
+    if (client === undefined || client.port === 0) return
+    const { bytes, length } = client.datagram
+    const answered = this.#responder.respondNow(bytes, length, client, batch.answer)
     if (answered > 0) batch.reply(index, answered)
-    else if (answered === later) this.#answerLater(Buffer.from(bytes.subarray(0, length)), asker.kept)
+    else if (answered === later) this.#answerLater(Buffer.from(bytes.subarray(0, length)), client.kept)
   }
 
-  #answerLater(message: Buffer, asker: Asker): void {
-    void this.#responder.respondLater(message, asker).then((answer) => this.#send(answer, asker))
+  #answerLater(message: Buffer, client: Client): void {
+    void this.#responder.respondLater(message, client).then((answer) => this.#send(answer, client))
   }
 
-  #send(answer: Buffer | undefined, to: Asker): void {
+  #send(answer: Buffer | undefined, to: Client): void {
     if (answer === undefined || this.#socket.getSendQueueSize() > maxQueuedBytes) return
     try {
       this.#socket.send(answer, to.port, to.address)
@@ -105,14 +105,14 @@ export class UdpListener {
 }
 
 /** Who sent one datagram of a batch, read from it when somebody wants to know: few do. */
-class BatchAsker implements Asker {
+class BatchClient implements Client {
   readonly transport = 'udp'
-  readonly place: OpenPlace
+  readonly listener: Listener
   readonly datagram: Datagram
 
-  constructor(datagram: Datagram, place: OpenPlace) {
+  constructor(datagram: Datagram, listener: Listener) {
     this.datagram = datagram
-    this.place = place
+    this.listener = listener
   }
 
   get address(): string {
@@ -124,8 +124,8 @@ class BatchAsker implements Asker {
   }
 
   /** The same, for when the datagram is gone. */
-  get kept(): Asker {
-    const { address, port, transport, place } = this
-    return { address, port, transport, place }
+  get kept(): Client {
+    const { address, port, transport, listener } = this
+    return { address, port, transport, listener }
   }
 }

@@ -3,11 +3,11 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
-import { ErrandLine } from '../../../../../src/node/dns/serve/errand-line.ts'
+import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
-import type { ListenPlace } from '../../../../../src/node/dns/serve/settings.ts'
-import { UdpListener } from '../../../../../src/node/dns/serve/udp-listener.ts'
-import type { Errand } from '../../../../../src/node/dns/threads/messages.ts'
+import type { ListenAddress } from '../../../../../src/node/dns/serve/settings.ts'
+import { UdpServer } from '../../../../../src/node/dns/serve/udp-server.ts'
+import type { ResolveRequest } from '../../../../../src/node/dns/threads/messages.ts'
 import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
@@ -17,7 +17,7 @@ import { TestZone } from '../../../../helpers/dns-zone.ts'
 import { findFreePort } from '../../../../helpers/platnet-server.ts'
 import { makeService } from '../../../../helpers/services.ts'
 
-const block = servedBlock({ resolves: true, nearby: undefined, forwards: true })
+const block = servedBlock({ resolves: true, threadCache: undefined, forwards: true })
 
 test('questions that wait together are answered together: from memory, later, or not at all', (context) =>
   answerMany(context, true))
@@ -28,28 +28,30 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   const { zone } = new TestZone().add({ service: makeService('default/web', '10.96.4.2'), slices: [] })
   zone.setNamespace('default', true)
   zone.markSynced()
-  const line = new ErrandLine()
+  const line = new ResolveClient()
   // Who resolves gives every question back, its AA bit set: an answer of its kind.
   const { port1, port2 } = new MessageChannel()
-  port2.on('message', (errands: readonly Errand[]) =>
+  port2.on('message', (errands: readonly ResolveRequest[]) =>
     port2.postMessage(errands.map(({ id, question }) => ({ id, message: question, plugin: 'forward', ageMs: 0 }))),
   )
   line.connect(port1)
-  const place: ListenPlace = {
+  const listenAddress: ListenAddress = {
     address: ipOf('127.0.0.1'),
     port: await findFreePort(),
     access: 'everybody',
     blocks: [0],
   }
   const responder = new Responder(line)
-  responder.configure({ blocks: [block], places: [place], clusterSources: [], maxConnections: 1 }, [zone.table])
-  const listener = new UdpListener({ current: place }, responder)
+  responder.configure({ blocks: [block], addresses: [listenAddress], clusterSources: [], maxConnections: 1 }, [
+    zone.table,
+  ])
+  const server = new UdpServer({ current: listenAddress }, responder)
   if (!isBatched) context.mock.method(process, 'getBuiltinModule', () => undefined)
-  await listener.listen()
+  await server.listen()
   context.mock.restoreAll()
 
   const client = createSocket('udp4')
-  client.connect(place.port, place.address)
+  client.connect(listenAddress.port, listenAddress.address)
   await once(client, 'connect')
   const kinds = [
     'web.default.svc.cluster.local.',
@@ -77,7 +79,7 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   const closed = once(client, 'close')
   client.close()
   await closed
-  await listener.close()
+  await server.close()
   line.close()
   port2.close()
 }

@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { DnsError } from '../errors.ts'
 import type { Responder } from './responder.ts'
-import type { OpenPlace } from './settings.ts'
+import type { Listener } from './settings.ts'
 import { TcpConnection } from './tcp-connection.ts'
 
 /** Answers connections on one address and port, which it shares with the other threads. */
-export class TcpListener {
-  readonly #place: OpenPlace
+export class TcpServer {
+  readonly #listener: Listener
   readonly #responder: Responder
   readonly #maxConnections: number
   readonly #server: Server
   readonly #connections = new Set<TcpConnection>()
   readonly #scratch = Buffer.allocUnsafeSlow(65_535)
 
-  constructor(place: OpenPlace, responder: Responder, maxConnections: number) {
-    this.#place = place
+  constructor(listener: Listener, responder: Responder, maxConnections: number) {
+    this.#listener = listener
     this.#responder = responder
     this.#maxConnections = maxConnections
     this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket))
@@ -23,7 +23,7 @@ export class TcpListener {
 
   /** Throws DnsError `listen-failed`. */
   async listen(): Promise<void> {
-    const { address, port } = this.#place.current
+    const { address, port } = this.#listener.current
     this.#server.listen({
       host: address,
       port,
@@ -46,13 +46,13 @@ export class TcpListener {
     await closed
   }
 
-  /** One more than there may be takes the place of the one that was idle for longest. */
+  /** One more than there may be takes the listener of the one that was idle for longest. */
   #take(socket: Socket): void {
     const { remoteAddress, remotePort } = socket
     if (remoteAddress === undefined || remotePort === undefined) return void socket.destroy()
     if (this.#connections.size >= this.#maxConnections) this.#closeIdlest()
-    const asker = { address: remoteAddress, port: remotePort, transport: 'tcp', place: this.#place } as const
-    const connection = new TcpConnection(socket, this.#responder, asker, this.#scratch)
+    const client = { address: remoteAddress, port: remotePort, transport: 'tcp', listener: this.#listener } as const
+    const connection = new TcpConnection(socket, this.#responder, client, this.#scratch)
     this.#connections.add(connection)
     socket.once('close', () => this.#connections.delete(connection))
   }

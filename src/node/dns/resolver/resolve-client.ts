@@ -1,15 +1,15 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Errand, ErrandResult } from '../threads/messages.ts'
+import type { ResolveRequest, ResolveResult } from '../threads/messages.ts'
 
-type Done = (result: ErrandResult | undefined) => void
+type Done = (result: ResolveResult | undefined) => void
 
 const patienceMs = 15_000
 
 /** A serving thread's line to the one that resolves. What is asked in one turn of the event loop goes in one message. */
-export class ErrandLine {
+export class ResolveClient {
   readonly #waiting = new Map<number, Done>()
   #port: MessagePort | undefined
-  #outbox: Errand[] = []
+  #outbox: ResolveRequest[] = []
   #nextId = 1
 
   /** The other thread may have begun anew: what was asked of the former is lost. */
@@ -18,11 +18,11 @@ export class ErrandLine {
     for (const done of this.#waiting.values()) done(undefined)
     this.#waiting.clear()
     this.#port = port
-    port.on('message', (results: readonly ErrandResult[]) => this.#take(results))
+    port.on('message', (results: readonly ResolveResult[]) => this.#take(results))
   }
 
   /** Undefined when nobody resolves. The question's bytes are copied. */
-  run(errand: Omit<Errand, 'id'>): Promise<ErrandResult | undefined> {
+  run(errand: Omit<ResolveRequest, 'id'>): Promise<ResolveResult | undefined> {
     const id = this.#nextId
     this.#nextId += 1
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
@@ -46,11 +46,11 @@ export class ErrandLine {
     this.#outbox = []
   }
 
-  #take(results: readonly ErrandResult[]): void {
+  #take(results: readonly ResolveResult[]): void {
     for (const result of results) this.#finish(result.id, result)
   }
 
-  #finish(id: number, result: ErrandResult | undefined): void {
+  #finish(id: number, result: ResolveResult | undefined): void {
     const done = this.#waiting.get(id)
     this.#waiting.delete(id)
     done?.(result)

@@ -1,5 +1,5 @@
 /** Settings that came from another thread: their bytes lost on the way that they were Buffers. Shared memory and ports stay as they are. */
-export function reviveBuffers<T>(value: T): T {
+export function restoreBuffers<T>(value: T): T {
   return revive(value) as T
 }
 

@@ -1,18 +1,18 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Errand, ErrandResult } from '../threads/messages.ts'
+import type { ResolveRequest, ResolveResult } from '../threads/messages.ts'
 import { Query } from '../wire/query.ts'
-import type { BlockResolver, Resolution } from './block-resolver.ts'
+import type { BlockResolver, ResolverAnswer } from './block-resolver.ts'
 
 /** The resolving thread's end of the line to one serving thread. */
-export class ErrandDesk {
+export class ResolveServer {
   readonly #port: MessagePort
   readonly #find: (block: string) => BlockResolver | undefined
-  #outbox: ErrandResult[] = []
+  #outbox: ResolveResult[] = []
 
   constructor(port: MessagePort, find: (block: string) => BlockResolver | undefined) {
     this.#port = port
     this.#find = find
-    port.on('message', (errands: readonly Errand[]) => {
+    port.on('message', (errands: readonly ResolveRequest[]) => {
       for (const errand of errands) this.#take(errand)
     })
   }
@@ -21,13 +21,13 @@ export class ErrandDesk {
     this.#port.close()
   }
 
-  #take(errand: Errand): void {
+  #take(errand: ResolveRequest): void {
     const resolution = this.#resolve(errand)
     if (resolution instanceof Promise) void resolution.then((done) => this.#reply(errand, done))
     else this.#reply(errand, resolution)
   }
 
-  #resolve({ block, question, client, overTcp, limit }: Errand): Resolution | Promise<Resolution> {
+  #resolve({ block, question, client, overTcp, limit }: ResolveRequest): ResolverAnswer | Promise<ResolverAnswer> {
     const query = new Query()
     const bytes = Buffer.from(question.buffer, question.byteOffset, question.length)
     const resolver = this.#find(block)
@@ -36,10 +36,10 @@ export class ErrandDesk {
     return resolver.resolve({ query, client, overTcp, limit })
   }
 
-  #reply({ id, wantsKept }: Errand, { message, plugin, ageMs, kept }: Resolution): void {
+  #reply({ id, wantsCopy }: ResolveRequest, { message, plugin, ageMs, kept }: ResolverAnswer): void {
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
     // A view would be sent with all of the memory it looks at.
-    const copy = wantsKept && kept !== undefined && { kept: { ...kept, message: new Uint8Array(kept.message) } }
+    const copy = wantsCopy && kept !== undefined && { kept: { ...kept, message: new Uint8Array(kept.message) } }
     this.#outbox.push({ id, message: message && new Uint8Array(message), plugin, ageMs, ...copy })
   }
 

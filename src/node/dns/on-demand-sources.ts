@@ -3,9 +3,9 @@ import type { ApiClient, InformerHandler, WireObject } from '../../client/index.
 import { type ObjectKey, objectKey } from '../../model/api-object.ts'
 import { parseIp } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
-import { WantedInformer } from './wanted-informer.ts'
+import type { Labels } from './label-selection.ts'
+import { OnDemandInformer } from './on-demand-informer.ts'
 import type { PodView } from './zone/cluster-zone.ts'
-import type { Labels } from './zone-choice.ts'
 import type { ZoneFeed } from './zone-feed.ts'
 
 const labelled = z.object({ labels: z.record(z.string(), z.string()).default({}) })
@@ -19,15 +19,15 @@ const podSchema = z.object({
   }),
 })
 
-export interface WantedSourceParts {
+export interface OnDemandSourceParts {
   readonly client: ApiClient
   readonly plane: { readonly feed: ZoneFeed }
   readonly log: Logger
 }
 
 /** The Pods of the whole cluster, while a zone answers only for those that are there. */
-export function createPodSource({ client, plane: { feed }, log }: WantedSourceParts): WantedInformer {
-  return new WantedInformer({
+export function createPodSource({ client, plane: { feed }, log }: OnDemandSourceParts): OnDemandInformer {
+  return new OnDemandInformer({
     name: 'dns-pods',
     watchWanted: (listener) => feed.watchPodsWanted(listener),
     collection: { resource: { group: '', version: 'v1', resource: 'pods' } },
@@ -38,8 +38,8 @@ export function createPodSource({ client, plane: { feed }, log }: WantedSourcePa
 }
 
 /** The labels of all Services, while a zone chooses by them. */
-export function createServiceLabelSource({ client, plane: { feed }, log }: WantedSourceParts): WantedInformer {
-  return new WantedInformer({
+export function createServiceLabelSource({ client, plane: { feed }, log }: OnDemandSourceParts): OnDemandInformer {
+  return new OnDemandInformer({
     name: 'dns-service-labels',
     watchWanted: (listener) => feed.watchServiceLabelsWanted(listener),
     collection: { resource: { group: '', version: 'v1', resource: 'services' } },

@@ -1,6 +1,6 @@
 import { readUint16 } from '../wire/bytes.ts'
 import { rcode } from '../wire/codes.ts'
-import type { MessagePlan } from '../wire/message.ts'
+import type { MessageLayout } from '../wire/message.ts'
 import { isUnder, skipName, skipPlainName } from '../wire/name.ts'
 import { headerLength } from '../wire/query.ts'
 import type { RandomNumbers } from './random-numbers.ts'
@@ -17,13 +17,13 @@ const ordinaryFailures = new Set<number>([rcode.SERVFAIL, rcode.FORMERR, rcode.N
  * What an answer says of the spelling it was asked in: kept; changed, so that it may be forged; or denied as a server does that tells upper from
  * lower case: without the SOA that a denial has.
  */
-export type SpellingVerdict = 'kept' | 'changed' | 'denied'
+export type CaseVerdict = 'kept' | 'changed' | 'denied'
 
 /**
  * Whether one upstream is asked in a random case (draft-vixie-dnsext-dns0x20): it copies the question into its answer, and who forges one has
  * to guess a further bit for each letter. An upstream that does not keep the case, or does not answer such questions, is asked as the client spelt it.
  */
-export class Spelling {
+export class CaseRandomization {
   #plainUntilMs = 0
   /** It has answered a question in mixed case with records: it does not tell cases apart. */
   #isProven = false
@@ -31,12 +31,12 @@ export class Spelling {
   #isSilent = false
   #mismatches = 0
 
-  get isMixed(): boolean {
+  get isUsed(): boolean {
     return !this.#isSilent && performance.now() >= this.#plainUntilMs
   }
 
-  /** The answer to a question in mixed case, both with the question at the same place. */
-  judge(asked: Buffer, reply: Buffer): SpellingVerdict {
+  /** The answer to a question in mixed case, both with the question at the same offset. */
+  judge(asked: Buffer, reply: Buffer): CaseVerdict {
     if (!isEcho(asked, reply)) return this.#countMismatch()
     this.#mismatches = 0
     if (readUint16(reply, 6) > 0) {
@@ -66,7 +66,7 @@ export class Spelling {
     this.#mismatches = 0
   }
 
-  #countMismatch(): SpellingVerdict {
+  #countMismatch(): CaseVerdict {
     this.#mismatches += 1
     if (this.#mismatches >= maxMismatches) this.giveUp()
     return 'changed'
@@ -74,7 +74,7 @@ export class Spelling {
 }
 
 /** Gives the letters of the question's name a random case, in place. */
-export function mixCase(message: Buffer, random: RandomNumbers): Buffer {
+export function randomizeCase(message: Buffer, random: RandomNumbers): Buffer {
   const end = skipPlainName(message, headerLength, message.length)
   let bits = 0
   let left = 0
@@ -100,10 +100,10 @@ export function isEcho(asked: Buffer, reply: Buffer): boolean {
 }
 
 /** Writes the name as the client spelt it into the question, and where it or an end of it stands whole as an owner. */
-export function restoreSpelling(message: Buffer, plan: MessagePlan, name: Uint8Array): void {
-  if (plan.questionName === undefined) return
+export function restoreCase(message: Buffer, layout: MessageLayout, name: Uint8Array): void {
+  if (layout.questionName === undefined) return
   message.set(name, headerLength)
-  for (const { start } of plan.records) {
+  for (const { start } of layout.records) {
     if ((message[start] ?? 0) >= 0xc0) continue
     const end = skipName(message, start, message.length)
     const owner = message.subarray(start, end)

@@ -1,0 +1,71 @@
+import { describeError } from '../../../model/errors.ts'
+import type { ListenFailure } from '../threads/messages.ts'
+import type { Responder } from './responder.ts'
+import type { ListenAddress, Listener } from './settings.ts'
+import { TcpServer } from './tcp-server.ts'
+import { UdpServer } from './udp-server.ts'
+
+interface OpenListener {
+  readonly listener: Listener
+  readonly servers: readonly { close(): Promise<void> }[]
+}
+
+/** The sockets of one thread. A new configuration opens and closes only the sockets that differ; the others never stop answering. */
+export class Listeners {
+  readonly #responder: Responder
+  #open: readonly OpenListener[] = []
+
+  constructor(responder: Responder) {
+    this.#responder = responder
+  }
+
+  /** Listens on exactly these addresses. Returns those on which it cannot listen; the others serve. */
+  async change(addresses: readonly ListenAddress[], maxConnections: number): Promise<readonly ListenFailure[]> {
+    const next: OpenListener[] = []
+    const failures: ListenFailure[] = []
+    for (const address of addresses) {
+      const known = this.#open.find(({ listener }) => isSame(listener.current, address))
+      if (known) known.listener.current = address
+      const result = known ?? (await this.#listen(address, maxConnections))
+      if ('message' in result) failures.push(result)
+      else next.push(result)
+    }
+    const removed = this.#open.filter((open) => !next.includes(open))
+    this.#open = next
+    await Promise.all(removed.map(close))
+    return failures
+  }
+
+  /** Returns the first listener with that port. */
+  find(port: number): Listener | undefined {
+    return this.#open.find(({ listener }) => listener.current.port === port)?.listener
+  }
+
+  async closeAll(): Promise<void> {
+    const open = this.#open
+    this.#open = []
+    await Promise.all(open.map(close))
+  }
+
+  async #listen(current: ListenAddress, maxConnections: number): Promise<OpenListener | ListenFailure> {
+    const listener = { current }
+    const udp = new UdpServer(listener, this.#responder)
+    const tcp = new TcpServer(listener, this.#responder, maxConnections)
+    try {
+      await udp.listen()
+      await tcp.listen()
+      return { listener, servers: [udp, tcp] }
+    } catch (error) {
+      await udp.close()
+      return { address: current.address, port: current.port, message: describeError(error) }
+    }
+  }
+}
+
+function isSame(a: ListenAddress, b: ListenAddress): boolean {
+  return a.address === b.address && a.port === b.port
+}
+
+async function close({ servers }: OpenListener): Promise<void> {
+  await Promise.all(servers.map((server) => server.close()))
+}
