@@ -32,6 +32,12 @@ export function parseIp(text: string): Ip | undefined {
   return (address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String()) as Ip
 }
 
+/** Whether some program reads the text as an address: also a dotted quad with leading zeros, which `parseIp` refuses. */
+export function isReadAsIp(text: string): boolean {
+  if (parseIp(text) !== undefined) return true
+  return /^\d+(\.\d+){3}$/.test(text) && text.split('.').every((octet) => Number(octet) <= 255)
+}
+
 /** The dotted end of an IPv6 address as two groups: the library reads `::127.0.0.1` as `::ffff:127.0.0.1`, the kernel does not. */
 function withoutDots(text: string): string | undefined {
   const quad = /[^:]*\.[^:]*$/.exec(text)?.[0]

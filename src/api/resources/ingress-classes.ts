@@ -1,5 +1,7 @@
+import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt, valueAt } from '../document.ts'
+import { all, strictText } from '../schema/checks.ts'
 import {
   type FieldError,
   forbiddenField,
@@ -9,7 +11,8 @@ import {
   unsupportedField,
 } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
-import { checkDnsSubdomain } from './names.ts'
+import { checkDnsLabel, checkDnsSubdomain } from './names.ts'
+import { typedReference } from './object-references.ts'
 import { column, type Resource } from './resource.ts'
 
 const maxControllerLength = 250
@@ -71,23 +74,26 @@ function isControllerPath(path: string): boolean {
   return controllerPath.test(path) && !path.endsWith('\n')
 }
 
+const parameterRules = all(typedReference)
+
 function validateParameters(ingressClass: ApiDocument): readonly FieldError[] {
   const parameters = valueAt(ingressClass['spec'], 'parameters')
   if (parameters === undefined) return []
   const path = 'spec.parameters'
-  const scope = textAt(parameters, 'scope')
-  const namespace = textAt(parameters, 'namespace')
-  const scopes = ['Cluster', 'Namespace']
-  return [
-    ...['kind', 'name']
-      .filter((field) => textAt(parameters, field) === '')
-      .map((field) => requiredField(`${path}.${field}`)),
-    ...(scopes.includes(scope) ? [] : [unsupportedField(`${path}.scope`, scope, scopes)]),
-    ...(scope === 'Namespace' && namespace === ''
-      ? [requiredField(`${path}.namespace`, "`parameters.scope` is set to 'Namespace'")]
-      : []),
-    ...(scope === 'Cluster' && namespace !== ''
-      ? [forbiddenField(`${path}.namespace`, "`parameters.scope` is set to 'Cluster'")]
-      : []),
-  ]
+  return [...parameterRules(parameters, path), ...checkPlace(parameters, path)]
 }
+
+const scopes = ['Cluster', 'Namespace']
+
+function checkPlace(parameters: Json, path: string): readonly FieldError[] {
+  const scope = textAt(parameters, 'scope')
+  const namespace = valueAt(parameters, 'namespace')
+  if (!scopes.includes(scope)) return [unsupportedField(`${path}.scope`, scope, scopes)]
+  if (scope === 'Namespace')
+    return namespace === undefined
+      ? [requiredField(`${path}.namespace`, "`parameters.scope` is set to 'Namespace'")]
+      : namespaceName(namespace, `${path}.namespace`)
+  return namespace === undefined ? [] : [forbiddenField(`${path}.namespace`, "`parameters.scope` is set to 'Cluster'")]
+}
+
+const namespaceName = strictText(checkDnsLabel)

@@ -1,65 +1,71 @@
 import type { Json } from '../../model/api-object.ts'
-import { parseIp } from '../../model/ip.ts'
+import { isReadAsIp } from '../../model/ip.ts'
 import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
+import { all, type Check, each, fields, required, strictText, text } from '../schema/checks.ts'
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
-import { checkDns1035Label, checkDnsSubdomain, checkPortName, checkPortNumber } from './names.ts'
+import {
+  checkDns1035Label,
+  checkDnsSubdomain,
+  checkPortName,
+  checkPortNumber,
+  checkWildcardSubdomain,
+} from './names.ts'
+import { typedReference } from './object-references.ts'
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']
 
+const host = strictText((name) => (name.includes('*') ? checkWildcardSubdomain(name) : checkDnsSubdomain(name)))
+
+const specRules = fields({
+  defaultBackend: checkBackend,
+  rules: each(
+    fields({
+      host: [text(checkNoAddress), (value, path) => (value === '' ? [] : host(value, path))],
+      http: (value, path) => checkPaths(listAt(value, 'paths'), `${path}.paths`),
+    }),
+  ),
+  tls: each(fields({ hosts: each(host), secretName: text(checkDnsSubdomain) })),
+  ingressClassName: strictText(checkDnsSubdomain),
+})
+
+const serviceRules = all([required('name'), fields({ name: text(checkDns1035Label) })])
+const resourceRules = all(typedReference)
+
 export function validateIngress({ spec }: ApiDocument): readonly FieldError[] {
-  const rules = listAt(spec, 'rules')
-  const defaultBackend = valueAt(spec, 'defaultBackend')
-  const className = valueAt(spec, 'ingressClassName')
-  const isEmpty = rules.length === 0 && defaultBackend === undefined
+  const rules = valueAt(spec, 'rules')
+  const isEmpty = listAt(rules).length === 0 && valueAt(spec, 'defaultBackend') === undefined
   return [
-    ...(isEmpty ? [invalidField('spec', '', 'either `defaultBackend` or `rules` must be specified')] : []),
-    ...(defaultBackend === undefined ? [] : validateBackend(defaultBackend, 'spec.defaultBackend')),
-    ...listAt(spec, 'tls').flatMap((entry, index) => validateTls(entry, `spec.tls[${index}]`)),
-    ...rules.flatMap((rule, index) => validateRule(rule, `spec.rules[${index}]`)),
-    ...(typeof className === 'string' ? problem('spec.ingressClassName', className, checkDnsSubdomain(className)) : []),
+    ...(isEmpty ? [invalidField('spec', rules, 'either `defaultBackend` or `rules` must be specified')] : []),
+    ...specRules(spec ?? {}, 'spec'),
   ]
 }
 
-function problem(field: string, value: string | number, why: string | undefined): readonly FieldError[] {
-  return why === undefined ? [] : [invalidField(field, value, why)]
+/** A new Ingress may name its class in both places only where they agree. */
+export function validateClassAnnotation({ metadata, spec }: ApiDocument, annotation: string): readonly FieldError[] {
+  const [annotated, named] = [metadata.annotations?.[annotation], valueAt(spec, 'ingressClassName')]
+  if (annotated === undefined || named === undefined || annotated === named) return []
+  const why = 'must match `ingressClassName` when both are specified'
+  return [invalidField(`annotations.${annotation}`, annotated, why)]
 }
 
-function validateTls(entry: Json, path: string): readonly FieldError[] {
-  const secret = textAt(entry, 'secretName')
-  return [
-    ...listAt(entry, 'hosts').flatMap((host, index) => validateHost(textAt(host), `${path}.hosts[${index}]`)),
-    ...(secret === '' ? [] : problem(`${path}.secretName`, secret, checkDnsSubdomain(secret))),
-  ]
+function checkNoAddress(name: string): string | undefined {
+  return isReadAsIp(name) ? 'must be a DNS name, not an IP address' : undefined
 }
 
-function validateRule(rule: Json, path: string): readonly FieldError[] {
-  const host = textAt(rule, 'host')
-  const http = valueAt(rule, 'http')
-  return [
-    ...(host === '' ? [] : validateHost(host, `${path}.host`)),
-    ...(http === undefined ? [] : validatePaths(listAt(http, 'paths'), `${path}.http.paths`)),
-  ]
-}
-
-function validateHost(host: string, path: string): readonly FieldError[] {
-  if (parseIp(host) !== undefined) return [invalidField(path, host, 'must be a DNS name, not an IP address')]
-  const plain = host.startsWith('*.') ? host.slice(2) : host
-  return problem(path, host, checkDnsSubdomain(plain))
-}
-
-function validatePaths(paths: readonly Json[], path: string): readonly FieldError[] {
+function checkPaths(paths: readonly Json[], path: string): readonly FieldError[] {
   if (paths.length === 0) return [requiredField(path)]
-  return paths.flatMap((item, index) => validatePath(item, `${path}[${index}]`))
+  return paths.flatMap((item, index) => checkPath(item, `${path}[${index}]`))
 }
 
-function validatePath(item: Json, path: string): readonly FieldError[] {
-  const pathType = textAt(item, 'pathType')
+function checkPath(item: Json, path: string): readonly FieldError[] {
+  const pathType = valueAt(item, 'pathType')
+  if (pathType === undefined) return [requiredField(`${path}.pathType`, 'pathType must be specified')]
+  const isKnown = pathTypes.includes(textAt(pathType))
   return [
-    ...(pathType === '' ? [requiredField(`${path}.pathType`, 'pathType must be specified')] : []),
-    ...(pathType === '' || pathTypes.includes(pathType)
-      ? validatePathText(textAt(item, 'path'), pathType, `${path}.path`)
+    ...(isKnown
+      ? checkPathText(textAt(item, 'path'), textAt(pathType), `${path}.path`)
       : [unsupportedField(`${path}.pathType`, pathType, pathTypes)]),
-    ...validateBackend(valueAt(item, 'backend') ?? {}, `${path}.backend`),
+    ...checkBackend(valueAt(item, 'backend') ?? {}, `${path}.backend`),
   ]
 }
 
@@ -67,45 +73,44 @@ const badInside = ['//', '/./', '/../', '%2f', '%2F']
 const badAtEnd = ['/..', '/.']
 
 /** A path is matched as it stands, so nothing that a server would normalise may be in it. */
-function validatePathText(text: string, pathType: string, path: string): readonly FieldError[] {
-  if (pathType === 'ImplementationSpecific' && text === '') return []
-  if (!text.startsWith('/')) return [invalidField(path, text, 'must be an absolute path')]
-  if (pathType === 'ImplementationSpecific') return []
+function checkPathText(value: string, pathType: string, path: string): readonly FieldError[] {
+  const isFree = pathType === 'ImplementationSpecific'
+  if (isFree && value === '') return []
+  const relative = value.startsWith('/') ? [] : [invalidField(path, value, 'must be an absolute path')]
+  if (isFree) return relative
   return [
+    ...relative,
     ...badInside
-      .filter((bad) => text.includes(bad))
-      .map((bad) => invalidField(path, text, `must not contain '${bad}'`)),
-    ...badAtEnd.filter((bad) => text.endsWith(bad)).map((bad) => invalidField(path, text, `cannot end with '${bad}'`)),
+      .filter((bad) => value.includes(bad))
+      .map((bad) => invalidField(path, value, `must not contain '${bad}'`)),
+    ...badAtEnd
+      .filter((bad) => value.endsWith(bad))
+      .map((bad) => invalidField(path, value, `cannot end with '${bad}'`)),
   ]
 }
 
-function validateBackend(backend: Json, path: string): readonly FieldError[] {
+function checkBackend(backend: Json, path: string): readonly FieldError[] {
   const service = valueAt(backend, 'service')
   const resource = valueAt(backend, 'resource')
-  if (service !== undefined && resource !== undefined) {
+  if (service !== undefined && resource !== undefined)
     return [invalidField(path, '', 'cannot set both resource and service backends')]
-  }
-  if (service !== undefined) return validateService(service, `${path}.service`)
-  if (resource === undefined) return [invalidField(path, '', 'resource or service backend is required')]
-  return ['kind', 'name'].flatMap((field) =>
-    textAt(resource, field) === '' ? [requiredField(`${path}.resource.${field}`)] : [],
-  )
+  if (resource !== undefined) return resourceRules(resource, `${path}.resource`)
+  if (service === undefined) return [invalidField(path, '', 'resource or service backend is required')]
+  return [...serviceRules(service, `${path}.service`), ...checkServicePort(valueAt(service, 'port'), path)]
 }
 
-function validateService(service: Json, path: string): readonly FieldError[] {
-  const name = textAt(service, 'name')
-  return [
-    ...(name === '' ? [requiredField(`${path}.name`)] : problem(`${path}.name`, name, checkDns1035Label(name))),
-    ...validateServicePort(valueAt(service, 'port'), `${path}.port`),
-  ]
-}
-
-function validateServicePort(port: Json | undefined, path: string): readonly FieldError[] {
+/** What is wrong with both parts of a port together is said of the backend. */
+function checkServicePort(port: Json | undefined, path: string): readonly FieldError[] {
   const name = textAt(port, 'name')
   const number = Number(textAt(port, 'number') || 0)
   if (name !== '' && number !== 0) return [invalidField(path, '', 'cannot set both port name & port number')]
   if (name === '' && number === 0) return [requiredField(path, 'port name or number is required')]
-  return name === ''
-    ? problem(`${path}.number`, number, checkPortNumber(number))
-    : problem(`${path}.name`, name, checkPortName(name))
+  return portRules(port ?? {}, `${path}.service.port`)
 }
+
+const portNumber: Check = (value, path) => {
+  const why = value === 0 ? undefined : checkPortNumber(Number(textAt(value)))
+  return why === undefined ? [] : [invalidField(path, value, why)]
+}
+
+const portRules = fields({ name: text(checkPortName), number: portNumber })

@@ -2,8 +2,9 @@ import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import type { Store } from '../store/index.ts'
 import { defineKind } from './define-kind.ts'
-import { validateIngress } from './ingress-validation.ts'
+import { validateClassAnnotation, validateIngress } from './ingress-validation.ts'
 import { collectionPrefix } from './keys.ts'
+import { validateLoadBalancer } from './load-balancer-status.ts'
 import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
 /** A new Ingress that names no class gets the default one from the store. */
@@ -26,7 +27,11 @@ export function ingresses(dialect: Dialect, store: Store): Resource {
     ],
     strategy: {
       prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
-      validate: validateIngress,
+      validate: (ingress, old) => [
+        ...validateIngress(ingress),
+        ...(old === undefined ? validateClassAnnotation(ingress, dialect.annotations.ingressClass) : []),
+      ],
+      validateStatus: validateLoadBalancer,
       coWrites: (transition) => chooseClass(transition, dialect, store),
     },
   })

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Dialect } from '../../model/dialect.ts'
-import { parseIp } from '../../model/ip.ts'
+import { ipFamily, isReadAsIp, parseIp } from '../../model/ip.ts'
 import { type ApiDocument, textAt, valueAt } from '../document.ts'
-import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
+import { all, fields, required } from '../schema/checks.ts'
+import { type FieldError, invalidField } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
+import { resourceReference } from './object-references.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
 /** The object that makes an address taken: its name is the address, so there can be only one. Both versions on one storage. */
@@ -27,7 +29,7 @@ export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['coWri
       columns: [column('ParentRef', parentCell)],
       strategy: {
         validateName: checkAddressName,
-        validate: validateParent,
+        validate: ({ spec }) => specRules(spec ?? {}, 'spec'),
         validateUpdate: validateIpAddressUpdate,
         coWrites: guard,
       },
@@ -38,7 +40,9 @@ export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['coWri
 
 function checkAddressName(name: string): string | undefined {
   const ip = parseIp(name)
+  if (ip === undefined && isReadAsIp(name)) return 'must not have leading 0s'
   if (ip === undefined) return 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
+  if (ipFamily(ip) === 'IPv4' && name.includes(':')) return 'must not be an IPv4-mapped IPv6 address'
   return ip === name ? undefined : `must be in canonical form (${JSON.stringify(ip)})`
 }
 
@@ -49,12 +53,7 @@ function parentCell(document: ApiDocument): string {
   return `${part('resource')}${group}/${namespace}${part('name')}`
 }
 
-function validateParent(document: ApiDocument): readonly FieldError[] {
-  if (valueAt(document['spec'], 'parentRef') === undefined) return [requiredField('spec.parentRef')]
-  return ['resource', 'name']
-    .filter((field) => textAt(document['spec'], 'parentRef', field) === '')
-    .map((field) => requiredField(`spec.parentRef.${field}`))
-}
+const specRules = all([required('parentRef'), fields({ parentRef: resourceReference })])
 
 function validateIpAddressUpdate(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const parent = valueAt(document['spec'], 'parentRef')

@@ -22,6 +22,13 @@ export function checkDnsSubdomain(name: string): string | undefined {
   return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 }
 
+/** A subdomain whose first label is `*`: any host of a domain. */
+export function checkWildcardSubdomain(name: string): string | undefined {
+  if (name.length > 253) return 'must be no more than 253 characters'
+  if (name.startsWith('*.') && isDnsSubdomain(name.slice(2))) return undefined
+  return "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+}
+
 /** IANA service name: at most 15 characters, a letter among them, no double dash; the rule for named target ports. */
 export function checkPortName(name: string): string | undefined {
   if (name.length > 15) return 'must be no more than 15 characters'

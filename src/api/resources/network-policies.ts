@@ -2,20 +2,21 @@ import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { cidrContains, parseCidr } from '../../model/ip.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
+import { all, type Check, each, fields } from '../schema/checks.ts'
 import {
   type FieldError,
   forbiddenField,
   invalidField,
   requiredField,
-  tooManyField,
   unsupportedField,
 } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
 import { formatLabelSelector, validateLabelSelector } from './label-selector.ts'
 import { checkPortName, checkPortNumber } from './names.ts'
-import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
+
+const policyProtocols = ['TCP', 'UDP', 'SCTP']
 
 const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
 
@@ -35,7 +36,7 @@ export function networkPolicies(dialect: Dialect): Resource {
     strategy: {
       prepareForCreate: defaultPolicyTypes,
       prepareForUpdate: defaultPolicyTypes,
-      validate: validateNetworkPolicy,
+      validate: ({ spec }) => specRules(spec ?? {}, 'spec'),
     },
   })
 }
@@ -48,66 +49,57 @@ function defaultPolicyTypes(policy: ApiDocument): ApiDocument {
   return { ...policy, spec: { ...spec, policyTypes } }
 }
 
-function validateNetworkPolicy(policy: ApiDocument): readonly FieldError[] {
-  const spec = policy['spec']
-  return [
-    ...validateLabelSelector(valueAt(spec, 'podSelector'), 'spec.podSelector'),
-    ...validateTypes(listAt(spec, 'policyTypes').map((type) => textAt(type))),
-    ...listAt(spec, 'ingress').flatMap((rule, index) => validateRule(rule, 'from', `spec.ingress[${index}]`)),
-    ...listAt(spec, 'egress').flatMap((rule, index) => validateRule(rule, 'to', `spec.egress[${index}]`)),
-  ]
-}
+const policyTypes = ['Ingress', 'Egress']
 
-function validateTypes(types: readonly string[]): readonly FieldError[] {
-  const supported = ['Egress', 'Ingress']
-  if (types.length > 2) return [tooManyField('spec.policyTypes', types.length, 2)]
+function validateTypes(value: Json, path: string): readonly FieldError[] {
+  const types = listAt(value)
+  if (types.length > 2) return [invalidField(path, value, 'may not specify more than two policyTypes')]
   return types.flatMap((type, index) =>
-    supported.includes(type) ? [] : [unsupportedField(`spec.policyTypes[${index}]`, type, supported)],
+    policyTypes.includes(textAt(type)) ? [] : [unsupportedField(`${path}[${index}]`, type, policyTypes)],
   )
 }
 
-function validateRule(rule: Json, peers: 'from' | 'to', path: string): readonly FieldError[] {
-  return [
-    ...listAt(rule, 'ports').flatMap((item, index) => validatePort(item, `${path}.ports[${index}]`)),
-    ...listAt(rule, peers).flatMap((item, index) => validatePeer(item, `${path}.${peers}[${index}]`)),
-  ]
+const policyPort = all([fields({ protocol: validateProtocol, port: validatePort }), validateEndPort])
+
+const selector: Check = (value, path) => validateLabelSelector(value, path)
+
+const peer = all([validatePeer, fields({ podSelector: selector, namespaceSelector: selector, ipBlock: validateBlock })])
+
+const specRules = fields({
+  podSelector: selector,
+  ingress: each(fields({ ports: each(policyPort), from: each(peer) })),
+  egress: each(fields({ ports: each(policyPort), to: each(peer) })),
+  policyTypes: validateTypes,
+})
+
+function validateProtocol(value: Json, path: string): readonly FieldError[] {
+  return policyProtocols.includes(textAt(value)) ? [] : [unsupportedField(path, value, policyProtocols)]
 }
 
-function validatePort(item: Json, path: string): readonly FieldError[] {
-  const protocol = textAt(item, 'protocol')
-  const number = valueAt(item, 'port')
-  const endPort = valueAt(item, 'endPort')
-  return [
-    ...(protocols.includes(protocol) ? [] : [unsupportedField(`${path}.protocol`, protocol, protocols)]),
-    ...validatePortValue(number, `${path}.port`),
-    ...(typeof endPort === 'number' ? validateEndPort(endPort, number, path) : []),
-  ]
-}
-
-function validatePortValue(value: Json | undefined, path: string): readonly FieldError[] {
-  if (typeof value !== 'number' && typeof value !== 'string') return []
-  const problem = typeof value === 'number' ? checkPortNumber(value) : checkPortName(value)
+function validatePort(value: Json, path: string): readonly FieldError[] {
+  const problem = typeof value === 'number' ? checkPortNumber(value) : checkPortName(textAt(value))
   return problem === undefined ? [] : [invalidField(path, value, problem)]
 }
 
-function validateEndPort(endPort: number, port: Json | undefined, path: string): readonly FieldError[] {
-  const field = `${path}.endPort`
-  if (port === undefined) return [requiredField(`${path}.port`, 'must be specified when `endPort` is')]
-  if (typeof port !== 'number') return [invalidField(field, endPort, 'may not be specified when `port` is non-numeric')]
-  if (endPort < port) return [invalidField(field, endPort, 'must be greater than or equal to `port`')]
+function validateEndPort(item: Json, path: string): readonly FieldError[] {
+  const [endPort, port] = [valueAt(item, 'endPort'), valueAt(item, 'port')]
+  if (typeof endPort !== 'number') return []
+  const refuse = (why: string) => [invalidField(`${path}.endPort`, endPort, why)]
+  if (port === undefined) return refuse('may not be specified when `port` is not specified')
+  if (typeof port !== 'number') return refuse('may not be specified when `port` is non-numeric')
   const problem = checkPortNumber(endPort)
-  return problem === undefined ? [] : [invalidField(field, endPort, problem)]
+  return [
+    ...(endPort < port ? refuse('must be greater than or equal to `port`') : []),
+    ...(problem === undefined ? [] : refuse(problem)),
+  ]
 }
 
 function validatePeer(item: Json, path: string): readonly FieldError[] {
-  const selectors = ['podSelector', 'namespaceSelector'].filter((field) => valueAt(item, field) !== undefined)
-  const block = valueAt(item, 'ipBlock')
-  if (block !== undefined && selectors.length > 0) {
-    return [forbiddenField(path, 'may not specify both ipBlock and another peer')]
-  }
-  if (block !== undefined) return validateBlock(block, `${path}.ipBlock`)
-  if (selectors.length === 0) return [requiredField(path, 'must specify a peer')]
-  return selectors.flatMap((field) => validateLabelSelector(valueAt(item, field), `${path}.${field}`))
+  const parts = ['podSelector', 'namespaceSelector', 'ipBlock'].filter((field) => valueAt(item, field) !== undefined)
+  if (parts.length === 0) return [requiredField(path, 'must specify a peer')]
+  return parts.length > 1 && parts.includes('ipBlock')
+    ? [forbiddenField(path, 'may not specify both ipBlock and another peer')]
+    : []
 }
 
 function validateBlock(block: Json, path: string): readonly FieldError[] {

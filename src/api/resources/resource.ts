@@ -115,6 +115,8 @@ export interface Strategy {
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
   /** A create has no `old`. With it, a kind can let stand what was valid when it was stored. */
   readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
+  /** What an update of the status is checked for, beside `validate`; what was wrong before stays allowed. */
+  readonly validateStatus?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
   /** What is accepted and may surprise; becomes Warning headers. */
   readonly warnings?: (document: ApiDocument) => readonly string[]
   readonly validateUpdate?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]

@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Dialect } from '../../model/dialect.ts'
-import { type Cidr, ipFamily, parseCidr } from '../../model/ip.ts'
+import { type Cidr, ipFamily, parseCidr, parseIp } from '../../model/ip.ts'
 import { type ApiDocument, formatTime, listAt, textAt } from '../document.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
@@ -30,7 +29,7 @@ export function serviceCidrs(dialect: Dialect, now: () => Date, guard: GuardCoWr
       strategy: {
         prepareForCreate: (document) => ({ ...document, status: { conditions: [readyCondition(now())] } }),
         statusLeaves: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
-        validate: validateServiceCidr,
+        validate: (document, old) => (old === undefined ? validateServiceCidr(document) : []),
         validateUpdate: validateServiceCidrUpdate,
         coWrites: guard,
       },
@@ -68,28 +67,38 @@ function validateServiceCidr(document: ApiDocument): readonly FieldError[] {
   const texts = cidrTexts(document)
   if (texts.length === 0) return [requiredField('spec.cidrs', 'at least one CIDR required')]
   if (texts.length > 2) return [invalidField('spec.cidrs', [...texts], 'may only hold up to 2 values')]
-  const errors = texts.flatMap((text, index) => validateCidr(text, `spec.cidrs[${index}]`))
   const families = allCidrs(document).map(ipFamily)
-  if (errors.length > 0 || new Set(families).size === texts.length) return errors
   return [
-    invalidField(
-      'spec.cidrs',
-      [...texts],
-      'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64',
-    ),
+    ...texts.flatMap((text, index) => validateCidr(text, `spec.cidrs[${index}]`)),
+    ...(families.length === 2 && families[0] === families[1]
+      ? [invalidField('spec.cidrs', [...texts], oneOfEachFamily)]
+      : []),
   ]
 }
+
+const oneOfEachFamily = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64'
 
 function validateCidr(text: string, path: string): readonly FieldError[] {
   const cidr = parseCidr(text)
   if (cidr === undefined) return [invalidField(path, text, badCidr)]
-  return cidr === text ? [] : [invalidField(path, text, `must be in canonical form (${JSON.stringify(cidr)})`)]
+  if (cidr === text) return []
+  const address = parseIp(text.slice(0, text.indexOf('/')))
+  const hasHostBits = address !== undefined && !cidr.startsWith(`${address}/`)
+  const why = hasHostBits
+    ? 'must not have bits set beyond the prefix length'
+    : `must be in canonical form (${JSON.stringify(cidr)})`
+  return [invalidField(path, text, why)]
 }
 
 /** The ranges stay, except that a second family may come. */
 function validateServiceCidrUpdate(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const [before, after] = [cidrTexts(old), cidrTexts(document)]
-  if (isDeepStrictEqual(before, after)) return []
-  const isExtended = before.length === 1 && after.length === 2 && before[0] === after[0]
-  return isExtended ? [] : [invalidField('spec.cidrs', [...after], 'field is immutable')]
+  const isExtended = before.length === 1 && after.length === 2
+  if (after.length !== before.length && !isExtended) return [invalidField('spec.cidrs', [...after], immutable)]
+  const changed = before.flatMap((text, index) =>
+    text === after[index] ? [] : [invalidField(`spec.cidrs[${index}]`, after[index], immutable)],
+  )
+  return isExtended ? [...changed, ...validateServiceCidr(document)] : changed
 }
+
+const immutable = 'field is immutable'

@@ -19,7 +19,8 @@ function checkField(object: JsonObject, name: string, path: string, check: Check
   return value === undefined || value === null ? [] : check(value, path === '' ? name : `${path}.${name}`)
 }
 
-function all(checks: Check | readonly Check[]): Check {
+/** Every check of the list, as one. */
+export function all(checks: Check | readonly Check[]): Check {
   if (typeof checks === 'function') return checks
   return (value, path) => checks.flatMap((check) => check(value, path))
 }
@@ -53,6 +54,14 @@ export function oneOf(...supported: readonly string[]): Check {
 export function text(rule: (text: string) => string | undefined): Check {
   return (value, path) => {
     const why = typeof value === 'string' && value !== '' ? rule(value) : undefined
+    return why === undefined ? [] : [invalidField(path, value, why)]
+  }
+}
+
+/** A text that `rule` finds nothing wrong with, also where it is empty. */
+export function strictText(rule: (text: string) => string | undefined): Check {
+  return (value, path) => {
+    const why = typeof value === 'string' ? rule(value) : undefined
     return why === undefined ? [] : [invalidField(path, value, why)]
   }
 }

@@ -42,10 +42,11 @@ function typeError(resource: Resource, problems: readonly TypeProblem[]): Status
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${list}`)
 }
 
+/** An object of the whole cluster loses a namespace that it names, as many published manifests do. */
 function placeInNamespace(target: Target, document: ApiDocument): ApiDocument {
   const { namespace: _, ...metadata } = withoutEmptyCollections(document.metadata)
   const given = document.metadata.namespace ?? ''
-  if (given !== '' && given !== (target.namespace ?? '')) {
+  if (given !== '' && target.namespace !== undefined && given !== target.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
   const placed = target.namespace === undefined ? metadata : { ...metadata, namespace: target.namespace }

@@ -1,21 +1,28 @@
 import type { ApiDocument } from '../document.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { Resource, Strategy } from '../resources/resource.ts'
 import { coerce } from '../schema/coerce.ts'
 import type { FieldError } from '../schema/field-error.ts'
+
+type ObjectCheck = Strategy['validateStatus']
 
 /**
  * What is wrong with an update. An object that an earlier version stored lacks this version's defaults and may break its rules: neither
  * is held against a request that changes something else, so its labels, finalizers and status can still be written.
  */
 export function findUpdateErrors(resource: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  return [...findNewErrors(resource, next, old), ...findForbiddenChanges(resource, next, old)]
+  return [...findNewErrors(resource.strategy.validate, next, old), ...findForbiddenChanges(resource, next, old)]
 }
 
-/** What `validate` finds in an object and not in what it was before. */
-function findNewErrors({ strategy }: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const errors = strategy.validate?.(next, old) ?? []
+/** What is wrong with a new status, and was not with the one before. */
+export function findStatusErrors({ strategy }: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  return findNewErrors(strategy.validateStatus, next, old)
+}
+
+/** What a check finds in an object and not in what it was before. */
+function findNewErrors(check: ObjectCheck, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  const errors = check?.(next, old) ?? []
   if (errors.length === 0) return []
-  const known = new Set(strategy.validate?.(old, old).map(keyOf))
+  const known = new Set(check?.(old, old).map(keyOf))
   return errors.filter((error) => !known.has(keyOf(error)))
 }
 

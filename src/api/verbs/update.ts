@@ -15,7 +15,7 @@ import { withRuleErrors } from './check-rules.ts'
 import { commitChange } from './commit-change.ts'
 import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
-import { findUpdateErrors } from './update-errors.ts'
+import { findStatusErrors, findUpdateErrors } from './update-errors.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
 
 const attempts = 32
@@ -98,6 +98,7 @@ async function settle(
     ...validateMetadata(resource, next),
     ...validateMetadataUpdate(next, old),
     ...findUpdateErrors(resource, next, old),
+    ...(target.subresource === 'status' ? findStatusErrors(resource, next, old) : []),
   ]
   const errors = await withRuleErrors(resource, own, next, old)
   if (errors.length > 0) throw invalid(resource, target.name, errors)

@@ -1,0 +1,17 @@
+import { isReadAsIp } from '../../model/ip.ts'
+import { type ApiDocument, valueAt } from '../document.ts'
+import { each, fields, text } from '../schema/checks.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import { checkDnsSubdomain } from './names.ts'
+
+const address = text((value) =>
+  isReadAsIp(value) ? undefined : 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+)
+const noAddress = text((value) => (isReadAsIp(value) ? 'must be a DNS name, not an IP address' : undefined))
+
+const entries = each(fields({ ip: address, hostname: [text(checkDnsSubdomain), noAddress] }))
+
+/** Finds what is wrong with the addresses that a load balancer wrote. */
+export function validateLoadBalancer({ status }: ApiDocument): readonly FieldError[] {
+  return entries(valueAt(status, 'loadBalancer', 'ingress') ?? [], 'status.loadBalancer.ingress')
+}

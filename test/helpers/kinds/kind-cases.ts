@@ -1,0 +1,12 @@
+import { ingressCases, ingressClassCases } from './ingress-cases.ts'
+import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
+import type { KindCases } from './write-case.ts'
+
+/** The built-in kinds outside core/v1, discovery, coordination and events. */
+export const kindCases: readonly KindCases[] = [
+  ingressCases,
+  ingressClassCases,
+  networkPolicyCases,
+  ipAddressCases,
+  serviceCidrCases,
+]

@@ -1,0 +1,136 @@
+/** One write and what kube-apiserver 1.34 answers to it. */
+export interface WriteCase {
+  readonly title: string
+  readonly method: 'POST' | 'PUT' | 'PATCH'
+  readonly path: string
+  readonly body: object
+  /** Absent: 201 for a POST and 200 for others where there are no causes, else 422. */
+  readonly code?: number
+  /** The Status' reason; absent: `Invalid` where there are causes. */
+  readonly reason?: string
+  /** `Invalid spec.rules[0].host`: the cause's type without `FieldValue`, and its field. In any order, each once. */
+  readonly causes: readonly string[]
+  /** Why the API core answers something else on purpose; the fields above are then its answer. */
+  readonly differs?: string
+  /** Why the API core says the same in other words. */
+  readonly words?: string
+}
+
+/** An object that must exist before the cases run. */
+export interface Fixture {
+  readonly path: string
+  readonly body: object
+}
+
+export interface KindCases {
+  readonly title: string
+  readonly fixtures: readonly Fixture[]
+  readonly cases: readonly WriteCase[]
+}
+
+export type Expected = Pick<WriteCase, 'code' | 'reason' | 'differs' | 'words'>
+
+/** Makes creates: each lays its members over those of a valid object. */
+export function creates(path: string, valid: object) {
+  return (title: string, change: object, causes: readonly string[] = [], answer: Expected = {}): WriteCase => ({
+    title,
+    method: 'POST',
+    path,
+    body: { ...valid, ...change },
+    causes,
+    ...answer,
+  })
+}
+
+/** Makes merge patches of an object that exists. */
+export function changes(path: string) {
+  return (title: string, body: object, causes: readonly string[] = [], answer: Expected = {}): WriteCase => ({
+    title,
+    method: 'PATCH',
+    path,
+    body,
+    causes,
+    ...answer,
+  })
+}
+
+/** Makes replacements of an object that exists. */
+export function replaces(path: string, valid: object) {
+  return (title: string, change: object, causes: readonly string[] = [], answer: Expected = {}): WriteCase => ({
+    title,
+    method: 'PUT',
+    path,
+    body: { ...valid, ...change },
+    causes,
+    ...answer,
+  })
+}
+
+/** Reasons why the same faults are told in other words. */
+export const otherWords = {
+  firstFault: { words: 'the API core names the first of several faults of a text' },
+  keyRule: { words: 'the API core has one text for all faults of a label key' },
+  goFields: { words: 'Kubernetes prints the fields of its Go type' },
+  goType: { words: 'Kubernetes names its Go type' },
+} satisfies Record<string, Expected>
+
+/** An empty text counts as absent where a field has a default: of most fields Kubernetes has it so too. */
+export const emptyIsAbsent: Expected = { differs: 'an empty text counts as absent where a field has a default' }
+
+/** What a server answered, in the parts that the table compares. */
+export interface Verdict {
+  readonly code: number
+  readonly reason: string | undefined
+  /** Each once, sorted. */
+  readonly causes: readonly string[]
+}
+
+interface Reply {
+  readonly code: number
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
+  readonly body: any
+}
+
+interface Cause {
+  readonly reason: string
+  readonly field: string
+  readonly message: string
+}
+
+export function verdictOf({ code, body }: Reply): Verdict {
+  const causes = causesOf(body).map(({ reason, field }) => `${reason.replace('FieldValue', '')} ${field}`)
+  return { code, reason: code < 400 ? undefined : body?.reason, causes: onceSorted(causes) }
+}
+
+export function expectedOf(each: WriteCase): Verdict {
+  return { code: codeOf(each), reason: reasonOf(each), causes: onceSorted(each.causes) }
+}
+
+/** The messages of the causes, each once, sorted. */
+export function messagesOf({ body }: Reply): readonly string[] {
+  return onceSorted(causesOf(body).map(({ field, message }) => `${field}: ${message}`))
+}
+
+function causesOf(body: { readonly details?: { readonly causes?: readonly Cause[] } } | undefined): readonly Cause[] {
+  return body?.details?.causes ?? []
+}
+
+function onceSorted(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].toSorted()
+}
+
+/** The dry run of a case, in a form that a client of any server sends. */
+export function requestOf({ method, path, body }: WriteCase) {
+  const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+  return { method, path: `${path}?dryRun=All`, body, contentType }
+}
+
+function codeOf({ method, causes, code }: WriteCase): number {
+  if (code !== undefined) return code
+  if (causes.length > 0) return 422
+  return method === 'POST' ? 201 : 200
+}
+
+function reasonOf({ causes, reason }: WriteCase): string | undefined {
+  return reason ?? (causes.length > 0 ? 'Invalid' : undefined)
+}
