@@ -1,7 +1,10 @@
 // The gate of every commit: types, lint, unused code, fast tests. `npm run check`. Properties, which try hundreds of cases, run with `npm test`.
 import { globSync } from 'node:fs'
-import { runSteps, staticChecks } from './static-checks.ts'
+import { refuseServers, runSteps, staticChecks } from './static-checks.ts'
 
-const fastTests = globSync('test/{unit,golden,architecture,docs}/**/*.test.ts')
+const fastTests = globSync('test/{unit,component,golden,architecture,docs}/**/*.test.ts')
 
-runSteps([...staticChecks, ['fast tests', 'node', ['--test', '--test-reporter=dot', ...fastTests]]])
+runSteps([
+  ...staticChecks,
+  ['fast tests', 'node', ['--import', refuseServers, '--test', '--test-reporter=dot', ...fastTests]],
+])

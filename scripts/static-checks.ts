@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
+/** The module that keeps servers, threads and processes out of test/unit; for `node --import`. */
+export const refuseServers = new URL('../test/helpers/refuse-servers.ts', import.meta.url).href
+
 export type Step = readonly [name: string, command: string, args: readonly string[]]
 
 /** What is checked without running any of our code. */

@@ -2,7 +2,7 @@
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { runSteps, staticChecks } from './static-checks.ts'
+import { refuseServers, runSteps, staticChecks } from './static-checks.ts'
 
 const levelsReport = '.cache/test-levels.txt'
 const fileTimeoutMs = 10 * 60_000
@@ -36,7 +36,8 @@ function writeLevels(levels: ReadonlyMap<string, LevelTotals>): void {
 /** One file at a time: kernel and end-to-end tests, and tests that measure time, must have the machine to themselves. */
 function runTests(files: readonly string[]): void {
   const levels = new Map<string, LevelTotals>()
-  const events = run({ files: [...files], concurrency: 1, timeout: fileTimeoutMs })
+  const execArgv = ['--import', refuseServers]
+  const events = run({ files: [...files], concurrency: 1, timeout: fileTimeoutMs, execArgv })
   process.exitCode = 1
   events.on('test:summary', ({ file, counts, duration_ms: durationMs, success }) => {
     if (file === undefined) {

@@ -3,7 +3,7 @@ import type { Chain, Match, Rule, TableName } from './ruleset.ts'
 
 /**
  * Above how many rules a shared chain is split into buckets, and below how many it is one chain again. A rule that does not
- * match costs a packet about 14 ns, so 256 cost less than the rest of its way through the tables (measured.md), and writing
+ * match costs a packet about 14 ns, so 256 cost less than the rest of its way through the tables (docs/measurements/proxy.md), and writing
  * them takes 30 KB; up to there the flat chain of the spec is the simplest. The gap keeps a cluster at the limit from
  * being rewritten with every change.
  */

@@ -7,7 +7,7 @@ import { readSourceTree, roomOf } from '../helpers/source-tree.ts'
 const leaves = ['model', 'loop', 'observe', 'config']
 const shells = [...leaves, 'host', 'client', 'serve', 'pki']
 
-/** Which rooms a room may import from, itself apart (DESIGN "The house"). A room that is not listed fails. */
+/** Which rooms a room may import from, itself apart (docs/architecture.md, "The rooms"). A room that is not listed fails. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   model: [],
   netfilter: ['model'],

@@ -18,7 +18,7 @@ export interface SliceSize {
 }
 
 /**
- * iptables-nft takes more than linear time for what stands in one transaction (measured.md: 10 s for 5,000 Services at once,
+ * iptables-nft takes more than linear time for what stands in one transaction (docs/measurements/proxy.md: 10 s for 5,000 Services at once,
  * 1.2 s in slices), and starting it costs as much as a thousand lines. iptables-legacy copies the table with every commit.
  * A rule that is added makes the kernel follow all jumps of its table, some 1 ms for a thousand chains; one that goes does not. What is added right
  * after that waits until no packet can be at the old rules any more, some 10 ms.

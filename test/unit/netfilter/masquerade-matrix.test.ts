@@ -7,7 +7,7 @@ import type { TracedPacket, TraceWorld } from '../../../src/netfilter/trace/type
 import { buildRuleset, describeTrace, firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
-/** Who sends, by which way in, and what is reached: L on this node, R on another, m for masqueraded (reference 3.3). */
+/** Who sends, by which way in, and what is reached: L on this node, R on another, m for masqueraded. */
 const sources = ['pod', 'node', 'localhost', 'external'] as const
 const ways = ['cluster IP', 'node port', 'load balancer'] as const
 type Expected = Readonly<Record<(typeof sources)[number], readonly [string, string, string]>>

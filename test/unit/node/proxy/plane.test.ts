@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { collectInvalidDrops, collectProxyCounts, ProxyPlane } from '../../../../src/node/proxy/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
+import { FakeWriter, Node, newNode } from '../../../helpers/plane-fixture.ts'
 import { until } from '../../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../../helpers/wire-objects.ts'
-import { FakeWriter, Node, newNode } from './plane-fixture.ts'
 
 /** Turns of the event loop, without a timer, until the condition holds or there were enough. */
 async function turns(condition: () => boolean, most = 1000): Promise<void> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Node, newNode } from '../../../helpers/plane-fixture.ts'
 import { until } from '../../../helpers/until.ts'
 import { wireService, wireSlice } from '../../../helpers/wire-objects.ts'
-import { type Node, newNode } from './plane-fixture.ts'
 
 const open = { signal: AbortSignal.timeout(20_000) }
 const large = { ports: 40, endpoints: 100 }

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { proxyQuestions } from '../../../../src/app/proxy-questions.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
 import type { XorHash } from '../../../../src/model/xor-hash.ts'
+import { type Node, newNode } from '../../../helpers/plane-fixture.ts'
 import { until } from '../../../helpers/until.ts'
 import { wireService, wireSlice } from '../../../helpers/wire-objects.ts'
-import { type Node, newNode } from './plane-fixture.ts'
 
 type Test = Parameters<typeof newNode>[0]
 type Settings = Parameters<typeof newNode>[1]
