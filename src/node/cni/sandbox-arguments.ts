@@ -38,7 +38,7 @@ export function cniArguments(sandbox: CniSandbox): readonly (readonly [string, s
   ]
 }
 
-/** Everything a plugin may ask for with `capabilities`, under the names of the conventions (CNI CONVENTIONS.md). */
+/** Everything a plugin may ask for with `capabilities`, under the names of the conventions (CNI the CNI project's "Extension conventions"). */
 export function capabilityArguments(sandbox: CniSandbox): JsonObject {
   const { portMappings, bandwidth, ipRanges, ips, mac, dns, aliases } = sandbox
   const all = { portMappings, bandwidth, ipRanges, ips, mac, dns, aliases }
