@@ -26,7 +26,7 @@ import type { AppContext } from './context.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
-import { findNodeFacts } from './node-facts.ts'
+import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 import { proxyQuestions } from './proxy-questions.ts'
 import { composeProxy } from './proxy-side.ts'
@@ -92,7 +92,7 @@ export async function composeAgent(
         proxy: proxy?.families.map(({ plane }) => plane) ?? [],
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
-    questions: {
+    queries: {
       ...proxyQuestions(proxy?.families ?? [], interfaceTowards, (family) =>
         readBaseChains(programs.runProgram, family),
       ),
@@ -118,9 +118,9 @@ function countLeftOut({ metrics }: AppContext, client: ApiClient): void {
 function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {
   const { app, node } = context.options.values
   if (!app.components.includes('registration')) return undefined
-  const facts = findNodeFacts(findNodeName(node.nodeName), node)
+  const machine = findMachineInfo(findNodeName(node.nodeName), node)
   const log = context.logging.logger('platform_kubelet').child('registration')
-  return new NodeRegistration({ client, dialect, facts, log })
+  return new NodeRegistration({ client, dialect, machine, log })
 }
 
 async function findAccess(node: AppContext['options']['values']['node']): Promise<ClusterAccess> {

@@ -5,14 +5,14 @@ import type { ControlAnswer } from '../node/control/index.ts'
 import { createDnsSources, DnsPlane } from '../node/dns/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../node/state/index.ts'
 import type { AppContext } from './context.ts'
-import { findNodeFacts } from './node-facts.ts'
+import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
 /** The cluster's DNS on this node, if it is to serve it. */
 export function composeDns(context: AppContext, state: LiveNodeState, applied: AppliedRevisions): DnsPlane | undefined {
   const { app, node, dns } = context.options.values
   if (!app.components.includes('dns')) return undefined
-  const [nodeAddress] = findNodeFacts(findNodeName(node.nodeName), node).addresses
+  const [nodeAddress] = findMachineInfo(findNodeName(node.nodeName), node).addresses
   return new DnsPlane({
     state,
     applied,
@@ -30,7 +30,7 @@ export function composeDnsSources(
   if (plane === undefined) return []
   const { app, node, dns } = context.options.values
   const nodeName = findNodeName(node.nodeName)
-  const [nodeAddress] = findNodeFacts(nodeName, node).addresses
+  const [nodeAddress] = findMachineInfo(nodeName, node).addresses
   const log = context.logging.logger('platform_dns').child('client')
   const makesObjects = app.components.includes('registration')
   const { clusterDns } = dns

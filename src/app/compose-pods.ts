@@ -29,7 +29,7 @@ import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../node/
 import type { Logger } from '../observe/index.ts'
 import { offerPackagedPlugins, shippedCniDir } from './cni.ts'
 import type { AppContext, Options } from './context.ts'
-import { findNodeFacts } from './node-facts.ts'
+import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
 /** What a VXLAN packet around it leaves of 1500 bytes. */
@@ -127,7 +127,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
-  const [first = loopbackIpv4, ...others] = findNodeFacts(nodeName, node).addresses
+  const [first = loopbackIpv4, ...others] = findMachineInfo(nodeName, node).addresses
   const folders = new PodFolders(podsFolder(context.options.values))
   const cniRuntime = new CniRuntime({
     configDir: cni.cniConfDir,

@@ -14,7 +14,7 @@ import type { Component } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
 import { describeError } from '../model/errors.ts'
 import { type Ip, type IpFamily, unspecifiedIpv4, unspecifiedIpv6 } from '../model/ip.ts'
-import type { NodeFacts } from '../model/node.ts'
+import type { Node } from '../model/node.ts'
 import { proxyHooks } from '../netfilter/hooks.ts'
 import { isNetworkOurs } from '../node/cni/index.ts'
 import {
@@ -23,30 +23,30 @@ import {
   type ConntrackMetrics,
   collectInvalidDrops,
   collectProxyCounts,
-  collectRefusedWays,
+  collectRefusedClaims,
   createConntrackMetrics,
   createProxyMetrics,
   HealthChecks,
   isFresh,
-  lackingOption,
+  missingOption,
   NodeWatch,
   ProxyHealthz,
   type ProxyMetrics,
+  type ProxyOptions,
   ProxyPlane,
-  type ProxyWishes,
   planHealthAddresses,
   planSettings,
   type Refusal,
-  type RefusedWay,
-  summarizeRefusedWays,
+  type RefusedClaim,
+  summarizeRefusedClaims,
 } from '../node/proxy/index.ts'
 import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../node/rules/index.ts'
 import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../node/state/index.ts'
 import type { Logger } from '../observe/index.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
 import type { AppContext } from './context.ts'
+import { NodeFactsWatch } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
-import { NodeSituationKeeper } from './node-situation.ts'
 import { serviceEvents, type TellOfService } from './service-events.ts'
 
 /** The service proxy: what of it starts, in order, and its planes, one a family. */
@@ -78,7 +78,7 @@ interface ProxyParts {
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly monitor: NftMonitor
-  readonly situation: NodeSituationKeeper
+  readonly facts: NodeFactsWatch
 }
 
 export interface ProxySources {
@@ -106,14 +106,14 @@ export async function composeProxy({
   apiServers,
 }: ProxySources): Promise<ProxySide> {
   const log = context.logging.logger('platform_traffic_proxy')
-  const wishes = wishesOf(context)
-  const lacking = lackingOption(wishes)
+  const options = proxyOptionsOf(context)
+  const lacking = missingOption(options)
   if (lacking !== undefined)
-    throw new ConfigError('config-invalid', [`--detect-local-mode ${wishes.detectLocalMode} needs ${lacking}`])
+    throw new ConfigError('config-invalid', [`--detect-local-mode ${options.detectLocalMode} needs ${lacking}`])
   const monitor = new NftMonitor(log.child('monitor'))
   const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
   const claimed = composeClaims({ state, addresses, apiServers, tell, log })
-  collectRefusedWays(context.metrics, () => claimed.refusals().values())
+  collectRefusedClaims(context.metrics, () => claimed.refusals().values())
   const parts: ProxyParts = {
     context,
     state,
@@ -124,15 +124,15 @@ export async function composeProxy({
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
-    situation: createSituation(context),
+    facts: createNodeFacts(context),
   }
   if (context.options.values.proxy.affinityForm === 'recent') warnOfAffinityLimit(state, log)
   const families = await composeFamilies(parts, log)
   for (const { plane } of families) applied.register(plane.name, plane.family)
   const planes = families.map(({ plane }) => plane)
   const health = composeHealth(parts, planes)
-  parts.situation.follow((situation) => {
-    for (const plane of planes) plane.configure(planSettings(plane.family, wishesOf(context), situation))
+  parts.facts.follow((facts) => {
+    for (const plane of planes) plane.configure(planSettings(plane.family, proxyOptionsOf(context), facts))
     health.checks.onNodeChange()
   })
   collectCounts(context, families)
@@ -142,16 +142,16 @@ export async function composeProxy({
       ...(isWatchable ? [monitor] : []),
       claimed,
       ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
-      parts.situation,
+      parts.facts,
       ...health.components,
     ],
     families,
     refusedClaims: () => claimed.problems(),
     createSources: (dialect) => {
       const nodeName = findNodeName(context.options.values.node.nodeName)
-      const onNode = (node: NodeFacts | undefined) => {
+      const onNode = (node: Node | undefined) => {
         addresses.setNode(nodeName, node?.addresses ?? [])
-        parts.situation.tell(node)
+        parts.facts.tell(node)
       }
       return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
     },
@@ -162,8 +162,8 @@ function composeClaims({
   tell,
   ...parts
 }: Pick<ProxySources, 'state' | 'addresses' | 'apiServers'> & { tell: TellOfService; log: Logger }): ClaimedServices {
-  const onRefused = (service: string, refused: readonly RefusedWay[]) => {
-    if (refused.length > 0) tell(service, 'AddressRefused', `not served at ${summarizeRefusedWays(refused)}`)
+  const onRefused = (service: string, refused: readonly RefusedClaim[]) => {
+    if (refused.length > 0) tell(service, 'AddressRefused', `not served at ${summarizeRefusedClaims(refused)}`)
   }
   return new ClaimedServices({ ...parts, onRefused })
 }
@@ -195,7 +195,7 @@ function collectCounts({ metrics }: AppContext, families: readonly ProxyFamily[]
 
 /** What load balancers ask. */
 function composeHealth(
-  { context, state, tell, situation }: ProxyParts,
+  { context, state, tell, facts }: ProxyParts,
   planes: readonly ProxyPlane[],
 ): { readonly checks: HealthChecks; readonly components: readonly Component[] } {
   const { node, proxy } = context.options.values
@@ -207,7 +207,7 @@ function composeHealth(
     state,
     nodeName: findNodeName(node.nodeName),
     isProxyHealthy,
-    addresses: () => planHealthAddresses(wishesOf(context), situation.now) ?? [anyFamily(unspecifiedIpv4)],
+    addresses: () => planHealthAddresses(proxyOptionsOf(context), facts.now) ?? [anyFamily(unspecifiedIpv4)],
     onRefused,
     log,
   })
@@ -216,7 +216,7 @@ function composeHealth(
     address: anyFamily(proxy.proxyHealthzAddress),
     port: proxy.proxyHealthzPort,
     freshness,
-    isNodeEligible: () => situation.isEligible,
+    isNodeEligible: () => facts.isEligible,
     metrics: context.metrics,
     log,
   })
@@ -228,9 +228,9 @@ function anyFamily(address: Ip): Ip {
   return address === unspecifiedIpv4 && hasIpv6() ? unspecifiedIpv6 : address
 }
 
-function createSituation(context: AppContext): NodeSituationKeeper {
+function createNodeFacts(context: AppContext): NodeFactsWatch {
   const { app, cni } = context.options.values
-  return new NodeSituationKeeper({
+  return new NodeFactsWatch({
     isNetworkOurs: () => isNetworkOurs(cni.cniConfDir, app.components.includes('pods')),
     nodeName: findNodeName(context.options.values.node.nodeName),
     isConntrackLiberal: async () => (await readSysctl('net/netfilter/nf_conntrack_tcp_be_liberal')) === 1,
@@ -238,7 +238,7 @@ function createSituation(context: AppContext): NodeSituationKeeper {
   })
 }
 
-function wishesOf({ options }: AppContext): ProxyWishes {
+function proxyOptionsOf({ options }: AppContext): ProxyOptions {
   const { app, dns, node, proxy } = options.values
   const answeredHere = app.components.includes('dns') ? dns.clusterDns : undefined
   return { clusterCidr: node.clusterCidr, answeredHere, ...proxy }
@@ -250,7 +250,7 @@ function hasIpv6(): boolean {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, claimed, applied, programs, metricsOf, monitor, situation } = parts
+  const { context, claimed, applied, programs, metricsOf, monitor, facts } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
   const choice = await detectIptables(programs.runProgram, family, 'auto')
@@ -260,7 +260,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
   const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
   if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
-  const settings = planSettings(family, wishesOf(context), situation.now)
+  const settings = planSettings(family, proxyOptionsOf(context), facts.now)
   const cleaner = composeCleaner(parts, family, log.child('conntrack'))
   const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
   const metrics = metricsOf(family)

@@ -79,7 +79,7 @@ function renderService({ families }: ServiceAnswer): string {
 }
 
 function renderFamily({ family, ports, chains, counters, changedAtMs, notes }: Family): string[] {
-  if (ports.length === 0) return [`${family}: no way in: ${notes.join('; ') || 'it is not planned yet'}`]
+  if (ports.length === 0) return [`${family}: not served: ${notes.join('; ') || 'it is not planned yet'}`]
   const changed = changedAtMs === undefined ? 'never' : new Date(changedAtMs).toISOString()
   return [
     `${family}: last change ${changed}`,
@@ -92,9 +92,9 @@ function renderFamily({ family, ports, chains, counters, changedAtMs, notes }: F
   ]
 }
 
-function renderPort({ servicePort, protocol, ways, endpoints, refusals }: Family['ports'][number]): string[] {
+function renderPort({ servicePort, protocol, addresses, endpoints, refusals }: Family['ports'][number]): string[] {
   return [
-    `  ${servicePort}/${protocol}: ${ways.join(', ')}`,
+    `  ${servicePort}/${protocol}: ${addresses.join(', ')}`,
     ...refusals.map((refusal) => `    ! ${refusal}`),
     ...endpoints.map(({ name, where, isUsed, reason }) => `    ${isUsed ? '+' : '-'} ${name}${where}: ${reason}`),
   ]

@@ -1,7 +1,7 @@
 import type { Cidr, Ip } from './ip.ts'
 
 /** This node as the API knows it, as far as it shapes the node's own work. */
-export interface NodeFacts {
+export interface Node {
   readonly name: string
   /** Internal addresses before external ones. */
   readonly addresses: readonly Ip[]

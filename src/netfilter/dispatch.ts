@@ -217,9 +217,9 @@ export function bucketsByDestination(root: string, limits = dispatchLimits): rea
 function destinationLayout(root: string, path: readonly Step[]): BucketLayout {
   const nameOf = (digits: string) => (digits === '' ? root : `${root}-${digits}`)
   const entries = new Map<string, Chain>()
-  let level: readonly Place[] = [{ digits: '', value: 0, mask: 0 }]
+  let level: readonly BucketPrefix[] = [{ digits: '', value: 0, mask: 0 }]
   for (const step of path) {
-    const below = level.map((place) => placesBelow(place, step))
+    const below = level.map((prefix) => prefixesBelow(prefix, step))
     for (const [index, { digits }] of level.entries()) {
       const rules = below[index]?.map(({ value, mask, digits: next }) => goWhere(value, mask, nameOf(next)))
       entries.set(nameOf(digits), rules ?? [])
@@ -234,13 +234,13 @@ function destinationLayout(root: string, path: readonly Step[]): BucketLayout {
   }
 }
 
-interface Place {
+interface BucketPrefix {
   readonly digits: string
   readonly value: number
   readonly mask: number
 }
 
-function placesBelow({ digits, value, mask }: Place, { shift, values }: Step): readonly Place[] {
+function prefixesBelow({ digits, value, mask }: BucketPrefix, { shift, values }: Step): readonly BucketPrefix[] {
   return Array.from({ length: values }, (_, digit) => ({
     digits: `${digits}${hexDigit(digit)}`,
     value: value | (digit << shift),

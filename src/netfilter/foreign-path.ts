@@ -1,6 +1,6 @@
 import { parseRuleSpec } from './parse.ts'
-import { matchRule, type TravellingPacket } from './trace/match-rule.ts'
-import type { TraceWorld } from './trace/types.ts'
+import { matchRule, type PacketState } from './trace/match-rule.ts'
+import type { TraceContext } from './trace/types.ts'
 
 /** Where the kernel hands packets to base chains of kind filter. */
 export type FilterHook = 'INPUT' | 'FORWARD' | 'OUTPUT'
@@ -94,10 +94,10 @@ export function readNftRules({ family, table, chain, hook, policy }: NftBaseChai
  * What a base chain makes of a new connection's first packet. `isAcceptedByUs`: our own rules in it have accepted the packet; our chains are passed
  * over otherwise. Rules in words that we do not use are named as unclear where they could decide.
  */
-export function judge(
+export function evaluateBaseChain(
   base: BaseChain,
-  packet: TravellingPacket,
-  world: TraceWorld,
+  packet: PacketState,
+  context: TraceContext,
   isAcceptedByUs: boolean,
 ): ForeignVerdict {
   const unclear: string[] = []
@@ -105,7 +105,7 @@ export function judge(
   const isNft = base.where.startsWith('table ')
   const found = isNft
     ? walkNft(base.rules, unclear)
-    : walkIptables(base.rules, { base, unclear, isTaken: (rule) => isTaken(rule, packet, world) })
+    : walkIptables(base.rules, { base, unclear, isTaken: (rule) => isTaken(rule, packet, context) })
   if (found === undefined || found.verdict === 'return')
     return { where: base.where, verdict: base.policy, by: `its policy ${base.policy.toUpperCase()}`, unclear }
   return { where: base.where, verdict: found.verdict, by: found.by, unclear }
@@ -156,11 +156,11 @@ function takeRule(text: string, target: string, walk: Walk, depth: number): Deci
 }
 
 /** Undefined where the rule has matches that we do not know. The target does not matter. */
-function isTaken(text: string, packet: TravellingPacket, world: TraceWorld): boolean | undefined {
+function isTaken(text: string, packet: PacketState, context: TraceContext): boolean | undefined {
   const matches = ` ${text}`.replace(/ -[jg] \S+.*$/, '').trim()
   if (matches === '') return true
   const rule = parseRuleSpec(`${matches} -j RETURN`)
-  return rule && matchRule(rule, packet, world) > 0
+  return rule && matchRule(rule, packet, context) > 0
 }
 
 function walkNft(rules: readonly string[], unclear: string[]): Decision | undefined {

@@ -1,7 +1,7 @@
 import type { Cidr, Ip } from '../model/ip.ts'
 import type { Protocol, TrafficPolicy } from '../model/service.ts'
 
-/** One port of one Service in one IP family: the ways in, and where they lead. */
+/** One port of one Service in one IP family: its addresses and its endpoints. */
 export interface Frontend {
   /** `namespace/name:port`, or `namespace/name` for the port without a name; unique together with the protocol. */
   readonly servicePort: string
@@ -36,7 +36,8 @@ export interface FrontendEndpoint {
   readonly port: number
 }
 
-/** Whether there is any way in but the cluster IP. */
-export function isExternal(ways: Pick<Frontend, 'nodePort' | 'externalIps' | 'loadBalancerVips'>): boolean {
-  return ways.nodePort !== undefined || ways.externalIps.length > 0 || ways.loadBalancerVips.length > 0
+/** Whether the frontend has any address beside the cluster IP. */
+export function isExternal(frontend: Pick<Frontend, 'nodePort' | 'externalIps' | 'loadBalancerVips'>): boolean {
+  const { nodePort, externalIps, loadBalancerVips } = frontend
+  return nodePort !== undefined || externalIps.length > 0 || loadBalancerVips.length > 0
 }

@@ -11,11 +11,11 @@ type NamedChain = readonly [name: string, chain: Chain]
 export function externalChains(frontend: Frontend, settings: ProxyRuleSettings): readonly NamedChain[] {
   if (!frontend.hasEndpoints || !isExternal(frontend)) return []
   const whose = frontend.servicePort
-  const ways: NamedChain[] = usesExternalChain(frontend)
+  const external: NamedChain[] = usesExternalChain(frontend)
     ? [[externalChainOf(frontend), named(externalChain(frontend, settings), whose)]]
     : []
-  if (!hasFirewall(frontend)) return ways
-  return [...ways, [firewallChainOf(frontend), named(firewallChain(frontend, settings), whose)]]
+  if (!hasFirewall(frontend)) return external
+  return [...external, [firewallChainOf(frontend), named(firewallChain(frontend, settings), whose)]]
 }
 
 /** Under the policy Cluster a node port leads straight to the Service's chain (spec 2.12). */

@@ -37,8 +37,8 @@ export function lowerService(frontends: readonly Frontend[], settings: ProxyRule
     ),
     sets: sets.length === 0 ? noSets : new Map(sets),
     dispatch: {
-      natServices: compact(frontends.flatMap(waysByAddress)),
-      natNodePorts: compact(frontends.flatMap(wayByNodePort)),
+      natServices: compact(frontends.flatMap(dispatchByAddress)),
+      natNodePorts: compact(frontends.flatMap(dispatchByNodePort)),
       filterServices: compact(frontends.flatMap((frontend) => verdictOnClusterIp(frontend, settings))),
       filterExternal: compact(frontends.flatMap((frontend) => verdictsOnExternal(frontend, settings))),
       filterNodePorts: compact([
@@ -49,7 +49,7 @@ export function lowerService(frontends: readonly Frontend[], settings: ProxyRule
   }
 }
 
-function waysByAddress(frontend: Frontend): readonly Rule[] {
+function dispatchByAddress(frontend: Frontend): readonly Rule[] {
   const { servicePort, hasEndpoints, clusterIp, externalIps, loadBalancerVips } = frontend
   const lead = (address: Ip, chain: string) => rule(toAddress(frontend, address), jump(chain))
   const internal = serviceChain(servicePort, frontend.protocol, frontend.internalPolicy === 'Local' ? 'SVL' : 'SVC')
@@ -63,7 +63,7 @@ function waysByAddress(frontend: Frontend): readonly Rule[] {
 }
 
 /** Under the policy Cluster always masqueraded: the endpoint may be on another node, and its answer has to come back through this one. */
-function wayByNodePort(frontend: Frontend): readonly Rule[] {
+function dispatchByNodePort(frontend: Frontend): readonly Rule[] {
   const { servicePort, nodePort, protocol } = frontend
   if (nodePort === undefined || !frontend.hasEndpoints) return []
   const match = [toPort(frontend, nodePort)]

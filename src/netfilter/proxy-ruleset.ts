@@ -14,7 +14,7 @@ const parts = ['natServices', 'natNodePorts', 'filterServices', 'filterExternal'
 /**
  * All rules of the traffic proxy for one family, kept up to date Service by Service. The rules follow from the Services alone,
  * never from the order in which they came (but for the form of a shared chain between the limits of dispatch.ts). A change
- * costs what the Service's own chains cost; only where a way in appears or goes (not when one of several endpoints
+ * costs what the Service's own chains cost; only where an address appears or goes (not when one of several endpoints
  * does), the shared chain's bucket is put together again.
  */
 export class ProxyRuleset {
@@ -57,8 +57,8 @@ export class ProxyRuleset {
   *updateInSteps(changes: ReadonlyMap<ObjectKey, ServiceRules | undefined>): Generator<void, readonly TableChange[]> {
     const sets = new Map<string, AddressSet | undefined>()
     const writes = {
-      nat: new TableWriter('nat', this.#tables.nat),
-      filter: new TableWriter('filter', this.#tables.filter),
+      nat: new TableChangeBuilder('nat', this.#tables.nat),
+      filter: new TableChangeBuilder('filter', this.#tables.filter),
     }
     if (this.#isStaticStale) writeStaticChains(writes, this.#settings)
     this.#isStaticStale = false
@@ -77,7 +77,7 @@ export class ProxyRuleset {
   #replace(
     key: ObjectKey,
     next: ServiceRules | undefined,
-    nat: TableWriter,
+    nat: TableChangeBuilder,
     sets: Map<string, AddressSet | undefined>,
   ): void {
     const previous = this.#services.get(key) ?? noServiceRules
@@ -127,7 +127,7 @@ function changeSets(held: AddressSets, changes: ReadonlyMap<string, AddressSet |
 }
 
 /** One table, and what has changed in it since this writer was made. */
-class TableWriter {
+class TableChangeBuilder {
   readonly #table: TableName
   readonly #chains: Map<string, Chain>
   readonly #set = new Map<string, Chain>()
@@ -156,7 +156,7 @@ class TableWriter {
   }
 }
 
-function writeStaticChains(writes: Record<TableName, TableWriter>, settings: ProxyRuleSettings): void {
+function writeStaticChains(writes: Record<TableName, TableChangeBuilder>, settings: ProxyRuleSettings): void {
   const fixed = staticChains(settings)
   for (const [name, chain] of fixed.nat) writes.nat.set(name, chain)
   for (const [name, chain] of fixed.filter) writes.filter.set(name, chain)

@@ -46,7 +46,10 @@ export function parseStamp(chain: readonly { readonly comment?: string }[]): Sta
 }
 
 /** Whether both tables hold, whole, what was made from these objects. */
-export function vouchFor(objects: XorHash, { nat, filter }: Readonly<Record<TableName, Stamp | undefined>>): boolean {
+export function stampsMatch(
+  objects: XorHash,
+  { nat, filter }: Readonly<Record<TableName, Stamp | undefined>>,
+): boolean {
   if (nat?.filter === undefined || filter === undefined) return false
   return equalHashes(nat.objects, objects) && equalHashes(nat.filter, filter.rules)
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
 import { createProxyMetrics, ProxyPlane } from '../../src/node/proxy/index.ts'
+import { batchSizes } from '../../src/node/rules/batches.ts'
 import { type Iptables, RulesWriter } from '../../src/node/rules/index.ts'
-import { sliceSizes } from '../../src/node/rules/slices.ts'
 import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
 import { readObject } from '../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
@@ -66,7 +66,7 @@ class Node {
         iptables: kernel.iptables(),
         hooks: proxyHooks(),
         log: silentLogger,
-        slices: { ...sliceSizes.nft, removalsAheadFrom: 0 },
+        batches: { ...batchSizes.nft, removalsAheadFrom: 0 },
       }),
       settings: { nodeName: 'n1', family: 'IPv4', zone },
       metrics: createProxyMetrics(createMetrics())('IPv4'),

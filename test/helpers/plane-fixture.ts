@@ -44,7 +44,7 @@ export class FakeWriter {
     return this.stamp !== undefined && equalHashes(this.stamp, objects)
   }
 
-  async isBare(): Promise<boolean> {
+  async isUnhooked(): Promise<boolean> {
     return this.nat.size === 0
   }
 

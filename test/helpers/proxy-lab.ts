@@ -5,8 +5,8 @@ import { lowerService } from '../../src/netfilter/lower-service.ts'
 import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
 import type { ProxyRuleSettings } from '../../src/netfilter/settings.ts'
 import { tracePacket } from '../../src/netfilter/trace/trace-packet.ts'
-import type { TracedPacket, TraceOutcome, TraceWorld } from '../../src/netfilter/trace/types.ts'
-import { planService } from '../../src/node/proxy/plan.ts'
+import type { TraceContext, TracedPacket, TraceOutcome } from '../../src/netfilter/trace/types.ts'
+import { planFrontends } from '../../src/node/proxy/plan.ts'
 import type { ServiceState } from './arbitrary-services.ts'
 import { ip } from './services.ts'
 
@@ -19,14 +19,14 @@ export function buildRuleset(
   const ruleset = new ProxyRuleset(settings, limits)
   const node = { nodeName: 'node-a', family: settings.family, zone: 'zone-a' }
   const rules = states.map(
-    ({ service, slices }) => [service.key, lowerService(planService(service, slices, node), settings)] as const,
+    ({ service, slices }) => [service.key, lowerService(planFrontends(service, slices, node), settings)] as const,
   )
   ruleset.update(new Map(rules))
   return ruleset
 }
 
 /** A node with these addresses of its own, beside loopback. */
-export function worldOf(ruleset: ProxyRuleset, addresses: readonly string[]): TraceWorld {
+export function worldOf(ruleset: ProxyRuleset, addresses: readonly string[]): TraceContext {
   const local = new Set<string>([...addresses, '::1'])
   return {
     ruleset: ruleset.ruleset(),
@@ -42,7 +42,7 @@ export function firstPacket(source: string, destination: string, port: number, d
 }
 
 /** `10.244.0.1:8080 10.244.1.1:8080 masqueraded`, `drop`, `untouched`: everything a packet may meet, in one line. */
-export function describeTrace(packet: TracedPacket, world: TraceWorld): string {
+export function describeTrace(packet: TracedPacket, world: TraceContext): string {
   return [...new Set(tracePacket(packet, world).map(describeOutcome))].sort().join(' | ')
 }
 

@@ -14,7 +14,7 @@ import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore, renderRule } from '../../src/netfilter/render.ts'
 import type { Chain, Rule, Ruleset } from '../../src/netfilter/ruleset.ts'
 import { hashTable, renderStamp, stateChain } from '../../src/netfilter/state-chain.ts'
-import { planService } from '../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../src/node/proxy/plan.ts'
 import { hostileText } from '../helpers/arbitrary-rules.ts'
 import { anyServiceState, type ServiceState } from '../helpers/arbitrary-services.ts'
 import { cidr, makePort, makeService, makeSlice } from '../helpers/services.ts'
@@ -104,7 +104,7 @@ function buildRules(states: readonly ServiceState[]): Ruleset {
   const ruleset = new ProxyRuleset(settings)
   const node = { nodeName: 'node-a', family: 'IPv4' } as const
   ruleset.update(
-    new Map(states.map((s) => [s.service.key, lowerService(planService(s.service, s.slices, node), settings)])),
+    new Map(states.map((s) => [s.service.key, lowerService(planFrontends(s.service, s.slices, node), settings)])),
   )
   const { nat, filter } = ruleset.ruleset()
   const objects = { value: BigInt(states.length), count: states.length }
@@ -120,7 +120,7 @@ function ipv6Rules(): Ruleset {
   const slices = [makeSlice('default/web', [['http', 'TCP', 8080]], ['fd00:10:244::5', 'fd00:10:244::6'])]
   const settings = { family: 'IPv6', localTraffic: { kind: 'source', cidr: cidr('fd00:10:244::/56') } } as const
   const ruleset = new ProxyRuleset(settings)
-  const frontends = planService(service, slices, { nodeName: 'node-a', family: 'IPv6' })
+  const frontends = planFrontends(service, slices, { nodeName: 'node-a', family: 'IPv6' })
   ruleset.update(new Map([[service.key, lowerService(frontends, settings)]]))
   return ruleset.ruleset()
 }

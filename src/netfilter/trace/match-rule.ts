@@ -1,25 +1,25 @@
 import { cidrContains, hostCidr, type Ip, ipToBigInt } from '../../model/ip.ts'
 import type { Match, Rule } from '../ruleset.ts'
-import type { TracedPacket, TraceWorld } from './types.ts'
+import type { TraceContext, TracedPacket } from './types.ts'
 
 /** A packet on its way: what it was, and what rules have made of it so far. */
-export interface TravellingPacket extends TracedPacket {
+export interface PacketState extends TracedPacket {
   readonly mark: number
   readonly isTranslated: boolean
 }
 
 /** With which probability a rule takes the packet; anything but 0 and 1 is a `statistic` match. */
-export function matchRule(rule: Rule, packet: TravellingPacket, world: TraceWorld): number {
-  return rule.matches.reduce((chance, match) => chance && chance * matchOne(match, packet, world), 1)
+export function matchRule(rule: Rule, packet: PacketState, context: TraceContext): number {
+  return rule.matches.reduce((chance, match) => chance && chance * matchOne(match, packet, context), 1)
 }
 
-function matchOne(match: Match, packet: TravellingPacket, world: TraceWorld): number {
+function matchOne(match: Match, packet: PacketState, context: TraceContext): number {
   if (match.kind === 'statistic') return match.probability
-  const holds = test(match, packet, world)
+  const holds = test(match, packet, context)
   return Number('negated' in match && match.negated === true ? !holds : holds)
 }
 
-function test(match: Exclude<Match, { kind: 'statistic' }>, packet: TravellingPacket, world: TraceWorld): boolean {
+function test(match: Exclude<Match, { kind: 'statistic' }>, packet: PacketState, context: TraceContext): boolean {
   switch (match.kind) {
     case 'protocol':
       return packet.protocol.toLowerCase() === match.protocol
@@ -38,15 +38,15 @@ function test(match: Exclude<Match, { kind: 'statistic' }>, packet: TravellingPa
     case 'in-interface':
       return matchInterface(match.name, packet.inInterface)
     case 'address-type':
-      return world.isLocalAddress(match.side === 'source' ? packet.source : packet.destination)
+      return context.isLocalAddress(match.side === 'source' ? packet.source : packet.destination)
     case 'connection-state':
       return match.states.includes(packet.state) || (packet.isTranslated && match.states.includes('DNAT'))
     case 'mark':
       return (packet.mark & match.mask) >>> 0 === match.value
     case 'recent-check':
-      return world.remembers?.(match.list, packet.source) ?? false
+      return context.remembers?.(match.list, packet.source) ?? false
     case 'in-set':
-      return world.remembers?.(match.set, packet.source) ?? false
+      return context.remembers?.(match.set, packet.source) ?? false
     case 'recent-set':
       return true
   }

@@ -1,67 +1,67 @@
 import type { Hook, TableName } from '../ruleset.ts'
 import { matchRule } from './match-rule.ts'
-import type { TracedPacket, TraceOutcome, TraceWorld } from './types.ts'
-import { type Departure, type Traveller, walkChain } from './walk-chain.ts'
+import type { TraceContext, TracedPacket, TraceOutcome } from './types.ts'
+import { type ChainExit, type Traversal, walkChain } from './walk-chain.ts'
 
 /**
  * Where a packet would go by our rules: through the hooks of nat and filter in the order in which the kernel calls them,
  * every way that chance may choose. The verdict is `accept` where none of our rules refuses it.
  */
-export function tracePacket(packet: TracedPacket, world: TraceWorld): readonly TraceOutcome[] {
-  const start: Traveller = {
+export function tracePacket(packet: TracedPacket, context: TraceContext): readonly TraceOutcome[] {
+  const start: Traversal = {
     packet: { ...packet, mark: 0, isTranslated: false },
     probability: 1,
     masqueraded: false,
     rules: [],
   }
   const isMadeHere = packet.origin === 'this-node'
-  if (packet.state !== 'NEW') return finish(start, isMadeHere, world)
-  const routed = passHooks(start, 'nat', isMadeHere ? 'OUTPUT' : 'PREROUTING', world)
-  return routed.flatMap(([, traveller]) => finish(traveller, isMadeHere, world))
+  if (packet.state !== 'NEW') return finish(start, isMadeHere, context)
+  const routed = passHooks(start, 'nat', isMadeHere ? 'OUTPUT' : 'PREROUTING', context)
+  return routed.flatMap(([, traversal]) => finish(traversal, isMadeHere, context))
 }
 
-function finish(traveller: Traveller, isMadeHere: boolean, world: TraceWorld): readonly TraceOutcome[] {
-  const goesTo = world.isLocalAddress(traveller.packet.destination) ? 'this-node' : 'elsewhere'
-  const isNew = traveller.packet.state === 'NEW'
+function finish(traversal: Traversal, isMadeHere: boolean, context: TraceContext): readonly TraceOutcome[] {
+  const goesTo = context.isLocalAddress(traversal.packet.destination) ? 'this-node' : 'elsewhere'
+  const isNew = traversal.packet.state === 'NEW'
   const hooks: readonly (readonly [TableName, Hook['builtin']])[] = [
     ...(isMadeHere ? [['filter', 'OUTPUT'] as const] : []),
     ...(!isMadeHere && goesTo === 'elsewhere' ? [['filter', 'FORWARD'] as const] : []),
     ...(isNew && (isMadeHere || goesTo === 'elsewhere') ? [['nat', 'POSTROUTING'] as const] : []),
     ...(goesTo === 'this-node' ? [['filter', 'INPUT'] as const] : []),
   ]
-  let present: readonly Traveller[] = [traveller]
+  let remaining: readonly Traversal[] = [traversal]
   const outcomes: TraceOutcome[] = []
   for (const [table, builtin] of hooks) {
-    const departures = present.flatMap((each) => passHooks(each, table, builtin, world))
-    for (const [exit, left] of departures)
+    const exits = remaining.flatMap((each) => passHooks(each, table, builtin, context))
+    for (const [exit, left] of exits)
       if (exit === 'drop' || exit === 'reject') outcomes.push(describe(left, exit, goesTo))
-    present = departures.filter(([exit]) => exit === 'end' || exit === 'done').map(([, left]) => left)
+    remaining = exits.filter(([exit]) => exit === 'end' || exit === 'done').map(([, left]) => left)
   }
-  return [...outcomes, ...present.map((left) => describe(left, 'accept', goesTo))]
+  return [...outcomes, ...remaining.map((left) => describe(left, 'accept', goesTo))]
 }
 
 /** Our jumps in one built-in chain, one after the other until one of them decides. */
 function passHooks(
-  start: Traveller,
+  start: Traversal,
   table: TableName,
   builtin: Hook['builtin'],
-  world: TraceWorld,
-): readonly Departure[] {
-  const departures: Departure[] = []
-  let present: readonly Traveller[] = [start]
-  for (const { rule } of world.hooks.filter((hook) => hook.table === table && hook.builtin === builtin)) {
+  context: TraceContext,
+): readonly ChainExit[] {
+  const exits: ChainExit[] = []
+  let remaining: readonly Traversal[] = [start]
+  for (const { rule } of context.hooks.filter((hook) => hook.table === table && hook.builtin === builtin)) {
     const chain = rule.target?.kind === 'jump' ? rule.target.chain : ''
-    const left = present.flatMap((each): readonly Departure[] =>
-      matchRule(rule, each.packet, world) === 0 ? [['end', each]] : walkChain(table, chain, each, world),
+    const left = remaining.flatMap((each): readonly ChainExit[] =>
+      matchRule(rule, each.packet, context) === 0 ? [['end', each]] : walkChain(table, chain, each, context),
     )
-    departures.push(...left.filter(([exit]) => exit !== 'end'))
-    present = left.filter(([exit]) => exit === 'end').map(([, each]) => each)
+    exits.push(...left.filter(([exit]) => exit !== 'end'))
+    remaining = left.filter(([exit]) => exit === 'end').map(([, each]) => each)
   }
-  return [...departures, ...present.map((each): Departure => ['end', each])]
+  return [...exits, ...remaining.map((each): ChainExit => ['end', each])]
 }
 
 function describe(
-  { probability, endpoint, masqueraded, rules }: Traveller,
+  { probability, endpoint, masqueraded, rules }: Traversal,
   verdict: TraceOutcome['verdict'],
   goesTo: TraceOutcome['goesTo'],
 ): TraceOutcome {

@@ -18,7 +18,7 @@ export interface TracedPacket {
 }
 
 /** Everything else that decides: our rules and hooks, and what the kernel would look up. Rules of others are not seen. */
-export interface TraceWorld {
+export interface TraceContext {
   readonly ruleset: Ruleset
   readonly hooks: readonly Hook[]
   /** Whether one of this node's links has this address. */

@@ -1,11 +1,11 @@
 import type { Ip } from '../../model/ip.ts'
 import type { Rule, TableName } from '../ruleset.ts'
-import { matchRule, type TravellingPacket } from './match-rule.ts'
-import type { TracedRule, TraceWorld } from './types.ts'
+import { matchRule, type PacketState } from './match-rule.ts'
+import type { TraceContext, TracedRule } from './types.ts'
 
 /** A packet somewhere on its way, and how likely it is that it got there. */
-export interface Traveller {
-  readonly packet: TravellingPacket
+export interface Traversal {
+  readonly packet: PacketState
   readonly probability: number
   readonly endpoint?: { readonly address: Ip; readonly port: number }
   readonly masqueraded: boolean
@@ -15,68 +15,73 @@ export interface Traveller {
 /** How a packet leaves a chain: `end` of it without a verdict, or with one. `done` ends the table, not the way. */
 export type Exit = 'end' | 'done' | 'drop' | 'reject'
 
-export type Departure = readonly [exit: Exit, traveller: Traveller]
+export type ChainExit = readonly [exit: Exit, traversal: Traversal]
 
 /** All ways through a chain, as the kernel would go them; a chain that does not exist is passed. */
-export function walkChain(table: TableName, chain: string, start: Traveller, world: TraceWorld): readonly Departure[] {
-  const departures: Departure[] = []
-  let present: readonly Traveller[] = [start]
-  for (const [index, rule] of (world.ruleset[table].get(chain) ?? []).entries()) {
-    const steps = present.flatMap((traveller) =>
-      stepRule({ table, chain, position: index + 1, rule }, traveller, world),
+export function walkChain(
+  table: TableName,
+  chain: string,
+  start: Traversal,
+  context: TraceContext,
+): readonly ChainExit[] {
+  const exits: ChainExit[] = []
+  let remaining: readonly Traversal[] = [start]
+  for (const [index, rule] of (context.ruleset[table].get(chain) ?? []).entries()) {
+    const steps = remaining.flatMap((traversal) =>
+      stepRule({ table, chain, position: index + 1, rule }, traversal, context),
     )
-    departures.push(...steps.filter((step): step is Departure => step[0] !== 'next'))
-    present = steps.filter(([exit]) => exit === 'next').map(([, traveller]) => traveller)
-    if (present.length === 0) break
+    exits.push(...steps.filter((step): step is ChainExit => step[0] !== 'next'))
+    remaining = steps.filter(([exit]) => exit === 'next').map(([, traversal]) => traversal)
+    if (remaining.length === 0) break
   }
-  return [...departures, ...present.map((traveller): Departure => ['end', traveller])]
+  return [...exits, ...remaining.map((traversal): ChainExit => ['end', traversal])]
 }
 
-type Step = readonly [exit: Exit | 'next', traveller: Traveller]
+type Step = readonly [exit: Exit | 'next', traversal: Traversal]
 
-function stepRule(at: TracedRule, traveller: Traveller, world: TraceWorld): readonly Step[] {
-  const chance = matchRule(at.rule, traveller.packet, world)
-  const missed: Step = ['next', { ...traveller, probability: traveller.probability * (1 - chance) }]
+function stepRule(at: TracedRule, traversal: Traversal, context: TraceContext): readonly Step[] {
+  const chance = matchRule(at.rule, traversal.packet, context)
+  const missed: Step = ['next', { ...traversal, probability: traversal.probability * (1 - chance) }]
   if (chance === 0) return [missed]
-  const taken = { ...traveller, probability: traveller.probability * chance, rules: [...traveller.rules, at] }
-  return [...applyTarget(at.table, at.rule, taken, world), ...(chance < 1 ? [missed] : [])]
+  const taken = { ...traversal, probability: traversal.probability * chance, rules: [...traversal.rules, at] }
+  return [...applyTarget(at.table, at.rule, taken, context), ...(chance < 1 ? [missed] : [])]
 }
 
-function applyTarget(table: TableName, { target }: Rule, traveller: Traveller, world: TraceWorld): readonly Step[] {
+function applyTarget(table: TableName, { target }: Rule, traversal: Traversal, context: TraceContext): readonly Step[] {
   switch (target?.kind) {
     case undefined:
     case 'add-to-set':
-      return [['next', traveller]]
+      return [['next', traversal]]
     case 'jump':
-      return walkChain(table, target.chain, traveller, world).map(([exit, left]) => [
+      return walkChain(table, target.chain, traversal, context).map(([exit, left]) => [
         exit === 'end' ? 'next' : exit,
         left,
       ])
     case 'goto':
-      return walkChain(table, target.chain, traveller, world)
+      return walkChain(table, target.chain, traversal, context)
     case 'accept':
-      return [['done', traveller]]
+      return [['done', traversal]]
     case 'drop':
     case 'reject':
-      return [[target.kind, traveller]]
+      return [[target.kind, traversal]]
     case 'return':
-      return [['end', traveller]]
+      return [['end', traversal]]
     case 'masquerade':
-      return [['done', { ...traveller, masqueraded: true }]]
+      return [['done', { ...traversal, masqueraded: true }]]
     case 'mark-or':
-      return [['next', withMark(traveller, traveller.packet.mark | target.mask)]]
+      return [['next', withMark(traversal, traversal.packet.mark | target.mask)]]
     case 'mark-xor':
-      return [['next', withMark(traveller, traveller.packet.mark ^ target.mask)]]
+      return [['next', withMark(traversal, traversal.packet.mark ^ target.mask)]]
     case 'dnat':
-      return [['done', translate(traveller, { address: target.address, port: target.port })]]
+      return [['done', translate(traversal, { address: target.address, port: target.port })]]
   }
 }
 
-function withMark(traveller: Traveller, mark: number): Traveller {
-  return { ...traveller, packet: { ...traveller.packet, mark: mark >>> 0 } }
+function withMark(traversal: Traversal, mark: number): Traversal {
+  return { ...traversal, packet: { ...traversal.packet, mark: mark >>> 0 } }
 }
 
-function translate(traveller: Traveller, endpoint: { readonly address: Ip; readonly port: number }): Traveller {
+function translate(traversal: Traversal, endpoint: { readonly address: Ip; readonly port: number }): Traversal {
   const { address: destination, port } = endpoint
-  return { ...traveller, endpoint, packet: { ...traveller.packet, destination, port, isTranslated: true } }
+  return { ...traversal, endpoint, packet: { ...traversal.packet, destination, port, isTranslated: true } }
 }

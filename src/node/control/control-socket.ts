@@ -9,8 +9,8 @@ export interface ControlParts {
   readonly applied: AppliedRevisions
   /** The document of `GET /status`. */
   readonly status: () => unknown
-  /** More questions by path; each gets the query of the URL. */
-  readonly questions?: Readonly<Record<string, (query: URLSearchParams) => Promise<ControlAnswer>>>
+  /** More queries by path; each gets the query of the URL. */
+  readonly queries?: Readonly<Record<string, (query: URLSearchParams) => Promise<ControlAnswer>>>
   /** Takes what platnet-gate sends; without it there is no such path. */
   readonly gate?: {
     answer(request: { headers: IncomingHttpHeaders; body: string; signal: AbortSignal }): Promise<GateReply>
@@ -44,8 +44,8 @@ const appliedQuery = z.object({
  * The unix socket of the live agent, for this user alone. `GET /status` tells what the node serves; `GET
  * /applied?resource=endpointslices&resourceVersion=N&timeoutMs=M` answers 200 once the kernel has that change, 504 if not in time.
  */
-export function createControlSocket({ path, applied, status, questions = {}, gate, log }: ControlParts): Listener {
-  const asked = Object.entries(questions).map(([route, answer]) => [
+export function createControlSocket({ path, applied, status, queries = {}, gate, log }: ControlParts): Listener {
+  const routes = Object.entries(queries).map(([route, answer]) => [
     route,
     async ({ query }: RoutedRequest) => {
       const reply = await answer(query)
@@ -56,7 +56,7 @@ export function createControlSocket({ path, applied, status, questions = {}, gat
     {
       '/status': () => jsonAnswer(200, status()),
       '/applied': (request) => answerApplied(applied, request),
-      ...Object.fromEntries(asked),
+      ...Object.fromEntries(routes),
     },
     (error, route) => log.error('a control request failed', { route, error }),
     gate ? { '/cni/gate': (request) => answerGate(gate, request) } : {},
@@ -68,7 +68,7 @@ async function answerApplied(applied: AppliedRevisions, { query, message }: Rout
   const parsed = appliedQuery.safeParse(Object.fromEntries(query))
   if (!parsed.success) return jsonAnswer(400, { error: z.prettifyError(parsed.error) })
   const { resource, resourceVersion, timeoutMs } = parsed.data
-  const gone = whenGone(message)
+  const gone = whenDisconnected(message)
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutMs)])
   try {
     await applied.waitUntilApplied(resource, resourceVersion, { signal })
@@ -82,7 +82,7 @@ async function answerApplied(applied: AppliedRevisions, { query, message }: Rout
 }
 
 async function answerGate(gate: NonNullable<ControlParts['gate']>, { message }: RoutedRequest): Promise<TextAnswer> {
-  const gone = whenGone(message)
+  const gone = whenDisconnected(message)
   try {
     const body = await readBody(message)
     if (body === undefined) return { status: 413, body: `expected at most ${maxGateBytes} bytes\n` }
@@ -105,7 +105,7 @@ async function readBody(message: IncomingMessage): Promise<string | undefined> {
 }
 
 /** A signal that aborts when the one who asks hangs up. */
-function whenGone({ socket }: IncomingMessage): { readonly signal: AbortSignal; forget(): void } {
+function whenDisconnected({ socket }: IncomingMessage): { readonly signal: AbortSignal; forget(): void } {
   const gone = new AbortController()
   const abandon = () => gone.abort()
   socket.once('close', abandon)

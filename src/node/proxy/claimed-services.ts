@@ -5,21 +5,21 @@ import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { ChangeSet, ClusterAddresses, NodeState } from '../state/index.ts'
 import type { ClaimedService } from './plan.ts'
-import { describeRefusedWay, type RefusedWay, ServiceClaims, wayOf } from './service-claims.ts'
+import { claimKey, describeRefusedClaim, type RefusedClaim, ServiceClaims } from './service-claims.ts'
 
 export interface ClaimedServicesParts {
   readonly state: NodeState
   readonly addresses: ClusterAddresses
-  /** Where this agent reaches the API server (`wayOf`), beside the endpoints of the Service kubernetes. */
+  /** Where this agent reaches the API server (`claimKey`), beside the endpoints of the Service kubernetes. */
   readonly apiServers: ReadonlySet<string>
   /** Called with a Service when what it may not have differs from before. */
-  readonly onRefused: (service: ObjectKey, refused: readonly RefusedWay[]) => void
+  readonly onRefused: (service: ObjectKey, refused: readonly RefusedClaim[]) => void
   readonly log: Logger
 }
 
 /** The Service of the API server in every cluster. */
 const apiServerService: ObjectKey = 'default/kubernetes'
-const namedWays = 5
+const namedClaims = 5
 
 /**
  * The Services as this node may serve them: the state, less the addresses that are another's. A change also names the Services
@@ -29,7 +29,7 @@ export class ClaimedServices implements Component, NodeState {
   readonly name = 'claims'
   readonly #parts: ClaimedServicesParts
   readonly #claims = new ServiceClaims()
-  readonly #refused = new Map<ObjectKey, readonly RefusedWay[]>()
+  readonly #refused = new Map<ObjectKey, readonly RefusedClaim[]>()
   readonly #views = new Map<ObjectKey, ClaimedService>()
   readonly #listeners = new Set<(change: ChangeSet) => void>()
   #isReady = false
@@ -81,13 +81,13 @@ export class ClaimedServices implements Component, NodeState {
   }
 
   /** Every Service that may not have all it claims. */
-  refusals(): ReadonlyMap<ObjectKey, readonly RefusedWay[]> {
+  refusals(): ReadonlyMap<ObjectKey, readonly RefusedClaim[]> {
     return this.#refused
   }
 
   /** The same, one sentence a Service. */
   *problems(): Iterable<string> {
-    for (const [key, refused] of this.#refused) yield `Service ${key}: not served at ${summarizeRefusedWays(refused)}`
+    for (const [key, refused] of this.#refused) yield `Service ${key}: not served at ${summarizeRefusedClaims(refused)}`
   }
 
   #message(): string {
@@ -151,11 +151,11 @@ export class ClaimedServices implements Component, NodeState {
 
   #reserve(): ReadonlySet<ObjectKey> {
     const { addresses, apiServers } = this.#parts
-    const ways = this.slicesOf(apiServerService).flatMap(({ endpoints, ports }) =>
-      endpoints.flatMap(({ address }) => ports.map(({ protocol, port }) => wayOf(address, protocol, port))),
+    const keys = this.slicesOf(apiServerService).flatMap(({ endpoints, ports }) =>
+      endpoints.flatMap(({ address }) => ports.map(({ protocol, port }) => claimKey(address, protocol, port))),
     )
     const { nodes, serviceCidrs } = addresses
-    return this.#claims.reserve({ nodes, serviceCidrs, apiServers: apiServers.union(new Set(ways)) })
+    return this.#claims.reserve({ nodes, serviceCidrs, apiServers: apiServers.union(new Set(keys)) })
   }
 
   /** Whether the Service has other addresses than before. */
@@ -167,8 +167,8 @@ export class ClaimedServices implements Component, NodeState {
       this.#views.delete(key)
       this.#refused.delete(key)
     } else {
-      const ways = refused.map((way) => [wayOf(way.address, way.protocol, way.port), way] as const)
-      this.#views.set(key, { ...service, refusedWays: new Map(ways) })
+      const claims = refused.map((claim) => [claimKey(claim.address, claim.protocol, claim.port), claim] as const)
+      this.#views.set(key, { ...service, refusedClaims: new Map(claims) })
       this.#refused.set(key, refused)
     }
     if (describe(before) === describe(refused)) return false
@@ -176,14 +176,14 @@ export class ClaimedServices implements Component, NodeState {
     return true
   }
 
-  #report(service: ObjectKey, refused: readonly RefusedWay[]): void {
+  #report(service: ObjectKey, refused: readonly RefusedClaim[]): void {
     const { log, onRefused } = this.#parts
     onRefused(service, refused)
     if (refused.length === 0) log.info('a Service has all addresses that it claims', { service })
     else
       log.warn("a Service claims addresses that are another's: it is not served there", {
         service,
-        ways: summarizeRefusedWays(refused),
+        claims: summarizeRefusedClaims(refused),
       })
   }
 
@@ -193,11 +193,11 @@ export class ClaimedServices implements Component, NodeState {
 }
 
 /** At most a handful, for a log line or an Event. */
-export function summarizeRefusedWays(refused: readonly RefusedWay[]): string {
-  const named = refused.slice(0, namedWays).map(describeRefusedWay).join('; ')
-  return refused.length > namedWays ? `${named}; and ${refused.length - namedWays} more` : named
+export function summarizeRefusedClaims(refused: readonly RefusedClaim[]): string {
+  const named = refused.slice(0, namedClaims).map(describeRefusedClaim).join('; ')
+  return refused.length > namedClaims ? `${named}; and ${refused.length - namedClaims} more` : named
 }
 
-function describe(refused: readonly RefusedWay[]): string {
-  return refused.map(describeRefusedWay).join('; ')
+function describe(refused: readonly RefusedClaim[]): string {
+  return refused.map(describeRefusedClaim).join('; ')
 }

@@ -10,9 +10,9 @@ import type { Service } from '../../model/service.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { NodeState } from '../state/index.ts'
 import {
+  type ConntrackFrontend,
   type FlowEnds,
-  type FlowWay,
-  planFlowWays,
+  planConntrackFrontends,
   planReconciliation,
   planStale,
   StaleIndex,
@@ -50,7 +50,7 @@ interface AppliedService {
 export class ConntrackCleaner<F extends FlowEnds> implements Component {
   readonly name: string
   readonly #parts: ConntrackCleanerParts<F>
-  readonly #ways = new Map<ObjectKey, readonly FlowWay[]>()
+  readonly #frontends = new Map<ObjectKey, readonly ConntrackFrontend[]>()
   readonly #cleaning: BoundedFrequencyRunner
   readonly #timers = new Set<NodeJS.Timeout>()
   /** Services of each write, as they were then, that are not compared yet. */
@@ -94,18 +94,18 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
         stale.push(...this.#refresh(service))
         if (slice.spent) await slice.pause()
       }
-      this.#pending.push(...stale.filter(({ way }) => way.protocol === 'udp'))
-      this.#queueLater(stale.filter(({ way }) => way.protocol === 'tcp'))
+      this.#pending.push(...stale.filter(({ frontend }) => frontend.protocol === 'udp'))
+      this.#queueLater(stale.filter(({ frontend }) => frontend.protocol === 'tcp'))
     }
   }
 
   #refresh({ key, service, slices }: AppliedService): readonly StaleRule[] {
     const { family, tcpGraceMs } = this.#parts
     const withTcp = tcpGraceMs !== undefined
-    const before = this.#ways.get(key)
-    const after = service === undefined ? [] : planFlowWays(service, slices, { family, withTcp })
-    if (after.length > 0) this.#ways.set(key, after)
-    else this.#ways.delete(key)
+    const before = this.#frontends.get(key)
+    const after = service === undefined ? [] : planConntrackFrontends(service, slices, { family, withTcp })
+    if (after.length > 0) this.#frontends.set(key, after)
+    else this.#frontends.delete(key)
     return before === undefined ? planReconciliation(after) : planStale(before, after)
   }
 
@@ -119,18 +119,20 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     if (rules.length === 0) return
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      this.#queue(rules.map((rule) => this.#unlessItServesAgain(rule)))
+      this.#queue(rules.map((rule) => this.#unlessServingAgain(rule)))
     }, this.#parts.tcpGraceMs)
     timer.unref()
     this.#timers.add(timer)
   }
 
-  #unlessItServesAgain(rule: StaleRule): StaleRule {
-    const key = rule.way.servicePort.slice(0, rule.way.servicePort.indexOf(':'))
-    const ways = this.#ways.get(key) ?? []
-    const now = ways.find(({ servicePort, protocol }) => servicePort === rule.way.servicePort && protocol === 'tcp')
+  #unlessServingAgain(rule: StaleRule): StaleRule {
+    const key = rule.frontend.servicePort.slice(0, rule.frontend.servicePort.indexOf(':'))
+    const frontends = this.#frontends.get(key) ?? []
+    const now = frontends.find(
+      ({ servicePort, protocol }) => servicePort === rule.frontend.servicePort && protocol === 'tcp',
+    )
     const serves = ({ replySource, replySourcePort }: FlowEnds) => now?.serving.has(`${replySource} ${replySourcePort}`)
-    return { way: rule.way, isStale: (flow) => rule.isStale(flow) && !serves(flow) }
+    return { frontend: rule.frontend, isStale: (flow) => rule.isStale(flow) && !serves(flow) }
   }
 
   async #clean(): Promise<void> {
@@ -138,7 +140,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     const startedMs = performance.now()
     await this.#compareApplied()
     const rules = this.#pending
-    if (rules.length === 0) return this.#tellWell()
+    if (rules.length === 0) return this.#reportOk()
     this.#pending = []
     try {
       const stale = await this.#findStale(rules)
@@ -150,10 +152,10 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
       this.#pending.push(...rules)
       throw error
     }
-    this.#tellWell()
+    this.#reportOk()
   }
 
-  #tellWell(): void {
+  #reportOk(): void {
     if (this.#health.level !== 'ok') this.#health = { level: 'ok', message: '', sinceMs: Date.now() }
   }
 
@@ -161,7 +163,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     const index = new StaleIndex(rules, this.#parts.isLocalAddress)
     const slice = new TimeSlice()
     const stale: F[] = []
-    for (const protocol of new Set(rules.map(({ way }) => way.protocol))) {
+    for (const protocol of new Set(rules.map(({ frontend }) => frontend.protocol))) {
       for (const flow of await this.#parts.flows.list(protocol)) {
         if (index.has(flow)) stale.push(flow)
         if (slice.spent) await slice.pause()

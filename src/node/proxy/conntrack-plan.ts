@@ -4,7 +4,7 @@ import type { Service } from '../../model/service.ts'
 import { collectEndpoints } from './plan-endpoints.ts'
 
 /** One port of a Service as conntrack sees it: where clients send, and who may answer them. */
-export interface FlowWay {
+export interface ConntrackFrontend {
   readonly servicePort: string
   readonly protocol: 'udp' | 'tcp'
   readonly addresses: readonly Ip[]
@@ -14,9 +14,9 @@ export interface FlowWay {
   readonly serving: ReadonlySet<string>
 }
 
-/** Which connections of one way are to be forgotten. */
+/** Which connections of one frontend are to be forgotten. */
 export interface StaleRule {
-  readonly way: FlowWay
+  readonly frontend: ConntrackFrontend
   isStale(flow: FlowEnds): boolean
 }
 
@@ -31,12 +31,12 @@ export interface FlowEnds {
 
 const protocols = { UDP: 'udp', TCP: 'tcp' } as const
 
-/** The ways in to a Service in one family by UDP, and by TCP where that is asked for. None to a Service of another proxy: its flows are not ours. */
-export function planFlowWays(
+/** The frontends of a Service in one family for UDP, and for TCP with `withTcp`. A Service of another proxy has none: its flows are not ours. */
+export function planConntrackFrontends(
   service: Service,
   slices: readonly EndpointSlice[],
   { family, withTcp }: { readonly family: IpFamily; readonly withTcp: boolean },
-): readonly FlowWay[] {
+): readonly ConntrackFrontend[] {
   const all = [...service.clusterIps, ...service.externalIps, ...service.loadBalancerVips]
   const addresses = all.filter((address) => ipFamily(address) === family)
   if (service.headless || service.foreignProxy === true || addresses.length === 0) return []
@@ -60,41 +60,49 @@ export function planFlowWays(
  * Connections to endpoints that no longer answer; and where nobody answered before and somebody does now, or the Service got an address or
  * a port, those that were let pass without being translated.
  */
-export function planStale(before: readonly FlowWay[], after: readonly FlowWay[]): readonly StaleRule[] {
+export function planStale(
+  before: readonly ConntrackFrontend[],
+  after: readonly ConntrackFrontend[],
+): readonly StaleRule[] {
   if (before.length === 0 && after.length === 0) return []
-  const keyOf = ({ servicePort, protocol }: FlowWay) => `${servicePort} ${protocol}`
-  const [old, now] = [before, after].map((ways) => new Map(ways.map((way) => [keyOf(way), way])))
+  const keyOf = ({ servicePort, protocol }: ConntrackFrontend) => `${servicePort} ${protocol}`
+  const [old, now] = [before, after].map(
+    (frontends) => new Map(frontends.map((frontend) => [keyOf(frontend), frontend])),
+  )
   const keys = new Set([...before, ...after].map(keyOf))
-  return [...keys].flatMap((key) => planWay(old?.get(key), now?.get(key)))
+  return [...keys].flatMap((key) => planFrontend(old?.get(key), now?.get(key)))
 }
 
-function planWay(before: FlowWay | undefined, after: FlowWay | undefined): readonly StaleRule[] {
-  const way = after ?? before
-  if (way === undefined) return []
+function planFrontend(
+  before: ConntrackFrontend | undefined,
+  after: ConntrackFrontend | undefined,
+): readonly StaleRule[] {
+  const frontend = after ?? before
+  if (frontend === undefined) return []
   const lost = (before?.serving ?? new Set()).difference(after?.serving ?? new Set())
   const isNewlyServed =
     (after?.serving.size ?? 0) > 0 && ((before?.serving.size ?? 0) === 0 || isWidened(before, after))
   if (lost.size === 0 && !isNewlyServed) return []
   const addresses = [...new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])])]
   const isStale = (flow: FlowEnds) => lost.has(answererOf(flow)) || (isNewlyServed && !isTranslated(flow))
-  return [{ way: { ...way, addresses }, isStale }]
+  return [{ frontend: { ...frontend, addresses }, isStale }]
 }
 
 /** Whether clients may have sent to where it is reached only now. */
-function isWidened(before: FlowWay | undefined, after: FlowWay | undefined): boolean {
+function isWidened(before: ConntrackFrontend | undefined, after: ConntrackFrontend | undefined): boolean {
   const known = new Set(before?.addresses)
   const isElsewhere = before?.port !== after?.port || before?.nodePort !== after?.nodePort
   return isElsewhere || after?.addresses.some((address) => !known.has(address)) === true
 }
 
 /** Of what nobody has told yet, nobody knows what went away before: whatever leads to nobody that serves, where somebody does. */
-export function planReconciliation(ways: readonly FlowWay[]): readonly StaleRule[] {
-  return ways
+export function planReconciliation(frontends: readonly ConntrackFrontend[]): readonly StaleRule[] {
+  return frontends
     .filter(({ serving }) => serving.size > 0)
-    .map((way) => ({ way, isStale: (flow) => !way.serving.has(answererOf(flow)) }))
+    .map((frontend) => ({ frontend, isStale: (flow) => !frontend.serving.has(answererOf(flow)) }))
 }
 
-/** Finds the connections of many ways in one pass. */
+/** Finds the connections of many frontends in one pass. */
 export class StaleIndex {
   readonly #byAddress = new Map<string, StaleRule[]>()
   readonly #byNodePort = new Map<string, StaleRule[]>()
@@ -103,7 +111,7 @@ export class StaleIndex {
   constructor(rules: readonly StaleRule[], isLocalAddress: (address: Ip) => boolean) {
     this.#isLocalAddress = isLocalAddress
     for (const rule of rules) {
-      const { protocol, addresses, port, nodePort } = rule.way
+      const { protocol, addresses, port, nodePort } = rule.frontend
       for (const address of addresses) add(this.#byAddress, `${protocol} ${address} ${port}`, rule)
       if (nodePort !== undefined) add(this.#byNodePort, `${protocol} ${nodePort}`, rule)
     }

@@ -1,12 +1,12 @@
 import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
 
-/** An endpoint that one way in led to. */
+/** An endpoint that a frontend led to. */
 export interface FrontendFlow {
   readonly frontend: Frontend
   readonly endpoint: FrontendEndpoint
 }
 
-/** What `before` led to and `after` does not, the ways in that are gone included. A frontend is known by its port and protocol. */
+/** The endpoints that `before` led to and `after` does not, those of removed frontends included. A port and its protocol identify a frontend. */
 export function lostEndpoints(before: readonly Frontend[], after: readonly Frontend[]): readonly FrontendFlow[] {
   const kept = new Set(after.flatMap((frontend) => endpointsOf(frontend).map((each) => flowName(frontend, each))))
   return before.flatMap((frontend) =>

@@ -8,8 +8,8 @@ import type { SetAsideService } from './set-aside.ts'
 /** Who explains, and what becomes of what finds nobody here. */
 export type RefusalSettings = Pick<ProxySettings, 'family' | 'nodeName' | 'noLocalEndpoints'>
 
-/** Why this family has no way in to a Service, for people; undefined where it has. */
-export function whyNoWayIn(service: Service, family: IpFamily): string | undefined {
+/** Explains why a Service has no frontend in this family; undefined where it has one. */
+export function whyNoFrontend(service: Service, family: IpFamily): string | undefined {
   if (service.type === 'ExternalName')
     return `it is of type ExternalName: its name leads to ${service.externalName ?? 'nothing'}, and no address is translated`
   if (service.headless) return 'it is headless: its name leads straight to the endpoints, and no address is translated'

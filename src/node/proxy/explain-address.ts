@@ -1,14 +1,14 @@
 import type { Ip } from '../../model/ip.ts'
 import { isLoopback } from '../../model/ip.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
-import type { TracedPacket, TraceWorld } from '../../netfilter/trace/types.ts'
+import type { TraceContext, TracedPacket } from '../../netfilter/trace/types.ts'
 import type { ProxySettings } from './service-plans.ts'
 
 /** Where node ports are open, and which addresses are this node's. */
-export type NodeView = Pick<ProxySettings, 'nodePortAddresses'> & Pick<TraceWorld, 'isLocalAddress'>
+export type NodeView = Pick<ProxySettings, 'nodePortAddresses'> & Pick<TraceContext, 'isLocalAddress'>
 
-/** `the cluster IP of default/web:http`: the way into a Service that a packet takes; undefined where it takes none of this one's. */
-export function describeWay(packet: TracedPacket, frontend: Frontend, node: NodeView): string | undefined {
+/** Names the address of the frontend that a packet is sent to: `the cluster IP of default/web:http`; undefined where the packet is not for this frontend. */
+export function describeEntry(packet: TracedPacket, frontend: Frontend, node: NodeView): string | undefined {
   if (frontend.protocol !== packet.protocol) return undefined
   const kind = frontend.port === packet.port ? kindOfAddress(packet.destination, frontend) : undefined
   if (kind !== undefined) return `${kind} of ${frontend.servicePort}`

@@ -5,16 +5,16 @@ import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
 import { renderAddressPort, renderRule, renderRuleSpec } from '../../netfilter/render.ts'
 import { tracePacket } from '../../netfilter/trace/trace-packet.ts'
-import type { TracedPacket, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
-import { whyNoWayIn } from './explain-absence.ts'
-import { describeWay, guessMeaning } from './explain-address.ts'
-import { meetOthers } from './explain-path.ts'
+import type { TraceContext, TracedPacket, TraceOutcome } from '../../netfilter/trace/types.ts'
+import { whyNoFrontend } from './explain-absence.ts'
+import { describeEntry, guessMeaning } from './explain-address.ts'
+import { applyForeignChains } from './explain-path.ts'
 import type { ServiceExplanation } from './explain-service.ts'
 import type { ProxySettings } from './service-plans.ts'
 
 /** What becomes of the first packet of a connection, and why, for people. */
 export interface FlowExplanation {
-  /** Which way into which Service it takes; empty where it is to no Service. */
+  /** The address of a Service that the packet is sent to (`the cluster IP of default/web:http`); empty where it is none. */
   readonly services: readonly string[]
   /** The likeliest first. */
   readonly outcomes: readonly OutcomeExplanation[]
@@ -37,7 +37,7 @@ export interface OutcomeExplanation {
 /** The Services of this node, and what is to be said of each. */
 export interface ExplainedServices {
   readonly frontends: readonly Frontend[]
-  /** Those without a way in, too. */
+  /** All Services of this node, also those without a frontend. */
   readonly all: Iterable<Service>
   readonly settings: Pick<ProxySettings, 'family' | 'nodePortAddresses' | 'localTraffic'>
   /** Why the kernel may hold other rules than those that are traced. */
@@ -51,25 +51,25 @@ const maxNamedEndpoints = 5
 export function explainFlow(
   packet: TracedPacket,
   services: ExplainedServices,
-  world: TraceWorld,
+  context: TraceContext,
   others: readonly BaseChain[] = [],
 ): FlowExplanation {
-  const node = { ...services.settings, isLocalAddress: (ip: typeof packet.source) => world.isLocalAddress(ip) }
+  const node = { ...services.settings, isLocalAddress: (ip: typeof packet.source) => context.isLocalAddress(ip) }
   const met = services.frontends.flatMap((frontend) => {
-    const way = describeWay(packet, frontend, node)
-    return way === undefined ? [] : [{ frontend, way }]
+    const entry = describeEntry(packet, frontend, node)
+    return entry === undefined ? [] : [{ frontend, entry }]
   })
-  const traced = [...tracePacket(packet, world)]
+  const traced = [...tracePacket(packet, context)]
     .sort((a, b) => b.probability - a.probability)
-    .map((outcome) => ({ outcome, beside: meetOthers(outcome, packet, world, others) }))
+    .map((outcome) => ({ outcome, beside: applyForeignChains(outcome, packet, context, others) }))
   const target = `${renderAddressPort(packet.destination, packet.port)}/${packet.protocol}`
   const isRefused = traced.some(({ outcome }) => outcome.verdict !== 'accept')
   const reasons =
     met.length === 0
-      ? [...guessMeaning(packet, services.frontends, node), ...guessOthers(packet, services)]
-      : met.flatMap(({ frontend }) => adviseOn(frontend, services, isRefused))
+      ? [...guessMeaning(packet, services.frontends, node), ...guessUnserved(packet, services)]
+      : met.flatMap(({ frontend }) => explainFrontend(frontend, services, isRefused))
   return {
-    services: met.map(({ way }) => way),
+    services: met.map(({ entry }) => entry),
     outcomes: traced.map(({ outcome, beside }) => ({
       ...describeOutcome(outcome, packet),
       verdict: beside.verdict,
@@ -77,11 +77,11 @@ export function explainFlow(
     reasons,
     lines: [
       ...(met.length === 0 ? [`${target} belongs to no Service on this node.`] : []),
-      ...met.map(({ way }) => `${target} is ${way}.`),
+      ...met.map(({ entry }) => `${target} is ${entry}.`),
       ...(met.length > 1
         ? ['The first Service by name that has endpoints gets it; the rules of the others are never reached.']
         : []),
-      ...comesInBy(packet, services.settings),
+      ...describeInInterface(packet, services.settings),
       ...traced.flatMap(({ outcome, beside }) => [...outcomeLines(outcome, packet), ...beside.lines]),
       ...reasons,
       ...(services.caveat === undefined ? [] : [sentence(`The kernel may hold older rules: ${services.caveat}`)]),
@@ -90,13 +90,13 @@ export function explainFlow(
 }
 
 /** Where pods are told by their interfaces it decides. */
-function comesInBy({ origin, inInterface }: TracedPacket, { localTraffic }: ExplainedServices['settings']) {
+function describeInInterface({ origin, inInterface }: TracedPacket, { localTraffic }: ExplainedServices['settings']) {
   if (localTraffic?.kind !== 'interface' || origin === 'this-node') return []
   return [`It is taken to come in by ${inInterface ?? 'no known interface'}.`]
 }
 
 /** What is wrong with the Service as a whole, and where its packet is refused, what could have let it in. */
-function adviseOn(frontend: Frontend, services: ExplainedServices, isRefused: boolean): readonly string[] {
+function explainFrontend(frontend: Frontend, services: ExplainedServices, isRefused: boolean): readonly string[] {
   const { servicePort, protocol } = frontend
   const service = servicePort.split(':')[0] ?? servicePort
   const explained = services.explain(service)
@@ -119,16 +119,16 @@ function sentence(text: string): string {
 }
 
 /** The address may be that of a Service which this family does not serve at all. */
-function guessOthers({ destination }: TracedPacket, { all, settings }: ExplainedServices): readonly string[] {
+function guessUnserved({ destination }: TracedPacket, { all, settings }: ExplainedServices): readonly string[] {
   return Array.from(all).flatMap((service) => {
     if (service.proxiedVips?.includes(destination) === true)
       return [
         `${destination} is a load balancer's address of ${service.key}, which no node answers: its ipMode is Proxy, and it sends on by itself.`,
       ]
-    const why = whyNoWayIn(service, settings.family)
+    const why = whyNoFrontend(service, settings.family)
     const addresses = [...service.clusterIps, ...service.externalIps, ...service.loadBalancerVips]
     if (why === undefined || !addresses.includes(destination)) return []
-    return [sentence(`${destination} is an address of ${service.key}, which has no way in here: ${why}`)]
+    return [sentence(`${destination} is an address of ${service.key}, which is not served here: ${why}`)]
   })
 }
 
@@ -150,10 +150,10 @@ function outcomeLines(outcome: TraceOutcome, packet: TracedPacket): readonly str
   const because = outcome.rules.map(
     ({ table, chain, position, rule }) => `    ${table} ${chain} rule ${position}: ${renderRuleSpec(rule, family)}`,
   )
-  return [`${share} ${fateOf(outcome, packet)}`, ...because]
+  return [`${share} ${describeVerdict(outcome, packet)}`, ...because]
 }
 
-function fateOf(outcome: TraceOutcome, packet: TracedPacket): string {
+function describeVerdict(outcome: TraceOutcome, packet: TracedPacket): string {
   const { verdict, endpoint, masqueraded, goesTo, rules } = outcome
   const reason = rules.at(-1)?.rule.comment
   if (verdict === 'drop') return `is dropped without an answer${reason ? `: ${reason}` : ''}.`

@@ -1,8 +1,13 @@
-import { type BaseChain, type FilterHook, type ForeignVerdict, judge } from '../../netfilter/foreign-path.ts'
-import type { TracedPacket, TraceOutcome, TraceWorld } from '../../netfilter/trace/types.ts'
+import {
+  type BaseChain,
+  evaluateBaseChain,
+  type FilterHook,
+  type ForeignVerdict,
+} from '../../netfilter/foreign-path.ts'
+import type { TraceContext, TracedPacket, TraceOutcome } from '../../netfilter/trace/types.ts'
 
 /** What chains of others, and the policies of built-in ones, make of what our rules let pass. */
-export interface MetOthers {
+export interface ForeignOutcome {
   /** The outcome's own where nothing of others refuses it. */
   readonly verdict: TraceOutcome['verdict']
   /** In sentences; empty where others have no say. */
@@ -11,21 +16,21 @@ export interface MetOthers {
 
 const maxNamedRules = 3
 
-export function meetOthers(
+export function applyForeignChains(
   outcome: TraceOutcome,
   packet: TracedPacket,
-  world: TraceWorld,
+  context: TraceContext,
   chains: readonly BaseChain[],
-): MetOthers {
+): ForeignOutcome {
   if (outcome.verdict !== 'accept') return { verdict: outcome.verdict, lines: [] }
   const { endpoint, goesTo, rules } = outcome
   const translated = endpoint && { destination: endpoint.address, port: endpoint.port }
-  const present = { ...packet, ...translated, mark: 0, isTranslated: endpoint !== undefined }
+  const translatedPacket = { ...packet, ...translated, mark: 0, isTranslated: endpoint !== undefined }
   const isAcceptedByUs = rules.some(({ table, rule }) => table === 'filter' && rule.target?.kind === 'accept')
   const hooks = hooksOf(packet, goesTo)
   const met = chains
     .filter(({ hook }) => hooks.includes(hook))
-    .map((chain) => judge(chain, present, world, isAcceptedByUs))
+    .map((chain) => evaluateBaseChain(chain, translatedPacket, context, isAcceptedByUs))
   const refusing = met.find(({ verdict }) => verdict !== 'accept')
   return {
     verdict: refusing?.verdict ?? outcome.verdict,

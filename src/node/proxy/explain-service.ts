@@ -3,11 +3,11 @@ import { type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import type { Frontend, FrontendEndpoint } from '../../netfilter/frontend.ts'
 import { renderAddressPort } from '../../netfilter/render.ts'
-import { describeSetAside, explainRefusals, type RefusalSettings, whyNoWayIn } from './explain-absence.ts'
+import { describeSetAside, explainRefusals, type RefusalSettings, whyNoFrontend } from './explain-absence.ts'
 import type { ClaimedService } from './plan.ts'
 import { collectEndpoints } from './plan-endpoints.ts'
-import { describeRefusedWay } from './service-claims.ts'
-import type { ServicePlan } from './service-plans.ts'
+import { describeRefusedClaim } from './service-claims.ts'
+import type { PlannedService } from './service-plans.ts'
 import type { SetAsideService } from './set-aside.ts'
 
 /** What one family makes of a Service, for people. */
@@ -15,7 +15,7 @@ export interface ServiceExplanation {
   readonly family: IpFamily
   /** Milliseconds since 1970; when what it leads to was last another. */
   readonly changedAtMs: number | undefined
-  /** What is to be said of it as a whole: why it has no way in, or that the kernel refuses it. */
+  /** What concerns the whole Service: why it has no frontend, or that the kernel refuses its rules. */
   readonly notes: readonly string[]
   readonly ports: readonly PortExplanation[]
   /** In nat, its own. */
@@ -26,7 +26,7 @@ export interface PortExplanation {
   readonly servicePort: string
   readonly protocol: string
   /** `cluster IP 10.96.0.10:80` */
-  readonly ways: readonly string[]
+  readonly addresses: readonly string[]
   readonly endpoints: readonly EndpointExplanation[]
   /** What is refused or dropped, and why. */
   readonly refusals: readonly string[]
@@ -52,7 +52,7 @@ interface ExplainSettings extends RefusalSettings {
 export function explainService(
   service: ClaimedService,
   slices: readonly EndpointSlice[],
-  plan: ServicePlan | undefined,
+  plan: PlannedService | undefined,
   settings: ExplainSettings,
 ): ServiceExplanation {
   const { family, setAside } = settings
@@ -62,10 +62,10 @@ export function explainService(
     const frontend = plan?.frontends.find(isThis)
     return frontend === undefined ? [] : explainPort(service, port, slices, frontend, settings)
   })
-  const noWayIn = whyNoWayIn(service, family)
+  const noFrontend = whyNoFrontend(service, family)
   const notes = [
-    ...(noWayIn === undefined ? [] : [noWayIn]),
-    ...Array.from(service.refusedWays?.values() ?? [], (way) => `not served at ${describeRefusedWay(way)}`),
+    ...(noFrontend === undefined ? [] : [noFrontend]),
+    ...Array.from(service.refusedClaims?.values() ?? [], (claim) => `not served at ${describeRefusedClaim(claim)}`),
     ...(setAside ? [describeSetAside(setAside)] : []),
   ]
   return { family, changedAtMs: plan?.changedAtMs, notes, ports, chains: [...(plan?.rules.chains.keys() ?? [])] }
@@ -85,7 +85,7 @@ function explainPort(
   return {
     servicePort: frontend.servicePort,
     protocol: frontend.protocol,
-    ways: [...waysOf(frontend), ...proxiedWays(service, family)],
+    addresses: [...addressesOf(frontend), ...proxiedAddresses(service, family)],
     refusals: explainRefusals(port, frontend, slices, settings),
     endpoints: candidates.map(({ name, endpoint }) => {
       const uses = [
@@ -120,7 +120,14 @@ function whyNot(endpoint: Endpoint, frontend: Frontend, nodeName: string): strin
   return 'not used: no traffic policy asks for it'
 }
 
-function waysOf({ clusterIp, port, externalIps, loadBalancerVips, nodePort, ...rest }: Frontend): readonly string[] {
+function addressesOf({
+  clusterIp,
+  port,
+  externalIps,
+  loadBalancerVips,
+  nodePort,
+  ...rest
+}: Frontend): readonly string[] {
   return [
     `cluster IP ${renderAddressPort(clusterIp, port)} (policy ${rest.internalPolicy})`,
     ...externalIps.map((ip) => `external IP ${renderAddressPort(ip, port)} (policy ${rest.externalPolicy})`),
@@ -130,7 +137,7 @@ function waysOf({ clusterIp, port, externalIps, loadBalancerVips, nodePort, ...r
   ]
 }
 
-function proxiedWays({ proxiedVips = [] }: Service, family: IpFamily): readonly string[] {
+function proxiedAddresses({ proxiedVips = [] }: Service, family: IpFamily): readonly string[] {
   const ofFamily = proxiedVips.filter((ip) => ipFamily(ip) === family)
   return ofFamily.map((ip) => `load balancer ${ip} not here (ipMode Proxy: it sends on by itself)`)
 }

@@ -120,7 +120,7 @@ export class HealthChecks implements Component {
       await server.listener.stop({ signal: AbortSignal.timeout(1000) })
     }
     for (const [place, { check, address }] of wanted) await this.#open(place, check, address)
-    this.#tellHealth()
+    this.#updateHealth()
   }
 
   async #open(place: string, check: Check, address: Ip): Promise<void> {
@@ -159,7 +159,7 @@ export class HealthChecks implements Component {
     }
   }
 
-  #tellHealth(): void {
+  #updateHealth(): void {
     const closed = [...this.#servers].filter(([, { isOpen }]) => !isOpen).map(([place]) => place)
     const level = closed.length === 0 ? 'ok' : 'degraded'
     const message = closed.length === 0 ? '' : `health check ports that could not be opened: ${closed.join(', ')}`

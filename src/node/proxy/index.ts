@@ -1,4 +1,4 @@
-export { ClaimedServices, summarizeRefusedWays } from './claimed-services.ts'
+export { ClaimedServices, summarizeRefusedClaims } from './claimed-services.ts'
 export { ConntrackCleaner } from './conntrack-cleaner.ts'
 export type { FlowExplanation } from './explain-flow.ts'
 export type { ServiceExplanation } from './explain-service.ts'
@@ -7,7 +7,7 @@ export {
   type ConntrackMetrics,
   collectInvalidDrops,
   collectProxyCounts,
-  collectRefusedWays,
+  collectRefusedClaims,
   createConntrackMetrics,
   createProxyMetrics,
   type ProxyMetrics,
@@ -15,6 +15,6 @@ export {
 export { NodeWatch } from './node-watch.ts'
 export { ProxyPlane, type ProxyStatus } from './plane.ts'
 export { isFresh, ProxyHealthz } from './proxy-healthz.ts'
-export { type RefusedWay, wayOf } from './service-claims.ts'
+export { claimKey, type RefusedClaim } from './service-claims.ts'
 export type { Refusal } from './set-aside.ts'
-export { lackingOption, type NodeSituation, type ProxyWishes, planHealthAddresses, planSettings } from './settings.ts'
+export { missingOption, type NodeFacts, type ProxyOptions, planHealthAddresses, planSettings } from './settings.ts'

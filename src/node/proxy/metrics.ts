@@ -4,7 +4,7 @@ import type { Metrics } from '../../observe/index.ts'
 import type { ChainCounters, WriteReport } from '../rules/index.ts'
 import type { ChangeSet } from '../state/index.ts'
 import type { ProxyPlane } from './plane.ts'
-import { type ClaimRefusal, claimRefusals, type RefusedWay } from './service-claims.ts'
+import { type ClaimRefusal, claimRefusals, type RefusedClaim } from './service-claims.ts'
 
 export type SyncKind = 'full' | 'partial'
 
@@ -93,16 +93,16 @@ export function createProxyMetrics(metrics: Metrics): (family: IpFamily) => Prox
 }
 
 /** Addresses that Services claim and that are another's, by reason; counted when asked. */
-export function collectRefusedWays(metrics: Metrics, refused: () => Iterable<readonly RefusedWay[]>): void {
+export function collectRefusedClaims(metrics: Metrics, refused: () => Iterable<readonly RefusedClaim[]>): void {
   metrics.collectedGauge(
     {
-      name: 'platnet_proxy_refused_ways',
+      name: 'platnet_proxy_refused_claims',
       help: "Addresses with a port, and node ports, that Services claim and that are another's, by reason.",
       labels: ['reason'],
     },
     () => {
       const counts = new Map<ClaimRefusal, number>(claimRefusals.map((reason) => [reason, 0]))
-      for (const ways of refused()) for (const { reason } of ways) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+      for (const claims of refused()) for (const { reason } of claims) counts.set(reason, (counts.get(reason) ?? 0) + 1)
       return Array.from(counts, ([reason, value]) => ({ value, labels: { reason } }))
     },
   )

@@ -1,7 +1,7 @@
 import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import type { NodeFacts } from '../../model/node.ts'
+import type { Node } from '../../model/node.ts'
 import type { Logger } from '../../observe/index.ts'
 import { formatProblem, parseNode } from '../state/index.ts'
 
@@ -10,12 +10,12 @@ export interface NodeWatchParts {
   readonly dialect: Dialect
   readonly nodeName: string
   /** Undefined where there is no such Node (any more), or nobody tells. */
-  readonly onNode: (node: NodeFacts | undefined) => void
+  readonly onNode: (node: Node | undefined) => void
   readonly log: Logger
 }
 
 /** A server that does not let us see our Node must not keep Services from being served. */
-const patienceMs = 10_000
+const waitAtMostMs = 10_000
 
 /** Follows this node's own Node object. */
 export class NodeWatch implements Component, InformerHandler {
@@ -39,7 +39,7 @@ export class NodeWatch implements Component, InformerHandler {
   }
 
   async start(scope: { signal: AbortSignal }): Promise<void> {
-    this.#timer = setTimeout(() => this.#goOnWithout(), patienceMs)
+    this.#timer = setTimeout(() => this.#continueWithout(), waitAtMostMs)
     this.#timer.unref()
     await this.#informer.start(scope)
   }
@@ -55,30 +55,31 @@ export class NodeWatch implements Component, InformerHandler {
 
   onReplace(items: readonly WireObject[]): void {
     const own = items.find(({ metadata }) => metadata.name === this.#parts.nodeName)
-    this.#tell(own)
+    this.#notify(own)
   }
 
   onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject): void {
-    if (object.metadata.name === this.#parts.nodeName) this.#tell(type === 'DELETED' ? undefined : object)
+    if (object.metadata.name === this.#parts.nodeName) this.#notify(type === 'DELETED' ? undefined : object)
   }
 
   onProgress(): void {}
 
-  #tell(object: WireObject | undefined): void {
+  #notify(object: WireObject | undefined): void {
     clearTimeout(this.#timer)
     this.#parts.onNode(object && this.#read(object))
   }
 
-  #read(object: WireObject): NodeFacts | undefined {
+  #read(object: WireObject): Node | undefined {
     const { dialect, log } = this.#parts
     const { value, problems } = parseNode(object, dialect)
-    const told = problems.map(formatProblem).join('; ')
-    if (told !== '' && told !== this.#problems) log.warn(`not all of the Node object of this node makes sense: ${told}`)
-    this.#problems = told
+    const message = problems.map(formatProblem).join('; ')
+    if (message !== '' && message !== this.#problems)
+      log.warn(`not all of the Node object of this node makes sense: ${message}`)
+    this.#problems = message
     return value
   }
 
-  #goOnWithout(): void {
+  #continueWithout(): void {
     this.#parts.log.warn('this node cannot read its Node object: zone, node addresses and pod networks are unknown')
     this.#parts.onNode(undefined)
   }

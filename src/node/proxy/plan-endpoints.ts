@@ -13,7 +13,7 @@ export interface Candidate {
 }
 
 /** Who asks: endpoints on this node are local, and hints name nodes and zones. */
-export interface Place {
+export interface NodeTopology {
   readonly nodeName: string
   readonly zone?: string
 }
@@ -59,11 +59,11 @@ function rank({ terminating, ready, serving, nodeName = '', hints }: Endpoint): 
  */
 export function selectEndpoints(
   candidates: readonly Candidate[],
-  place: Place,
+  node: NodeTopology,
   wanted: { readonly cluster: boolean; readonly local: boolean },
 ): Pick<Frontend, 'hasEndpoints' | 'clusterEndpoints' | 'localEndpoints'> {
-  const isHinted = wanted.cluster ? followHints(candidates, place) : () => true
-  const isLocal = ({ endpoint }: Candidate) => endpoint.nodeName === place.nodeName
+  const isHinted = wanted.cluster ? followHints(candidates, node) : () => true
+  const isLocal = ({ endpoint }: Candidate) => endpoint.nodeName === node.nodeName
   return {
     hasEndpoints: candidates.some((candidate) => isReady(candidate) || isGoingButServing(candidate)),
     clusterEndpoints: wanted.cluster ? preferReady(candidates, isHinted) : [],
@@ -84,7 +84,10 @@ function preferReady(
  * Hints count only where every ready endpoint has one and one at least is meant for us; else all endpoints are used. Those
  * for nodes come before those for zones (KEP-3015, KEP-2433).
  */
-function followHints(candidates: readonly Candidate[], { nodeName, zone }: Place): (candidate: Candidate) => boolean {
+function followHints(
+  candidates: readonly Candidate[],
+  { nodeName, zone }: NodeTopology,
+): (candidate: Candidate) => boolean {
   const ready = candidates.filter(isReady)
   const isForNode = ({ endpoint }: Candidate) => endpoint.hints?.nodes.includes(nodeName) ?? false
   const isForZone = ({ endpoint }: Candidate) => zone !== undefined && (endpoint.hints?.zones.includes(zone) ?? false)

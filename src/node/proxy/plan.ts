@@ -4,7 +4,7 @@ import { type Cidr, type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
 import { type Candidate, collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
-import { type RefusedWay, wayOf } from './service-claims.ts'
+import { claimKey, type RefusedClaim } from './service-claims.ts'
 
 /** What the plan has to know about the node it is made for. */
 export interface PlanNode {
@@ -17,23 +17,23 @@ export interface PlanNode {
   readonly answeredHere?: readonly Ip[]
 }
 
-/** A Service, and which of its addresses are another's, by `wayOf`. */
+/** A Service, and which of its addresses are another's, by `claimKey`. */
 export interface ClaimedService extends Service {
-  readonly refusedWays?: ReadonlyMap<string, RefusedWay>
+  readonly refusedClaims?: ReadonlyMap<string, RefusedClaim>
 }
 
 /**
- * The ways in to a Service on this node in one family, one a port; none for headless and ExternalName Services and those of another proxy.
+ * Plans the frontends of a Service on this node in one family, one for each port; none for headless and ExternalName Services and those of another proxy.
  * The slices are those of this Service, in any order.
  */
-export function planService(
+export function planFrontends(
   service: ClaimedService,
   slices: readonly EndpointSlice[],
   node: PlanNode,
 ): readonly Frontend[] {
   const clusterIp = service.clusterIps.find((address) => ipFamily(address) === node.family)
   if (clusterIp === undefined || isOnlyNamed(service) || isAnothers(clusterIp, service)) return []
-  const ways = {
+  const shared = {
     clusterIp,
     externalIps: ofFamily(service.externalIps, node.family),
     loadBalancerVips: ofFamily(service.loadBalancerVips, node.family),
@@ -43,20 +43,20 @@ export function planService(
     ...(service.healthCheckNodePort !== undefined && { healthCheckNodePort: service.healthCheckNodePort }),
     ...(service.affinity !== undefined && { affinity: service.affinity }),
   }
-  return service.ports.map((port) => planPort(service, port, ways, slices, node))
+  return service.ports.map((port) => planPort(service, port, shared, slices, node))
 }
 
 /** A ClusterIP is one Service's as a whole. */
-function isAnothers(clusterIp: Ip, { ports, refusedWays }: ClaimedService): boolean {
+function isAnothers(clusterIp: Ip, { ports, refusedClaims }: ClaimedService): boolean {
   const [port] = ports
-  return port !== undefined && refusedWays?.has(wayOf(clusterIp, port.protocol, port.port)) === true
+  return port !== undefined && refusedClaims?.has(claimKey(clusterIp, port.protocol, port.port)) === true
 }
 
 function isOnlyNamed({ headless, type, foreignProxy }: Service): boolean {
   return headless || type === 'ExternalName' || foreignProxy === true
 }
 
-type SharedWays = Omit<
+type SharedFields = Omit<
   Frontend,
   'servicePort' | 'protocol' | 'port' | 'nodePort' | 'hasEndpoints' | 'clusterEndpoints' | 'localEndpoints'
 >
@@ -64,31 +64,31 @@ type SharedWays = Omit<
 function planPort(
   service: ClaimedService,
   port: ServicePort,
-  all: SharedWays,
+  all: SharedFields,
   slices: readonly EndpointSlice[],
   node: PlanNode,
 ): Frontend {
   const isOurs = (address: Ip | undefined, number: number) =>
-    service.refusedWays?.has(wayOf(address, port.protocol, number)) !== true
+    service.refusedClaims?.has(claimKey(address, port.protocol, number)) !== true
   const shared = {
     ...all,
     externalIps: all.externalIps.filter((ip) => isOurs(ip, port.port)),
     loadBalancerVips: all.loadBalancerVips.filter((ip) => isOurs(ip, port.port)),
   }
-  const ways = {
+  const addressed = {
     ...shared,
     servicePort: port.name === '' ? service.key : `${service.key}:${port.name}`,
     protocol: port.protocol,
     port: port.port,
     ...(port.nodePort === undefined || !isOurs(undefined, port.nodePort) ? {} : { nodePort: port.nodePort }),
   }
-  const isOpen = isExternal(ways)
+  const isOpen = isExternal(addressed)
   const isLocal = { internal: shared.internalPolicy === 'Local', external: isOpen && shared.externalPolicy === 'Local' }
   const found = collectEndpoints(port, slices, node.family, service.publishNotReadyAddresses)
   const isFallback = port.port === dnsPort && node.answeredHere?.includes(shared.clusterIp) === true
   const candidates = isFallback ? preferElsewhere(found, node.nodeName) : found
   return {
-    ...ways,
+    ...addressed,
     ...selectEndpoints(candidates, node, {
       // Also under an external policy of Local: pods and this node itself reach every endpoint through the external ways.
       cluster: !isLocal.internal || isOpen,

@@ -10,7 +10,7 @@ import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import { isExternal } from '../../netfilter/frontend.ts'
 import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
-import type { TracedPacket, TraceWorld } from '../../netfilter/trace/types.ts'
+import type { TraceContext, TracedPacket } from '../../netfilter/trace/types.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { RulesWriter, WriteReport } from '../rules/index.ts'
 import type { AppliedRevisions, ChangeSet, NodeState } from '../state/index.ts'
@@ -25,7 +25,7 @@ import { type TurnResult, WriteTurns } from './write-turns.ts'
 
 export interface ProxyPlaneParts {
   readonly state: PlannedState & NodeState
-  readonly writer: Pick<RulesWriter, 'recognises' | 'isBare' | 'sync' | 'write'>
+  readonly writer: Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write'>
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings
   /** Nothing is written before `configure` has been called. */
@@ -45,7 +45,7 @@ export interface ProxyPlaneParts {
 /** What `platnet status` tells of the proxy in one family. */
 export interface ProxyStatus {
   readonly family: IpFamily
-  /** Those that have a way in for this family. */
+  /** How many Services have a frontend in this family. */
   readonly services: number
   readonly objectsHash: string | undefined
   readonly lastSync: (WriteReport & { readonly atMs: number }) | undefined
@@ -159,7 +159,7 @@ export class ProxyPlane implements Component {
   /** What the rules as they should be now make of the first packet of a connection. */
   explainFlow(
     packet: TracedPacket,
-    world: Pick<TraceWorld, 'isLocalAddress' | 'hooks'>,
+    context: Pick<TraceContext, 'isLocalAddress' | 'hooks'>,
     others: readonly BaseChain[] = [],
   ): FlowExplanation {
     const { state } = this.#parts
@@ -170,10 +170,10 @@ export class ProxyPlane implements Component {
       caveat: this.#failures > 0 ? this.#health.message : undefined,
       explain: (service: ObjectKey) => this.explainService(service),
     }
-    return explainFlow(packet, services, { ...world, ruleset: this.#ruleset.ruleset() }, others)
+    return explainFlow(packet, services, { ...context, ruleset: this.#ruleset.ruleset() }, others)
   }
 
-  /** Of all Services that this node knows, whether or not they have a way in. */
+  /** The keys of all Services that this node knows, also of those without a frontend. */
   serviceKeys(): Iterable<ObjectKey> {
     return this.#parts.state.serviceKeys()
   }
@@ -195,7 +195,7 @@ export class ProxyPlane implements Component {
     return { nat: rulesOf(nat), filter: rulesOf(filter) }
   }
 
-  /** Ways in with a Local policy that somebody serves, but nobody on this node; counted when asked. */
+  /** Counts the frontends with a Local policy that have endpoints, but none on this node. */
   noLocalEndpointCounts(): { readonly internal: number; readonly external: number } {
     const counts = { internal: 0, external: 0 }
     for (const frontend of this.#plans.frontends()) {
@@ -246,13 +246,13 @@ export class ProxyPlane implements Component {
     if (settings !== this.#settings) return this.#pending.again(changed)
     const keys = this.#leaveOutTooLarge(changed)
     const objects = this.#plans.hash
-    const isTold = this.#appliedHash === undefined && (await this.#recognise(keys, { objects, revision }))
+    const isRecognised = this.#appliedHash === undefined && (await this.#recognise(keys, { objects, revision }))
     const finished = await this.#applyChanges(keys, objects)
-    this.#publish(isTold ? [] : finished, revision)
+    this.#publish(isRecognised ? [] : finished, revision)
     this.#parts.metrics.observeProgramming(this.#pending.settle(finished))
     this.#failures = 0
     this.#retrySetAsideLater()
-    this.#tellHealth(revision)
+    this.#updateHealth(revision)
     if (this.#turns.size > 0) this.#sync.request({ urgent: true })
   }
 
@@ -332,7 +332,7 @@ export class ProxyPlane implements Component {
 
   async #takeTurn(objects: XorHash): Promise<TurnResult> {
     return this.isPlanning
-      ? this.#turns.takeAll(objects, await this.#parts.writer.isBare())
+      ? this.#turns.takeAll(objects, await this.#parts.writer.isUnhooked())
       : this.#turns.takeTurn(objects)
   }
 
@@ -372,7 +372,7 @@ export class ProxyPlane implements Component {
     this.#setHealth(this.#appliedHash ? 'degraded' : 'unknown', `the last write failed: ${describeError(error)}`)
   }
 
-  #tellHealth(revision: number): void {
+  #updateHealth(revision: number): void {
     const setAside = this.#setAside.list().map(({ service }) => service)
     const named = setAside.slice(0, 5).join(', ')
     const more = setAside.length > 5 ? ` and ${setAside.length - 5} more` : ''

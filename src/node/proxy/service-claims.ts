@@ -7,8 +7,8 @@ export const claimRefusals = ['cluster-ip', 'node-address', 'service-range', 'ap
 
 export type ClaimRefusal = (typeof claimRefusals)[number]
 
-/** An address and port that a Service claims and that is another's. */
-export interface RefusedWay {
+/** An address and port, or a node port, that a Service claims and does not get. */
+export interface RefusedClaim {
   /** Absent for a node port. */
   readonly address?: Ip
   readonly protocol: Protocol
@@ -27,8 +27,8 @@ export interface ReservedAddresses {
   readonly apiServers: ReadonlySet<string>
 }
 
-/** One thing that two Services may claim: an address with protocol and port, or a node port. */
-type Way = string
+/** What two Services may claim: an address with protocol and port, or a node port. */
+type ClaimKey = string
 
 interface Claimed {
   readonly service: Service | undefined
@@ -37,7 +37,7 @@ interface Claimed {
   readonly external: ReadonlySet<Ip>
   /** From `spec.externalIPs`. */
   readonly externalIps: ReadonlySet<Ip>
-  readonly ways: ReadonlySet<Way>
+  readonly claims: ReadonlySet<ClaimKey>
 }
 
 const noClaims: Claimed = {
@@ -45,7 +45,7 @@ const noClaims: Claimed = {
   clusterIps: [],
   external: new Set(),
   externalIps: new Set(),
-  ways: new Set(),
+  claims: new Set(),
 }
 
 const nothing: ReservedAddresses = { nodes: new Map(), serviceCidrs: [], apiServers: new Set() }
@@ -60,7 +60,7 @@ export class ServiceClaims {
   readonly #clusterIps = new Map<Ip, readonly Service[]>()
   /** Services that claim the address as an external one or as that of a load balancer. */
   readonly #external = new Map<Ip, Set<ObjectKey>>()
-  readonly #ways = new Map<Way, readonly Service[]>()
+  readonly #claimants = new Map<ClaimKey, readonly Service[]>()
   #reserved: ReservedAddresses = nothing
   #withExternalIps = 0
 
@@ -76,8 +76,8 @@ export class ServiceClaims {
     if (before.service === next.service) return new Set()
     const affected = new Set<ObjectKey>()
     for (const ip of unionOf(before.clusterIps, next.clusterIps)) this.#replaceClusterIp(ip, key, next, affected)
-    for (const way of before.ways.size === 0 ? next.ways : before.ways.union(next.ways))
-      this.#replaceWay(way, key, next, affected)
+    for (const claim of before.claims.size === 0 ? next.claims : before.claims.union(next.claims))
+      this.#replaceClaim(claim, key, next, affected)
     for (const ip of before.external) this.#forgetExternal(ip, key)
     for (const ip of next.external) this.#addExternal(ip, key)
     this.#withExternalIps += Math.sign(next.externalIps.size) - Math.sign(before.externalIps.size)
@@ -94,7 +94,7 @@ export class ServiceClaims {
   }
 
   /** The addresses that this Service claims and does not have. */
-  refusalsOf(key: ObjectKey): readonly RefusedWay[] {
+  refusalsOf(key: ObjectKey): readonly RefusedClaim[] {
     const { service, external, externalIps, clusterIps } = this.#claimed.get(key) ?? noClaims
     if (service === undefined) return []
     const refused = clusterIps.flatMap((ip) => this.#judgeClusterIp(ip, service))
@@ -103,13 +103,13 @@ export class ServiceClaims {
         const verdict = this.#judgeExternal({ address, protocol, port }, service, externalIps.has(address))
         if (verdict !== undefined) refused.push({ address, protocol, port, ...verdict })
       }
-      const older = nodePort === undefined ? undefined : this.#olderAt(wayOf(undefined, protocol, nodePort), service)
+      const older = nodePort === undefined ? undefined : this.#olderAt(claimKey(undefined, protocol, nodePort), service)
       if (nodePort !== undefined && older !== undefined) refused.push({ protocol, port: nodePort, ...older })
     }
     return refused
   }
 
-  #judgeClusterIp(ip: Ip, service: Service): RefusedWay[] {
+  #judgeClusterIp(ip: Ip, service: Service): RefusedClaim[] {
     const [holder] = this.#clusterIps.get(ip) ?? []
     if (holder === undefined || holder.key === service.key) return []
     const verdict = { reason: 'older-service', holder: `Service ${holder.key}` } as const
@@ -117,24 +117,24 @@ export class ServiceClaims {
   }
 
   #judgeExternal(
-    way: { readonly address: Ip; readonly protocol: Protocol; readonly port: number },
+    claim: { readonly address: Ip; readonly protocol: Protocol; readonly port: number },
     service: Service,
     isExternalIp: boolean,
-  ): Pick<RefusedWay, 'reason' | 'holder'> | undefined {
-    const { address } = way
+  ): Pick<RefusedClaim, 'reason' | 'holder'> | undefined {
+    const { address } = claim
     const [owner] = this.#clusterIps.get(address) ?? []
     if (owner !== undefined) return { reason: 'cluster-ip', holder: `Service ${owner.key}` }
     const range = this.#reserved.serviceCidrs.find((cidr) => cidrContains(cidr, hostCidr(address)))
     if (range !== undefined) return { reason: 'service-range', holder: range }
-    const name = wayOf(address, way.protocol, way.port)
+    const name = claimKey(address, claim.protocol, claim.port)
     if (this.#reserved.apiServers.has(name)) return { reason: 'api-server', holder: 'the API server' }
     const node = isExternalIp ? this.#reserved.nodes.get(address) : undefined
     if (node !== undefined) return { reason: 'node-address', holder: `node ${node}` }
     return this.#olderAt(name, service)
   }
 
-  #olderAt(way: Way, service: Service): Pick<RefusedWay, 'reason' | 'holder'> | undefined {
-    const [holder] = this.#ways.get(way) ?? []
+  #olderAt(claim: ClaimKey, service: Service): Pick<RefusedClaim, 'reason' | 'holder'> | undefined {
+    const [holder] = this.#claimants.get(claim) ?? []
     if (holder === undefined || holder.key === service.key) return undefined
     return { reason: 'older-service', holder: `Service ${holder.key}` }
   }
@@ -149,11 +149,11 @@ export class ServiceClaims {
     for (const other of this.#external.get(ip) ?? []) affected.add(other)
   }
 
-  #replaceWay(way: Way, key: ObjectKey, next: Claimed, affected: Set<ObjectKey>): void {
-    const before = this.#ways.get(way) ?? []
-    const after = replaceIn(before, key, next.ways.has(way) ? next.service : undefined)
-    if (after.length === 0) this.#ways.delete(way)
-    else this.#ways.set(way, after)
+  #replaceClaim(claim: ClaimKey, key: ObjectKey, next: Claimed, affected: Set<ObjectKey>): void {
+    const before = this.#claimants.get(claim) ?? []
+    const after = replaceIn(before, key, next.claims.has(claim) ? next.service : undefined)
+    if (after.length === 0) this.#claimants.delete(claim)
+    else this.#claimants.set(claim, after)
     if (before[0]?.key === after[0]?.key) return
     for (const each of [before[0], after[0]]) if (each !== undefined) affected.add(each.key)
   }
@@ -171,13 +171,13 @@ export class ServiceClaims {
 }
 
 /** `192.0.2.1 TCP 443`, or `node port TCP 30080`. */
-export function wayOf(address: Ip | undefined, protocol: Protocol, port: number): Way {
+export function claimKey(address: Ip | undefined, protocol: Protocol, port: number): ClaimKey {
   return `${address ?? 'node port'} ${protocol} ${port}`
 }
 
 /** For people: `192.0.2.1 TCP 443 is Service default/web's (older-service)`. */
-export function describeRefusedWay({ address, protocol, port, reason, holder }: RefusedWay): string {
-  return `${wayOf(address, protocol, port)} (${reason}: ${holder})`
+export function describeRefusedClaim({ address, protocol, port, reason, holder }: RefusedClaim): string {
+  return `${claimKey(address, protocol, port)} (${reason}: ${holder})`
 }
 
 function isServed({ headless, type, foreignProxy }: Service): boolean {
@@ -188,16 +188,16 @@ function claimsOf(service: Service): Claimed {
   const { clusterIps, externalIps, loadBalancerVips, ports } = service
   const hasExternal = externalIps.length + loadBalancerVips.length > 0
   const external = hasExternal ? new Set([...externalIps, ...loadBalancerVips]) : noClaims.external
-  const ways = ports.flatMap(({ protocol, port, nodePort }) => [
-    ...Array.from(external, (address) => wayOf(address, protocol, port)),
-    ...(nodePort === undefined ? [] : [wayOf(undefined, protocol, nodePort)]),
+  const claims = ports.flatMap(({ protocol, port, nodePort }) => [
+    ...Array.from(external, (address) => claimKey(address, protocol, port)),
+    ...(nodePort === undefined ? [] : [claimKey(undefined, protocol, nodePort)]),
   ])
   return {
     service,
     clusterIps,
     external,
     externalIps: externalIps.length === 0 ? noClaims.externalIps : new Set(externalIps),
-    ways: ways.length === 0 ? noClaims.ways : new Set(ways),
+    claims: claims.length === 0 ? noClaims.claims : new Set(claims),
   }
 }
 

@@ -6,9 +6,9 @@ import { lowerService, type ServiceRules } from '../../netfilter/lower-service.t
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { NodeState } from '../state/index.ts'
 import { lostEndpoints } from './endpoint-changes.ts'
-import { mostRules } from './most-rules.ts'
-import { type ClaimedService, type PlanNode, planService } from './plan.ts'
-import { hashRuleForms } from './rule-forms.ts'
+import { type ClaimedService, type PlanNode, planFrontends } from './plan.ts'
+import { ruleUpperBound } from './rule-bound.ts'
+import { hashRuleFormat } from './rule-format.ts'
 
 /** Times the limit; hints may leave a part of the endpoints to this node. */
 const farBeyond = 4
@@ -17,7 +17,7 @@ const farBeyond = 4
 export type ProxySettings = PlanNode & ProxyRuleSettings
 
 /** A Service as it is planned for this node and family. */
-export interface ServicePlan {
+export interface PlannedService {
   readonly frontends: readonly Frontend[]
   /** Made when they are first asked for. */
   readonly rules: ServiceRules
@@ -25,7 +25,7 @@ export interface ServicePlan {
   readonly changedAtMs: number
 }
 
-class Planned implements ServicePlan {
+class Planned implements PlannedService {
   readonly frontends: readonly Frontend[]
   readonly hash: bigint
   readonly settings: ProxySettings
@@ -72,7 +72,7 @@ export class ServicePlans {
     this.#settingsHash = undefined
   }
 
-  /** Over all planned ways in, the settings and the forms of our rules; of Services that have no way in for this family, nothing. */
+  /** The hash of all planned frontends, the settings and the rule format. Services without a frontend in this family add nothing. */
   get hash(): XorHash {
     this.#settingsHash ??= hashSettings(this.#settings)
     return { value: this.#objects.value ^ this.#settingsHash, count: this.#objects.count }
@@ -86,7 +86,7 @@ export class ServicePlans {
     for (const { frontends } of this.#plans.values()) yield* frontends
   }
 
-  get(key: ObjectKey): ServicePlan | undefined {
+  get(key: ObjectKey): PlannedService | undefined {
     return this.#plans.get(key)
   }
 
@@ -96,7 +96,7 @@ export class ServicePlans {
   }
 
   /** Plans a Service anew. Undefined where it has no address of this family (any more), or too many rules. */
-  refresh(key: ObjectKey): ServicePlan | undefined {
+  refresh(key: ObjectKey): PlannedService | undefined {
     const before = this.#plans.get(key)
     const frontends = this.#limited(key)
     if (before !== undefined) this.#objects = removeHash(this.#objects, before.hash)
@@ -116,14 +116,14 @@ export class ServicePlans {
   /** Whether planning it now would take an endpoint away from where it leads now. */
   wouldLoseEndpoint(key: ObjectKey): boolean {
     const before = this.#plans.get(key)
-    if (before === undefined || this.#mostRules(key) > this.#maxRules) return false
+    if (before === undefined || this.#ruleUpperBound(key) > this.#maxRules) return false
     return lostEndpoints(before.frontends, this.#frontendsOf(key)).length > 0
   }
 
   /** Nothing of a Service with too many rules; one that is far beyond is not even planned, which would take seconds. */
   #limited(key: ObjectKey): readonly Frontend[] {
     this.#tooLarge.delete(key)
-    const most = this.#mostRules(key)
+    const most = this.#ruleUpperBound(key)
     if (most > farBeyond * this.#maxRules) {
       this.#tooLarge.set(key, most)
       return []
@@ -136,17 +136,17 @@ export class ServicePlans {
   }
 
   /** As if all endpoints of its slices were chosen. */
-  #mostRules(key: ObjectKey): number {
+  #ruleUpperBound(key: ObjectKey): number {
     const service = this.#state.service(key)
-    return service === undefined ? 0 : mostRules(service, this.#state.slicesOf(key), this.#settings)
+    return service === undefined ? 0 : ruleUpperBound(service, this.#state.slicesOf(key), this.#settings)
   }
 
   #frontendsOf(key: ObjectKey): readonly Frontend[] {
     const service = this.#state.service(key)
-    return service === undefined ? [] : planService(service, this.#state.slicesOf(key), this.#settings)
+    return service === undefined ? [] : planFrontends(service, this.#state.slicesOf(key), this.#settings)
   }
 }
 
 function hashSettings(settings: ProxySettings): bigint {
-  return hashItem('settings', JSON.stringify(settings)) ^ hashRuleForms(settings)
+  return hashItem('settings', JSON.stringify(settings)) ^ hashRuleFormat(settings)
 }

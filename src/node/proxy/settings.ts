@@ -1,11 +1,11 @@
 import { type Cidr, cidrContains, hostCidr, type Ip, type IpFamily, ipFamily, isLoopback } from '../../model/ip.ts'
-import type { NodeFacts } from '../../model/node.ts'
+import type { Node } from '../../model/node.ts'
 import type { AffinitySettings, LocalTraffic } from '../../netfilter/settings.ts'
 import type { DetectLocalMode } from './options.ts'
 import type { ProxySettings } from './service-plans.ts'
 
 /** What an operator says of the proxy, for both families. */
-export interface ProxyWishes {
+export interface ProxyOptions {
   readonly clusterCidr: readonly Cidr[]
   readonly detectLocalMode: DetectLocalMode
   readonly podBridgeInterface?: string | undefined
@@ -23,9 +23,9 @@ export interface ProxyWishes {
 }
 
 /** What is known of this node; the Node object may be unknown yet. */
-export interface NodeSituation {
+export interface NodeFacts {
   readonly nodeName: string
-  readonly node: NodeFacts | undefined
+  readonly node: Node | undefined
   readonly localAddresses: ReadonlySet<Ip>
   /** nf_conntrack_tcp_be_liberal: the kernel calls no packet of TCP invalid for its window. */
   readonly isConntrackLiberal: boolean
@@ -34,43 +34,41 @@ export interface NodeSituation {
 }
 
 /** Everything beside the objects that shapes one family's rules. Lists are sorted: equal situations give equal settings. */
-export function planSettings(family: IpFamily, wishes: ProxyWishes, situation: NodeSituation): ProxySettings {
-  const { nodeName, node, isConntrackLiberal } = situation
-  const local = localTraffic(family, wishes, node)
-  const nodePortAddresses = chooseNodePortAddresses(family, wishes, situation)
-  const answeredHere = ofFamily(wishes.answeredHere ?? [], family)
-  const acceptedPods = chooseAcceptedPods(family, wishes, situation)
+export function planSettings(family: IpFamily, options: ProxyOptions, facts: NodeFacts): ProxySettings {
+  const { nodeName, node, isConntrackLiberal } = facts
+  const local = localTraffic(family, options, node)
+  const nodePortAddresses = chooseNodePortAddresses(family, options, facts)
+  const answeredHere = ofFamily(options.answeredHere ?? [], family)
+  const acceptedPods = chooseAcceptedPods(family, options, facts)
   return {
     nodeName,
     family,
     ...(node?.zone !== undefined && { zone: node.zone }),
     ...(answeredHere.length > 0 && { answeredHere }),
     ...(local !== undefined && { localTraffic: local }),
-    masqueradeAll: wishes.masqueradeAll,
-    masqueradeBit: wishes.masqueradeBit,
-    randomFully: wishes.masqueradeRandomFully,
+    masqueradeAll: options.masqueradeAll,
+    masqueradeBit: options.masqueradeBit,
+    randomFully: options.masqueradeRandomFully,
     nodeIps: primaryIps(family, node),
     ...(nodePortAddresses !== undefined && { nodePortAddresses }),
-    noLocalEndpoints: wishes.noLocalEndpoints,
+    noLocalEndpoints: options.noLocalEndpoints,
     dropInvalid: !isConntrackLiberal,
     ...(acceptedPods.length > 0 && { acceptedPods }),
-    affinity: { form: wishes.affinityForm, isHard: wishes.affinityHardTimeout },
+    affinity: { form: options.affinityForm, isHard: options.affinityHardTimeout },
   }
 }
 
 /** Where the health of Services is told: on the addresses on which node ports are open; undefined for all addresses of this node. */
-export function planHealthAddresses(wishes: ProxyWishes, situation: NodeSituation): readonly Ip[] | undefined {
-  const [ofIpv4, ofIpv6] = (['IPv4', 'IPv6'] as const).map((family) =>
-    chooseNodePortAddresses(family, wishes, situation),
-  )
+export function planHealthAddresses(options: ProxyOptions, facts: NodeFacts): readonly Ip[] | undefined {
+  const [ofIpv4, ofIpv6] = (['IPv4', 'IPv6'] as const).map((family) => chooseNodePortAddresses(family, options, facts))
   if (ofIpv4 === undefined && ofIpv6 === undefined) return undefined
-  const own = [...situation.localAddresses].filter((address) => !address.startsWith('fe80:'))
+  const own = [...facts.localAddresses].filter((address) => !address.startsWith('fe80:'))
   return [...(ofIpv4 ?? ofFamily(own, 'IPv4')), ...(ofIpv6 ?? ofFamily(own, 'IPv6'))]
 }
 
 /** The option without which pods would never be told from others: they would be masqueraded, and kept from what is theirs. Undefined where none lacks. */
-export function lackingOption(wishes: ProxyWishes): string | undefined {
-  const { detectLocalMode: mode, podBridgeInterface, podInterfaceNamePrefix } = wishes
+export function missingOption(options: ProxyOptions): string | undefined {
+  const { detectLocalMode: mode, podBridgeInterface, podInterfaceNamePrefix } = options
   if (mode === 'BridgeInterface' && podBridgeInterface === undefined) return '--pod-bridge-interface'
   return mode === 'InterfaceNamePrefix' && podInterfaceNamePrefix === undefined
     ? '--pod-interface-name-prefix'
@@ -78,30 +76,30 @@ export function lackingOption(wishes: ProxyWishes): string | undefined {
 }
 
 /** Undefined as long as it cannot be known: nothing is masqueraded on suspicion. */
-function localTraffic(family: IpFamily, wishes: ProxyWishes, node: NodeFacts | undefined): LocalTraffic | undefined {
+function localTraffic(family: IpFamily, options: ProxyOptions, node: Node | undefined): LocalTraffic | undefined {
   const bySource = (cidrs: readonly Cidr[]): LocalTraffic | undefined => {
     const cidr = cidrs.find((network) => ipFamily(network) === family)
     return cidr && { kind: 'source', cidr }
   }
   const byInterface = (name: string | undefined, isPrefix: boolean): LocalTraffic | undefined =>
     name === undefined ? undefined : { kind: 'interface', name, isPrefix }
-  switch (wishes.detectLocalMode) {
+  switch (options.detectLocalMode) {
     case 'ClusterCIDR':
-      return bySource(wishes.clusterCidr)
+      return bySource(options.clusterCidr)
     case 'NodeCIDR':
       return bySource(node?.podCidrs ?? [])
     case 'BridgeInterface':
-      return byInterface(wishes.podBridgeInterface, false)
+      return byInterface(options.podBridgeInterface, false)
     case 'InterfaceNamePrefix':
-      return byInterface(wishes.podInterfaceNamePrefix, true)
+      return byInterface(options.podInterfaceNamePrefix, true)
   }
 }
 
 /** The cluster's pods and this node's. Where a CNI plugin of others accepts them itself, ours would let in what its policies refuse. */
 function chooseAcceptedPods(
   family: IpFamily,
-  { acceptPodTraffic, clusterCidr }: ProxyWishes,
-  { node, isNetworkOurs }: NodeSituation,
+  { acceptPodTraffic, clusterCidr }: ProxyOptions,
+  { node, isNetworkOurs }: NodeFacts,
 ): readonly Cidr[] {
   if (acceptPodTraffic === 'never' || (acceptPodTraffic === 'auto' && !isNetworkOurs)) return []
   const all = [...new Set([...clusterCidr, ...(node?.podCidrs ?? [])])].filter((cidr) => ipFamily(cidr) === family)
@@ -111,8 +109,8 @@ function chooseAcceptedPods(
 /** Undefined for all addresses: where nothing is said, or a network that holds every address. */
 function chooseNodePortAddresses(
   family: IpFamily,
-  { nodePortAddresses: wished }: ProxyWishes,
-  { node, localAddresses }: NodeSituation,
+  { nodePortAddresses: wished }: ProxyOptions,
+  { node, localAddresses }: NodeFacts,
 ): readonly Ip[] | undefined {
   if (wished === undefined) return undefined
   if (wished.includes('primary')) return primaryIps(family, node)
@@ -125,7 +123,7 @@ function chooseNodePortAddresses(
 }
 
 /** The first of its addresses in each family: an internal one where it has any. */
-function primaryIps(family: IpFamily, node: NodeFacts | undefined): readonly Ip[] {
+function primaryIps(family: IpFamily, node: Node | undefined): readonly Ip[] {
   return (node?.addresses ?? []).filter((address) => ipFamily(address) === family).slice(0, 1)
 }
 

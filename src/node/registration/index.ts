@@ -1,2 +1,2 @@
-export type { NodeFacts, NodeNetwork } from './plan.ts'
+export type { MachineInfo, NodeNetwork } from './plan.ts'
 export { NodeRegistration } from './registration.ts'

@@ -3,7 +3,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import type { Ip } from '../../model/ip.ts'
 
 /** What a node tells of itself. */
-export interface NodeFacts {
+export interface MachineInfo {
   readonly name: string
   /** The first one is what others reach it by. */
   readonly addresses: readonly Ip[]
@@ -28,34 +28,34 @@ const maxPods = 110
 /** Longer than four missed renewals (every 10 s). */
 export const leaseDurationSeconds = 40
 
-export function nodeLabels({ name, architecture }: NodeFacts, { labels }: Dialect): Readonly<Record<string, string>> {
+export function nodeLabels({ name, architecture }: MachineInfo, { labels }: Dialect): Readonly<Record<string, string>> {
   return { [labels.hostname]: name, [labels.operatingSystem]: 'linux', [labels.architecture]: architecture }
 }
 
-export function nodeObject(facts: NodeFacts, dialect: Dialect): ApiObject {
-  return { apiVersion: 'v1', kind: 'Node', metadata: { name: facts.name, labels: nodeLabels(facts, dialect) } }
+export function nodeObject(machine: MachineInfo, dialect: Dialect): ApiObject {
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name: machine.name, labels: nodeLabels(machine, dialect) } }
 }
 
 /** `readySince` stays while the node stays ready (RFC 3339, as is `now`). */
-export function nodeStatus(facts: NodeFacts, time: { readonly now: string; readonly readySince: string }) {
+export function nodeStatus(machine: MachineInfo, time: { readonly now: string; readonly readySince: string }) {
   const amounts = {
-    cpu: String(facts.cpus),
-    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
+    cpu: String(machine.cpus),
+    memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
     pods: String(maxPods),
   }
   return {
     addresses: [
-      ...facts.addresses.map((address) => ({ type: 'InternalIP', address })),
-      { type: 'Hostname', address: facts.name },
+      ...machine.addresses.map((address) => ({ type: 'InternalIP', address })),
+      { type: 'Hostname', address: machine.name },
     ],
     capacity: amounts,
     allocatable: amounts,
     // Prometheus finds the port of a node's metrics here.
-    daemonEndpoints: { kubeletEndpoint: { Port: facts.agentPort } },
+    daemonEndpoints: { kubeletEndpoint: { Port: machine.agentPort } },
     nodeInfo: {
       operatingSystem: 'linux',
-      architecture: facts.architecture,
-      kernelVersion: facts.kernelVersion,
+      architecture: machine.architecture,
+      kernelVersion: machine.kernelVersion,
     },
     conditions: [
       {

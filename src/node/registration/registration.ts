@@ -7,7 +7,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import {
   leaseSpec,
-  type NodeFacts,
+  type MachineInfo,
   type NodeNetwork,
   networkCondition,
   nodeLabels,
@@ -33,7 +33,7 @@ const nodeSchema = z.object({
 export interface RegistrationOptions {
   readonly client: ApiClient
   readonly dialect: Dialect
-  readonly facts: NodeFacts
+  readonly machine: MachineInfo
   readonly log: Logger
 }
 
@@ -81,14 +81,14 @@ export class NodeRegistration implements Component {
   }
 
   async #keepNode(signal: AbortSignal): Promise<void> {
-    const { client, dialect, facts, log } = this.#options
+    const { client, dialect, machine, log } = this.#options
     const found = await orAbsent(client.get(this.#node, { signal }))
     if (found === undefined) {
-      await client.create({ resource: nodes }, nodeObject(facts, dialect), { signal })
-      log.info('this node is registered', { node: facts.name })
+      await client.create({ resource: nodes }, nodeObject(machine, dialect), { signal })
+      log.info('this node is registered', { node: machine.name })
     }
-    const node = nodeSchema.parse(found ?? nodeObject(facts, dialect))
-    const labels = nodeLabels(facts, dialect)
+    const node = nodeSchema.parse(found ?? nodeObject(machine, dialect))
+    const labels = nodeLabels(machine, dialect)
     const isLabelled = Object.entries(labels).every(([key, value]) => node.metadata.labels?.[key] === value)
     if (!isLabelled) await client.patch(this.#node, { kind: 'merge', patch: { metadata: { labels } } }, { signal })
     await this.#tellStatus(node.status?.conditions ?? [], signal)
@@ -103,7 +103,7 @@ export class NodeRegistration implements Component {
     if (isReady && isTold && performance.now() - this.#statusWrittenMs < statusIntervalMs) return
     const now = `${new Date().toISOString().slice(0, 19)}Z`
     const readySince = isReady ? (ready?.lastTransitionTime ?? now) : now
-    const own = nodeStatus(this.#options.facts, { now, readySince })
+    const own = nodeStatus(this.#options.machine, { now, readySince })
     const mine = [...own.conditions, ...(network ? [networkCondition(network, sinceOf(network, conditions, now))] : [])]
     const others = conditions.filter(({ type }) => mine.every((one) => one.type !== type))
     const patch = { status: { ...own, conditions: [...others, ...mine] } }
@@ -113,14 +113,14 @@ export class NodeRegistration implements Component {
   }
 
   async #renewLease(signal: AbortSignal): Promise<void> {
-    const { client, dialect, facts } = this.#options
+    const { client, dialect, machine } = this.#options
     const resource = { group: dialect.groups.coordination, version: 'v1', resource: 'leases' }
     const collection = { resource, namespace: leaseNamespace }
-    const spec = leaseSpec(facts.name, new Date().toISOString().replace('Z', '000Z'))
+    const spec = leaseSpec(machine.name, new Date().toISOString().replace('Z', '000Z'))
     const patch = { kind: 'merge', patch: { spec } } as const
-    const renewed = await orAbsent(client.patch({ ...collection, name: facts.name }, patch, { signal }))
+    const renewed = await orAbsent(client.patch({ ...collection, name: machine.name }, patch, { signal }))
     if (renewed !== undefined) return
-    const metadata = { name: facts.name, namespace: leaseNamespace }
+    const metadata = { name: machine.name, namespace: leaseNamespace }
     const apiVersion = `${resource.group}/${resource.version}`
     await client.create(collection, { apiVersion, kind: 'Lease', metadata, spec }, { signal })
   }
@@ -132,7 +132,7 @@ export class NodeRegistration implements Component {
   }
 
   get #node() {
-    return { resource: nodes, name: this.#options.facts.name }
+    return { resource: nodes, name: this.#options.machine.name }
   }
 }
 

@@ -63,7 +63,7 @@ async function removeSets(run: Run): Promise<number> {
   return names.length
 }
 
-interface TablePlace {
+interface TableRef {
   readonly family: IpFamily
   readonly flavour: Flavour
   readonly program: string
@@ -71,8 +71,8 @@ interface TablePlace {
 }
 
 /** Of legacy only those in use: reading another would load it. */
-async function findTables(run: Run): Promise<readonly TablePlace[]> {
-  const places: TablePlace[] = []
+async function findTables(run: Run): Promise<readonly TableRef[]> {
+  const places: TableRef[] = []
   for (const family of ['IPv4', 'IPv6'] as const) {
     const inUse = await readLegacyTableNames(run, family)
     for (const { flavour, program } of await findPrograms(run, family)) {
@@ -83,7 +83,7 @@ async function findTables(run: Run): Promise<readonly TablePlace[]> {
   return places
 }
 
-async function cleanTable(run: Run, place: TablePlace): Promise<{ chains: number; hooks: number }> {
+async function cleanTable(run: Run, place: TableRef): Promise<{ chains: number; hooks: number }> {
   const { program, family, table } = place
   const saved = await saveTable(run, place)
   if (saved === undefined) return (await isOurs(run, place)) ? cleanByNft(run, family, table) : { chains: 0, hooks: 0 }
@@ -98,14 +98,14 @@ async function cleanTable(run: Run, place: TablePlace): Promise<{ chains: number
 }
 
 /** Undefined of a table with rules that iptables-nft-save cannot show: it says so in a comment, and that all went well. */
-async function saveTable(run: Run, place: TablePlace): Promise<string | undefined> {
+async function saveTable(run: Run, place: TableRef): Promise<string | undefined> {
   const { stdout } = await run(`${place.program}-save`, ['-t', place.table], { timeoutMs }).catch((thrown: unknown) => {
     throw explainSaveFailure(thrown)
   })
   return /^# Table .* is incompatible/m.test(stdout) ? undefined : stdout
 }
 
-function isOurs(run: Run, { program, table }: TablePlace): Promise<boolean> {
+function isOurs(run: Run, { program, table }: TableRef): Promise<boolean> {
   return run(program, ['-t', table, '-S', stateChain], { timeoutMs }).then(
     () => true,
     () => false,

@@ -13,7 +13,7 @@ export type RulesErrorCode =
   | 'timeout'
   | 'not-synced'
 
-/** Where in the input of `iptables-restore` it failed, as far as the program told. */
+/** Where in the input of `iptables-restore` it failed, as far as the program reported. */
 export interface FailedLine {
   /** 1 for the first. */
   readonly number: number
@@ -75,10 +75,10 @@ function classify(error: ExecError, otherwise: RulesErrorCode): Classified {
 /** The programs say `line 5: RULE_APPEND failed`, `line 5 failed`, or `Error occurred at line: 5`. */
 function findFailedLine(stderr: string, input: string): FailedLine | undefined {
   const lines = input.split('\n')
-  const told = Number(/\bline:? (\d+)/.exec(stderr)?.[1] ?? Number.NaN)
-  const text = lines[told - 1]
+  const reported = Number(/\bline:? (\d+)/.exec(stderr)?.[1] ?? Number.NaN)
+  const text = lines[reported - 1]
   if (text === undefined) return undefined
-  const number = text === 'COMMIT' ? (lineThatNames(missingChain(stderr), lines) ?? told) : told
+  const number = text === 'COMMIT' ? (lineThatNames(missingChain(stderr), lines) ?? reported) : reported
   const chain = /^(?::|-[A-Z] )(\S+)/.exec(lines[number - 1] ?? '')?.[1]
   return {
     number,

@@ -25,14 +25,14 @@ export class OwnCommits {
   #arePidsKnown = false
 
   /** A restore of ours has ended. */
-  add(pid: number | undefined, changes: readonly TableChange[], hooks: readonly Place[] = []): void {
+  add(pid: number | undefined, changes: readonly TableChange[], hooks: readonly ChainRef[] = []): void {
     const endedMs = performance.now()
     while ((this.#restores[0]?.endedMs ?? endedMs) < endedMs - keptMs) this.#restores.shift()
     const chains = changes.flatMap(({ table, set, remove }) =>
       [...set.keys(), ...remove].map((name) => `${table} ${name}`),
     )
-    const places = hooks.map(({ table, chain }) => `${table} ${chain}`)
-    this.#restores.push({ pid, chains: new Set([...chains, ...places]), endedMs })
+    const hookChains = hooks.map(({ table, chain }) => `${table} ${chain}`)
+    this.#restores.push({ pid, chains: new Set([...chains, ...hookChains]), endedMs })
   }
 
   /** To be asked when no restore is in progress. */
@@ -55,7 +55,7 @@ function isOfRestore({ changes }: SeenCommit, chains: ReadonlySet<string>): bool
   return changes.some(isWritten) && changes.every((change) => isWritten(change) || isMade(change))
 }
 
-interface Place {
+interface ChainRef {
   readonly table: TableName
   readonly chain: string
 }

@@ -4,7 +4,7 @@ import { renderRestoreInParts } from '../../netfilter/render.ts'
 import type { TableChange } from '../../netfilter/ruleset.ts'
 
 /** What `iptables-restore` reads; other work gets its turn meanwhile. */
-export async function renderInTurns(changes: readonly TableChange[], family: IpFamily): Promise<string> {
+export async function renderInTimeSlices(changes: readonly TableChange[], family: IpFamily): Promise<string> {
   const parts: string[] = []
   const slice = new TimeSlice()
   for (const part of renderRestoreInParts(changes, family)) {

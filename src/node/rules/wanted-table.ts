@@ -26,7 +26,7 @@ export class WantedTable {
   #stampWritten: Stamp | undefined
   #writtenSinceRead = new Set<string>()
   /** Chains that should go and cannot, as rules of others lead to them. */
-  readonly #leftEmpty = new Set<string>()
+  readonly #inUse = new Set<string>()
 
   constructor(name: TableName) {
     this.name = name
@@ -65,9 +65,9 @@ export class WantedTable {
   }
 
   /** The kernel keeps a chain that should go, for rules of others lead to it: it is emptied instead. False where that was done already. */
-  leaveEmpty(name: string): boolean {
-    if (this.#chains.has(name) || this.#leftEmpty.has(name)) return false
-    this.#leftEmpty.add(name)
+  keepInUse(name: string): boolean {
+    if (this.#chains.has(name) || this.#inUse.has(name)) return false
+    this.#inUse.add(name)
     return true
   }
 
@@ -85,19 +85,19 @@ export class WantedTable {
    * Which chains `compare` has to look at, because they differ now or await a write. Other work, writes included, gets its turn
    * meanwhile: comparing tens of thousands of chains takes a second.
    */
-  async findSuspects(held: ReadonlyMap<string, SavedChain>): Promise<ReadonlySet<string>> {
-    const suspects = new Set(this.#unwritten.keys())
+  async findDiffering(held: ReadonlyMap<string, SavedChain>): Promise<ReadonlySet<string>> {
+    const differing = new Set(this.#unwritten.keys())
     const slice = new TimeSlice()
     for (const name of new Set([...this.#chains.keys(), ...held.keys()])) {
-      if (describeProblem(held.get(name), this.#wantedOf(name, held.get(name))) !== undefined) suspects.add(name)
+      if (describeProblem(held.get(name), this.#wantedOf(name, held.get(name))) !== undefined) differing.add(name)
       if (slice.spent) await slice.pause()
     }
-    return suspects
+    return differing
   }
 
   /** Compares with what the kernel was read to hold; whatever differs is to be written. Chains awaiting a write are no drift. */
-  compare(held: ReadonlyMap<string, SavedChain>, suspects?: ReadonlySet<string>): readonly Drift[] {
-    const names = new Set(suspects ?? [...this.#chains.keys(), ...held.keys()])
+  compare(held: ReadonlyMap<string, SavedChain>, differing?: ReadonlySet<string>): readonly Drift[] {
+    const names = new Set(differing ?? [...this.#chains.keys(), ...held.keys()])
     for (const name of this.#writtenSinceRead) names.delete(name)
     names.delete(stateChain)
     const stamp = this.#writtenSinceRead.has(stateChain) ? [] : this.#compareStamp(held.get(stateChain))
@@ -129,7 +129,7 @@ export class WantedTable {
 
   /** What the kernel should hold of a chain; of one that it will not let go, nothing or an empty one. */
   #wantedOf(name: string, held: SavedChain | undefined): Chain | undefined {
-    const isLeft = held !== undefined && this.#leftEmpty.has(name)
+    const isLeft = held !== undefined && this.#inUse.has(name)
     return this.#chains.get(name) ?? (isLeft ? [] : undefined)
   }
 
@@ -147,7 +147,7 @@ export class WantedTable {
     const set = new Map<string, Chain>()
     const remove: string[] = []
     for (const name of this.#unwritten.keys()) {
-      const chain = this.#chains.get(name) ?? (this.#leftEmpty.has(name) ? [] : undefined)
+      const chain = this.#chains.get(name) ?? (this.#inUse.has(name) ? [] : undefined)
       if (chain === undefined) remove.push(name)
       else set.set(name, chain)
     }
@@ -189,7 +189,7 @@ export class WantedTable {
   }
 
   /** The kernel may or may not have taken this change; it stays unwritten. */
-  doubt(change: TableChange): void {
+  invalidate(change: TableChange): void {
     for (const name of namesOf(change)) this.#writtenSinceRead.add(name)
     this.setStamp(undefined)
   }

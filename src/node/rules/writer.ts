@@ -4,20 +4,20 @@ import { emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
 import type { SavedHook, SavedTables } from '../../netfilter/parse.ts'
 import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
-import { vouchFor } from '../../netfilter/state-chain.ts'
+import { stampsMatch } from '../../netfilter/state-chain.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { AddressSetWriter } from './address-sets.ts'
-import { isOurChain, placesOf } from './commit-places.ts'
+import { affectedChains, isOurChain } from './affected-chains.ts'
+import { type BatchSize, batchSizes, isGoneAlready, splitIntoRestores } from './batches.ts'
+import { keepChainInUse } from './chains-in-use.ts'
 import { RulesError } from './errors.ts'
 import { type HookDrift, planHooks } from './hook-plan.ts'
 import type { ChainCounters, Iptables } from './iptables.ts'
-import { leaveToOthers } from './left-to-others.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
 import { ChangeReader, readBeforeWriting, readChains, readHooks, readStamps, readTables } from './read-kernel.ts'
 import { addReports, reportRestore, unchanged, type VerifyReport, type WriteReport } from './reports.ts'
-import { renderInTurns } from './restore-text.ts'
-import { cutIntoRestores, isGoneAlready, type SliceSize, sliceSizes } from './slices.ts'
+import { renderInTimeSlices } from './restore-text.ts'
 import { VerifySchedule } from './verify-schedule.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
 
@@ -38,7 +38,7 @@ export interface RulesWriterOptions {
   /** Where somebody tells of changes by others, comparing is only a safety net: half an hour at least. */
   readonly isWatched?: () => boolean
   /** How large changes are cut; what suits the flavour if not given. */
-  readonly slices?: SliceSize
+  readonly batches?: BatchSize
 }
 
 const noSets: AddressSets = new Map()
@@ -102,7 +102,7 @@ export class RulesWriter implements Component {
   recognises(objects: XorHash): Promise<boolean> {
     return this.#exclusive(async () => {
       const { iptables, hooks } = this.#options
-      if (!vouchFor(objects, await readStamps(iptables))) return false
+      if (!stampsMatch(objects, await readStamps(iptables))) return false
       const { drift } = planHooks(hooks, await readHooks(iptables, hooks), iptables.choice.family)
       this.#isRecognised = drift.length === 0
       return this.#isRecognised
@@ -110,7 +110,7 @@ export class RulesWriter implements Component {
   }
 
   /** Whether no packet meets rules of ours: the built-in chains lead to none of them. Writes nothing. Throws RulesError. */
-  isBare(): Promise<boolean> {
+  isUnhooked(): Promise<boolean> {
     const { iptables, hooks } = this.#options
     return this.#exclusive(async () => {
       const held = await readHooks(iptables, hooks)
@@ -182,9 +182,9 @@ export class RulesWriter implements Component {
     const held = await this.#changes.readIfChanged(this.#wanted)
     const readMs = performance.now() - startedMs
     if (held === undefined) return this.#reportDrift({ drift: [], readMs, write: unchanged })
-    const suspects = await this.#findSuspects(held)
+    const differing = await this.#findDiffering(held)
     const report = await this.#exclusive(async () => {
-      const drift = this.#eachTable().flatMap((table) => table.compare(held[table.name].chains, suspects[table.name]))
+      const drift = this.#eachTable().flatMap((table) => table.compare(held[table.name].chains, differing[table.name]))
       const chains = await this.#flushOrRecover()
       if (hooksPlaced !== this.#hooksPlaced) return { drift, readMs, write: chains }
       const hooks = await this.#placeHooks({ nat: held.nat.hooks, filter: held.filter.hooks })
@@ -201,24 +201,24 @@ export class RulesWriter implements Component {
   async verifyChains(commits: readonly SeenCommit[], maxChains: number): Promise<VerifyReport | 'too-many'> {
     const report = await this.#exclusive(async () => {
       const foreign = this.#isKernelKnown ? commits.filter((commit) => !this.#ownCommits.includes(commit)) : []
-      const places = placesOf(foreign)
-      if (places === undefined || places.nat.size + places.filter.size > maxChains) return 'too-many'
-      return this.#verifyPlaces(places)
+      const affected = affectedChains(foreign)
+      if (affected === undefined || affected.nat.size + affected.filter.size > maxChains) return 'too-many'
+      return this.#verifyAffected(affected)
     })
     return report === 'too-many' ? report : this.#reportDrift(report)
   }
 
-  async #verifyPlaces(places: Readonly<Record<TableName, ReadonlySet<string>>>): Promise<VerifyReport> {
+  async #verifyAffected(affected: Readonly<Record<TableName, ReadonlySet<string>>>): Promise<VerifyReport> {
     const { iptables } = this.#options
     const startedMs = performance.now()
     const drift: Drift[] = []
     for (const table of this.#eachTable()) {
-      const ours = new Set([...places[table.name]].filter(isOurChain))
+      const ours = new Set([...affected[table.name]].filter(isOurChain))
       drift.push(...table.compareChains(ours, await readChains(iptables, table.name, ours)))
     }
     const readMs = performance.now() - startedMs
     const chains = await this.#flushOrRecover()
-    const builtins = [...places.nat, ...places.filter].filter((name) => !isOurChain(name))
+    const builtins = [...affected.nat, ...affected.filter].filter((name) => !isOurChain(name))
     if (builtins.length === 0) return { drift, readMs, write: chains }
     const hooks = await this.#placeHooks(await readHooks(iptables, this.#options.hooks))
     return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
@@ -236,7 +236,7 @@ export class RulesWriter implements Component {
   #exclusive<T>(operation: () => T | Promise<T>): Promise<T> {
     const result = this.#queue.then(operation)
     this.#queue = result.then(
-      () => this.#tellHealth(),
+      () => this.#updateHealth(),
       (error: unknown) => {
         this.#setHealth('degraded', describeError(error))
         this.#options.observer?.failed(error)
@@ -245,7 +245,7 @@ export class RulesWriter implements Component {
     return result
   }
 
-  #tellHealth(): void {
+  #updateHealth(): void {
     if (this.#isKernelKnown) this.#setHealth('ok', `rules are in place${this.#options.iptables.caveat}`)
     else if (this.#isRecognised) this.#setHealth('ok', 'rules are in place by PLAT-STATE, to be compared')
     else this.#setHealth('unknown', 'nothing written yet')
@@ -281,7 +281,7 @@ export class RulesWriter implements Component {
         return await this.#flush()
       } catch (error) {
         if (!(error instanceof RulesError) || error.code !== 'restore-failed' || attempt > 4) throw error
-        if (isGoneAlready(error) || leaveToOthers(this.#eachTable(), error, this.#options.log)) continue
+        if (isGoneAlready(error) || keepChainInUse(this.#eachTable(), error, this.#options.log)) continue
         attempt++
         const isSetMade = await this.#addressSets.ensureAgain(this.#sets)
         if ((await this.#findDriftBehind(error, attempt <= 4)).length === 0 && !isSetMade) throw error
@@ -313,17 +313,17 @@ export class RulesWriter implements Component {
     } else {
       const { iptables, hooks, log } = this.#options
       const held = await readBeforeWriting(iptables, this.#wanted, hooks, log)
-      const suspects = await this.#findSuspects(held)
-      for (const table of tables) table.compare(held[table.name].chains, suspects[table.name])
+      const differing = await this.#findDiffering(held)
+      for (const table of tables) table.compare(held[table.name].chains, differing[table.name])
     }
     if (isAdopted) this.#schedule.soon()
     else this.#schedule.later()
     this.#isKernelKnown = true
   }
 
-  async #findSuspects(held: SavedTables): Promise<Readonly<Record<TableName, ReadonlySet<string>>>> {
+  async #findDiffering(held: SavedTables): Promise<Readonly<Record<TableName, ReadonlySet<string>>>> {
     const { nat, filter } = this.#tables
-    return { nat: await nat.findSuspects(held.nat.chains), filter: await filter.findSuspects(held.filter.chains) }
+    return { nat: await nat.findDiffering(held.nat.chains), filter: await filter.findDiffering(held.filter.chains) }
   }
 
   async #placeHooks(
@@ -343,21 +343,21 @@ export class RulesWriter implements Component {
 
   /** Writes everything unwritten. Each restore that succeeds is taken off, also when a later one fails. */
   #flush(): Promise<WriteReport> {
-    const { slices = sliceSizes[this.#options.iptables.choice.flavour] } = this.#options
+    const { batches = batchSizes[this.#options.iptables.choice.flavour] } = this.#options
     const changes = this.#eachTable()
       .map((table) => table.change(this.#objects, table.name === 'nat' ? this.#tables.filter.rules : undefined))
       .filter((change) => change !== undefined)
-    return this.#restoreEach(cutIntoRestores(changes, this.#tables, slices))
+    return this.#restoreEach(splitIntoRestores(changes, this.#tables, batches))
   }
 
   /** One after the other; while one is carried out the text of the next is made. */
   async #restoreEach(restores: readonly (readonly TableChange[])[]): Promise<WriteReport> {
     let report = unchanged
     const { family } = this.#options.iptables.choice
-    let next = renderInTurns(restores[0] ?? [], family)
+    let next = renderInTimeSlices(restores[0] ?? [], family)
     for (const [index, changes] of restores.entries()) {
       const text = await next
-      next = renderInTurns(restores[index + 1] ?? [], family)
+      next = renderInTimeSlices(restores[index + 1] ?? [], family)
       next.catch(() => {})
       report = addReports(report, await this.#restore(changes, text))
     }
@@ -372,7 +372,7 @@ export class RulesWriter implements Component {
     try {
       this.#ownCommits.add((await iptables.restore(text)).pid, changes)
     } catch (error) {
-      for (const change of changes) this.#tables[change.table].doubt(change)
+      for (const change of changes) this.#tables[change.table].invalidate(change)
       throw error
     }
     for (const change of changes) this.#tables[change.table].confirm(change)

@@ -67,7 +67,7 @@ export class ClusterAddressWatch implements Component {
           const isGone = type === 'DELETED'
           if (resource === 'nodes')
             this.#parts.addresses.setNode(object.metadata.name, isGone ? [] : this.#read(object))
-          else this.#takeServiceCidr(object, isGone)
+          else this.#updateServiceCidr(object, isGone)
         },
         onProgress: () => {},
         onFailure: (error) => {
@@ -118,22 +118,22 @@ export class ClusterAddressWatch implements Component {
 
   #replaceServiceCidrs(items: readonly WireObject[]): void {
     this.#serviceCidrs.clear()
-    for (const item of items) this.#noteServiceCidr(item)
-    this.#tellServiceCidrs()
+    for (const item of items) this.#storeServiceCidr(item)
+    this.#publishServiceCidrs()
   }
 
-  #takeServiceCidr(object: WireObject, isGone: boolean): void {
+  #updateServiceCidr(object: WireObject, isGone: boolean): void {
     if (isGone) this.#serviceCidrs.delete(object.metadata.name)
-    else this.#noteServiceCidr(object)
-    this.#tellServiceCidrs()
+    else this.#storeServiceCidr(object)
+    this.#publishServiceCidrs()
   }
 
-  #noteServiceCidr(object: WireObject): void {
+  #storeServiceCidr(object: WireObject): void {
     const parsed = serviceCidrSchema.safeParse(object)
     if (parsed.success) this.#serviceCidrs.set(object.metadata.name, parsed.data.spec.cidrs)
   }
 
-  #tellServiceCidrs(): void {
+  #publishServiceCidrs(): void {
     const texts = [...this.#serviceCidrs.values()].flat()
     this.#parts.addresses.setServiceCidrs(texts.flatMap((text) => parseCidr(text) ?? []))
   }

@@ -19,13 +19,13 @@ export class ClusterAddresses {
     nodes: { wanted: Promise.withResolvers(), known: Promise.withResolvers() },
     servicecidrs: { wanted: Promise.withResolvers(), known: Promise.withResolvers() },
   }
-  readonly #patienceMs: number
+  readonly #waitAtMostMs: number
   #byAddress: ReadonlyMap<Ip, string> | undefined
   #serviceCidrs: readonly Cidr[] = []
 
   /** A server that does not show its nodes must not keep Services from being served. */
-  constructor(patienceMs = 10_000) {
-    this.#patienceMs = patienceMs
+  constructor(waitAtMostMs = 10_000) {
+    this.#waitAtMostMs = waitAtMostMs
   }
 
   /** Each address with the name of a node that has it. */
@@ -43,11 +43,11 @@ export class ClusterAddresses {
     const interests = resources.map((resource) => this.#interests[resource])
     for (const { wanted } of interests) wanted.resolve()
     let timer: NodeJS.Timeout | undefined
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#patienceMs)
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#waitAtMostMs)
       timer.unref()
     })
-    await Promise.race([Promise.all(interests.map(({ known }) => known.promise)), patience])
+    await Promise.race([Promise.all(interests.map(({ known }) => known.promise)), timeout])
     clearTimeout(timer)
   }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Dialect } from '../../model/dialect.ts'
 import type { Ip } from '../../model/ip.ts'
-import type { NodeFacts } from '../../model/node.ts'
+import type { Node } from '../../model/node.ts'
 import * as fields from './fields.ts'
 import { type Field, FieldReader, type Parsed } from './problem.ts'
 
@@ -11,7 +11,7 @@ const text: Field<string> = { schema: z.string(), expected: 'a text' }
 const autoscalerTaint = 'ToBeDeletedByClusterAutoscaler'
 
 /** A Node of the API. What makes no sense is left out and reported; only a Node without a name gives no value. */
-export function parseNode(json: unknown, dialect: Dialect): Parsed<NodeFacts> {
+export function parseNode(json: unknown, dialect: Dialect): Parsed<Node> {
   const reader = new FieldReader('Node')
   const object = reader.required(fields.record, json, 'the object')
   const metadata = object && reader.required(fields.record, object['metadata'], 'metadata')

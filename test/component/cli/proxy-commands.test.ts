@@ -37,7 +37,7 @@ let isLocked = false
 /** Takes every other write; what it says of the kernel is the test's. */
 const writer = {
   differences: [] as ChainDifference[],
-  isBare: async () => true,
+  isUnhooked: async () => true,
   recognises: async () => false,
   sync: async () => report,
   write: async (changes: readonly TableChange[]) => {
@@ -129,9 +129,7 @@ describe('the commands that ask the running proxy', () => {
       path: socket,
       applied,
       status: () => ({}),
-      questions: proxyQuestions([{ plane, writer }], async (source) =>
-        source.startsWith('10.244.') ? 'cni0' : 'ext0',
-      ),
+      queries: proxyQuestions([{ plane, writer }], async (source) => (source.startsWith('10.244.') ? 'cni0' : 'ext0')),
       log: silentLogger,
     })
     await control.start()
@@ -224,12 +222,12 @@ describe('the commands that ask the running proxy', () => {
     assert.match(balanced.stdout, /! its load balancer lets in 203\.0\.113\.0\/25 only/)
   })
 
-  test('a Service without a way in is said to have none, and why', async () => {
+  test('a Service without a frontend is shown as not served, with the reason', async () => {
     const cases = {
-      names: /no way in: it is headless: its name leads straight to the endpoints/,
-      alias: /no way in: it is of type ExternalName: its name leads to www\.example\.org/,
-      others: /no way in: its label service-proxy-name or headless leaves it to another proxy or to none/,
-      six: /no way in: it has no cluster IP of IPv4/,
+      names: /not served: it is headless: its name leads straight to the endpoints/,
+      alias: /not served: it is of type ExternalName: its name leads to www\.example\.org/,
+      others: /not served: its label service-proxy-name or headless leaves it to another proxy or to none/,
+      six: /not served: it has no cluster IP of IPv4/,
     }
     for (const [name, words] of Object.entries(cases))
       assert.match((await platnet('explain', 'service', `default/${name}`)).stdout, words)
@@ -291,11 +289,11 @@ describe('the commands that ask the running proxy', () => {
     assert.deepEqual(answer, { status: 503, body: { error: 'this agent runs without the proxy (--components)' } })
   })
 
-  test('an address of a Service without a way in is said to be that', async () => {
+  test('an address of a Service without a frontend is explained as not served', async () => {
     const { stdout } = await platnet('explain', '203.0.113.9', '10.96.0.16:80')
     assert.match(
       stdout,
-      /10\.96\.0\.16 is an address of default\/others, which has no way in here: its label service-proxy-name or headless leaves it to another proxy or to none\./,
+      /10\.96\.0\.16 is an address of default\/others, which is not served here: its label service-proxy-name or headless leaves it to another proxy or to none\./,
     )
   })
 

@@ -63,7 +63,7 @@ export function portsOf({ ports, protocol = 'TCP' }: Case): readonly PortWish[] 
   return ports ?? [{ name: 'main', port: 80, protocol, isServed: true }]
 }
 
-/** Every one a Service with all ways in and both families; its number is its place here and one. */
+/** Every one a Service with all kinds of addresses and both families; its number is its place here and one. */
 export const fixedCases: readonly Case[] = [
   { title: 'policies Cluster', endpoints: both },
   { title: 'external policy Local', spec: externalLocal, endpoints: both },

@@ -8,7 +8,7 @@ import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore } from '../../../src/netfilter/render.ts'
 import { planSets } from '../../../src/netfilter/sets.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
-import { planService } from '../../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import { readGolden } from '../../helpers/golden.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
@@ -241,7 +241,7 @@ for (const { name, services, settings = ipv4 } of cases) {
     const ruleset = new ProxyRuleset(settings)
     const node = { nodeName: 'node-a', family: settings.family }
     const rules = services.map(
-      ({ service, slices }) => [service.key, lowerService(planService(service, slices, node), settings)] as const,
+      ({ service, slices }) => [service.key, lowerService(planFrontends(service, slices, node), settings)] as const,
     )
     const sets = rules.length > 0 ? planSets(new Map(rules.flatMap(([, { sets }]) => [...sets])), new Map()).before : ''
     const text = renderRestore(ruleset.update(new Map(rules)), settings.family)

@@ -24,7 +24,7 @@ export function endpointOf(n: number, family: Family): string {
   return places[family].local((n % 3) + 1)
 }
 
-/** Service number n with every way in, and one endpoint on this node. */
+/** Service number n with every kind of address, and one endpoint on this node. */
 export function everyWay(n: number, family: Family): ServiceState {
   const place = places[family]
   const service = makeService(`default/s${n}`, place.clusterIp(n), {
@@ -42,7 +42,7 @@ export const bucketForms: readonly DispatchLimits[] = [
   { ...dispatchLimits, deepBuckets: { split: 290, join: 280 } },
 ]
 
-/** Of so many Services in buckets every way in leads to its endpoint, in each form and in both families. */
+/** Checks that every address of so many Services in buckets leads to its endpoint, in each form and in both families. */
 export async function checkBuckets(
   netns: NetnsLab,
   flavour: 'nft' | 'legacy',

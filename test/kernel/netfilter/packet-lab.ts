@@ -6,7 +6,7 @@ import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { renderRestore, renderRule } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import { type AddressSets, planSets } from '../../../src/netfilter/sets.ts'
-import { sliceChange, sliceSizes } from '../../../src/node/rules/slices.ts'
+import { batchSizes, splitChange } from '../../../src/node/rules/batches.ts'
 import type { NetnsLab, TestNetns } from '../../helpers/netns.ts'
 import type { Probe } from './probe.program.ts'
 
@@ -181,10 +181,10 @@ export class PacketLab {
   /** Puts the rules and sets of one family in the place of all there are, hooks included, and forgets every connection. */
   async install(family: IpFamily, ruleset: Ruleset, sets: AddressSets = new Map()): Promise<void> {
     const changes = (['filter', 'nat'] as const).map((table) =>
-      sliceChange(
+      splitChange(
         { table, set: ruleset[table], remove: [] },
         () => undefined,
-        sliceSizes[this.#flavour].linesPerCommit,
+        batchSizes[this.#flavour].linesPerCommit,
       ),
     )
     const tables = (['nat', 'filter'] as const).map((table) => {

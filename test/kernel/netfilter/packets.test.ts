@@ -26,7 +26,7 @@ function onEachFlavour(title: string, body: (netns: NetnsLab, flavour: Flavour) 
 
 // 17,000 of them: test/long/proxy/buckets.test.ts.
 onEachFlavour(
-  'with 300 Services in buckets every way in leads to its endpoint, in both forms and families',
+  'with 300 Services in buckets every address leads to its endpoint, in both forms and families',
   (netns, flavour) => checkBuckets(netns, flavour, 300, bucketForms),
 )
 

@@ -4,7 +4,7 @@ import type { IpFamily } from '../../../src/model/ip.ts'
 import type { Protocol } from '../../../src/model/service.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { tracePacket } from '../../../src/netfilter/trace/trace-packet.ts'
-import type { TracedPacket, TraceOutcome, TraceWorld } from '../../../src/netfilter/trace/types.ts'
+import type { TraceContext, TracedPacket, TraceOutcome } from '../../../src/netfilter/trace/types.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import type { NetnsLab } from '../../helpers/netns.ts'
 import { buildRuleset, worldOf } from '../../helpers/proxy-lab.ts'
@@ -159,7 +159,7 @@ function sampleOne<Value>(arbitrary: fc.Arbitrary<Value>, seed: number): Value {
   return value ?? assert.fail()
 }
 
-async function checkShots(lab: PacketLab, all: readonly Shot[], world: TraceWorld): Promise<void> {
+async function checkShots(lab: PacketLab, all: readonly Shot[], world: TraceContext): Promise<void> {
   const shots = all
     .map((shot) => ({ ...shot, allowed: expected(shot.packet, world) }))
     // Only connections find the sink and the node's own program.
@@ -188,7 +188,7 @@ function toProbe({ packet, allowed }: { readonly packet: TracedPacket; readonly 
 }
 
 /** What may be seen of a packet: `10.244.0.1:8080`, with ` masqueraded`, `refused`, `silence`, or `untouched` and who answers then. */
-function expected(packet: TracedPacket, world: TraceWorld): readonly string[] {
+function expected(packet: TracedPacket, world: TraceContext): readonly string[] {
   return [...new Set(tracePacket(packet, world).map((outcome) => describeOutcome(outcome)))]
 }
 

@@ -8,7 +8,7 @@ import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRuleSpec } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
-import { planService } from '../../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { cidr } from '../../helpers/services.ts'
@@ -46,7 +46,7 @@ function buildRules(states: readonly ServiceState[]): Ruleset {
   const ruleset = new ProxyRuleset(settings)
   const node = { nodeName: 'node-a', family: 'IPv4' } as const
   ruleset.update(
-    new Map(states.map((s) => [s.service.key, lowerService(planService(s.service, s.slices, node), settings)])),
+    new Map(states.map((s) => [s.service.key, lowerService(planFrontends(s.service, s.slices, node), settings)])),
   )
   return ruleset.ruleset()
 }

@@ -8,7 +8,7 @@ import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore } from '../../../src/netfilter/render.ts'
 import type { Ruleset } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
-import { planService } from '../../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { anyEvents, anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { cidr } from '../../helpers/services.ts'
@@ -68,7 +68,7 @@ test('the changes of each update are exactly the difference between the rules be
 test('of n endpoints each is reached with probability 1/n', () => {
   fc.assert(
     fc.property(anyServiceState, ({ service, slices }) => {
-      for (const frontend of planService(service, slices, { nodeName: 'node-a', family: 'IPv4' })) {
+      for (const frontend of planFrontends(service, slices, { nodeName: 'node-a', family: 'IPv4' })) {
         const { chains } = lowerService([frontend], settings)
         let remaining = 1
         for (const { matches } of [...chains]
@@ -88,7 +88,7 @@ test('of n endpoints each is reached with probability 1/n', () => {
 
 function toChange(event: ServiceState | string): readonly [string, ServiceRules | undefined] {
   if (typeof event === 'string') return [event, undefined]
-  const frontends = planService(event.service, event.slices, { nodeName: 'node-a', family: 'IPv4' })
+  const frontends = planFrontends(event.service, event.slices, { nodeName: 'node-a', family: 'IPv4' })
   return [event.service.key, lowerService(frontends, settings)]
 }
 

@@ -13,7 +13,7 @@ import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { targetsOf } from '../../../src/netfilter/target-order.ts'
 import { tracePacket } from '../../../src/netfilter/trace/trace-packet.ts'
 import type { TracedPacket, TraceOutcome } from '../../../src/netfilter/trace/types.ts'
-import { planService } from '../../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
@@ -40,7 +40,7 @@ const anyFrontends: fc.Arbitrary<readonly Frontend[]> = fc
       makeEndpoint(`10.244.0.${host}`, { nodeName: host % 2 ? 'node-a' : 'node-b' }),
     )
     const served = ports.map(({ name }) => [name, 'TCP', 8080] as const)
-    return planService(service, [makeSlice(key, served, endpoints)], { nodeName: 'node-a', family: 'IPv4' })
+    return planFrontends(service, [makeSlice(key, served, endpoints)], { nodeName: 'node-a', family: 'IPv4' })
   })
 
 const anyRules = fc.oneof(

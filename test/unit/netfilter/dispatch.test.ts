@@ -8,8 +8,8 @@ import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
-import type { TraceWorld } from '../../../src/netfilter/trace/types.ts'
-import { planService } from '../../../src/node/proxy/plan.ts'
+import type { TraceContext } from '../../../src/netfilter/trace/types.ts'
+import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { describeTrace, firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
 import { cidr, ip, makePort, makeService, makeSlice } from '../../helpers/services.ts'
@@ -45,7 +45,7 @@ function rulesOf(
   )
   const slices = [makeSlice(service.key, [['http', 'TCP', 8080]], addresses)]
   const node = { nodeName: 'node-a', family: chosen.family }
-  return [service.key, lowerService(planService(service, slices, node), chosen)]
+  return [service.key, lowerService(planFrontends(service, slices, node), chosen)]
 }
 
 function many(count: number, shape: Shape = {}): Map<string, ServiceRules> {
@@ -155,7 +155,7 @@ describe('a change', () => {
     assert.equal(small, large)
   })
 
-  test('of a way in writes one bucket: a 256th of the rules', () => {
+  test('of an address writes one bucket: a 256th of the rules', () => {
     for (const { count, removed } of figures) {
       const bytes = renderRestore(removed).length
       assert.ok(bytes < 500 + 150 * Math.ceil(count / 256), `${bytes} bytes of ${count} Services`)
@@ -210,7 +210,7 @@ for (const [chosen, own, addressOf] of [
   [settings, '192.0.2.1', (n: number) => `10.96.${n >> 8}.${n & 255}`],
   [settingsV6, '2001:db8::1', (n: number) => `fd00:96::${n.toString(16)}`],
 ] as const) {
-  test(`every way in of every Service leads where it should, flat and in buckets (${chosen.family})`, () => {
+  test(`every address of every Service leads where it should, flat and in buckets (${chosen.family})`, () => {
     const isIpv4 = chosen.family === 'IPv4'
     const vip = (n: number) => (isIpv4 ? `198.51.100.${n}` : `2001:db8:1::${n.toString(16)}`)
     const pod = isIpv4 ? '10.244.9.9' : 'fd00:244::9:9:9'
@@ -231,7 +231,7 @@ for (const [chosen, own, addressOf] of [
         'a node port on such an address',
       )
     }
-    function checkWays(n: number, world: TraceWorld, clusterIp: string, balancer: string): void {
+    function checkWays(n: number, world: TraceContext, clusterIp: string, balancer: string): void {
       const endpoint = isIpv4 ? `10.244.0.${(n % 254) + 1}:8080` : `fd00:244::${n.toString(16)}:8080`
       const reach = (to: string, port: number) => describeTrace(firstPacket(pod, to, port), world)
       if (n > 0 || isIpv4) assert.equal(reach(clusterIp, 80), endpoint)

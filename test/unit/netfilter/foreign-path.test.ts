@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge, readIptablesChains, readNftBaseChains, readNftRules } from '../../../src/netfilter/foreign-path.ts'
+import {
+  evaluateBaseChain,
+  readIptablesChains,
+  readNftBaseChains,
+  readNftRules,
+} from '../../../src/netfilter/foreign-path.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
 
@@ -10,7 +15,7 @@ const packet = { ...firstPacket('10.244.1.5', '10.244.2.5', 80), mark: 0, isTran
 function judgeForward(listed: string, isAcceptedByUs = false) {
   const forward = readIptablesChains(listed, 'iptables-nft').find(({ hook }) => hook === 'FORWARD')
   assert.ok(forward)
-  const { verdict, by, unclear } = judge(forward, packet, world, isAcceptedByUs)
+  const { verdict, by, unclear } = evaluateBaseChain(forward, packet, world, isAcceptedByUs)
   return [verdict, by, ...unclear]
 }
 
@@ -64,6 +69,6 @@ test('base chains of tables written with nft are read, those of iptables-nft are
   assert.ok(base)
   const rules =
     '\t\ttype filter hook forward priority 0; policy drop;\n\t\tct state established accept\n\t\tcounter packets 1 bytes 2 accept\n'
-  const verdict = judge(readNftRules(base, rules), packet, world, true)
+  const verdict = evaluateBaseChain(readNftRules(base, rules), packet, world, true)
   assert.deepEqual([verdict.verdict, verdict.unclear], ['accept', []])
 })

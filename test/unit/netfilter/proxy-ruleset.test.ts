@@ -4,14 +4,14 @@ import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-se
 import { endpointChain, serviceChain } from '../../../src/netfilter/names.ts'
 import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
-import { planService } from '../../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { cidr, ip, makeService, makeSlice } from '../../helpers/services.ts'
 
 const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
 
 function webWith(...endpoints: string[]): readonly [string, ServiceRules] {
   const slices = [makeSlice('default/web', [['http', 'TCP', 8080]], endpoints)]
-  const frontends = planService(makeService('default/web', '10.96.0.10'), slices, { nodeName: 'a', family: 'IPv4' })
+  const frontends = planFrontends(makeService('default/web', '10.96.0.10'), slices, { nodeName: 'a', family: 'IPv4' })
   return ['default/web', lowerService(frontends, settings)]
 }
 

@@ -10,8 +10,8 @@ import {
   parseStamp,
   renderStamp,
   type Stamp,
+  stampsMatch,
   stateChain,
-  vouchFor,
 } from '../../../src/netfilter/state-chain.ts'
 
 const stamp: Stamp = {
@@ -33,14 +33,14 @@ test('nat may tell of filter, and only both together vouch for the objects', () 
   assert.deepEqual(parseStamp(renderStamp(nat)), nat)
   assert.equal(parseStamp([...renderStamp(stamp), { matches: [], comment: 'filter 1/2' }]), undefined)
   const { objects } = stamp
-  assert.equal(vouchFor(objects, { nat, filter }), true)
-  assert.equal(vouchFor(emptyXorHash, { nat, filter }), false)
+  assert.equal(stampsMatch(objects, { nat, filter }), true)
+  assert.equal(stampsMatch(emptyXorHash, { nat, filter }), false)
   for (const stamps of [
     { nat: stamp, filter },
     { nat, filter: stamp },
     { nat, filter: undefined },
   ])
-    assert.equal(vouchFor(objects, stamps), false)
+    assert.equal(stampsMatch(objects, stamps), false)
 })
 
 test('anything but a whole stamp of this version is none', () => {

@@ -53,7 +53,7 @@ const everyWay = (send: (to: string, port?: number) => TracedPacket) => [
 ]
 
 describe('without endpoints', () => {
-  test('every way in is refused, from wherever', () => {
+  test('every address refuses connections, from any source', () => {
     for (const packet of [fromClient, fromPod, fromNode].flatMap(everyWay))
       assert.equal(meets(balancer, [], packet), 'reject', JSON.stringify(packet))
   })
@@ -126,7 +126,7 @@ describe('a load balancer with source ranges', () => {
     }
   })
 
-  test('asks nobody at its other ways in', () => {
+  test('restricts no client at its other addresses', () => {
     const stranger = (to: string, port = 80) => firstPacket('203.0.113.130', to, port)
     for (const packet of [stranger(external), stranger('192.0.2.1', 30080), stranger('10.96.0.1')])
       assert.equal(meets(ranged, endpoints, packet), allMasqueraded)

@@ -19,10 +19,15 @@ test('a node registers itself, keeps what others wrote on it and comes back afte
     memoryBytes: 4 * 1024 ** 3,
     agentPort: 10_250,
   }
-  const facts = { name: 'n1', addresses: [address], ...machine }
+  const info = { name: 'n1', addresses: [address], ...machine }
   const start = async () => {
     const dialect = createDialect('kubernetes')
-    const registration = new NodeRegistration({ client: clientOfServer(server), dialect, facts, log: silentLogger })
+    const registration = new NodeRegistration({
+      client: clientOfServer(server),
+      dialect,
+      machine: info,
+      log: silentLogger,
+    })
     await registration.start()
     return registration
   }

@@ -65,7 +65,7 @@ async function startClients(netns: TestNetns): Promise<ReadonlyMap<string, strin
 }
 
 test(
-  'clients of UDP that keep their port follow the endpoints, by every way in',
+  'clients of UDP that keep their port follow the endpoints, at every address',
   {
     skip: skipReason('iptables-nft', 'conntrack'),
     timeout: 120_000,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import type { ProxyRuleSettings } from '../../../../src/netfilter/settings.ts'
 import { tracePacket } from '../../../../src/netfilter/trace/trace-packet.ts'
-import { meetOthers } from '../../../../src/node/proxy/explain-path.ts'
+import { applyForeignChains } from '../../../../src/node/proxy/explain-path.ts'
 import {
   detectIptables,
   Iptables,
@@ -47,7 +47,7 @@ async function explain(netns: TestNetns, isAccepted: boolean, packet = podToPod)
   const world = worldOf(buildRuleset([], settings), ['192.0.2.1'])
   const [outcome] = tracePacket(packet, world)
   assert.ok(outcome)
-  const { verdict, lines } = meetOthers(outcome, packet, world, await readBaseChains(netns.run, 'IPv4'))
+  const { verdict, lines } = applyForeignChains(outcome, packet, world, await readBaseChains(netns.run, 'IPv4'))
   return { verdict, text: lines.join('\n') }
 }
 

@@ -3,6 +3,7 @@ import { addHash, emptyXorHash, hashItem, type XorHash } from '../../../../src/m
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import type { Chain, Ruleset } from '../../../../src/netfilter/ruleset.ts'
 import { stateChain } from '../../../../src/netfilter/state-chain.ts'
+import type { BatchSize } from '../../../../src/node/rules/batches.ts'
 import {
   detectIptables,
   type Flavour,
@@ -11,7 +12,6 @@ import {
   RulesWriter,
   type Run,
 } from '../../../../src/node/rules/index.ts'
-import type { SliceSize } from '../../../../src/node/rules/slices.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'
 
@@ -89,7 +89,7 @@ export function hashOf(word: string): XorHash {
 export interface WriterSetup {
   readonly run?: Run
   readonly observer?: RulesObserver
-  readonly slices?: SliceSize
+  readonly batches?: BatchSize
   readonly verifyIntervalMs?: number
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import type { Chain } from '../../../../src/netfilter/ruleset.ts'
+import { batchSizes } from '../../../../src/node/rules/batches.ts'
 import {
   type Flavour,
   RulesError,
@@ -9,7 +10,6 @@ import {
   type Run,
   type VerifyReport,
 } from '../../../../src/node/rules/index.ts'
-import { sliceSizes } from '../../../../src/node/rules/slices.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable, serviceChains } from './rules-fixture.ts'
 
@@ -108,14 +108,14 @@ describe('the first sync', () => {
     },
   )
 
-  onEachFlavour('of 1,000 Services goes in slices', async (netns, flavour) => {
-    const slices = { ...sliceSizes.nft, linesPerCommit: 1500, commitsPerRestore: 3 }
-    const writer = await makeWriter(netns, flavour, { slices })
+  onEachFlavour('of 1,000 Services goes in batches', async (netns, flavour) => {
+    const batches = { ...batchSizes.nft, linesPerCommit: 1500, commitsPerRestore: 3 }
+    const writer = await makeWriter(netns, flavour, { batches })
     const report = await writer.sync(rulesetOf(1000), hashOf('a'))
     assert.equal(report.restores, 3 + 1 + 1, 'seven commits of new chains, what packets meet, and the hooks')
     const restarted = await makeWriter(netns, flavour)
     assert.equal((await restarted.sync(rulesetOf(1000), hashOf('a'))).kind, 'unchanged')
-    const shrunk = await makeWriter(netns, flavour, { slices })
+    const shrunk = await makeWriter(netns, flavour, { batches })
     assert.equal((await shrunk.sync(rulesetOf(10), hashOf('b'))).chainsRemoved, 2970)
     assert.deepEqual((await shrunk.verify()).drift, [])
   })

@@ -8,7 +8,7 @@ import { ProxyRuleset } from '../../../../src/netfilter/proxy-ruleset.ts'
 import { renderRestore } from '../../../../src/netfilter/render.ts'
 import type { ProxyRuleSettings } from '../../../../src/netfilter/settings.ts'
 import { recordType } from '../../../../src/node/dns/wire/codes.ts'
-import { planService } from '../../../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../../../src/node/proxy/plan.ts'
 import { parseEndpointSlice } from '../../../../src/node/state/parse-endpoint-slice.ts'
 import { parseService } from '../../../../src/node/state/parse-service.ts'
 import { hostileText } from '../../../helpers/arbitrary-rules.ts'
@@ -95,7 +95,7 @@ test('whatever Services and endpoints are called, the rules are lines of sound w
       const service = parseService(wireServiceOf(shape), dialect).value
       if (service === undefined) return
       const slice = parseEndpointSlice(wireSliceOf(shape, endpoint), dialect).value
-      const frontends = planService(service, slice ? [slice] : [], { nodeName: 'node-1', family: 'IPv4' })
+      const frontends = planFrontends(service, slice ? [slice] : [], { nodeName: 'node-1', family: 'IPv4' })
       const changes = new ProxyRuleset(settings).update(new Map([[service.key, lowerService(frontends, settings)]]))
       for (const line of renderRestore(changes).trimEnd().split('\n')) assert.match(line, ruleLine)
       planned += 1

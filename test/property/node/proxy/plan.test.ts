@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { planService } from '../../../../src/node/proxy/plan.ts'
+import { planFrontends } from '../../../../src/node/proxy/plan.ts'
 import { makeEndpoint, makePort, makeService, makeSlice } from '../../../helpers/services.ts'
 
 const service = makeService('default/web', '10.96.0.10', {
@@ -32,7 +32,7 @@ test('neither the order of slices nor that of their endpoints changes the plan',
   fc.assert(
     fc.property(anySlices, (slices) => {
       const reversed = slices.toReversed().map((slice) => ({ ...slice, endpoints: slice.endpoints.toReversed() }))
-      assert.deepEqual(planService(service, reversed, node), planService(service, slices, node))
+      assert.deepEqual(planFrontends(service, reversed, node), planFrontends(service, slices, node))
     }),
   )
 })
@@ -40,7 +40,7 @@ test('neither the order of slices nor that of their endpoints changes the plan',
 test('endpoints stand once, in order, and only where they could answer', () => {
   fc.assert(
     fc.property(anySlices, (slices) => {
-      const [frontend] = planService(service, slices, node)
+      const [frontend] = planFrontends(service, slices, node)
       const known = slices.flatMap((slice) => slice.endpoints)
       for (const list of [frontend?.clusterEndpoints ?? [], frontend?.localEndpoints ?? []]) {
         const addresses = list.map((endpoint) => endpoint.address)

@@ -49,7 +49,7 @@ function write(table: WantedTable, kernel: Kernel, outcome: Extract<Step, { kind
   if (change === undefined) return
   if (outcome !== 'refused') kernel.take(change)
   if (outcome === 'done') table.confirm(change)
-  else table.doubt(change)
+  else table.invalidate(change)
 }
 
 function verify(table: WantedTable, kernel: Kernel): void {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClaimedServices } from '../../../../src/node/proxy/claimed-services.ts'
-import { planService } from '../../../../src/node/proxy/plan.ts'
-import type { RefusedWay } from '../../../../src/node/proxy/service-claims.ts'
+import { planFrontends } from '../../../../src/node/proxy/plan.ts'
+import type { RefusedClaim } from '../../../../src/node/proxy/service-claims.ts'
 import { ClusterAddresses, LiveNodeState, type WatchedResource } from '../../../../src/node/state/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
@@ -14,7 +14,7 @@ import { dialect, type WireFixture, wireService, wireSlice } from '../../../help
 function fixture(patienceMs = 60_000) {
   const state = new LiveNodeState(silentLogger)
   const addresses = new ClusterAddresses(patienceMs)
-  const reports: [string, readonly RefusedWay[]][] = []
+  const reports: [string, readonly RefusedClaim[]][] = []
   const claimed = new ClaimedServices({
     state,
     addresses,
@@ -71,7 +71,7 @@ describe('the Services as this node may serve them', () => {
     const service = claimed.service('default/web')
     assert.ok(service)
     const slices = [{ source: 's', service: 'default/web', family: 'IPv4' as const, ports: [], endpoints: [] }]
-    assert.deepEqual(planService(service, slices, nodePlan)[0]?.externalIps, [])
+    assert.deepEqual(planFrontends(service, slices, nodePlan)[0]?.externalIps, [])
     await claimed.stop()
   })
 

@@ -88,7 +88,7 @@ const draining = (address: string) => ({
   conditions: { ready: false, serving: true, terminating: true },
 })
 
-test('exactly the flows of an endpoint that is gone are forgotten, whichever way they came in', async () => {
+test('exactly the flows of an endpoint that is gone are forgotten, whichever frontend they came in', async () => {
   const lab = new Lab()
   lab.set(ready(one), ready(two))
   await lab.isDone()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Endpoint, EndpointSlice } from '../../../../src/model/endpoint-slice.ts'
 import type { Service } from '../../../../src/model/service.ts'
-import { type PlanNode, planService } from '../../../../src/node/proxy/plan.ts'
+import { type PlanNode, planFrontends } from '../../../../src/node/proxy/plan.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../../helpers/services.ts'
 
 const node = { nodeName: 'node-a', family: 'IPv4' } as const
@@ -15,7 +15,7 @@ function open(details: Partial<Service>): Service {
 }
 
 function chosen(slices: readonly EndpointSlice[], service: Service = web): { cluster: string[]; local: string[] } {
-  const [frontend] = planService(service, slices, node)
+  const [frontend] = planFrontends(service, slices, node)
   const addresses = (list: readonly { address: string; port: number }[] = []) =>
     list.map((e) => `${e.address}:${e.port}`)
   return { cluster: addresses(frontend?.clusterEndpoints), local: addresses(frontend?.localEndpoints) }
@@ -70,7 +70,7 @@ test('each policy asks for the endpoints it uses: pods reach all through an exte
 
 test('a Service has endpoints while any anywhere could answer, also when its policy may not use them', () => {
   const has = (...endpoints: Parameters<typeof httpSlice>) =>
-    planService({ ...web, internalTrafficPolicy: 'Local' }, [httpSlice(...endpoints)], node)[0]?.hasEndpoints
+    planFrontends({ ...web, internalTrafficPolicy: 'Local' }, [httpSlice(...endpoints)], node)[0]?.hasEndpoints
   assert.equal(has(there), true)
   assert.equal(has(makeEndpoint('10.244.0.2', { ...going, nodeName: 'node-b' })), true)
   assert.equal(has(makeEndpoint('10.244.0.2', { ready: false })), false)
@@ -100,7 +100,7 @@ test('the DNS that this node answers by itself falls back to other nodes, where 
       ],
     )
   const used = (at: PlanNode, otherIsReady = true) =>
-    planService(dns, [slice(otherIsReady)], at).map(({ clusterEndpoints }) =>
+    planFrontends(dns, [slice(otherIsReady)], at).map(({ clusterEndpoints }) =>
       clusterEndpoints.map(({ address }) => address).join(),
     )
   const both = '192.0.2.1,192.0.2.2'
@@ -114,7 +114,7 @@ describe('topology hints', () => {
   const hinted = (host: number, zones: readonly string[], nodes: readonly string[] = [], details: object = {}) =>
     makeEndpoint(`10.244.0.${host}`, { hints: { zones, nodes }, ...details })
   const used = (endpoints: readonly Endpoint[], at: PlanNode = place) =>
-    planService(web, [httpSlice(...endpoints)], at)[0]?.clusterEndpoints.map(({ address }) => address.slice(9))
+    planFrontends(web, [httpSlice(...endpoints)], at)[0]?.clusterEndpoints.map(({ address }) => address.slice(9))
 
   const cases: readonly [title: string, endpoints: readonly Endpoint[], used: readonly string[], at?: PlanNode][] = [
     ['for our zone leave the others out', [hinted(1, ['zone-a']), hinted(2, ['zone-b'])], ['1']],
@@ -158,7 +158,7 @@ describe('topology hints', () => {
 
   test('never reach the local endpoints', () => {
     const slice = httpSlice(hinted(1, ['zone-b'], [], { nodeName: 'node-a' }), hinted(2, ['zone-a']))
-    const [frontend] = planService(open({ externalTrafficPolicy: 'Local' }), [slice], place)
+    const [frontend] = planFrontends(open({ externalTrafficPolicy: 'Local' }), [slice], place)
     assert.deepEqual(
       frontend?.localEndpoints.map(({ address }) => address),
       ['10.244.0.1'],
@@ -193,22 +193,22 @@ test('each family is planned with its own address and its own slices', () => {
   const dual = { ...web, clusterIps: [ip('10.96.0.10'), ip('fd00:10:96::10')] }
   const slices = [httpSlice('10.244.0.1'), httpSlice('fd00:10:244::1')]
   assert.deepEqual(chosen(slices, dual).cluster, ['10.244.0.1:8080'])
-  const [ipv6] = planService(dual, slices, { ...node, family: 'IPv6' })
+  const [ipv6] = planFrontends(dual, slices, { ...node, family: 'IPv6' })
   assert.equal(ipv6?.clusterIp, 'fd00:10:96::10')
   assert.deepEqual(ipv6?.clusterEndpoints, [{ address: 'fd00:10:244::1', port: 8080 }])
-  assert.deepEqual(planService(web, slices, { ...node, family: 'IPv6' }), [])
+  assert.deepEqual(planFrontends(web, slices, { ...node, family: 'IPv6' }), [])
 })
 
-test('headless and ExternalName Services have no way in', () => {
+test('headless and ExternalName Services have no frontend', () => {
   const slices = [httpSlice('10.244.0.1')]
-  assert.deepEqual(planService({ ...web, headless: true, clusterIps: [] }, slices, node), [])
-  assert.deepEqual(planService({ ...web, type: 'ExternalName', externalName: 'example.org' }, slices, node), [])
+  assert.deepEqual(planFrontends({ ...web, headless: true, clusterIps: [] }, slices, node), [])
+  assert.deepEqual(planFrontends({ ...web, type: 'ExternalName', externalName: 'example.org' }, slices, node), [])
 })
 
-test('a Service of another proxy has no way in, a slice that is there for names only no endpoints', () => {
+test('a Service of another proxy has no frontend, a slice that is there for names only no endpoints', () => {
   const slice = httpSlice('10.244.0.1')
-  assert.deepEqual(planService({ ...web, foreignProxy: true }, [slice], node), [])
-  const [frontend] = planService(web, [{ ...slice, namesOnly: true }], node)
+  assert.deepEqual(planFrontends({ ...web, foreignProxy: true }, [slice], node), [])
+  const [frontend] = planFrontends(web, [{ ...slice, namesOnly: true }], node)
   assert.deepEqual(frontend?.clusterEndpoints, [])
 })
 
@@ -228,7 +228,7 @@ test('a frontend carries its name, port, node port, affinity and policies', () =
     clusterEndpoints: [],
     localEndpoints: [],
   }
-  assert.deepEqual(planService(service, [], node), [
+  assert.deepEqual(planFrontends(service, [], node), [
     { ...common, servicePort: 'default/web', protocol: 'UDP', port: 53, nodePort: 30053 },
     { ...common, servicePort: 'default/web:http', protocol: 'TCP', port: 80 },
   ])
@@ -244,12 +244,12 @@ test('external addresses, ranges and the health port are those of the family', (
     healthCheckNodePort: 32000,
     externalTrafficPolicy: 'Local',
   })
-  const [ipv4] = planService(service, [], node)
-  const [ipv6] = planService(service, [], { ...node, family: 'IPv6' })
+  const [ipv4] = planFrontends(service, [], node)
+  const [ipv6] = planFrontends(service, [], { ...node, family: 'IPv6' })
   assert.deepEqual([ipv4?.externalIps, ipv6?.externalIps], [['192.0.2.1'], ['2001:db8::1']])
   assert.deepEqual([ipv4?.loadBalancerVips, ipv6?.loadBalancerVips], [['198.51.100.1'], ['2001:db8::2']])
   assert.deepEqual([ipv4?.sourceRanges, ipv6?.sourceRanges], [['203.0.113.0/24'], undefined])
   assert.deepEqual([ipv4?.healthCheckNodePort, ipv4?.externalPolicy], [32000, 'Local'])
-  const [closed] = planService({ ...service, sourceRanges: [] }, [], node)
+  const [closed] = planFrontends({ ...service, sourceRanges: [] }, [], node)
   assert.deepEqual(closed?.sourceRanges, [])
 })

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NodeFacts } from '../../../../src/model/node.ts'
+import type { Node } from '../../../../src/model/node.ts'
 import {
-  lackingOption,
-  type NodeSituation,
-  type ProxyWishes,
+  missingOption,
+  type NodeFacts,
+  type ProxyOptions,
   planHealthAddresses,
   planSettings,
 } from '../../../../src/node/proxy/settings.ts'
 import { cidr, ip } from '../../../helpers/services.ts'
 
-const wishes: ProxyWishes = {
+const options: ProxyOptions = {
   clusterCidr: [cidr('10.244.0.0/16'), cidr('fd00:10:244::/56')],
   detectLocalMode: 'ClusterCIDR',
   masqueradeAll: false,
@@ -22,7 +22,7 @@ const wishes: ProxyWishes = {
   acceptPodTraffic: 'auto',
 }
 
-const node: NodeFacts = {
+const node: Node = {
   name: 'node-1',
   addresses: ['192.0.2.7', '2001:db8::7', '198.51.100.9'].map(ip),
   podCidrs: ['10.244.3.0/24', 'fd00:10:244:3::/64'].map(cidr),
@@ -30,7 +30,7 @@ const node: NodeFacts = {
   isLeaving: false,
 }
 
-const situation: NodeSituation = {
+const facts: NodeFacts = {
   nodeName: 'node-1',
   node,
   localAddresses: new Set(['127.0.0.1', '192.0.2.7', '198.51.100.7', '2001:db8::7'].map(ip)),
@@ -39,24 +39,24 @@ const situation: NodeSituation = {
 }
 
 test('a Node object gives its zone and its first address of each family', () => {
-  const settings = planSettings('IPv4', wishes, situation)
+  const settings = planSettings('IPv4', options, facts)
   assert.deepEqual([settings.zone, settings.nodeIps], ['a', ['192.0.2.7']])
-  assert.deepEqual(planSettings('IPv6', wishes, situation).nodeIps, ['2001:db8::7'])
+  assert.deepEqual(planSettings('IPv6', options, facts).nodeIps, ['2001:db8::7'])
 })
 
 test('new connections of pods are accepted where their network is ours, or as the operator says', () => {
-  const accepted = (changes: Partial<ProxyWishes>, isNetworkOurs: boolean) =>
-    planSettings('IPv4', { ...wishes, ...changes }, { ...situation, isNetworkOurs }).acceptedPods
+  const accepted = (changes: Partial<ProxyOptions>, isNetworkOurs: boolean) =>
+    planSettings('IPv4', { ...options, ...changes }, { ...facts, isNetworkOurs }).acceptedPods
   assert.deepEqual(accepted({}, true), ['10.244.0.0/16'], 'this node has a part of it')
   assert.equal(accepted({}, false), undefined, 'policies of another network plugin would be passed by')
   assert.deepEqual(accepted({ acceptPodTraffic: 'always' }, false), ['10.244.0.0/16'])
   assert.equal(accepted({ acceptPodTraffic: 'never' }, true), undefined)
   assert.deepEqual(accepted({ clusterCidr: [] }, true), ['10.244.3.0/24'])
-  assert.deepEqual(planSettings('IPv6', wishes, situation).acceptedPods, ['fd00:10:244::/56'])
+  assert.deepEqual(planSettings('IPv6', options, facts).acceptedPods, ['fd00:10:244::/56'])
 })
 
 test('who tells pods by an interface has to name it', () => {
-  const lacking = (changes: Partial<ProxyWishes>) => lackingOption({ ...wishes, ...changes })
+  const lacking = (changes: Partial<ProxyOptions>) => missingOption({ ...options, ...changes })
   assert.equal(lacking({ detectLocalMode: 'BridgeInterface' }), '--pod-bridge-interface')
   assert.equal(lacking({ detectLocalMode: 'BridgeInterface', podBridgeInterface: 'cni0' }), undefined)
   assert.equal(lacking({ detectLocalMode: 'InterfaceNamePrefix' }), '--pod-interface-name-prefix')
@@ -65,11 +65,11 @@ test('who tells pods by an interface has to name it', () => {
 })
 
 test('local traffic is told by the cluster, by this node, or by interfaces', () => {
-  const local = (changes: Partial<ProxyWishes>, known = situation) =>
-    planSettings('IPv4', { ...wishes, ...changes }, known).localTraffic
+  const local = (changes: Partial<ProxyOptions>, known = facts) =>
+    planSettings('IPv4', { ...options, ...changes }, known).localTraffic
   assert.deepEqual(local({}), { kind: 'source', cidr: '10.244.0.0/16' })
   assert.deepEqual(local({ detectLocalMode: 'NodeCIDR' }), { kind: 'source', cidr: '10.244.3.0/24' })
-  assert.equal(local({ detectLocalMode: 'NodeCIDR' }, { ...situation, node: undefined }), undefined)
+  assert.equal(local({ detectLocalMode: 'NodeCIDR' }, { ...facts, node: undefined }), undefined)
   assert.deepEqual(local({ detectLocalMode: 'BridgeInterface', podBridgeInterface: 'cni0' }), {
     kind: 'interface',
     name: 'cni0',
@@ -83,8 +83,8 @@ test('local traffic is told by the cluster, by this node, or by interfaces', () 
 })
 
 test('node ports are open on the addresses of the networks given, on those of the Node, or on all', () => {
-  const addresses = (nodePortAddresses: ProxyWishes['nodePortAddresses']) =>
-    planSettings('IPv4', { ...wishes, nodePortAddresses }, situation).nodePortAddresses
+  const addresses = (nodePortAddresses: ProxyOptions['nodePortAddresses']) =>
+    planSettings('IPv4', { ...options, nodePortAddresses }, facts).nodePortAddresses
   assert.equal(addresses(undefined), undefined)
   assert.equal(addresses([cidr('0.0.0.0/0')]), undefined)
   assert.deepEqual(addresses([cidr('198.51.100.0/24'), cidr('127.0.0.0/8')]), ['198.51.100.7'])
@@ -93,10 +93,10 @@ test('node ports are open on the addresses of the networks given, on those of th
 })
 
 test('health is told on the addresses that node ports are open on, and to either family', () => {
-  const addresses = (nodePortAddresses: ProxyWishes['nodePortAddresses']) =>
+  const addresses = (nodePortAddresses: ProxyOptions['nodePortAddresses']) =>
     planHealthAddresses(
-      { ...wishes, nodePortAddresses },
-      { ...situation, localAddresses: new Set([...situation.localAddresses, ip('fe80::1')]) },
+      { ...options, nodePortAddresses },
+      { ...facts, localAddresses: new Set([...facts.localAddresses, ip('fe80::1')]) },
     )
   assert.equal(addresses(undefined), undefined)
   assert.deepEqual(addresses(['primary']), ['192.0.2.7', '2001:db8::7'])

@@ -5,8 +5,8 @@ import { diffRulesets } from '../../../../src/netfilter/diff.ts'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import { endpointChain } from '../../../../src/netfilter/names.ts'
 import type { Ruleset } from '../../../../src/netfilter/ruleset.ts'
+import { batchSizes } from '../../../../src/node/rules/batches.ts'
 import { RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
-import { sliceSizes } from '../../../../src/node/rules/slices.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { FakeIptables } from '../../../helpers/fake-iptables.ts'
 import { buildRuleset } from '../../../helpers/proxy-lab.ts'
@@ -78,8 +78,8 @@ async function startAhead(kernel = new FakeIptables()) {
     if (file.endsWith('-restore')) texts.push(options.input ?? '')
     return kernel.run(file, args, options)
   }
-  const slices = { ...sliceSizes.nft, removalsAheadFrom: 0 }
-  const writer = new RulesWriter({ iptables: kernel.iptables(run), hooks: [], log: silentLogger, slices })
+  const batches = { ...batchSizes.nft, removalsAheadFrom: 0 }
+  const writer = new RulesWriter({ iptables: kernel.iptables(run), hooks: [], log: silentLogger, batches })
   await writer.sync(webWith(1, 2, 3), emptyXorHash)
   texts.length = 0
   const write = (from: Ruleset, to: Ruleset) => writer.write(diffRulesets(from, to), emptyXorHash)

@@ -10,7 +10,7 @@ import type { Flavour } from './iptables.ts'
 import type { WantedTable } from './wanted-table.ts'
 
 /** How large changes are cut. A chain takes one line, and one for each of its rules. */
-export interface SliceSize {
+export interface BatchSize {
   readonly linesPerCommit: number
   readonly commitsPerRestore: number
   /** With so many chains in nat, endpoints that go leave in a commit ahead of the others. */
@@ -19,28 +19,28 @@ export interface SliceSize {
 
 /**
  * iptables-nft takes more than linear time for what stands in one transaction (docs/measurements/proxy.md: 10 s for 5,000 Services at once,
- * 1.2 s in slices), and starting it costs as much as a thousand lines. iptables-legacy copies the table with every commit.
+ * 1.2 s in batches), and starting it costs as much as a thousand lines. iptables-legacy copies the table with every commit.
  * A rule that is added makes the kernel follow all jumps of its table, some 1 ms for a thousand chains; one that goes does not. What is added right
  * after that waits until no packet can be at the old rules any more, some 10 ms.
  */
-export const sliceSizes: Readonly<Record<Flavour, SliceSize>> = {
+export const batchSizes: Readonly<Record<Flavour, BatchSize>> = {
   nft: { linesPerCommit: 2_000, commitsPerRestore: 16, removalsAheadFrom: 20_000 },
   legacy: { linesPerCommit: 16_000, commitsPerRestore: 1, removalsAheadFrom: Number.POSITIVE_INFINITY },
 }
 
 /** The restores that make these changes (one a table at most), each of some commits. */
-export function cutIntoRestores(
+export function splitIntoRestores(
   changes: readonly TableChange[],
   tables: Readonly<Record<TableName, WantedTable>>,
-  slices: SliceSize,
+  batches: BatchSize,
 ): readonly (readonly TableChange[])[] {
-  const sliced = changes.map((change) =>
-    sliceChange(change, (chain) => tables[change.table].heldBefore(chain), slices.linesPerCommit),
+  const split = changes.map((change) =>
+    splitChange(change, (chain) => tables[change.table].heldBefore(chain), batches.linesPerCommit),
   )
-  const main = sliced.map((each) => each.main).filter(({ set, remove }) => set.size > 0 || remove.length > 0)
-  const isCut = sliced.some(({ middle }) => middle.length > 0)
-  const ahead = isCut ? [] : planRemovalsAhead(main, tables.nat, slices)
-  return planRestores(sliced, [...ahead, ...inCommitOrder(main, tables.filter)], slices.commitsPerRestore)
+  const main = split.map((each) => each.main).filter(({ set, remove }) => set.size > 0 || remove.length > 0)
+  const isCut = split.some(({ middle }) => middle.length > 0)
+  const ahead = isCut ? [] : planRemovalsAhead(main, tables.nat, batches)
+  return planRestores(split, [...ahead, ...inCommitOrder(main, tables.filter)], batches.commitsPerRestore)
 }
 
 function inCommitOrder(changes: readonly TableChange[], table: WantedTable): readonly TableChange[] {
@@ -54,7 +54,7 @@ function inCommitOrder(changes: readonly TableChange[], table: WantedTable): rea
  * to yet, each after those it jumps to; then chains of single Services that change, each whole; then, in one commit, what
  * all Services share; chains that are no longer wanted last, each before those it jumps to.
  */
-export interface SlicedChange {
+export interface SplitChange {
   readonly before: readonly TableChange[]
   /** Filter gains its verdicts before these and loses them after. */
   readonly middle: readonly TableChange[]
@@ -62,11 +62,11 @@ export interface SlicedChange {
   readonly after: readonly TableChange[]
 }
 
-export function sliceChange(
+export function splitChange(
   change: TableChange,
   heldBefore: (chain: string) => SavedChain | undefined,
   linesPerCommit: number,
-): SlicedChange {
+): SplitChange {
   const { table } = change
   const held = heldOf(change.remove, heldBefore)
   const isNew = ([name]: readonly [string, Chain]) => name !== stateChain && heldBefore(name) === undefined
@@ -106,7 +106,7 @@ const maxRemovalsAhead = 200
 export function planRemovalsAhead(
   changes: readonly TableChange[],
   nat: Pick<WantedTable, 'chains' | 'isKnown' | 'heldBefore'>,
-  { removalsAheadFrom }: SliceSize,
+  { removalsAheadFrom }: BatchSize,
 ): readonly TableChange[] {
   const change = changes.find(({ table }) => table === 'nat')
   if (change === undefined || nat.chains.size < removalsAheadFrom || !nat.isKnown) return []
@@ -152,7 +152,7 @@ function cut(
 
 /** The commits of each restore, in order. `main`: those of all tables, as packets may meet them one after the other. */
 export function planRestores(
-  changes: readonly SlicedChange[],
+  changes: readonly SplitChange[],
   main: readonly TableChange[],
   commitsPerRestore: number,
 ): readonly (readonly TableChange[])[] {

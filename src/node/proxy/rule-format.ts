@@ -17,7 +17,7 @@ const addresses = {
  * Of the rules that this program makes of a few Services of every kind under these settings, with buckets in its shared chains. With it in
  * the hash of the objects, rules that a program of other forms wrote are not taken for those we want.
  */
-export function hashRuleForms(settings: ProxyRuleSettings): bigint {
+export function hashRuleFormat(settings: ProxyRuleSettings): bigint {
   const ruleset = new ProxyRuleset(settings, { ...dispatchLimits, buckets: { split: 1, join: 0 } })
   ruleset.update(new Map(samples(settings).map((sample) => [sample.servicePort, lowerService([sample], settings)])))
   const { nat, filter } = ruleset.ruleset()
@@ -31,7 +31,7 @@ function renderChains(chains: ReadonlyMap<string, Chain>): readonly string[] {
   return [...chains].flatMap(([name, rules]) => [name, ...rules.map((rule) => renderRule(name, rule))])
 }
 
-/** Each kind of way in, policy and verdict once. */
+/** Holds each kind of address, policy and verdict once. */
 function samples({ family }: ProxyRuleSettings): readonly Frontend[] {
   const [clusterIp, first, second, externalIp, vip] = addresses[family].map((address) => address as Ip)
   if (!clusterIp || !first || !second || !externalIp || !vip) return []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SavedChain } from '../../../../src/netfilter/parse.ts'
 import type { Chain, TableChange } from '../../../../src/netfilter/ruleset.ts'
-import { planRestores, sliceChange } from '../../../../src/node/rules/slices.ts'
+import { planRestores, splitChange } from '../../../../src/node/rules/batches.ts'
 
 function jumps(...targets: readonly string[]): Chain {
   return targets.map((chain) => ({ matches: [], target: { kind: 'jump', chain } }))
@@ -16,7 +16,7 @@ const nothing = () => undefined
 
 test('a small change stays one restore', () => {
   const change: TableChange = { table: 'nat', set: new Map([['PLAT-A', []]]), remove: ['PLAT-B'] }
-  assert.deepEqual(sliceChange(change, nothing, 2), { before: [], middle: [], main: change, after: [] })
+  assert.deepEqual(splitChange(change, nothing, 2), { before: [], middle: [], main: change, after: [] })
 })
 
 test('new chains go ahead, each after those it jumps to; what packets meet already and the stamp go last', () => {
@@ -28,7 +28,7 @@ test('new chains go ahead, each after those it jumps to; what packets meet alrea
     ['PLAT-STATE', jumps()],
   ])
   const held = (name: string) => (name === 'PLAT-SERVICES' ? [] : undefined)
-  const { before, main, after } = sliceChange({ table: 'nat', set, remove: [] }, held, 4)
+  const { before, main, after } = splitChange({ table: 'nat', set, remove: [] }, held, 4)
   assert.deepEqual(before.map(namesOf), [
     ['PLAT-STATE', 'PLAT-SEP1', 'PLAT-SEP2'],
     ['PLAT-STATE', 'PLAT-SVC'],
@@ -45,7 +45,7 @@ test('chains that are no longer wanted go afterwards, each before those it jumps
     ['PLAT-EXT', jumps('PLAT-SVC')],
   ])
   const change: TableChange = { table: 'nat', set: new Map(), remove: [...held.keys()] }
-  const { before, main, after } = sliceChange(change, (name) => held.get(name), 1)
+  const { before, main, after } = splitChange(change, (name) => held.get(name), 1)
   assert.deepEqual([before, namesOf(main)], [[], []])
   assert.deepEqual(after.map(namesOf), [['-PLAT-EXT'], ['-PLAT-SVC'], ['-PLAT-SEP']])
 })
@@ -56,7 +56,7 @@ test('a long chain counts as many as it has rules', () => {
     ['PLAT-B', jumps('PLAT-MARK')],
     ['PLAT-C', jumps('PLAT-MARK')],
   ])
-  const { before } = sliceChange({ table: 'nat', set, remove: [] }, nothing, 4)
+  const { before } = splitChange({ table: 'nat', set, remove: [] }, nothing, 4)
   assert.deepEqual(before.map(namesOf), [['PLAT-A'], ['PLAT-B', 'PLAT-C']])
 })
 
@@ -65,8 +65,8 @@ test('a restore carries several commits, in their order', () => {
     (name): TableChange => ({ table: 'nat', set: new Map([[name, []]]), remove: [] }),
   )
   const main: TableChange = { table: 'nat', set: new Map(), remove: [] }
-  const sliced = { before: commits, middle: [], main, after: commits.slice(0, 1) }
-  assert.deepEqual(planRestores([sliced], [main], 2), [
+  const split = { before: commits, middle: [], main, after: commits.slice(0, 1) }
+  assert.deepEqual(planRestores([split], [main], 2), [
     commits.slice(0, 2),
     commits.slice(2),
     [main],
@@ -88,15 +88,15 @@ test('many chains of Services that change are cut between the commits in which f
     ['PLAT-SEP-2', []],
     ['PLAT-STATE', jumps()],
   ])
-  const sliced = sliceChange({ table: 'nat', set, remove: ['PLAT-SEP-1'] }, (name) => held.get(name), 4)
-  assert.deepEqual(sliced.before.map(namesOf), [['PLAT-STATE', 'PLAT-SEP-2']], 'what these lead to stands before them')
-  assert.deepEqual(sliced.middle.map(namesOf), [
+  const split = splitChange({ table: 'nat', set, remove: ['PLAT-SEP-1'] }, (name) => held.get(name), 4)
+  assert.deepEqual(split.before.map(namesOf), [['PLAT-STATE', 'PLAT-SEP-2']], 'what these lead to stands before them')
+  assert.deepEqual(split.middle.map(namesOf), [
     ['PLAT-STATE', 'PLAT-SVC-A'],
     ['PLAT-STATE', 'PLAT-SVC-B'],
   ])
-  assert.deepEqual(namesOf(sliced.main), ['PLAT-SERVICES', 'PLAT-STATE'])
-  assert.deepEqual(sliced.after.map(namesOf), [['-PLAT-SEP-1']], 'nothing goes before all that leads to it has changed')
+  assert.deepEqual(namesOf(split.main), ['PLAT-SERVICES', 'PLAT-STATE'])
+  assert.deepEqual(split.after.map(namesOf), [['-PLAT-SEP-1']], 'nothing goes before all that leads to it has changed')
   const filter: TableChange = { table: 'filter', set: new Map([['PLAT-SERVICES', []]]), remove: [] }
-  const restores = planRestores([sliced], [filter, sliced.main, filter], 16)
-  assert.deepEqual(restores, [sliced.before, [filter], sliced.middle, [sliced.main, filter], sliced.after])
+  const restores = planRestores([split], [filter, split.main, filter], 16)
+  assert.deepEqual(restores, [split.before, [filter], split.middle, [split.main, filter], split.after])
 })

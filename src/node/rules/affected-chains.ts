@@ -7,12 +7,14 @@ export function isOurChain(name: string): boolean {
 }
 
 /** The chains of these commits that concern us; undefined where a whole table went. */
-export function placesOf(commits: readonly SeenCommit[]): Readonly<Record<TableName, ReadonlySet<string>>> | undefined {
-  const places = { nat: new Set<string>(), filter: new Set<string>() }
+export function affectedChains(
+  commits: readonly SeenCommit[],
+): Readonly<Record<TableName, ReadonlySet<string>>> | undefined {
+  const affected = { nat: new Set<string>(), filter: new Set<string>() }
   for (const { table, chain } of commits.flatMap(({ changes }) => changes)) {
     if (table !== 'nat' && table !== 'filter') continue
     if (chain === undefined) return undefined
-    if (isOurChain(chain) || isBuiltin(chain)) places[table].add(chain)
+    if (isOurChain(chain) || isBuiltin(chain)) affected[table].add(chain)
   }
-  return places
+  return affected
 }

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NodeSituationKeeper } from '../../../src/app/node-situation.ts'
-import type { NodeSituation } from '../../../src/node/proxy/index.ts'
+import { NodeFactsWatch } from '../../../src/app/node-facts.ts'
+import type { NodeFacts } from '../../../src/node/proxy/index.ts'
 import { ip } from '../../helpers/services.ts'
 import { until } from '../../helpers/until.ts'
 
 test('what changes on this node while the agent runs is told: its addresses, and how conntrack judges TCP', async (t) => {
   let isLiberal = true
   const addresses = new Set([ip('192.0.2.1')])
-  const keeper = new NodeSituationKeeper({
+  const keeper = new NodeFactsWatch({
     nodeName: 'n1',
     isConntrackLiberal: async () => isLiberal,
     isNetworkOurs: async () => isLiberal,
     localAddresses: () => new Set(addresses),
     refreshMs: 5,
   })
-  const told: NodeSituation[] = []
+  const told: NodeFacts[] = []
   const last = () => told.at(-1)
   keeper.follow((situation) => told.push(situation))
   await keeper.start()

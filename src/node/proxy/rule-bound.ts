@@ -2,11 +2,11 @@ import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import { costOfEndpoint, countRules } from '../../netfilter/count-rules.ts'
 import type { PlanNode } from './plan.ts'
-import { planService } from './plan.ts'
+import { planFrontends } from './plan.ts'
 import type { ProxySettings } from './service-plans.ts'
 
 /** At most how many rules a Service makes in this family, by its ports and the endpoints of its slices, none of which is looked at. */
-export function mostRules(
+export function ruleUpperBound(
   service: Service,
   slices: readonly EndpointSlice[],
   settings: ProxySettings & PlanNode,
@@ -14,7 +14,7 @@ export function mostRules(
   const policies = service.internalTrafficPolicy === 'Local' || service.externalTrafficPolicy === 'Local' ? 2 : 1
   const { choose, translate } = costOfEndpoint(service, settings)
   const endpoints = service.ports.reduce((sum, port) => sum + endpointsOf(port, slices, settings), 0)
-  return countRules(planService(service, [], settings), settings) + endpoints * (policies * choose + translate)
+  return countRules(planFrontends(service, [], settings), settings) + endpoints * (policies * choose + translate)
 }
 
 function endpointsOf(wanted: ServicePort, slices: readonly EndpointSlice[], { family }: PlanNode): number {
