@@ -109,6 +109,8 @@ export interface Strategy {
    * can set its finalizer and its annotations together with the status.
    */
   readonly statusLeaves?: 'metadata' | readonly string[]
+  /** A PUT of an object that is not there creates it. */
+  readonly createsOnUpdate?: boolean
   /** What a PUT must name the resourceVersion of that it replaces: the object and its status, or the object alone. */
   readonly needsRevision?: 'object-and-status' | 'object'
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument

@@ -3,15 +3,13 @@ import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, isJsonObject, listAt, objectAt, textAt } from '../document.ts'
 import { builtInSchema } from '../schema/built-in-schema.ts'
-import {
-  type FieldError,
-  forbiddenField,
-  invalidField,
-  requiredField,
-  unsupportedField,
-} from '../schema/field-error.ts'
-import { checkPathSegment } from './names.ts'
+import { all, fields, required, text } from '../schema/checks.ts'
+import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
+import { validateLabelSelector } from './label-selector.ts'
+import { checkDnsSubdomain, checkPathSegment } from './names.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
+
+const common: Strategy = { validateName: checkPathSegment, createsOnUpdate: true }
 
 /** Role, ClusterRole, RoleBinding and ClusterRoleBinding: who may do what. */
 export function roles({ groups: { rbac } }: Dialect): readonly Resource[] {
@@ -59,10 +57,25 @@ function roleOf(binding: ApiDocument): string {
 
 function roleStrategy(isNamespaced: boolean): Strategy {
   return {
-    validateName: checkPathSegment,
-    validate: (role) =>
-      listAt(role['rules']).flatMap((rule, index) => checkRule(rule, `rules[${index}]`, isNamespaced)),
+    ...common,
+    validate: (role) => [
+      ...listAt(role['rules']).flatMap((rule, index) => checkRule(rule, `rules[${index}]`, isNamespaced)),
+      ...(isNamespaced ? [] : aggregationRules(role, '')),
+    ],
   }
+}
+
+const aggregationRules = fields({ aggregationRule: checkAggregation })
+
+function checkAggregation(value: Json, path: string): readonly FieldError[] {
+  const field = `${path}.clusterRoleSelectors`
+  const selectors = listAt(value, 'clusterRoleSelectors')
+  if (selectors.length === 0)
+    return [requiredField(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil')]
+  return selectors.flatMap((selector, index) => {
+    const errors = validateLabelSelector(selector, `${field}[${index}]`)
+    return errors.length === 0 ? [] : [...errors, invalidField(`${field}[${index}]`, null, 'invalid label selector.')]
+  })
 }
 
 function checkRule(rule: Json, field: string, isNamespaced: boolean): readonly FieldError[] {
@@ -70,19 +83,22 @@ function checkRule(rule: Json, field: string, isNamespaced: boolean): readonly F
     listAt(rule, name).length > 0 ? [] : [requiredField(`${field}.${name}`, why)]
   const verbs = needed('verbs', 'verbs must contain at least one value')
   const urls = listAt(rule, 'nonResourceURLs')
-  if (urls.length === 0) {
-    return [
-      ...verbs,
-      ...needed('apiGroups', 'resource rules must supply at least one api group'),
-      ...needed('resources', 'resource rules must supply at least one resource'),
-    ]
-  }
-  const at = `${field}.nonResourceURLs`
-  if (isNamespaced) return [...verbs, invalidField(at, urls, 'namespaced rules cannot apply to non-resource URLs')]
+  if (urls.length > 0) return [...verbs, ...checkUrls(rule, `${field}.nonResourceURLs`, isNamespaced)]
+  return [
+    ...verbs,
+    ...needed('apiGroups', 'resource rules must supply at least one api group'),
+    ...needed('resources', 'resource rules must supply at least one resource'),
+  ]
+}
+
+function checkUrls(rule: Json, field: string, isNamespaced: boolean): readonly FieldError[] {
+  const urls = listAt(rule, 'nonResourceURLs')
   const isMixed = ['apiGroups', 'resources', 'resourceNames'].some((name) => listAt(rule, name).length > 0)
-  return isMixed
-    ? [...verbs, invalidField(at, urls, 'rules cannot apply to both regular resources and non-resource URLs')]
-    : verbs
+  const mixed = 'rules cannot apply to both regular resources and non-resource URLs'
+  return [
+    ...(isNamespaced ? [invalidField(field, urls, 'namespaced rules cannot apply to non-resource URLs')] : []),
+    ...(isMixed ? [invalidField(field, urls, mixed)] : []),
+  ]
 }
 
 function bindingStrategy(rbac: string, roleKinds: readonly string[]): Strategy {
@@ -94,7 +110,7 @@ function bindingStrategy(rbac: string, roleKinds: readonly string[]): Strategy {
       : { subjects: listAt(binding['subjects']).map((subject) => withGroup(subject, rbac)) }),
   })
   return {
-    validateName: checkPathSegment,
+    ...common,
     prepareForCreate: withDefaults,
     prepareForUpdate: withDefaults,
     validate: (binding) => [
@@ -117,28 +133,35 @@ function withGroup(subject: Json, rbac: string): Json {
   return { ...subject, apiGroup: rbac }
 }
 
+const roleName = all([required('name'), fields({ name: text(checkPathSegment) })])
+
 function checkRoleRef(binding: ApiDocument, rbac: string, roleKinds: readonly string[]): readonly FieldError[] {
-  const [apiGroup, kindName, name] = ['apiGroup', 'kind', 'name'].map((field) => textAt(binding['roleRef'], field))
+  const reference = objectAt(binding['roleRef'])
+  const [apiGroup, kindName] = [textAt(reference, 'apiGroup'), textAt(reference, 'kind')]
   return [
     ...(apiGroup === rbac ? [] : [unsupportedField('roleRef.apiGroup', apiGroup, [rbac])]),
-    ...(roleKinds.includes(kindName ?? '') ? [] : [unsupportedField('roleRef.kind', kindName, roleKinds)]),
-    ...(name ? [] : [requiredField('roleRef.name')]),
+    ...(roleKinds.includes(kindName) ? [] : [unsupportedField('roleRef.kind', kindName, roleKinds)]),
+    ...roleName(reference, 'roleRef'),
   ]
 }
 
 const subjectKinds = ['ServiceAccount', 'User', 'Group']
+const subjectName = required('name')
+const accountName = fields({ name: text(checkDnsSubdomain) })
 
+/** The namespace of a User or Group means nothing, and is taken: many published bindings have one. */
 function checkSubject(subject: Json, field: string, rbac: string, isNamespaced: boolean): readonly FieldError[] {
   const [subjectKind, apiGroup] = [textAt(subject, 'kind'), textAt(subject, 'apiGroup')]
-  const nameless = textAt(subject, 'name') === '' ? [requiredField(`${field}.name`)] : []
-  if (!subjectKinds.includes(subjectKind)) {
+  const nameless = subjectName(subject, field)
+  if (!subjectKinds.includes(subjectKind))
     return [...nameless, unsupportedField(`${field}.kind`, subjectKind, subjectKinds)]
-  }
-  const expected = subjectKind === 'ServiceAccount' ? '' : rbac
-  const wrongGroup = apiGroup === expected ? [] : [unsupportedField(`${field}.apiGroup`, apiGroup, [expected])]
-  const isPlaceless = subjectKind === 'ServiceAccount' && !isNamespaced && textAt(subject, 'namespace') === ''
-  const placeless = isPlaceless ? [requiredField(`${field}.namespace`)] : []
-  const isPlaced = subjectKind !== 'ServiceAccount' && textAt(subject, 'namespace') !== ''
-  const placed = isPlaced ? [forbiddenField(`${field}.namespace`, 'only a ServiceAccount has a namespace')] : []
-  return [...nameless, ...wrongGroup, ...placeless, ...placed]
+  const isAccount = subjectKind === 'ServiceAccount'
+  const expected = isAccount ? '' : rbac
+  const isPlaceless = isAccount && !isNamespaced && textAt(subject, 'namespace') === ''
+  return [
+    ...nameless,
+    ...(isAccount ? accountName(subject, field) : []),
+    ...(apiGroup === expected ? [] : [unsupportedField(`${field}.apiGroup`, apiGroup, [expected])]),
+    ...(isPlaceless ? [requiredField(`${field}.namespace`)] : []),
+  ]
 }

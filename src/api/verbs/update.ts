@@ -13,6 +13,7 @@ import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import { withRuleErrors } from './check-rules.ts'
 import { commitChange } from './commit-change.ts'
+import { createObject } from './create.ts'
 import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
 import { findStatusErrors, findUpdateErrors } from './update-errors.ts'
@@ -21,7 +22,7 @@ import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-conte
 const attempts = 32
 
 /** PUT: the body replaces the object, or its status. A resourceVersion in the body must be the stored one. */
-export function replaceObject(
+export async function replaceObject(
   context: VerbContext,
   target: ItemTarget,
   body: Json,
@@ -29,7 +30,32 @@ export function replaceObject(
 ): Promise<Answer> {
   const document = acceptDocument(target, body)
   const named = withMetadata(document, { name: document.metadata.name || target.name })
+  if (await isToCreate(context, target)) return createNamed(context, target, named, options)
   return reviseObject(context, target, () => withNeededRevision(target, named), options)
+}
+
+async function isToCreate({ store }: VerbContext, target: ItemTarget): Promise<boolean> {
+  const { resource, namespace, name, subresource } = target
+  if (resource.strategy.createsOnUpdate !== true || subresource !== undefined) return false
+  return (await store.get(storeKey(resource, namespace, name))) === undefined
+}
+
+/** Nobody knows the uid of an object that is not there. */
+function createNamed(
+  context: VerbContext,
+  target: ItemTarget,
+  document: ApiDocument,
+  options: WriteOptions,
+): Promise<Answer> {
+  assertOnUrl(target, document)
+  const { uid } = document.metadata
+  if (uid)
+    throw conflict(
+      target.resource,
+      target.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: `,
+    )
+  return createObject(context, target, document, options)
 }
 
 /** Said only of an object that is there: one that is not is a 404. */

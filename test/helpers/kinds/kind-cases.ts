@@ -1,5 +1,6 @@
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
+import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
 import type { KindCases } from './write-case.ts'
 
 /** The built-in kinds outside core/v1, discovery, coordination and events. */
@@ -9,4 +10,8 @@ export const kindCases: readonly KindCases[] = [
   networkPolicyCases,
   ipAddressCases,
   serviceCidrCases,
+  roleCases,
+  clusterRoleCases,
+  roleBindingCases,
+  clusterRoleBindingCases,
 ]

@@ -22,7 +22,7 @@ const rbacRule = (resources: readonly string[], verbs: readonly string[], resour
 
 /** Users with a ClusterRole of their own, bound in the whole cluster. */
 const rules: Readonly<Record<string, readonly object[]>> = {
-  patcher: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'patch'] }],
+  patcher: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'patch'] }, rbacRule(['roles'], ['update'])],
   roler: [rbacRule(['roles', 'clusterroles'], ['create', 'get', 'patch', 'update'])],
   binder: [
     rbacRule(['rolebindings', 'clusterrolebindings'], ['create', 'get', 'patch']),
@@ -287,6 +287,9 @@ describe('nobody gets rights that they do not have', () => {
         403,
         { 'content-type': apply },
       ],
+      ['a PUT that creates', 'patcher', 'PUT', `${roles}/none`, { metadata: { name: 'none' }, rules: [] }, 403],
+      ['a PUT that creates more', 'roler', 'PUT', `${clusterRoles}/none`, role('none', secrets), 403],
+      ['a PUT that creates nothing', 'roler', 'PUT', `${clusterRoles}/none`, { metadata: { name: 'none' } }, 201],
     ])
   })
 
