@@ -1,7 +1,7 @@
 // Services that share endpoints, as agents of all nodes (host network) and many Services over one Deployment do: what the feed of names takes, and how long it keeps all else waiting.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ZoneFeed } from '../../src/node/dns/zone-feed.ts'
+import { ZoneFeed } from '../../src/node/dns/feed/zone-feed.ts'
 import { AppliedRevisions, LiveNodeState } from '../../src/node/state/index.ts'
 import { readObject } from '../../src/node/state/stored-object.ts'
 import { silentLogger } from '../../src/observe/index.ts'

@@ -1,2 +1,2 @@
-export { DnsPlane } from './plane.ts'
-export { createDnsSources } from './sources.ts'
+export { DnsPlane } from './plane/plane.ts'
+export { createDnsSources } from './sources/sources.ts'

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { FrameReader, frameMessage } from '../framing/frames.ts'
+import { FrameReader, frameMessage } from '../wire/frames.ts'
 import { headerLength } from '../wire/query.ts'
 import { PendingQueries } from './pending-queries.ts'
 import type { ChannelSettings, UpstreamTarget } from './settings.ts'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { FrameReader, frameMessage } from '../framing/frames.ts'
 import { readUint16 } from '../wire/bytes.ts'
 import { rcode } from '../wire/codes.ts'
+import { FrameReader, frameMessage } from '../wire/frames.ts'
 import type { Client, Responder } from './responder.ts'
 
 /** As CoreDNS has them: for the first query, between queries, for an answer to be taken. */

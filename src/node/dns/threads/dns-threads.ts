@@ -32,8 +32,8 @@ export interface ThreadParts {
 }
 
 const files = {
-  serving: new URL('../serve/serving-thread.ts', import.meta.url),
-  resolver: new URL('../resolver/resolver-thread.ts', import.meta.url),
+  serving: new URL('./serving-thread.ts', import.meta.url),
+  resolver: new URL('./resolver-thread.ts', import.meta.url),
 }
 
 /** Of each thread; what is large is shared or outside the heap. How much room young objects get is the launcher's flag to say, which holds for threads too. */

@@ -1,6 +1,5 @@
 import type { ObjectKey } from '../../../model/api-object.ts'
 import type { Ip } from '../../../model/ip.ts'
-import { noRecords, planServiceRecords, type ServiceName, type ServiceRecords, type ServiceView } from '../plan.ts'
 import { recordType } from '../wire/codes.ts'
 import { isUnder, type WireName } from '../wire/name.ts'
 import { makeRecord } from '../wire/record.ts'
@@ -10,6 +9,13 @@ import { planAddresses, planFixedNames } from './fixed-names.ts'
 import type { SharedTable } from './layout.ts'
 import { below, isLabel, isReverse, podLabel, reverseName } from './names.ts'
 import { ReverseOwners } from './reverse-owners.ts'
+import {
+  noRecords,
+  planServiceRecords,
+  type ServiceName,
+  type ServiceRecords,
+  type ServiceView,
+} from './service-records.ts'
 import { negativeTtl, type ZoneSettings } from './settings.ts'
 
 /** A Pod as `pods verified` asks for it: only one that runs. */

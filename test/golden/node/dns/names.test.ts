@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { planServiceRecords } from '../../../../src/node/dns/plan.ts'
 import { flag, rcode, recordType, typeName } from '../../../../src/node/dns/wire/codes.ts'
 import { nameText } from '../../../../src/node/dns/wire/name.ts'
 import { reverseName } from '../../../../src/node/dns/zone/names.ts'
+import { planServiceRecords } from '../../../../src/node/dns/zone/service-records.ts'
 import { clusterZone, exampleServices, TestZone, zoneSettings } from '../../../helpers/dns-zone.ts'
 
 const types = [

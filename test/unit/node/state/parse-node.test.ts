@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { networksOf } from '../../../../src/node/dns/sources.ts'
+import { networksOf } from '../../../../src/node/dns/sources/sources.ts'
 import { formatProblem } from '../../../../src/node/state/index.ts'
 import { parseNode } from '../../../../src/node/state/parse-node.ts'
 import { dialect } from '../../../helpers/wire-objects.ts'

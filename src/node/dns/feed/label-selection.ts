@@ -1,7 +1,7 @@
-import type { ObjectKey } from '../../model/api-object.ts'
-import { matchesLabels } from '../../model/selector.ts'
-import type { PodView } from './zone/cluster-zone.ts'
-import type { ZoneSettings } from './zone/settings.ts'
+import type { ObjectKey } from '../../../model/api-object.ts'
+import { matchesLabels } from '../../../model/selector.ts'
+import type { PodView } from '../zone/cluster-zone.ts'
+import type { ZoneSettings } from '../zone/settings.ts'
 
 export type Labels = Readonly<Record<string, string>>
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { ApiClient, InformerHandler, WireObject } from '../../client/index.ts'
-import { type ObjectKey, objectKey } from '../../model/api-object.ts'
-import { parseIp } from '../../model/ip.ts'
-import type { Logger } from '../../observe/index.ts'
-import type { Labels } from './label-selection.ts'
+import type { ApiClient, InformerHandler, WireObject } from '../../../client/index.ts'
+import { type ObjectKey, objectKey } from '../../../model/api-object.ts'
+import { parseIp } from '../../../model/ip.ts'
+import type { Logger } from '../../../observe/index.ts'
+import type { Labels } from '../feed/label-selection.ts'
+import type { ZoneFeed } from '../feed/zone-feed.ts'
+import type { PodView } from '../zone/cluster-zone.ts'
 import { OnDemandInformer } from './on-demand-informer.ts'
-import type { PodView } from './zone/cluster-zone.ts'
-import type { ZoneFeed } from './zone-feed.ts'
 
 const labelled = z.object({ labels: z.record(z.string(), z.string()).default({}) })
 

@@ -1,12 +1,12 @@
 // The entry of a serving thread: sockets, the cluster's names, and a line to the thread that resolves.
 
 import { ResolveClient } from '../resolver/resolve-client.ts'
-import { serveMainThread } from '../threads/main-link.ts'
-import type { ServingAnswers, ServingRequest } from '../threads/messages.ts'
-import { raiseThreadPriority } from '../threads/priority.ts'
-import { restoreBuffers } from '../threads/restore-buffers.ts'
-import { Listeners } from './listeners.ts'
-import { Responder } from './responder.ts'
+import { Listeners } from '../serve/listeners.ts'
+import { Responder } from '../serve/responder.ts'
+import { serveMainThread } from './main-link.ts'
+import type { ServingAnswers, ServingRequest } from './messages.ts'
+import { raiseThreadPriority } from './priority.ts'
+import { restoreBuffers } from './restore-buffers.ts'
 
 raiseThreadPriority()
 const line = new ResolveClient()

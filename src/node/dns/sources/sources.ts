@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../client/index.ts'
-import type { Component } from '../../loop/component.ts'
-import type { Dialect } from '../../model/dialect.ts'
-import { type Cidr, hostCidr, type Ip, parseCidr } from '../../model/ip.ts'
-import { parseWorkloadIp, specialKindIn } from '../../model/special-addresses.ts'
-import type { Logger } from '../../observe/index.ts'
+import { type ApiClient, Informer, type InformerHandler, type WireObject } from '../../../client/index.ts'
+import type { Component } from '../../../loop/component.ts'
+import type { Dialect } from '../../../model/dialect.ts'
+import { type Cidr, hostCidr, type Ip, parseCidr } from '../../../model/ip.ts'
+import { parseWorkloadIp, specialKindIn } from '../../../model/special-addresses.ts'
+import type { Logger } from '../../../observe/index.ts'
+import { KubeDnsObjects } from '../kube-dns/kube-dns-objects.ts'
+import type { DnsPlane } from '../plane/plane.ts'
 import { configMapHandler } from './config-map-handler.ts'
-import { KubeDnsObjects } from './kube-dns/kube-dns-objects.ts'
 import { createPodSource, createServiceLabelSource, labelsOf } from './on-demand-sources.ts'
-import type { DnsPlane } from './plane.ts'
 
 export interface DnsSourceParts {
   readonly client: ApiClient

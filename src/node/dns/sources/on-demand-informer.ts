@@ -1,5 +1,5 @@
-import { Informer, type InformerOptions } from '../../client/index.ts'
-import type { Component, Health } from '../../loop/component.ts'
+import { Informer, type InformerOptions } from '../../../client/index.ts'
+import type { Component, Health } from '../../../loop/component.ts'
 
 export interface OnDemandInformerOptions extends InformerOptions {
   readonly name: string

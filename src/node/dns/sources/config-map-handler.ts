@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ApiError, type InformerHandler, type WireObject } from '../../client/index.ts'
-import type { Logger } from '../../observe/index.ts'
-import type { DnsPlane } from './plane.ts'
+import { ApiError, type InformerHandler, type WireObject } from '../../../client/index.ts'
+import type { Logger } from '../../../observe/index.ts'
+import type { DnsPlane } from '../plane/plane.ts'
 
 const configMapSchema = z.object({ data: z.record(z.string(), z.string()).default({}) })
 

@@ -1,13 +1,13 @@
 // The entry of the thread that resolves: one cache and one set of upstreams a server block, for all serving threads.
 import type { Series } from '../metrics/series.ts'
-import { serveMainThread, tellMainThread } from '../threads/main-link.ts'
-import type { ResolverAnswers, ResolverRequest } from '../threads/messages.ts'
-import { restoreBuffers } from '../threads/restore-buffers.ts'
-import { BlockResolver, type ResolverEvents } from './block-resolver.ts'
-import { FailureLog } from './failure-log.ts'
-import { ResolveServer } from './resolve-server.ts'
-import { cacheSeries, ResolverCounts } from './resolver-counts.ts'
-import type { ResolverSettings } from './settings.ts'
+import { BlockResolver, type ResolverEvents } from '../resolver/block-resolver.ts'
+import { FailureLog } from '../resolver/failure-log.ts'
+import { ResolveServer } from '../resolver/resolve-server.ts'
+import { cacheSeries, ResolverCounts } from '../resolver/resolver-counts.ts'
+import type { ResolverSettings } from '../resolver/settings.ts'
+import { serveMainThread, tellMainThread } from './main-link.ts'
+import type { ResolverAnswers, ResolverRequest } from './messages.ts'
+import { restoreBuffers } from './restore-buffers.ts'
 
 interface ActiveResolver {
   readonly settings: ResolverSettings
