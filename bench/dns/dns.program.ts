@@ -1,7 +1,7 @@
 // Run by dns.ts in namespaces of its own: an API server here, the DNS servers as processes beside it, dnsperf against each.
 // Prints the report as one line of JSON.
 import { existsSync, mkdirSync } from 'node:fs'
-import { writeKubeconfigs } from '../../src/app/cluster-files.ts'
+import { writeKubeconfigs } from '../../src/app/composition/cluster-files.ts'
 import { ApiClient, type ClusterAccess, loadKubeconfig } from '../../src/client/index.ts'
 import { residentMiB } from '../../test/helpers/platnet-server.ts'
 import { type BenchRow, compare, measureAlone, percentile } from '../report.ts'

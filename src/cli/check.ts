@@ -1,4 +1,4 @@
-import { checkHost } from '../app/check.ts'
+import { checkHost } from '../app/commands/check.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import type { Finding } from '../host/index.ts'
 import { exitCodes } from './exit-code.ts'

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { cleanupHost } from '../app/cleanup.ts'
+import { cleanupHost } from '../app/commands/cleanup.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, type CliContext, print } from './program.ts'
 

@@ -10,7 +10,7 @@ import {
   type PortMapping,
   type SandboxRequest,
   sandboxOfCli,
-} from '../app/cni.ts'
+} from '../app/commands/cni.ts'
 import type { Options } from '../app/context.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { printFinding } from './check.ts'

@@ -1,5 +1,5 @@
 import DNS from 'dns2'
-import { AskError, askDnsExplanation, type DnsExplanation } from '../app/ask-agent.ts'
+import { AskError, askDnsExplanation, type DnsExplanation } from '../app/commands/ask-agent.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { PlatnetError } from '../model/errors.ts'
 import { type Ip, ipFamily, parseIp } from '../model/ip.ts'

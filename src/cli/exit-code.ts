@@ -1,4 +1,4 @@
-import { AskError } from '../app/ask-agent.ts'
+import { AskError } from '../app/commands/ask-agent.ts'
 import { ConfigError } from '../config/index.ts'
 import { describeError, PlatnetError } from '../model/errors.ts'
 import { visibleLines } from '../model/visible-text.ts'

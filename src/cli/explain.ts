@@ -1,6 +1,6 @@
-import { askFlow, askService, type FlowQuestion } from '../app/ask-agent.ts'
+import { askFlow, askService, type FlowQuestion } from '../app/commands/ask-agent.ts'
+import type { ServiceAnswer } from '../app/composition/proxy-questions.ts'
 import { optionGroups } from '../app/option-groups.ts'
-import type { ServiceAnswer } from '../app/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, outputFlag, print } from './program.ts'
 

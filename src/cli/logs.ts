@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
+import { readPodLogs } from '../app/commands/pod-logs.ts'
 import { optionGroups } from '../app/option-groups.ts'
-import { readPodLogs } from '../app/pod-logs.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions } from './program.ts'
 
 interface LogFlags {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { type RunEnd, runAgent, runNode, runServer } from '../app/commands/run.ts'
 import { createContext } from '../app/context.ts'
 import { optionGroups } from '../app/option-groups.ts'
-import { type RunEnd, runAgent, runNode, runServer } from '../app/run.ts'
 import type { CommandName } from '../config/index.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions } from './program.ts'

@@ -1,6 +1,6 @@
-import { askPlan } from '../app/ask-agent.ts'
+import { askPlan } from '../app/commands/ask-agent.ts'
+import type { PlanAnswer } from '../app/composition/proxy-questions.ts'
 import { optionGroups } from '../app/option-groups.ts'
-import type { PlanAnswer } from '../app/proxy-questions.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 

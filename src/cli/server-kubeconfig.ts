@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { issueKubeconfig, serverUrl } from '../app/cluster-files.ts'
+import { issueKubeconfig, serverUrl } from '../app/composition/cluster-files.ts'
 import type { Options } from '../app/context.ts'
 import { ConfigError } from '../config/index.ts'
 import { writeSecretFile } from '../pki/index.ts'

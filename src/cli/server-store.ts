@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { backUp, restore, type StoreOnDisk } from '../app/back-up.ts'
+import { backUp, restore, type StoreOnDisk } from '../app/commands/back-up.ts'
 import type { CliContext } from './program.ts'
 
 /** `platnet server backup|restore`; `readStore` says which store, from the options of `platnet server`. */

@@ -1,5 +1,5 @@
-import type { AgentStatus } from '../app/agent-status.ts'
-import { askStatus } from '../app/ask-agent.ts'
+import { askStatus } from '../app/commands/ask-agent.ts'
+import type { AgentStatus } from '../app/composition/agent-status.ts'
 import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'

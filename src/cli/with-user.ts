@@ -1,4 +1,4 @@
-import type { CniUser } from '../app/cni.ts'
+import type { CniUser } from '../app/commands/cni.ts'
 import type { CliContext } from './program.ts'
 
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

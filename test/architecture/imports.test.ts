@@ -53,6 +53,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Which parts of a folder may import which: those of levels before their own (`FolderOrder`). */
 const orderWithin: Readonly<Record<string, FolderOrder>> = {
+  'src/app': ['options.ts', 'option-groups.ts', 'context.ts', 'composition', 'lifecycle', 'commands'],
   'src/controllers': [
     'runtime',
     'kit.ts objects',

@@ -1,10 +1,10 @@
 // Run by served-node.test.ts in namespaces of its own: an API server and an agent in one process, real pods and packets.
 // Prints what was seen as one line of JSON; the test judges it.
 import { openMemoryStore } from '../../src/api/store/index.ts'
-import { composeAgent } from '../../src/app/agent-side.ts'
-import { writeKubeconfigs } from '../../src/app/cluster-files.ts'
+import { writeKubeconfigs } from '../../src/app/composition/cluster-files.ts'
+import { composeAgent } from '../../src/app/composition/compose-agent.ts'
 import { createContext } from '../../src/app/context.ts'
-import { Lifecycle } from '../../src/app/lifecycle.ts'
+import { Lifecycle } from '../../src/app/lifecycle/lifecycle.ts'
 import { optionGroups } from '../../src/app/option-groups.ts'
 import { runCli } from '../../src/cli/run-cli.ts'
 import { loadOptions } from '../../src/config/index.ts'

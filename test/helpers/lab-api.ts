@@ -1,6 +1,10 @@
 import { createApiServer } from '../../src/api/index.ts'
 import type { Store } from '../../src/api/store/index.ts'
-import { ensureServerTls, ensureServiceAccountSigner, type ServerIdentity } from '../../src/app/cluster-files.ts'
+import {
+  ensureServerTls,
+  ensureServiceAccountSigner,
+  type ServerIdentity,
+} from '../../src/app/composition/cluster-files.ts'
 import type { Dialect } from '../../src/model/dialect.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
 

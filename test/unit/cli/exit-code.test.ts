@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AskError } from '../../../src/app/ask-agent.ts'
+import { AskError } from '../../../src/app/commands/ask-agent.ts'
 import { exitCodeOf, exitCodes, renderError } from '../../../src/cli/exit-code.ts'
 import { ConfigError } from '../../../src/config/index.ts'
 import { PlatnetError } from '../../../src/model/errors.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { proxyQuestions } from '../../../../src/app/proxy-questions.ts'
+import { proxyQuestions } from '../../../../src/app/composition/proxy-questions.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
 import type { XorHash } from '../../../../src/model/xor-hash.ts'
 import { type Node, newNode } from '../../../helpers/plane-fixture.ts'

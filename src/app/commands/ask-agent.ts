@@ -1,0 +1,86 @@
+import http from 'node:http'
+import { text } from 'node:stream/consumers'
+import { PlatnetError } from '../../model/errors.ts'
+import type { FlowExplanation } from '../../node/proxy/index.ts'
+import type { AgentStatus } from '../composition/agent-status.ts'
+import type { PlanAnswer, ServiceAnswer } from '../composition/proxy-questions.ts'
+
+export class AskError extends PlatnetError<'agent-away' | 'bad-question' | 'not-found' | 'bad-answer'> {}
+
+/** The status of the agent that listens on the control socket. Throws AskError `agent-away` where none does. */
+export function askStatus(controlSocket: string): Promise<AgentStatus> {
+  return ask(controlSocket, '/status')
+}
+
+/** What the kernel holds otherwise than it should. Throws AskError. */
+export function askPlan(controlSocket: string): Promise<PlanAnswer> {
+  return ask(controlSocket, '/plan')
+}
+
+export interface FlowQuestion {
+  readonly source: string
+  readonly destination: string
+  readonly port: string
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP'
+  /** The one that the way back to the source leads through, where it is not said. */
+  readonly inInterface?: string
+}
+
+/** What becomes of a connection. Throws AskError, also where the question makes no sense. */
+export function askFlow(controlSocket: string, question: FlowQuestion): Promise<FlowExplanation> {
+  return ask(controlSocket, `/explain/flow?${new URLSearchParams({ ...question })}`)
+}
+
+/** Throws AskError, also where there is no such Service. */
+export function askService(controlSocket: string, service: string): Promise<ServiceAnswer> {
+  return ask(controlSocket, `/explain/service?${new URLSearchParams({ service })}`)
+}
+
+/** The answer of `GET /dns/explain`. */
+export interface DnsExplanation {
+  /** Who answered: `kubernetes`, `cache`, `forward`, … */
+  readonly plugin: string
+  readonly ageMs: number
+  /** `Service default/web`, with when it last changed (ms since 1970). */
+  readonly object?: string
+  readonly changedAtMs?: number
+}
+
+/** How that question of DNS is answered on this node. Throws AskError. */
+export function askDnsExplanation(controlSocket: string, name: string, type: string): Promise<DnsExplanation> {
+  return ask(controlSocket, `/dns/explain?${new URLSearchParams({ name, type })}`)
+}
+
+async function ask<Answer>(controlSocket: string, path: string): Promise<Answer> {
+  const { status, body } = await getOverSocket(controlSocket, path)
+  if (status === 200) return JSON.parse(body)
+  if (status === 400) throw new AskError('bad-question', reasonOf(body))
+  if (status === 404) throw new AskError('not-found', reasonOf(body))
+  throw new AskError('bad-answer', `the agent answered ${status}: ${reasonOf(body)}`, {
+    object: controlSocketName(controlSocket),
+  })
+}
+
+function reasonOf(body: string): string {
+  const error = /^\{"error":("(?:[^"\\]|\\.)*")\}$/.exec(body.trim())?.[1]
+  return error === undefined ? body.trim() : String(JSON.parse(error))
+}
+
+async function getOverSocket(socketPath: string, path: string): Promise<{ status: number; body: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
+  http.get({ socketPath, path, timeout: 60_000 }, resolve).on('error', reject)
+  try {
+    const response = await promise
+    return { status: response.statusCode ?? 0, body: await text(response) }
+  } catch (cause) {
+    throw new AskError('agent-away', 'no agent answers on its control socket', {
+      object: controlSocketName(socketPath),
+      remedy: 'start it with "platnet run", or say where it listens with --control-socket',
+      cause,
+    })
+  }
+}
+
+function controlSocketName(path: string): string {
+  return `control socket ${path}`
+}

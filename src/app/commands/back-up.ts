@@ -1,0 +1,46 @@
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { backUpFile, restoreFile, StoreError } from '../../api/store/index.ts'
+import { ApiClient, loadKubeconfig } from '../../client/index.ts'
+import type { DialectName } from '../../model/dialect.ts'
+import { dataPaths } from '../composition/cluster-files.ts'
+
+export interface StoreOnDisk {
+  readonly dataDir: string
+  readonly dialect: DialectName
+}
+
+/** Copies the store to a file: from the running server by its operator's kubeconfig, or straight from the data directory where none runs. */
+export async function backUp({ dataDir, dialect }: StoreOnDisk, file: string): Promise<void> {
+  const paths = dataPaths(dataDir)
+  const temporary = `${file}.part`
+  await rm(temporary, { force: true })
+  try {
+    try {
+      backUpFile(paths.store, dialect, temporary)
+    } catch (thrown) {
+      if (!(thrown instanceof StoreError) || thrown.code !== 'store-locked') throw thrown
+      await download(paths.adminKubeconfig, temporary)
+    }
+    await rename(temporary, file)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+/** The revision the store goes on at. Throws StoreError. */
+export function restore({ dataDir, dialect }: StoreOnDisk, backup: string, force: boolean): number {
+  return restoreFile({ backup, store: dataPaths(dataDir).store, dialect, force, nowMs: Date.now() })
+}
+
+async function download(kubeconfig: string, file: string): Promise<void> {
+  const client = new ApiClient(await loadKubeconfig(kubeconfig))
+  try {
+    await client.download('/platnet/backup', (chunks) =>
+      pipeline(chunks, createWriteStream(file, { mode: 0o600, flush: true })),
+    )
+  } finally {
+    client.close()
+  }
+}

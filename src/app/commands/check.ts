@@ -1,0 +1,77 @@
+import {
+  type Finding,
+  nodePrograms,
+  probePorts,
+  probePrivilege,
+  probePrograms,
+  probeSysctls,
+  runProgram,
+} from '../../host/index.ts'
+import { PlatnetError } from '../../model/errors.ts'
+import { isNetworkOurs } from '../../node/cni/index.ts'
+import { hasOurRules, probeForwarding, probeIptables } from '../../node/rules/index.ts'
+import { wantedSysctls } from '../composition/wanted-sysctls.ts'
+import type { AppContext, Options } from '../context.ts'
+
+export class CheckError extends PlatnetError<'not-fit' | 'EPERM'> {}
+
+export interface HostCheck {
+  readonly findings: readonly Finding[]
+  readonly lacksPrivilege: boolean
+}
+
+/** Everything that `platnet check` looks at; changes nothing. */
+export async function checkHost(options: Options): Promise<HostCheck> {
+  const { app, api, node, pods } = options.values
+  const listeners = [
+    { protocol: 'tcp', address: api.bindAddress, port: api.securePort, option: '--secure-port' },
+    { protocol: 'tcp', address: '0.0.0.0', port: node.port, option: '--port' },
+  ] as const
+  const lacksPrivilege = (await probePrivilege()).some(isFailure)
+  const findings = [
+    ...(await checkNode()),
+    ...(await probeSysctls(wantedSysctls(options))),
+    ...(await probePorts(listeners)),
+  ]
+  if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
+  if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
+  return { findings, lacksPrivilege }
+}
+
+/**
+ * The same at the start of an agent, without what the start itself finds out: each warning is logged, a failure ends it. Where our rules
+ * stand, the start that wrote them has tried what they need.
+ */
+export async function checkBeforeStart(context: AppContext, run: typeof runProgram): Promise<void> {
+  const log = context.logging.logger('platform_kubelet').child('check')
+  const findings = await checkNode(run, async () => ((await hasOurRules(run)) ? [] : probeIptables(run)))
+  for (const { level, what, remedy } of findings) if (level === 'warn') log.warn(what, { remedy })
+  const failed = findings.find(isFailure)
+  if (!failed) return
+  const isPrivilege = (await probePrivilege()).some(isFailure)
+  throw new CheckError(isPrivilege ? 'EPERM' : 'not-fit', failed.what, failed.remedy ? { remedy: failed.remedy } : {})
+}
+
+async function checkNode(run = runProgram, probeRules = probeIptables): Promise<readonly Finding[]> {
+  const privilege = await probePrivilege()
+  if (privilege.some(isFailure)) return privilege
+  return [...privilege, ...(await Promise.all([probePrograms(nodePrograms, run), probeRules(run)])).flat()]
+}
+
+async function checkForwarding({ values: { app, cni, proxy } }: Options): Promise<readonly Finding[]> {
+  const isOurs = await isNetworkOurs(cni.cniConfDir, app.components.includes('pods'))
+  const { acceptPodTraffic: when } = proxy
+  return probeForwarding(when === 'always' || (when === 'auto' && isOurs))
+}
+
+/** Not a fault either way, but one that an operator should know of. */
+function describePods(isOn: boolean): Finding {
+  const what = isOn
+    ? 'running pods is on (--run-pods): those of namespaces with the label pods.<platform domain>/run=true are processes of this machine'
+    : 'running pods is off: pods that are bound to this node wait (--run-pods)'
+  return { level: 'ok', what }
+}
+
+function isFailure({ level }: Finding): boolean {
+  return level === 'fail'
+}

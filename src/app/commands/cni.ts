@@ -1,0 +1,117 @@
+import { applySysctls, type Finding, nodeSysctls, probeSysctls, runProgram } from '../../host/index.ts'
+import { describeError } from '../../model/errors.ts'
+import {
+  CniRuntime,
+  type CniSandbox,
+  describeRunning,
+  examineNetworks,
+  type PortMapping,
+} from '../../node/cni/index.ts'
+import { type Logger, silentLogger } from '../../observe/index.ts'
+import { offerPackagedPlugins } from '../composition/cni-plugins.ts'
+import type { Options } from '../context.ts'
+
+export type { CniRuntime, CniSandbox, PortMapping }
+
+/** What `platnet cni add`, `check` and `del` are told of a sandbox. */
+export interface SandboxRequest {
+  readonly containerId?: string
+  readonly ifname: string
+  /** `namespace/name`. */
+  readonly pod: string
+  readonly publish: readonly PortMapping[]
+}
+
+/** A namespace is named as by `ip netns`, or by its path. */
+export function sandboxOfCli(netns: string, { containerId, ifname, pod, publish }: SandboxRequest): CniSandbox {
+  const [podNamespace = 'default', podName = podNamespace] = pod.split('/')
+  return {
+    containerId: containerId ?? `cli-${netns.split('/').at(-1)}`,
+    netnsPath: netns.includes('/') ? netns : `/run/netns/${netns}`,
+    ifName: ifname,
+    podNamespace,
+    podName,
+    podUid: '',
+    ...(publish.length > 0 && { portMappings: publish }),
+  }
+}
+
+/** A person who waits for plugins, and may have enough of it. */
+export interface CniUser {
+  tell(line: string): void
+  /** Aborts when the person ends the command. */
+  readonly ended: AbortSignal
+  /** Aborts when the person wants no undoing either. */
+  readonly insisted: AbortSignal
+}
+
+/** The runtime as a person uses it: the agent's, but what it adds is nobody's pod, so the agent leaves it alone. */
+export function cniRuntimeOfCli({ values }: Options, { tell, ended, insisted }: CniUser): CniRuntime {
+  const { cniConfDir: configDir, cniBinDir: binDirs, cniCacheDir: cacheDir } = values.cni
+  const log: Logger = {
+    ...silentLogger,
+    warn: (message, { error } = {}) =>
+      tell(`warning: ${message}${error === undefined ? '' : `: ${describeError(error)}`}`),
+  }
+  const runtime = new CniRuntime({
+    configDir,
+    binDirs,
+    cacheDir,
+    owner: 'platnet-cli',
+    log,
+    stop: { work: ended, undoing: insisted },
+    onSlow: (call) => {
+      const { failure } = runtime.stallReasonOf(call.containerId ?? '') ?? {}
+      const why = failure === undefined ? '' : `; it undoes what failed: ${failure}`
+      tell(`waiting for ${Math.round((Date.now() - call.sinceMs) / 1000)} s: ${describeRunning(call)}${why}`)
+    },
+  })
+  return runtime
+}
+
+/** Everything that `platnet cni doctor` looks at; changes nothing. */
+export async function examineCni(options: Options, user: CniUser): Promise<readonly Finding[]> {
+  const bridge = (await probeSysctls()).filter(({ what }) => what.includes('bridge-nf-call'))
+  return [...(await examineNetworks(cniRuntimeOfCli(options, user))), ...bridge]
+}
+
+interface Mended {
+  readonly done: readonly string[]
+  readonly failures: readonly string[]
+}
+
+/** What `--fix` can mend. Resolves with a line for each thing that was done or could not be. */
+export async function mendCni(options: Options, user: CniUser): Promise<Mended> {
+  const linked = await offerPackagedPlugins(options.values.cni.cniBinDir)
+  const { done, failures } = await cleanCni(options, user)
+  const sysctl = await allowBridgeFiltering()
+  return {
+    done: [...linked.map((name) => `linked ${name} into ${options.values.cni.cniBinDir[0]}`), ...done, ...sysctl.done],
+    failures: [...failures, ...sysctl.failures],
+  }
+}
+
+/** Releases what no namespace needs. Resolves with a line for each thing that was done or could not be. */
+export async function cleanCni(options: Options, user: CniUser): Promise<Mended> {
+  const runtime = cniRuntimeOfCli(options, user)
+  const first = await runtime.clean(await runtime.leftovers())
+  // What a DEL cannot reach without its namespace becomes visible only after it.
+  const { released } = await runtime.clean(await runtime.leftovers())
+  return {
+    done: [...first.deleted.map((attachment) => `undid ${attachment}`), ...first.released, ...released],
+    failures: first.errors.map(describeError),
+  }
+}
+
+async function allowBridgeFiltering(): Promise<Mended> {
+  const wishes = nodeSysctls.filter(({ name }) => name.startsWith('net/bridge/'))
+  const [before] = await probeSysctls().then((all) => all.filter(({ what }) => what.includes('bridge-nf-call')))
+  if (before?.level === 'ok') return { done: [], failures: [] }
+  // The setting exists only once the module is loaded; built in, there is nothing to load.
+  await runProgram('modprobe', ['br_netfilter'], { timeoutMs: 10_000 }).catch(() => {})
+  const results = await applySysctls(wishes)
+  return {
+    done: results.filter(({ problem }) => problem === undefined).map(({ name, wanted }) => `set ${name} to ${wanted}`),
+    failures: results.flatMap(({ name, problem }) => (problem === undefined ? [] : [`${name}: ${problem}`])),
+  }
+}

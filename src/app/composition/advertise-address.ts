@@ -1,0 +1,19 @@
+import { networkInterfaces } from 'node:os'
+import { type Ip, parseIp } from '../../model/ip.ts'
+
+/**
+ * Where other machines and pods reach a server that listens there: the address itself, or the machine's first one where it
+ * listens on all. Undefined on the loopback, which leads nowhere from a pod.
+ */
+export function findAdvertiseAddress(bindAddress: Ip): Ip | undefined {
+  if (isLoopback(bindAddress)) return undefined
+  if (bindAddress !== '0.0.0.0' && bindAddress !== '::') return bindAddress
+  const found = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')
+  return found && parseIp(found.address)
+}
+
+function isLoopback(address: Ip): boolean {
+  return address === '::1' || address.startsWith('127.')
+}

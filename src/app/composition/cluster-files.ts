@@ -1,0 +1,174 @@
+import { mkdir } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { bigIntToIp, type Cidr, cidrRange, type Ip, parseIp, unspecifiedIpv4 } from '../../model/ip.ts'
+import {
+  type ClusterCa,
+  ensureCertificate,
+  ensureClusterCa,
+  ensureSigningKey,
+  issueCertificate,
+  renderKubeconfig,
+  writeSecretFile,
+} from '../../pki/index.ts'
+import type { TlsMaterial } from '../../serve/index.ts'
+
+/** Where things stand in the data directory. */
+export function dataPaths(dataDir: string) {
+  return {
+    store: join(dataDir, 'state.db'),
+    pki: join(dataDir, 'pki'),
+    serviceAccountKey: join(dataDir, 'pki', 'service-account.key'),
+    adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
+    agentKubeconfig: join(dataDir, 'agent.kubeconfig'),
+    controllersKubeconfig: join(dataDir, 'controllers.kubeconfig'),
+    schedulerKubeconfig: join(dataDir, 'scheduler.kubeconfig'),
+    agentToken: join(dataDir, 'agent.token'),
+  } as const
+}
+
+export interface ServerIdentity {
+  readonly dataDir: string
+  readonly bindAddress: Ip
+  readonly serviceCidrs: readonly Cidr[]
+  readonly nodeName: string
+}
+
+const certificateDays = 365
+
+/** The cluster's CA and the API server's certificate, made at the first start and renewed at a later one when due. */
+export async function ensureServerTls(identity: ServerIdentity): Promise<TlsMaterial> {
+  const { pki } = await makeDataDir(identity.dataDir)
+  const ca = await ensureClusterCa(pki)
+  const serviceNames = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+  ]
+  const { certPem, keyPem } = await ensureCertificate(ca, pki, 'api-server', {
+    commonName: 'platnet-api-server',
+    dnsNames: ['localhost', identity.nodeName, ...serviceNames],
+    ips: [...reachableAddresses(identity.bindAddress), ...identity.serviceCidrs.map(firstAddress)],
+    usages: ['server'],
+    days: certificateDays,
+  })
+  return { certificate: certPem, key: keyPem, clientCa: ca.certPem }
+}
+
+/** What signs the tokens of service accounts; the key is made at the first start. */
+export async function ensureServiceAccountSigner(
+  dataDir: string,
+  issuer: string,
+): Promise<{ readonly issuer: string; readonly keyPem: string }> {
+  return { issuer, keyPem: await ensureSigningKey(dataPaths(dataDir).serviceAccountKey) }
+}
+
+/** Kubeconfigs for the operator, for this machine's agent and for the controllers, all for the server at `port`, readable by their owner only. */
+export async function writeKubeconfigs(identity: ServerIdentity, port: number): Promise<void> {
+  const paths = dataPaths(identity.dataDir)
+  const ca = await ensureClusterCa(paths.pki)
+  const server = serverUrl(identity.bindAddress, port)
+  const admin = { name: 'admin', commonName: 'platnet-admin', organizations: ['system:masters'] }
+  const agent = { name: 'agent', commonName: `system:node:${identity.nodeName}`, organizations: ['system:nodes'] }
+  const controllers = { name: 'controllers', commonName: 'system:kube-controller-manager', organizations: [] }
+  await writeKubeconfig(ca, paths.pki, paths.controllersKubeconfig, server, controllers)
+  const scheduler = { name: 'scheduler', commonName: 'system:kube-scheduler', organizations: [] }
+  await writeKubeconfig(ca, paths.pki, paths.schedulerKubeconfig, server, scheduler)
+  await writeKubeconfig(ca, paths.pki, paths.adminKubeconfig, server, admin)
+  await writeKubeconfig(ca, paths.pki, paths.agentKubeconfig, server, agent)
+}
+
+/** Whom a kubeconfig is for. */
+export interface KubeconfigOwner {
+  readonly user: string
+  readonly groups: readonly string[]
+  /** `https://host:port` as the owner reaches it. */
+  readonly server: string
+}
+
+/** A kubeconfig with a certificate that is nowhere else; it is a secret. The CA is that of the data directory, made where there is none yet. */
+export async function issueKubeconfig(dataDir: string, { user, groups, server }: KubeconfigOwner): Promise<string> {
+  const ca = await ensureClusterCa(dataPaths(dataDir).pki)
+  const request = { commonName: user, organizations: groups, usages: ['client' as const], days: certificateDays }
+  const { certPem, keyPem } = await issueCertificate(ca, request)
+  return renderKubeconfig({
+    server,
+    caPem: ca.certPem,
+    clientCertPem: certPem,
+    clientKeyPem: keyPem,
+    user,
+    cluster: 'platnet',
+  })
+}
+
+/** The agent's serving certificate: of the cluster's CA where its key is on this machine, else of a CA of the agent's own. */
+export async function ensureAgentTls(
+  dataDir: string,
+  node: { readonly name: string; readonly ip: Ip | undefined },
+): Promise<{ certPem: string; keyPem: string }> {
+  const { pki } = await makeDataDir(dataDir)
+  const ca = await ensureClusterCa(pki)
+  return ensureCertificate(ca, pki, 'agent-serving', {
+    commonName: node.name,
+    dnsNames: ['localhost', node.name],
+    ips: [...new Set([...reachableAddresses(unspecifiedIpv4), ...(node.ip ? [node.ip] : [])])],
+    usages: ['server'],
+    days: certificateDays,
+  })
+}
+
+async function makeDataDir(dataDir: string): Promise<ReturnType<typeof dataPaths>> {
+  const paths = dataPaths(dataDir)
+  await mkdir(paths.pki, { recursive: true, mode: 0o700 })
+  return paths
+}
+
+interface ClientIdentity {
+  readonly name: string
+  readonly commonName: string
+  readonly organizations: readonly string[]
+}
+
+async function writeKubeconfig(
+  ca: ClusterCa,
+  pki: string,
+  path: string,
+  server: string,
+  client: ClientIdentity,
+): Promise<void> {
+  const { commonName, organizations } = client
+  const request = { commonName, organizations, usages: ['client' as const], days: certificateDays }
+  const { certPem, keyPem } = await ensureCertificate(ca, pki, client.name, request)
+  const content = {
+    server,
+    caPem: ca.certPem,
+    clientCertPem: certPem,
+    clientKeyPem: keyPem,
+    user: client.name,
+    cluster: 'platnet',
+  }
+  await writeSecretFile(path, renderKubeconfig(content))
+}
+
+function isWildcard(address: Ip): boolean {
+  return address === unspecifiedIpv4 || address === '::'
+}
+
+/** How this machine reaches the server: loopback where the server listens everywhere: that address never changes. */
+export function serverUrl(bindAddress: Ip, port: number): string {
+  const host = isWildcard(bindAddress) ? '127.0.0.1' : bindAddress
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function reachableAddresses(bindAddress: Ip): Ip[] {
+  const loopback = ['127.0.0.1', '::1']
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses?.map(({ address }) => address) ?? [])
+  const candidates = isWildcard(bindAddress) ? [...loopback, ...own] : [...loopback, bindAddress]
+  return [...new Set(candidates.map(parseIp).filter((ip) => ip !== undefined))]
+}
+
+function firstAddress(cidr: Cidr): Ip {
+  const { first, family } = cidrRange(cidr)
+  return bigIntToIp(first + 1n, family)
+}

@@ -1,0 +1,164 @@
+import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../../client/index.ts'
+import { ConfigError, configzDocument } from '../../config/index.ts'
+import { interfaceTowards, ProgramStarter } from '../../host/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { unspecifiedIpv4 } from '../../model/ip.ts'
+import { CniGate, createGateMetrics } from '../../node/cni/index.ts'
+import { createControlSocket } from '../../node/control/index.ts'
+import { type NodeNetwork, NodeRegistration } from '../../node/registration/index.ts'
+import { readBaseChains } from '../../node/rules/index.ts'
+import {
+  AppliedRevisions,
+  ClusterAddresses,
+  ClusterAddressWatch,
+  createStateSources,
+  LiveNodeState,
+} from '../../node/state/index.ts'
+import { ensureToken } from '../../pki/index.ts'
+import { createAgentEndpoints, httpsListener } from '../../serve/index.ts'
+import type { AppContext } from '../context.ts'
+import { describeAgent } from './agent-status.ts'
+import { ClusterConnection } from './cluster-connection.ts'
+import { dataPaths, ensureAgentTls } from './cluster-files.ts'
+import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
+import { composePods } from './compose-pods.ts'
+import { composeProxy } from './compose-proxy.ts'
+import { agentAccess, tellTrouble } from './delegated-access.ts'
+import { findApiServers } from './find-api-servers.ts'
+import { composeIdleMemory } from './idle-memory.ts'
+import { findMachineInfo } from './machine-info.ts'
+import { findNodeName } from './node-identity.ts'
+import { proxyQuestions } from './proxy-questions.ts'
+
+/** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
+export async function composeAgent(
+  context: AppContext,
+  programs = new ProgramStarter(),
+): Promise<readonly Component[]> {
+  const { values } = context.options
+  const log = context.logging.logger('platform_kubelet')
+  const access = await findAccess(values.node)
+  const client = new ApiClient(access)
+  countLeftOut(context, client)
+  const state = new LiveNodeState(log.child('state'))
+  const addresses = new ClusterAddresses()
+  const applied = new AppliedRevisions(state)
+  const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
+  const proxy = values.app.components.includes('proxy')
+    ? await composeProxy({
+        context,
+        client,
+        state,
+        applied,
+        programs,
+        addresses,
+        apiServers: await findApiServers(access),
+      })
+    : undefined
+  const sourceLog = log.child('client')
+  const dns = composeDns(context, state, applied)
+  const connection = new ClusterConnection({
+    client,
+    createSources: (dialect) => {
+      const registration = composeRegistration(context, client, dialect)
+      const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
+      // What rules are made of is listed side by side; whatever else there is can wait for it.
+      return [
+        [
+          ...createStateSources({ client, dialect, state, log: sourceLog }),
+          new ClusterAddressWatch({ client, dialect, addresses, log: sourceLog }),
+          ...(proxy?.createSources(dialect) ?? []),
+        ],
+        ...(registration ? [[registration]] : []),
+        ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
+        ...composePods({ context, client, dialect, state, applied, addresses, gate, programs, onNetwork }).map(
+          (source) => [source],
+        ),
+      ]
+    },
+    log,
+  })
+  const working: readonly Component[] = [...(proxy?.components ?? []), ...(dns ? [dns] : []), connection]
+  const control = createControlSocket({
+    path: values.node.controlSocket,
+    applied,
+    status: () =>
+      describeAgent({
+        nodeName: findNodeName(values.node.nodeName),
+        components: [...working, ...connection.sources],
+        state,
+        applied,
+        proxy: proxy?.families.map(({ plane }) => plane) ?? [],
+        refusedClaims: proxy?.refusedClaims() ?? [],
+      }),
+    queries: {
+      ...proxyQuestions(proxy?.families ?? [], interfaceTowards, (family) =>
+        readBaseChains(programs.runProgram, family),
+      ),
+      ...dnsQuestions(dns),
+    },
+    gate,
+    log: log.child('control'),
+  })
+  return [await composeEndpoints(context, { access, client }, working), control, ...working, ...composeIdleMemory(log)]
+}
+
+function countLeftOut({ metrics }: AppContext, client: ApiClient): void {
+  metrics.collectedGauge(
+    {
+      name: 'platnet_client_objects_left_out',
+      help: 'Objects of the API that are too large or not readable and are left out; the log names them.',
+      labels: ['resource'],
+    },
+    () => Array.from(client.leftOutCounts(), ([resource, value]) => ({ value, labels: { resource } })),
+  )
+}
+
+function composeRegistration(context: AppContext, client: ApiClient, dialect: Dialect): NodeRegistration | undefined {
+  const { app, node } = context.options.values
+  if (!app.components.includes('registration')) return undefined
+  const machine = findMachineInfo(findNodeName(node.nodeName), node)
+  const log = context.logging.logger('platform_kubelet').child('registration')
+  return new NodeRegistration({ client, dialect, machine, log })
+}
+
+async function findAccess(node: AppContext['options']['values']['node']): Promise<ClusterAccess> {
+  if (node.kubeconfig) return loadKubeconfig(node.kubeconfig, node.server ? { server: node.server } : {})
+  if (node.server) return accessByServer(node.server)
+  throw new ConfigError('config-invalid', [
+    'the agent does not know its API server: expected --kubeconfig FILE or --server URL ("platnet run" has both on this machine)',
+  ])
+}
+
+async function composeEndpoints(
+  context: AppContext,
+  { access, client }: { readonly access: ClusterAccess; readonly client: ApiClient },
+  components: readonly Component[],
+): Promise<Component> {
+  const { app, node } = context.options.values
+  const log = context.logging.logger('platform_kubelet').child('endpoints')
+  const token = await ensureToken(dataPaths(app.dataDir).agentToken)
+  const tls = await ensureAgentTls(app.dataDir, { name: findNodeName(node.nodeName), ip: node.nodeIp })
+  const handler = createAgentEndpoints({
+    metrics: context.metrics,
+    configz: () => configzDocument(context.options.resolved),
+    components: () => components,
+    access: {
+      isPublic: () => node.publicMetrics,
+      bearerTokens: () => [token],
+      delegate: agentAccess(client, findNodeName(node.nodeName)),
+      onTrouble: tellTrouble(log),
+    },
+    log,
+  })
+  const clientCa = access.certificateAuthority
+  return httpsListener({
+    name: 'endpoints',
+    handler,
+    log,
+    address: unspecifiedIpv4,
+    port: node.port,
+    tls: { certificate: tls.certPem, key: tls.keyPem, ...(clientCa && { clientCa }) },
+  })
+}

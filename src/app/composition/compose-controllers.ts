@@ -1,0 +1,133 @@
+import { ApiClient, loadKubeconfig } from '../../client/index.ts'
+import {
+  type ControllerManagerParts,
+  type ControllerMetrics,
+  createControllerManager,
+  createControllerMetrics,
+  createSchedulerManager,
+} from '../../controllers/index.ts'
+import { isGone, nameProcess } from '../../host/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { loopbackIpv4 } from '../../model/ip.ts'
+import { createMetrics, type Logger } from '../../observe/index.ts'
+import { createComponentEndpoints, httpListener } from '../../serve/index.ts'
+import type { AppContext } from '../context.ts'
+import { findAdvertiseAddress } from './advertise-address.ts'
+import { ClusterConnection } from './cluster-connection.ts'
+import { dataPaths } from './cluster-files.ts'
+import { componentAccess, tellTrouble } from './delegated-access.ts'
+
+interface ManagerRole {
+  readonly name: string
+  readonly logTarget: string
+  readonly kubeconfig: keyof ReturnType<typeof dataPaths>
+  readonly port: (options: AppContext['options']['values']) => number
+  readonly create: (parts: ControllerManagerParts) => Component
+}
+
+const roles = {
+  controllers: {
+    name: 'controllers',
+    logTarget: 'platform_controller_manager',
+    kubeconfig: 'controllersKubeconfig',
+    port: ({ controllers }) => controllers.controllerManagerPort,
+    create: createControllerManager,
+  },
+  scheduler: {
+    name: 'scheduler',
+    logTarget: 'platform_scheduler',
+    kubeconfig: 'schedulerKubeconfig',
+    port: ({ controllers }) => controllers.schedulerPort,
+    create: createSchedulerManager,
+  },
+} as const satisfies Record<string, ManagerRole>
+
+/**
+ * The controller manager, or the scheduler, with its endpoints: a client of the API server that runs beside it, by the kubeconfig that one wrote.
+ */
+export class ControllersSide implements Component {
+  readonly name: string
+  readonly #role: ManagerRole
+  readonly #context: AppContext
+  /** Its own alone: each port answers the metrics of what stands behind it. */
+  readonly #metrics = createMetrics()
+  readonly #controllerMetrics: ControllerMetrics
+  readonly #log: Logger
+  #parts: readonly Component[] = []
+
+  constructor(role: keyof typeof roles, context: AppContext) {
+    this.name = role
+    this.#role = roles[role]
+    this.#context = context
+    this.#controllerMetrics = createControllerMetrics(this.#metrics)
+    this.#log = context.logging.logger(this.#role.logTarget)
+  }
+
+  async start(scope: { signal: AbortSignal }): Promise<void> {
+    const { app } = this.#context.options.values
+    const access = await loadKubeconfig(dataPaths(app.dataDir)[this.#role.kubeconfig])
+    const client = new ApiClient(access)
+    const connection = this.#connect(client, access.certificateAuthority ?? '')
+    this.#parts = [connection, ...this.#listeners(connection, client)]
+    for (const part of this.#parts) await part.start(scope)
+  }
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    await Promise.all(this.#parts.map((part) => part.stop(scope)))
+    this.#parts = []
+  }
+
+  health(): Health {
+    return this.#parts[0]?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
+  }
+
+  #connect(client: ApiClient, rootCaPem: string): ClusterConnection {
+    const { controllers, node } = this.#context.options.values
+    const metrics = this.#controllerMetrics
+    const identity = controllers.leaderElect ? { identity: nameProcess(), isGone } : {}
+    const log = this.#log
+    return new ClusterConnection({
+      client,
+      createSources: (dialect) => [
+        [
+          this.#role.create({
+            client,
+            dialect,
+            controllers: controllers.controllers,
+            clusterCidrs: node.clusterCidr,
+            rootCaPem,
+            eventTtlMs: controllers.eventTtl,
+            nodeGraceMs: controllers.nodeMonitorGracePeriod,
+            leaseMs: controllers.leaderElectLeaseDuration,
+            ...identity,
+            metrics,
+            log,
+          }),
+        ],
+      ],
+      log,
+    })
+  }
+
+  /** On the addresses that are meant, never on all: what stands there is for this machine and its neighbours. Health is open, metrics are not. */
+  #listeners(connection: Component, client: ApiClient): readonly Component[] {
+    const { api, node } = this.#context.options.values
+    const port = this.#role.port(this.#context.options.values)
+    const log = this.#log.child('endpoints')
+    const handler = createComponentEndpoints({
+      metrics: this.#metrics,
+      components: () => [connection],
+      access: {
+        isPublic: () => node.publicMetrics,
+        bearerTokens: () => [],
+        delegate: componentAccess(client),
+        onTrouble: tellTrouble(log),
+      },
+      log,
+    })
+    const addresses = new Set([loopbackIpv4, findAdvertiseAddress(api.bindAddress) ?? loopbackIpv4])
+    return Array.from(addresses, (address) =>
+      httpListener({ name: `${this.name}-endpoints`, handler, log, address, port }),
+    )
+  }
+}

@@ -1,0 +1,52 @@
+import type { ApiClient } from '../../client/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import type { ControlAnswer } from '../../node/control/index.ts'
+import { createDnsSources, DnsPlane } from '../../node/dns/index.ts'
+import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
+import type { AppContext } from '../context.ts'
+import { findMachineInfo } from './machine-info.ts'
+import { findNodeName } from './node-identity.ts'
+
+/** The cluster's DNS on this node, if it is to serve it. */
+export function composeDns(context: AppContext, state: LiveNodeState, applied: AppliedRevisions): DnsPlane | undefined {
+  const { app, node, dns } = context.options.values
+  if (!app.components.includes('dns')) return undefined
+  const [nodeAddress] = findMachineInfo(findNodeName(node.nodeName), node).addresses
+  return new DnsPlane({
+    state,
+    applied,
+    settings: { ...dns, nodeAddress, clusterCidrs: node.clusterCidr, env: context.env },
+    log: context.logging.logger('platform_dns'),
+  })
+}
+
+/** What DNS watches and keeps in the API, once it is known how the server speaks. */
+export function composeDnsSources(
+  context: AppContext,
+  plane: DnsPlane | undefined,
+  { client, dialect }: { readonly client: ApiClient; readonly dialect: Dialect },
+): readonly Component[] {
+  if (plane === undefined) return []
+  const { app, node, dns } = context.options.values
+  const nodeName = findNodeName(node.nodeName)
+  const [nodeAddress] = findMachineInfo(nodeName, node).addresses
+  const log = context.logging.logger('platform_dns').child('client')
+  const makesObjects = app.components.includes('registration')
+  const { clusterDns } = dns
+  return createDnsSources({ client, dialect, plane, nodeName, nodeAddress, clusterDns, makesObjects, log })
+}
+
+/** What `platnet dns query` asks of the running agent. */
+export function dnsQuestions(plane: DnsPlane | undefined) {
+  if (plane === undefined) return {}
+  return { '/dns/explain': (query: URLSearchParams) => answerExplain(plane, query) }
+}
+
+async function answerExplain(plane: DnsPlane, query: URLSearchParams): Promise<ControlAnswer> {
+  const [name, type] = [query.get('name'), query.get('type')]
+  if (name === null || type === null) return { status: 400, body: { error: 'expected name and type' } }
+  const explanation = await plane.explain(name, type)
+  if (explanation === undefined) return { status: 404, body: { error: 'nobody answers that here' } }
+  return { status: 200, body: explanation }
+}

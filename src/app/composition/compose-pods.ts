@@ -1,0 +1,204 @@
+import { join, resolve } from 'node:path'
+import type { ApiClient } from '../../client/index.ts'
+import { type Capability, NetnsMaker, type ProgramStarter, probeNamespaces } from '../../host/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
+import { type Cidr, loopbackIpv4 } from '../../model/ip.ts'
+import {
+  answerGateHere,
+  type CniGate,
+  CniRuntime,
+  createNetworkMetrics,
+  installShippedNetwork,
+  NetworkWatch,
+} from '../../node/cni/index.ts'
+import {
+  CniNetwork,
+  chooseRuntime,
+  detectCgroups,
+  EngineRuntime,
+  PodFolders,
+  PodsPlane,
+  ProcessRuntime,
+  StateTraffic,
+} from '../../node/pods/index.ts'
+import type { NodeNetwork } from '../../node/registration/index.ts'
+import { createRoutesMetrics, RoutesPlane } from '../../node/routes/index.ts'
+import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../../node/state/index.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { AppContext, Options } from '../context.ts'
+import { offerPackagedPlugins, shippedCniDir } from './cni-plugins.ts'
+import { findMachineInfo } from './machine-info.ts'
+import { findNodeName } from './node-identity.ts'
+
+/** What a VXLAN packet around it leaves of 1500 bytes. */
+const vxlanMtu = 1450
+
+interface PodsParts {
+  readonly context: AppContext
+  readonly client: ApiClient
+  readonly dialect: Dialect
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly addresses: ClusterAddresses
+  readonly gate: CniGate
+  readonly programs: ProgramStarter
+  /** Hears whether pods can get a network, first when that is known and then with each change. */
+  readonly onNetwork: (network: NodeNetwork) => void
+}
+
+/** What runs this node's pods and leads to those of the others, if it is to. */
+export function composePods(parts: PodsParts): readonly Component[] {
+  const { app, pods } = parts.context.options.values
+  const has = (part: string) => app.components.includes('pods') || app.components.includes(part)
+  const network = { installs: has('cni'), leadsToOthers: has('routes') }
+  let found: Promise<readonly Capability[]> | undefined
+  const probe: Probe = () => {
+    found ??= probeNamespaces()
+    return found
+  }
+  const isOurs = pods.podNetwork !== 'container-bridge' && (network.installs || network.leadsToOthers)
+  return [
+    ...(isOurs ? [composeRoutes(parts, network, probe)] : []),
+    ...(app.components.includes('pods') ? composePlane(parts, probe) : []),
+  ]
+}
+
+/** What the machine can do, found out once. */
+type Probe = () => Promise<readonly Capability[]>
+
+/** What of the pod network is done here: the list with its masquerading, the routes to the pods of other nodes. */
+interface NetworkParts {
+  readonly installs: boolean
+  readonly leadsToOthers: boolean
+}
+
+function composeRoutes(
+  { context, client, addresses }: PodsParts,
+  { installs, leadsToOthers }: NetworkParts,
+  probe: Probe,
+): Component {
+  const { app, node, cni, pods } = context.options.values
+  const log = context.logging.logger('platform_kubelet').child('routes')
+  const mode = pods.podNetwork === 'vxlan' ? 'vxlan' : 'host-gw'
+  const installer = async (podCidrs: readonly Cidr[]) => {
+    const outcome = await installShippedNetwork({
+      templateDir: shippedCniDir,
+      configDir: cni.cniConfDir,
+      podCidrs,
+      controlSocket: resolve(node.controlSocket),
+      ipamDir: join(resolve(cni.cniCacheDir), 'networks'),
+      ...(mode === 'vxlan' && leadsToOthers ? { mtu: vxlanMtu } : {}),
+    })
+    log.info('the network list of this node', { folder: cni.cniConfDir, outcome })
+    if (outcome === 'written') await offerForOthers(cni.cniBinDir, log)
+  }
+  return new RoutesPlane({
+    client,
+    nodeName: findNodeName(node.nodeName),
+    mode,
+    clusterCidrs: node.clusterCidr,
+    addresses,
+    leadsToOthers,
+    isWanted: async () => {
+      const mayUseEngine = pods.podNetwork === 'auto' && app.components.includes('pods')
+      return !mayUseEngine || (await probe()).every(({ problem }) => problem === undefined)
+    },
+    ...(installs && { onPodCidrs: installer }),
+    metrics: createRoutesMetrics(context.metrics),
+    log,
+  })
+}
+
+/** The agent finds packaged plugins where they are; other runtimes that read our list look in the usual folder. */
+async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<void> {
+  try {
+    const linked = await offerPackagedPlugins(binDirs)
+    if (linked.length > 0) log.info('plugins are linked into the plugin folder', { folder: binDirs[0], linked })
+  } catch (error) {
+    log.warn('plugins could not be linked into the plugin folder', { folder: binDirs[0], error: describeError(error) })
+  }
+}
+
+/** The pods, and what tells whether there is a network for them. */
+function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
+  const { context, client, dialect, state, applied, gate, programs, onNetwork } = parts
+  const { node, cni, dns, pods } = context.options.values
+  const log = context.logging.logger('platform_kubelet').child('pods')
+  const nodeName = findNodeName(node.nodeName)
+  const [first = loopbackIpv4, ...others] = findMachineInfo(nodeName, node).addresses
+  const folders = new PodFolders(podsFolder(context.options.values))
+  const cniRuntime = new CniRuntime({
+    configDir: cni.cniConfDir,
+    // The gate is ours, of this version, whatever an older one left elsewhere.
+    binDirs: [shippedCniDir, ...cni.cniBinDir],
+    cacheDir: cni.cniCacheDir,
+    run: answerGateHere({
+      gate,
+      program: join(shippedCniDir, 'platnet-gate'),
+      socket: resolve(node.controlSocket),
+      run: programs.run,
+    }),
+    runProgram: programs.runProgram,
+    log: log.child('cni'),
+  })
+  let usesCni = false
+  const networks = new NetworkWatch({
+    configDir: cni.cniConfDir,
+    runtime: cniRuntime,
+    isWanted: () => usesCni,
+    onChange: onNetwork,
+    metrics: createNetworkMetrics(context.metrics),
+    log: log.child('cni'),
+  })
+  const hostIps = [first, ...others] as const
+  const network = new CniNetwork(cniRuntime, log)
+  const namespaces = new NetnsMaker(programs.runProgram)
+  const plane = new PodsPlane({
+    client,
+    dialect,
+    nodeName,
+    hostIps,
+    folders,
+    chooseRuntime: () =>
+      chooseRuntime({
+        kind: pods.podNetwork,
+        engineSocket: pods.engineSocket,
+        probe,
+        namespaces: () => {
+          usesCni = true
+          return new ProcessRuntime({
+            folders,
+            network,
+            cgroups: detectCgroups(),
+            hostIps,
+            view: { shown: pods.podHostFolders ?? [], hidden: secretPaths(context.options.values) },
+            namespaces,
+            log,
+          })
+        },
+        engine: (engine) => new EngineRuntime({ engine, folders, hostIps, log }),
+        log,
+      }),
+    traffic: new StateTraffic(state, applied),
+    clusterDns: { nameservers: dns.clusterDns, domain: dns.clusterDomain },
+    isOn: pods.runPods,
+    rootFilesystems: pods.podRootFilesystems,
+    metrics: context.metrics,
+    log,
+  })
+  return [namespaces, plane, networks]
+}
+
+/** What holds keys, tokens or sockets of ours, should an operator show pods a folder around it. */
+function secretPaths(values: Options['values']): readonly string[] {
+  const { app, node, api, cni } = values
+  const files = [node.kubeconfig, api.tokenAuthFile, app.config].filter((path) => path !== undefined)
+  return [app.dataDir, podsFolder(values), node.controlSocket, cni.cniCacheDir, ...files].map((path) => resolve(path))
+}
+
+/** Where this node's pods are written down. */
+export function podsFolder({ app, pods }: Options['values']): string {
+  return pods.podsDir ?? join(app.dataDir, 'pods')
+}

@@ -1,0 +1,314 @@
+import { existsSync } from 'node:fs'
+import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
+import { ConfigError } from '../../config/index.ts'
+import {
+  deleteFlows,
+  type Flow,
+  listFlows,
+  localAddresses,
+  NftMonitor,
+  type ProgramStarter,
+  readSysctl,
+} from '../../host/index.ts'
+import type { Component } from '../../loop/component.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
+import { type Ip, type IpFamily, unspecifiedIpv4, unspecifiedIpv6 } from '../../model/ip.ts'
+import type { Node } from '../../model/node.ts'
+import { proxyHooks } from '../../netfilter/hooks.ts'
+import { isNetworkOurs } from '../../node/cni/index.ts'
+import {
+  ClaimedServices,
+  ConntrackCleaner,
+  type ConntrackMetrics,
+  collectInvalidDrops,
+  collectProxyCounts,
+  collectRefusedClaims,
+  createConntrackMetrics,
+  createProxyMetrics,
+  HealthChecks,
+  isFresh,
+  missingOption,
+  NodeWatch,
+  ProxyHealthz,
+  type ProxyMetrics,
+  type ProxyOptions,
+  ProxyPlane,
+  planHealthAddresses,
+  planSettings,
+  type Refusal,
+  type RefusedClaim,
+  summarizeRefusedClaims,
+} from '../../node/proxy/index.ts'
+import { DriftWatch, detectIptables, Iptables, RulesError, RulesWriter } from '../../node/rules/index.ts'
+import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../../node/state/index.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { AppContext } from '../context.ts'
+import { warnOfAffinityLimit } from './affinity-limit.ts'
+import { NodeFactsWatch } from './node-facts.ts'
+import { findNodeName } from './node-identity.ts'
+import { serviceEvents, type TellOfService } from './service-events.ts'
+
+/** The service proxy: what of it starts, in order, and its planes, one a family. */
+export interface ProxySide {
+  readonly components: readonly Component[]
+  readonly families: readonly ProxyFamily[]
+  /** What Services claim and is another's, one sentence each. */
+  refusedClaims(): Iterable<string>
+  /** What follows the API, once it is known which vocabulary the server speaks. */
+  createSources(dialect: Dialect): readonly Component[]
+}
+
+/** The proxy of one IP family. */
+export interface ProxyFamily {
+  readonly iptables: Iptables
+  readonly writer: RulesWriter
+  readonly plane: ProxyPlane
+  readonly cleaner: ConntrackCleaner<Flow>
+}
+
+interface ProxyParts {
+  readonly context: AppContext
+  readonly state: LiveNodeState
+  /** The same, less what of each Service's claims is another's. */
+  readonly claimed: ClaimedServices
+  readonly tell: TellOfService
+  readonly applied: AppliedRevisions
+  readonly programs: ProgramStarter
+  readonly metricsOf: (family: IpFamily) => ProxyMetrics
+  readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
+  readonly monitor: NftMonitor
+  readonly facts: NodeFactsWatch
+}
+
+export interface ProxySources {
+  readonly context: AppContext
+  readonly client: ApiClient
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly programs: ProgramStarter
+  readonly addresses: ClusterAddresses
+  /** Where this agent reaches the API server: no external address of a Service takes that from it. */
+  readonly apiServers: ReadonlySet<string>
+}
+
+/**
+ * A writer and a plane for each family that this node has; they share nothing, so that one which fails never stops the other.
+ * Throws ConfigError, and what the detection of programs threw where no family can be served.
+ */
+export async function composeProxy({
+  context,
+  client,
+  state,
+  applied,
+  programs,
+  addresses,
+  apiServers,
+}: ProxySources): Promise<ProxySide> {
+  const log = context.logging.logger('platform_traffic_proxy')
+  const options = proxyOptionsOf(context)
+  const lacking = missingOption(options)
+  if (lacking !== undefined)
+    throw new ConfigError('config-invalid', [`--detect-local-mode ${options.detectLocalMode} needs ${lacking}`])
+  const monitor = new NftMonitor(log.child('monitor'))
+  const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
+  const claimed = composeClaims({ state, addresses, apiServers, tell, log })
+  collectRefusedClaims(context.metrics, () => claimed.refusals().values())
+  const parts: ProxyParts = {
+    context,
+    state,
+    claimed,
+    tell,
+    applied,
+    programs,
+    metricsOf: createProxyMetrics(context.metrics),
+    conntrackMetricsOf: createConntrackMetrics(context.metrics),
+    monitor,
+    facts: createNodeFacts(context),
+  }
+  if (context.options.values.proxy.affinityForm === 'recent') warnOfAffinityLimit(state, log)
+  const families = await composeFamilies(parts, log)
+  for (const { plane } of families) applied.register(plane.name, plane.family)
+  const planes = families.map(({ plane }) => plane)
+  const health = composeHealth(parts, planes)
+  parts.facts.follow((facts) => {
+    for (const plane of planes) plane.configure(planSettings(plane.family, proxyOptionsOf(context), facts))
+    health.checks.onNodeChange()
+  })
+  collectCounts(context, families)
+  const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
+  return {
+    components: [
+      ...(isWatchable ? [monitor] : []),
+      claimed,
+      ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
+      parts.facts,
+      ...health.components,
+    ],
+    families,
+    refusedClaims: () => claimed.problems(),
+    createSources: (dialect) => {
+      const nodeName = findNodeName(context.options.values.node.nodeName)
+      const onNode = (node: Node | undefined) => {
+        addresses.setNode(nodeName, node?.addresses ?? [])
+        parts.facts.tell(node)
+      }
+      return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
+    },
+  }
+}
+
+function composeClaims({
+  tell,
+  ...parts
+}: Pick<ProxySources, 'state' | 'addresses' | 'apiServers'> & { tell: TellOfService; log: Logger }): ClaimedServices {
+  const onRefused = (service: string, refused: readonly RefusedClaim[]) => {
+    if (refused.length > 0) tell(service, 'AddressRefused', `not served at ${summarizeRefusedClaims(refused)}`)
+  }
+  return new ClaimedServices({ ...parts, onRefused })
+}
+
+/** Those that this node can serve; one that it cannot is left out. Throws where there is none. */
+async function composeFamilies(parts: ProxyParts, log: Logger): Promise<readonly ProxyFamily[]> {
+  const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
+  const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  if (families.length === 0) throw failures[0]
+  for (const error of failures) log.warn('one IP family is not served', { error: describeError(error) })
+  return families
+}
+
+function collectCounts({ metrics }: AppContext, families: readonly ProxyFamily[]): void {
+  collectProxyCounts(
+    metrics,
+    families.map(({ plane }) => plane),
+  )
+  collectInvalidDrops(
+    metrics,
+    families.map(({ plane: { family }, writer }) => ({
+      family,
+      countersOf: (chain) => writer.countersOf('filter', chain),
+    })),
+  )
+}
+
+/** What load balancers ask. */
+function composeHealth(
+  { context, state, tell, facts }: ProxyParts,
+  planes: readonly ProxyPlane[],
+): { readonly checks: HealthChecks; readonly components: readonly Component[] } {
+  const { node, proxy } = context.options.values
+  const log = context.logging.logger('platform_traffic_proxy').child('health')
+  const freshness = () => planes.map((plane) => plane.freshness())
+  const isProxyHealthy = () => isFresh(freshness(), Date.now())
+  const onRefused = (service: string, why: string) => tell(service, 'FailedToStartServiceHealthcheck', why)
+  const checks = new HealthChecks({
+    state,
+    nodeName: findNodeName(node.nodeName),
+    isProxyHealthy,
+    addresses: () => planHealthAddresses(proxyOptionsOf(context), facts.now) ?? [anyFamily(unspecifiedIpv4)],
+    onRefused,
+    log,
+  })
+  if (proxy.proxyHealthzPort === 0) return { checks, components: [checks] }
+  const healthz = new ProxyHealthz({
+    address: anyFamily(proxy.proxyHealthzAddress),
+    port: proxy.proxyHealthzPort,
+    freshness,
+    isNodeEligible: () => facts.isEligible,
+    metrics: context.metrics,
+    log,
+  })
+  return { checks, components: [checks, healthz] }
+}
+
+/** Whoever listens everywhere is to be reached by either family, as with kube-proxy. */
+function anyFamily(address: Ip): Ip {
+  return address === unspecifiedIpv4 && hasIpv6() ? unspecifiedIpv6 : address
+}
+
+function createNodeFacts(context: AppContext): NodeFactsWatch {
+  const { app, cni } = context.options.values
+  return new NodeFactsWatch({
+    isNetworkOurs: () => isNetworkOurs(cni.cniConfDir, app.components.includes('pods')),
+    nodeName: findNodeName(context.options.values.node.nodeName),
+    isConntrackLiberal: async () => (await readSysctl('net/netfilter/nf_conntrack_tcp_be_liberal')) === 1,
+    localAddresses,
+  })
+}
+
+function proxyOptionsOf({ options }: AppContext): ProxyOptions {
+  const { app, dns, node, proxy } = options.values
+  const answeredHere = app.components.includes('dns') ? dns.clusterDns : undefined
+  return { clusterCidr: node.clusterCidr, answeredHere, ...proxy }
+}
+
+/** The file is there where the kernel has IPv6, whatever addresses it holds. */
+function hasIpv6(): boolean {
+  return existsSync('/proc/net/if_inet6')
+}
+
+async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
+  const { context, claimed, applied, programs, metricsOf, monitor, facts } = parts
+  const base = context.logging.logger('platform_traffic_proxy')
+  const log = family === 'IPv4' ? base : base.child('ipv6')
+  const choice = await detectIptables(programs.runProgram, family, 'auto')
+  const iptables = new Iptables(choice, programs.runProgram)
+  await ensureUsable(iptables)
+  const rulesLog = log.child('rules')
+  const isWatched = () => choice.flavour === 'nft' && monitor.isListening
+  const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: rulesLog, isWatched })
+  if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
+  const settings = planSettings(family, proxyOptionsOf(context), facts.now)
+  const cleaner = composeCleaner(parts, family, log.child('conntrack'))
+  const onApplied = (services: readonly string[]) => cleaner.onApplied(services)
+  const metrics = metricsOf(family)
+  const { maxServiceRules } = context.options.values.proxy
+  const onRefused = ({ service, reason, isTooLarge }: Refusal) =>
+    parts.tell(
+      service,
+      isTooLarge ? 'TooManyRules' : 'RulesRefused',
+      `the rules of this Service (${family}) are set aside: ${reason}`,
+    )
+  const plane = new ProxyPlane({
+    state: claimed,
+    writer,
+    applied,
+    settings,
+    waitsForNode: true,
+    ...(maxServiceRules > 0 && { maxServiceRules }),
+    metrics,
+    log,
+    onApplied,
+    onRefused,
+  })
+  return { iptables, writer, plane, cleaner }
+}
+
+/** A kernel may have a family and no translation for it. Throws RulesError. */
+async function ensureUsable(iptables: Iptables): Promise<void> {
+  if ((await iptables.listChain('nat', 'PREROUTING')) !== undefined) return
+  const { family, program } = iptables.choice
+  throw new RulesError('save-failed', `${program} cannot use the table nat of ${family} on this node`)
+}
+
+function composeCleaner(
+  { context, claimed, programs, conntrackMetricsOf }: ProxyParts,
+  family: IpFamily,
+  log: Logger,
+): ConntrackCleaner<Flow> {
+  const { conntrackTcpGrace } = context.options.values.proxy
+  return new ConntrackCleaner({
+    family,
+    tcpGraceMs: conntrackTcpGrace === undefined ? undefined : conntrackTcpGrace * 1000,
+    state: claimed,
+    flows: {
+      list: (protocol) => listFlows(family, protocol, programs.runProgram),
+      remove: (flows) => deleteFlows(flows, programs.runProgram),
+    },
+    isLocalAddress: (address) => localAddresses().has(address),
+    metrics: conntrackMetricsOf(family),
+    log,
+  })
+}

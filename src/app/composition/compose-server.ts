@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ApiLimits, createApiServer, isOpenToOthers, readTokenFile } from '../../api/index.ts'
+import { type CommitReport, HistoryKeeper, openStore, type Store } from '../../api/store/index.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import { Periodic } from '../../loop/periodic.ts'
+import { defaultCorefile } from '../../model/default-corefile.ts'
+import { createDialect } from '../../model/dialect.ts'
+import type { HealthCheck, Logger } from '../../observe/index.ts'
+import type { AppContext } from '../context.ts'
+import { findAdvertiseAddress } from './advertise-address.ts'
+import {
+  dataPaths,
+  ensureServerTls,
+  ensureServiceAccountSigner,
+  type ServerIdentity,
+  writeKubeconfigs,
+} from './cluster-files.ts'
+import { findNodeName } from './node-identity.ts'
+
+const compactionIntervalMs = 60_000
+
+/** What the server finds or makes before it can serve. */
+type MadeAtStart = Pick<Parameters<typeof createApiServer>[0], 'store' | 'tls' | 'staticTokens' | 'serviceAccounts'>
+
+/** The API core with its store and certificates; usable once started, with kubeconfigs in the data directory. */
+export class ServerSide implements Component {
+  readonly name = 'server'
+  readonly #context: AppContext
+  readonly #log: Logger
+  #store: Store | undefined
+  #api: ReturnType<typeof createApiServer> | undefined
+  #compaction: Periodic | undefined
+  /** Not ready any more, but alive until the last request is answered. */
+  #isStopping = false
+
+  constructor(context: AppContext) {
+    this.#context = context
+    this.#log = context.logging.logger('platform_api_server')
+  }
+
+  async start(): Promise<void> {
+    const { app, api } = this.#context.options.values
+    const identity: ServerIdentity = {
+      dataDir: app.dataDir,
+      bindAddress: api.bindAddress,
+      serviceCidrs: api.serviceClusterIpRange,
+      nodeName: findNodeName(this.#context.options.values.node.nodeName),
+    }
+    const tokens = await this.#readTokens(api.tokenAuthFile)
+    const tls = await ensureServerTls(identity)
+    const serviceAccounts = await ensureServiceAccountSigner(app.dataDir, api.serviceAccountIssuer)
+    const store = await openStore({
+      path: dataPaths(app.dataDir).store,
+      dialect: api.dialect,
+      log: this.#log.child('store'),
+      onCommit: this.#measureCommits(),
+    })
+    this.#store = store
+    this.#api = this.#createApi({ store, tls, staticTokens: tokens, serviceAccounts })
+    await this.#api.start()
+    await writeKubeconfigs(identity, this.#api.port)
+    this.#compaction = this.#keepHistoryShort(store)
+  }
+
+  /** From now on not ready; everything is served on for the time that was chosen, so that those who balance load look elsewhere first. */
+  async drain(): Promise<void> {
+    this.#isStopping = true
+    await sleep(this.#context.options.values.api.shutdownDelay * 1000)
+  }
+
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
+    this.#isStopping = true
+    await this.#compaction?.stop(scope)
+    await this.#api?.stop(scope)
+    await this.#store?.close()
+  }
+
+  health(): Health {
+    if (this.#isStopping) return { level: 'unknown', message: 'stopping', sinceMs: 0 }
+    const store = this.#storeHealth()
+    if (store.level === 'stopped') return store
+    return this.#api?.health() ?? { level: 'unknown', message: 'not started', sinceMs: 0 }
+  }
+
+  async #readTokens(file: string | undefined): ReturnType<typeof readTokenFile> {
+    if (file === undefined) return []
+    const tokens = await readTokenFile(file)
+    if (await isOpenToOthers(file))
+      this.#log.warn('the token file is open to others than its owner', { file, remedy: `chmod 600 ${file}` })
+    return tokens
+  }
+
+  /** `ping` says that requests are answered at all. */
+  #checks(): readonly HealthCheck[] {
+    const ok: Health = { level: 'ok', message: '', sinceMs: 0 }
+    return [{ name: 'ping', health: () => ok }, { name: 'store', health: () => this.#storeHealth() }, this]
+  }
+
+  #storeHealth(): Health {
+    const failure = this.#store?.failure
+    if (failure) return { level: 'stopped', message: `the store takes no writes: ${failure.message}`, sinceMs: 0 }
+    return { level: 'ok', message: '', sinceMs: 0 }
+  }
+
+  #createApi(made: MadeAtStart): ReturnType<typeof createApiServer> {
+    const { api, app, controllers, dns } = this.#context.options.values
+    const { metrics } = this.#context
+    const hasController = app.components.includes('controllers') && controllers.controllers.includes('namespace')
+    return createApiServer({
+      ...made,
+      dialect: createDialect(api.dialect, api.platformDomain),
+      serviceCidrs: api.serviceClusterIpRange,
+      nodePortRange: api.nodePortRange,
+      bindAddress: api.bindAddress,
+      advertiseAddress: findAdvertiseAddress(api.bindAddress),
+      corefile: defaultCorefile(dns.clusterDomain),
+      port: api.securePort,
+      authorizationMode: api.authorizationMode,
+      admissionPlugins: api.enableAdmissionPlugins,
+      limits: limitsOf(api),
+      sweepsNamespaces: !hasController,
+      components: () => this.#checks(),
+      metrics,
+      log: this.#log,
+    })
+  }
+
+  /** Under the name that dashboards look for, whatever the store is. */
+  #measureCommits(): (report: CommitReport) => void {
+    const durations = this.#context.metrics.histogram({
+      name: 'etcd_request_duration_seconds',
+      help: 'Time from a commit being accepted to it being durable.',
+      labels: ['operation'],
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    })
+    return ({ durationMs }) => durations.observe(durationMs / 1000, { operation: 'commit' })
+  }
+
+  #keepHistoryShort(store: Store): Periodic {
+    const log = this.#log.child('store')
+    const keeper = new HistoryKeeper(store, log)
+    const periodic = new Periodic(() => keeper.tidy(Date.now()), {
+      intervalMs: compactionIntervalMs,
+      onError: (error) => log.warn('old history could not be forgotten, tried again later', { error }),
+    })
+    periodic.start()
+    return periodic
+  }
+}
+
+function limitsOf(api: AppContext['options']['values']['api']): Partial<ApiLimits> {
+  return {
+    maxObjectBytes: api.maxObjectBytes,
+    ...(api.maxStoreBytes !== undefined && { maxStoreBytes: api.maxStoreBytes }),
+    maxReads: api.maxRequestsInflight,
+    maxWrites: api.maxMutatingRequestsInflight,
+    maxWatches: api.maxWatches,
+  }
+}

@@ -1,0 +1,23 @@
+import { arch, cpus, release, totalmem } from 'node:os'
+import { type Ip, unspecifiedIpv4 } from '../../model/ip.ts'
+import type { MachineInfo } from '../../node/registration/index.ts'
+import { findAdvertiseAddress } from './advertise-address.ts'
+
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64' }
+
+/** What this machine tells of itself as a node. */
+export function findMachineInfo(
+  name: string,
+  { nodeIp, port }: { readonly nodeIp: Ip | undefined; readonly port: number },
+): MachineInfo {
+  const address = nodeIp ?? findAdvertiseAddress(unspecifiedIpv4)
+  return {
+    name,
+    addresses: address === undefined ? [] : [address],
+    architecture: architectures[arch()] ?? arch(),
+    kernelVersion: release(),
+    cpus: cpus().length,
+    memoryBytes: totalmem(),
+    agentPort: port,
+  }
+}

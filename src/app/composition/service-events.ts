@@ -1,0 +1,16 @@
+import type { EventRecorder } from '../../client/index.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { LiveNodeState } from '../../node/state/index.ts'
+
+/** Tells people about a Service that this node cannot serve as it should; never fails and never waits. */
+export type TellOfService = (service: ObjectKey, reason: string, message: string) => void
+
+/** Events of the Service's own object, of type Warning. A Service that is gone by now has none. */
+export function serviceEvents(events: EventRecorder, state: Pick<LiveNodeState, 'stored'>): TellOfService {
+  return (service, reason, message) => {
+    const [namespace, name = ''] = service.split('/')
+    const uid = state.stored('services', service)?.uid
+    if (uid === undefined) return
+    events.record({ apiVersion: 'v1', kind: 'Service', metadata: { name, namespace, uid } }, 'Warning', reason, message)
+  }
+}

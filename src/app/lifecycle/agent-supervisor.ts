@@ -1,0 +1,102 @@
+import { type RunningProgram, startProgram } from '../../host/index.ts'
+import { Backoff } from '../../loop/backoff.ts'
+import type { Component, Health } from '../../loop/component.ts'
+import type { Logger } from '../../observe/logger.ts'
+
+/** What the agent tells its supervisor over their channel. */
+export type AgentMessage = { readonly kind: 'ready' }
+
+/** What the supervisor tells the agent. */
+export type SupervisorMessage = { readonly kind: 'log-filter'; readonly filter: string }
+
+export interface SupervisedAgent {
+  /** The program and its arguments, this same program's `agent` command. */
+  readonly command: readonly [file: string, ...args: string[]]
+  /** Called each time the agent has applied its first sync. */
+  readonly onReady: () => void
+  readonly log: Logger
+}
+
+const healthyAfterMs = 60_000
+
+/** Keeps the agent running as a second process: started again with backoff when it ends, ended with this component. */
+export class AgentSupervisor implements Component {
+  readonly name = 'agent'
+  readonly #agent: SupervisedAgent
+  readonly #backoff = new Backoff({ baseMs: 200, maxMs: 30_000 })
+  #child: RunningProgram | undefined
+  #restart: NodeJS.Timeout | undefined
+  #stopping = false
+  #health: Health = { level: 'unknown', message: 'not started', sinceMs: 0 }
+
+  constructor(agent: SupervisedAgent) {
+    this.#agent = agent
+  }
+
+  async start(): Promise<void> {
+    this.#stopping = false
+    await this.#spawn()
+  }
+
+  /** SIGTERM, then SIGKILL when the deadline passes. */
+  async stop({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#stopping = true
+    clearTimeout(this.#restart)
+    const child = this.#child
+    if (!child) return
+    signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true })
+    child.kill('SIGTERM')
+    await child.exited
+    this.#setHealth('stopped', 'the agent has ended')
+  }
+
+  /** Does nothing while no agent runs: the next one starts with this process' options. */
+  async send(message: SupervisorMessage): Promise<void> {
+    await this.#child?.send(message)
+  }
+
+  health(): Health {
+    return this.#health
+  }
+
+  async #spawn(): Promise<void> {
+    const { command, log } = this.#agent
+    const [file, ...args] = command
+    const startedMs = performance.now()
+    const child = await startProgram(file, args, { stdout: 'inherit', stderr: 'inherit', ipc: true })
+    this.#child = child
+    this.#setHealth('unknown', `the agent (pid ${child.pid}) has not applied its first sync yet`)
+    log.info('agent started', { pid: child.pid })
+    child.onMessage((message) => this.#onMessage(message, child.pid))
+    void child.exited.then((exit) => this.#onExit({ ...exit, pid: child.pid }, performance.now() - startedMs))
+  }
+
+  #onMessage(message: unknown, pid: number): void {
+    if (!isAgentMessage(message)) return
+    this.#setHealth('ok', `the agent (pid ${pid}) is ready`)
+    this.#agent.onReady()
+  }
+
+  #onExit(exit: Readonly<Record<string, unknown>>, livedMs: number): void {
+    this.#child = undefined
+    if (this.#stopping) return
+    if (livedMs > healthyAfterMs) this.#backoff.reset()
+    const delayMs = Math.round(this.#backoff.nextDelayMs())
+    this.#setHealth('degraded', `the agent ended and is started again in ${delayMs} ms`)
+    this.#agent.log.error('the agent ended, its rules stay in the kernel; it is started again', { ...exit, delayMs })
+    this.#restart = setTimeout(() => void this.#spawn().catch((error) => this.#onSpawnFailure(error)), delayMs)
+  }
+
+  #onSpawnFailure(error: unknown): void {
+    this.#agent.log.error('the agent could not be started', { error })
+    this.#onExit({}, 0)
+  }
+
+  #setHealth(level: Health['level'], message: string): void {
+    this.#health = { level, message, sinceMs: Date.now() }
+  }
+}
+
+function isAgentMessage(message: unknown): message is AgentMessage {
+  return typeof message === 'object' && message !== null && 'kind' in message && message.kind === 'ready'
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, test } from 'node:test'
+import { AgentSupervisor } from '../../../../src/app/lifecycle/agent-supervisor.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+import { until } from '../../../helpers/until.ts'
+
+const becomesReady = 'process.send({ kind: "ready" }); process.on("disconnect", () => process.exit())'
+
+describe('the supervisor of the agent', () => {
+  let supervisor: AgentSupervisor
+  let readyCount = 0
+
+  function supervise(script: string): AgentSupervisor {
+    readyCount = 0
+    supervisor = new AgentSupervisor({
+      command: [process.execPath, '--eval', script],
+      onReady: () => {
+        readyCount += 1
+      },
+      log: silentLogger,
+    })
+    return supervisor
+  }
+
+  afterEach(() => supervisor.stop({ signal: AbortSignal.timeout(2000) }))
+
+  test('is not well before the agent has said that it is ready', async () => {
+    await supervise('setInterval(() => {}, 1000)').start()
+    assert.equal(supervisor.health().level, 'unknown')
+  })
+
+  test('passes on that the agent is ready', async () => {
+    await supervise(becomesReady).start()
+    await until('the agent is ready', () => readyCount === 1)
+    assert.equal(supervisor.health().level, 'ok')
+  })
+
+  test('starts an agent that ended again, which is then ready again', async () => {
+    await supervise(`${becomesReady}; setTimeout(() => process.exit(1), 50)`).start()
+    await until('it was ready twice', () => readyCount >= 2)
+  })
+
+  test('ends the agent with SIGTERM, and one that does not listen with SIGKILL at the deadline', async () => {
+    await supervise(`process.on('SIGTERM', () => {}); ${becomesReady}; setInterval(() => {}, 1000)`).start()
+    await until('the agent is ready', () => readyCount === 1)
+    const startedMs = performance.now()
+    await supervisor.stop({ signal: AbortSignal.timeout(200) })
+    assert.ok(performance.now() - startedMs >= 190)
+    assert.equal(supervisor.health().level, 'stopped')
+  })
+
+  test('a command that cannot be started is the start that fails', async () => {
+    supervisor = new AgentSupervisor({ command: ['/no/such/program'], onReady: () => {}, log: silentLogger })
+    await assert.rejects(supervisor.start())
+  })
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { IdleMemory } from '../../../../src/app/composition/idle-memory.ts'
+import { silentLogger } from '../../../../src/observe/index.ts'
+import { until } from '../../../helpers/until.ts'
+
+const deadlineMs = 30_000
+
+test('garbage goes when nothing happens and there is enough of it, and not while there is work', async (t) => {
+  let heapBytes = 200
+  let processorMs = 0
+  let perLookMs = 5
+  let looks = 0
+  let collections = 0
+  const memory = new IdleMemory({
+    heapBytes: () => heapBytes,
+    processorMs: () => {
+      looks += 1
+      processorMs += perLookMs
+      return processorMs
+    },
+    collect: () => {
+      collections += 1
+      heapBytes = 100
+    },
+    log: silentLogger,
+    lookMs: 2,
+  })
+  const someLooks = (): Promise<void> => {
+    const enough = looks + 5
+    return until('it has looked a few times', () => looks >= enough, deadlineMs)
+  }
+  await memory.start()
+  t.after(() => memory.stop({ signal: AbortSignal.timeout(deadlineMs) }))
+  await someLooks()
+  assert.equal(collections, 0, 'there is work')
+  perLookMs = 0
+  await until('the work is done', () => collections === 1, deadlineMs)
+  heapBytes = 110
+  await someLooks()
+  assert.equal(collections, 1, 'too little came to stop for it')
+  heapBytes = 200
+  await until('there is enough again', () => collections === 2, deadlineMs)
+})
