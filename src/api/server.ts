@@ -52,6 +52,8 @@ export interface ApiServerOptions {
   readonly serviceAccounts: { readonly issuer: string; readonly keyPem: string }
   /** Beside those that are always on. */
   readonly admissionPlugins?: readonly string[]
+  /** Whether new Pods get what their ServiceAccount has for them, where the dialect knows that. */
+  readonly admitsAccounts: boolean
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
   /** Whether the server itself empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean

@@ -93,6 +93,8 @@ export interface Dialect {
     readonly selector: string
     readonly mirroring: string
   }
+  /** What Pods get by themselves to act as their ServiceAccount; undefined: nothing that they do not ask for. */
+  readonly accountAccess: AccountAccess | undefined
   /** Keys of the taints by which a node tells that it is in trouble, or should be left alone. */
   readonly taints: {
     readonly notReady: string
@@ -103,6 +105,17 @@ export interface Dialect {
     readonly pidPressure: string
     readonly networkUnavailable: string
   }
+}
+
+/** How a Pod gets its ServiceAccount's token, and what else the account decides about it. */
+export interface AccountAccess {
+  /** What the name of the volume begins with. */
+  readonly volumePrefix: string
+  readonly mountPath: string
+  /** The ConfigMap of each namespace with the cluster's CA. */
+  readonly rootCaConfigMap: string
+  /** Annotation of an account: its Pods refer to no other Secrets than it does. */
+  readonly enforceMountableSecrets: string
 }
 
 /** A label's domain is what stands before its slash; a domain includes its subdomains. */
@@ -230,6 +243,7 @@ function platformDialect(domain: string): Dialect {
       selector: `endpointslice-controller.${domain}`,
       mirroring: `endpointslicemirroring-controller.${domain}`,
     },
+    accountAccess: undefined,
     taints: nodeTaints(`node.${domain}`),
   }
 }
@@ -292,6 +306,12 @@ function kubernetesDialect(domain: string): Dialect {
     sliceManagers: {
       selector: 'endpointslice-controller.k8s.io',
       mirroring: 'endpointslicemirroring-controller.k8s.io',
+    },
+    accountAccess: {
+      volumePrefix: 'kube-api-access-',
+      mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+      rootCaConfigMap: 'kube-root-ca.crt',
+      enforceMountableSecrets: 'kubernetes.io/enforce-mountable-secrets',
     },
     taints: nodeTaints('node.kubernetes.io'),
   }

@@ -64,6 +64,8 @@ export interface TestServerOptions {
   readonly tokens?: readonly StaticToken[]
   readonly authorizationMode?: 'RBAC' | 'AlwaysAllow'
   readonly admissionPlugins?: readonly string[]
+  /** Pods get their ServiceAccount: off unless this says so, as no controller makes one in each namespace here. */
+  readonly admitsAccounts?: boolean
   readonly limits?: Partial<ApiLimits>
   readonly corefile?: string
   /** The server empties deleted namespaces itself, unless this says no. */
@@ -102,6 +104,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     serviceAccounts: { issuer: testIssuer, keyPem: newSigningKey() },
     authorizationMode: options.authorizationMode ?? 'RBAC',
     admissionPlugins: options.admissionPlugins ?? [],
+    admitsAccounts: options.admitsAccounts ?? false,
     sweepsNamespaces: options.sweepsNamespaces ?? true,
     limits: options.limits ?? {},
     components: () => [storeComponent],

@@ -30,6 +30,7 @@ export async function startLabApi({ identity, dialect, store, port }: LabApiPart
     staticTokens: [],
     serviceAccounts: await ensureServiceAccountSigner(identity.dataDir, 'https://issuer.example'),
     sweepsNamespaces: true,
+    admitsAccounts: false,
     authorizationMode: 'RBAC',
     components: () => [],
     metrics: createMetrics(),

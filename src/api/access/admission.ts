@@ -1,7 +1,5 @@
 import type { Dialect } from '../../model/dialect.ts'
 import type { ApiDocument } from '../document.ts'
-import { isMirrorPod } from '../resources/mirror-pod.ts'
-import { forbidden } from '../status.ts'
 import type { Admit } from '../verbs/verb-context.ts'
 import type { Attributes } from './attributes.ts'
 import type { User } from './authenticate.ts'
@@ -10,11 +8,8 @@ import type { Authorizer } from './authorizer.ts'
 import { assertNoNewExternalIps } from './deny-external-ips.ts'
 import { nodeNameOf } from './node-identity.ts'
 import { assertNodeMay } from './node-restriction.ts'
-import { referredKind } from './pod-references.ts'
 import { assertMayGrant } from './role-escalation.ts'
 import type { RoleIndex } from './role-index.ts'
-
-type Change = Parameters<Admit>[0]
 
 /** As kube-apiserver names them. NodeRestriction is always on. */
 export const admissionPlugins = ['DenyServiceExternalIPs', 'NodeRestriction'] as const
@@ -34,20 +29,11 @@ export function admissionFor(user: User, attributes: Attributes, parts: Admissio
   const { roles, dialect, readNode } = parts
   const node = nodeNameOf(user)
   return async (change) => {
-    if (change.old === undefined) assertMayCreate(user, attributes, change, parts)
+    // An apply that creates its object needs both verbs.
+    if (change.old === undefined && attributes.verb !== 'create')
+      authorize(user, { ...attributes, verb: 'create' }, parts.authorizers)
     if (parts.admissionPlugins.has('DenyServiceExternalIPs')) assertNoNewExternalIps(change)
     if (node !== undefined) await assertNodeMay(node, change, { dialect, verb: attributes.verb, readNode })
     if (roles !== undefined) assertMayGrant(user, roles, dialect.groups.rbac, change)
   }
-}
-
-/** An apply that creates its object needs both verbs. A mirror pod runs on its node alone: no account or Secret is its. */
-function assertMayCreate(user: User, attributes: Attributes, change: Change, parts: AdmissionParts): void {
-  const { target, name, next } = change
-  if (attributes.verb !== 'create') authorize(user, { ...attributes, verb: 'create' }, parts.authorizers)
-  const isPod = target.resource.group === '' && target.resource.plural === 'pods'
-  if (!isPod || next === undefined || !isMirrorPod(next, parts.dialect)) return
-  const referred = referredKind(next)
-  if (referred === 'serviceaccounts' || referred === 'secrets')
-    throw forbidden(target.resource, name, `a mirror pod may not reference ${referred}`)
 }

@@ -24,6 +24,16 @@ export function referredKind(pod: ApiDocument): string | undefined {
   return volume === undefined ? undefined : `volumes of ${volume}`
 }
 
+/** What of the API a mirror pod may not refer to, and does, as Kubernetes words it; undefined where it refers to none of that. */
+export function findMirrorFault(pod: ApiDocument): string | undefined {
+  const spec = valueAt(pod, 'spec')
+  if (textAt(spec, 'serviceAccountName') !== '') return 'reference service accounts'
+  if (ofSpec(spec).some((each) => each.startsWith('secrets/'))) return 'reference secrets'
+  const sources = listAt(spec, 'volumes').flatMap((volume) => listAt(volume, 'projected', 'sources'))
+  const hasToken = sources.some((source) => isJsonObject(valueAt(source, 'serviceAccountToken')))
+  return hasToken ? 'use ServiceAccountToken volume projections' : undefined
+}
+
 /** The volumes that a node makes by itself, from its host or from what is in the volume's own text. */
 const selfContained: ReadonlySet<string> = new Set(
   [

@@ -10,11 +10,11 @@ import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { validatePodUpdate } from './pod-spec/pod-update-rules.ts'
 import { qosClassOf } from './pod-spec/qos-class.ts'
 import { validateNewPod, validatePod } from './pod-validation.ts'
-import type { Resource } from './resource.ts'
+import type { Resource, Strategy } from './resource.ts'
 
 const defaults: Schema = object({ spec: podSpecDefaults, status: { default: {} } })
 
-export function pods(dialect: Dialect): Resource {
+export function pods(dialect: Dialect, admission: Pick<Strategy, 'admit'> = {}): Resource {
   return {
     group: '',
     version: 'v1',
@@ -40,6 +40,7 @@ export function pods(dialect: Dialect): Resource {
     columns: podColumns,
     strategy: {
       prepareForCreate: (pod) => withFirstStatus(complete(pod)),
+      ...admission,
       prepareForUpdate: complete,
       statusLeaves: ['ownerReferences'],
       validate: (pod, old) => [

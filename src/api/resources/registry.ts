@@ -16,6 +16,7 @@ import { leases } from './leases.ts'
 import { namespaces } from './namespaces.ts'
 import { networkPolicies } from './network-policies.ts'
 import { nodes } from './nodes.ts'
+import { createPodAdmission } from './pod-admission.ts'
 import { pods } from './pods.ts'
 import type { Resource } from './resource.ts'
 import { roles } from './roles.ts'
@@ -64,6 +65,8 @@ export interface BuiltInOptions {
   readonly store: Store
   readonly dialect: Dialect
   readonly nodePortRange: PortRange
+  /** Whether new Pods get what their ServiceAccount has for them, where the dialect knows that. */
+  readonly admitsAccounts: boolean
   /** Whether deleted namespaces are emptied here, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
   readonly now: () => Date
@@ -76,7 +79,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const registry = new Registry()
   const rbac = roles(dialect)
   const namespaced = [
-    pods(dialect),
+    pods(dialect, { admit: createPodAdmission(options) }),
     services(createServiceAllocator(store, options)),
     endpoints(),
     endpointSlices(dialect),

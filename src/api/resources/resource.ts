@@ -4,6 +4,7 @@ import type { ApiDocument } from '../document.ts'
 import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
+import type { Aside } from '../verbs/wait-for-revision.ts'
 
 export type Subresource = 'status' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
 
@@ -92,7 +93,7 @@ export interface Column {
   readonly cell: (document: ApiDocument, now: Date) => Json
 }
 
-/** What a kind adds to the verbs. All members are pure, except that `coWrites` reads the store. */
+/** What a kind adds to the verbs. All members are pure, except that `admit` and `coWrites` read the store. */
 export interface Strategy {
   /** The rule for `metadata.name`; absent means a DNS subdomain. */
   readonly validateName?: (name: string) => string | undefined
@@ -114,6 +115,8 @@ export interface Strategy {
   /** What a PUT must name the resourceVersion of that it replaces: the object and its status, or the object alone. */
   readonly needsRevision?: 'object-and-status' | 'object'
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
+  /** What a new object becomes before it is validated; fields that it gets here have no manager. Rejects with a Status. */
+  readonly admit?: (document: ApiDocument, admission: Admission) => Promise<ApiDocument>
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
   /** A create has no `old`. With it, a kind can let stand what was valid when it was stored. */
   readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
@@ -126,6 +129,17 @@ export interface Strategy {
   readonly checkRules?: (document: ApiDocument, old: ApiDocument | undefined) => Promise<readonly FieldError[]>
   /** Further writes that must land in the same commit: allocations with the Service, contents with the Namespace. */
   readonly coWrites?: (transition: Transition) => Promise<CoWrites>
+}
+
+/** What admission needs to know of the request that brings a new object. */
+export interface Admission {
+  readonly namespace: string
+  /** What errors call the object: its name, or what a name is generated from. */
+  readonly name: string
+  /** A name that begins so and is unlike others. */
+  readonly newName: (base: string) => string
+  /** How it waits for another object. */
+  readonly aside: Aside
 }
 
 /** A create has no `old`, a delete no `next`. */

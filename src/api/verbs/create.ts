@@ -1,6 +1,6 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, formatTime, textAt, without } from '../document.ts'
+import { type ApiDocument, formatTime, type Metadata, textAt, without } from '../document.ts'
 import { storeKey } from '../resources/keys.ts'
 import { validateMetadata } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -14,6 +14,7 @@ import { commitChange } from './commit-change.ts'
 import { dropDuplicateOwners } from './duplicate-owners.ts'
 import { trackFields } from './track-fields.ts'
 import type { Answer, Target, VerbContext, WriteOptions } from './verb-context.ts'
+import { atOnce } from './wait-for-revision.ts'
 
 const generatedNameAttempts = 8
 const generatedNameLetters = 'bcdfghjklmnpqrstvwxz2456789'
@@ -34,8 +35,9 @@ export async function createObject(
   for (let attempt = 1; ; attempt++) {
     const prepared = prepare(context, target.resource, accepted)
     const write = { old: undefined, next: prepared, requested: accepted.metadata['managedFields'] }
-    const document = await trackFields(context, target, write, options, slice)
+    const tracked = await trackFields(context, target, write, options, slice)
     await slice.whenSpent()
+    const document = await admit(context, target, tracked, accepted.metadata)
     const name = await validName(target.resource, document)
     await slice.whenSpent()
     await assertNamespaceOpen(context, target, name)
@@ -46,6 +48,21 @@ export async function createObject(
       return objectAnswer(target.resource, { ...result, document: result.next ?? document }, 201)
     if (!isNameGenerated || attempt === generatedNameAttempts) throw alreadyExists(target.resource, name)
   }
+}
+
+/** Kubernetes looks at the namespace before it admits; it is looked at again, because admission may have waited. */
+async function admit(
+  context: VerbContext,
+  target: Target,
+  document: ApiDocument,
+  given: Metadata,
+): Promise<ApiDocument> {
+  const { resource, namespace = '' } = target
+  if (resource.strategy.admit === undefined) return document
+  const name = given.name || given.generateName || 'Unknown'
+  await assertNamespaceOpen(context, target, name)
+  const newName = (base: string) => generateName(context, base)
+  return resource.strategy.admit(document, { namespace, name, newName, aside: context.aside ?? atOnce })
 }
 
 function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument): ApiDocument {
@@ -79,11 +96,16 @@ function initialStatus({ schema }: Resource): JsonObject {
 
 function nameOf(context: VerbContext, { metadata }: ApiDocument): { name?: string } {
   if (metadata.name || !metadata.generateName) return {}
+  return { name: generateName(context, metadata.generateName) }
+}
+
+/** Joined, because JSON.stringify leaves its fast way for a text that was put together by an operator. */
+function generateName({ pickBelow }: VerbContext, base: string): string {
   const letters = Array.from(
     { length: generatedNameLength },
-    () => generatedNameLetters[context.pickBelow(generatedNameLetters.length)],
+    () => generatedNameLetters[pickBelow(generatedNameLetters.length)],
   )
-  return { name: `${metadata.generateName.slice(0, generatedBaseLength)}${letters.join('')}` }
+  return [base.slice(0, generatedBaseLength), ...letters].join('')
 }
 
 async function validName(resource: Resource, document: ApiDocument): Promise<string> {

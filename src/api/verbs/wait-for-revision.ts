@@ -18,7 +18,8 @@ export async function waitForRevision(store: Store, wanted: number | undefined, 
   if (wanted > store.revision) throw revisionTimeout(wanted, store.revision)
 }
 
-async function atOnce(work: () => Promise<void>): Promise<'done'> {
+/** As it is, where nothing else is kept from being served. */
+export async function atOnce(work: () => Promise<void>): Promise<'done'> {
   await work()
   return 'done'
 }

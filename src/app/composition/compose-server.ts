@@ -117,6 +117,8 @@ export class ServerSide implements Component {
       port: api.securePort,
       authorizationMode: api.authorizationMode,
       admissionPlugins: api.enableAdmissionPlugins,
+      // Until nodes can run Pods with volumes.
+      admitsAccounts: false,
       limits: limitsOf(api),
       sweepsNamespaces: !hasController,
       components: () => this.#checks(),

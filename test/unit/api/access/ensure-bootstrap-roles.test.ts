@@ -15,6 +15,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
     store,
     dialect,
     nodePortRange,
+    admitsAccounts: true,
     sweepsNamespaces: true,
     now: () => new Date(0),
     newUid: () => 'uid',
