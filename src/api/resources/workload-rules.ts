@@ -23,29 +23,35 @@ const rollingTypes = ['Recreate', 'RollingUpdate']
 const setTypes = ['OnDelete', 'RollingUpdate']
 const retention = oneOf('Retain', 'Delete')
 
-const common = { replicas: nonNegative, minReadySeconds: nonNegative, revisionHistoryLimit: nonNegative }
+const common = { replicas: nonNegative, minReadySeconds: nonNegative }
+const history = { revisionHistoryLimit: nonNegative }
 
 const specRules: Readonly<Record<WorkloadKind, Check>> = {
-  Deployment: fields({ ...common, progressDeadlineSeconds: nonNegative, strategy: deploymentStrategy }),
+  Deployment: fields({ ...common, ...history, progressDeadlineSeconds: nonNegative, strategy: deploymentStrategy }),
   ReplicaSet: fields(common),
   StatefulSet: fields({
     ...common,
     podManagementPolicy: eitherOf('OrderedReady', 'Parallel'),
     updateStrategy: statefulSetStrategy,
-    serviceName: text(checkDnsLabel),
     persistentVolumeClaimRetentionPolicy: fields({ whenDeleted: retention, whenScaled: retention }),
     ordinals: fields({ start: nonNegative }),
-    volumeClaimTemplates: (value, path) =>
-      listAt(value).flatMap((claim, index) => claimSpec(objectAt(claim, 'spec'), `${path}[${index}].spec`)),
   }),
-  DaemonSet: fields({ ...common, updateStrategy: daemonSetStrategy }),
+  DaemonSet: fields({ ...common, ...history, updateStrategy: daemonSetStrategy }),
 }
 
+/** What a StatefulSet keeps for good. */
+const setIdentityRules = fields({
+  serviceName: text(checkDnsLabel),
+  volumeClaimTemplates: (value, path) =>
+    listAt(value).flatMap((claim, index) => claimSpec(objectAt(claim, 'spec'), `${path}[${index}].spec`)),
+})
+
 /** Finds what is wrong with a workload: its own fields, its selector and the template of its Pods. */
-export function validateWorkload(kind: WorkloadKind, { spec }: ApiDocument): readonly FieldError[] {
+export function validateWorkload(kind: WorkloadKind, { spec }: ApiDocument, isNew: boolean): readonly FieldError[] {
   const object = objectAt(spec)
   return [
     ...specRules[kind](object, 'spec'),
+    ...(kind === 'StatefulSet' && isNew ? setIdentityRules(object, 'spec') : []),
     ...(kind === 'Deployment' ? checkDeadline(object) : []),
     ...validateSelector(object, kind),
     ...validateTemplate(kind, object),
@@ -141,11 +147,17 @@ function validateSelector(spec: JsonObject, kind: WorkloadKind): readonly FieldE
     Object.keys(objectAt(selector, 'matchLabels')).length === 0 && listAt(selector, 'matchExpressions').length === 0
   if (isEmpty) return [invalidField('spec.selector', selector, `empty selector is invalid for ${kind.toLowerCase()}`)]
   const errors = validateLabelSelector(selector, 'spec.selector')
-  if (errors.length > 0) return errors
+  if (errors.length > 0) return [...errors, ...unusableSelector(kind, selector)]
   const requirements = readLabelSelector(selector)
   const texts = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, textAt(value)]))
   if (requirements !== undefined && matchesLabels(requirements, texts)) return []
   return [mismatch]
+}
+
+/** Kubernetes says it of the selector as a whole too, in words of each kind. */
+function unusableSelector(kind: WorkloadKind, selector: Json): readonly FieldError[] {
+  if (kind === 'DaemonSet') return []
+  return [invalidField('spec.selector', selector, kind === 'StatefulSet' ? '' : 'invalid label selector')]
 }
 
 function validateTemplate(kind: WorkloadKind, spec: JsonObject): readonly FieldError[] {

@@ -8,6 +8,7 @@ import { formatLabelSelector } from './label-selector.ts'
 import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 import { validateWorkload, validateWorkloadUpdate, type WorkloadKind } from './workload-rules.ts'
+import { validateWorkloadStatus } from './workload-status-rules.ts'
 
 const template: Schema = { properties: { spec: podSpecDefaults } }
 
@@ -161,11 +162,11 @@ function controllerRevisions(): Resource {
   })
 }
 
-function validateRevision(document: ApiDocument): readonly FieldError[] {
+function validateRevision(document: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
   const revision = Number(textAt(document['revision']) || 0)
   return [
     ...(revision < 0 ? [invalidField('revision', revision, 'must be greater than or equal to 0')] : []),
-    ...(document['data'] === undefined ? [requiredField('data', 'data is mandatory')] : []),
+    ...(old === undefined && document['data'] === undefined ? [requiredField('data', 'data is mandatory')] : []),
   ]
 }
 
@@ -201,7 +202,8 @@ function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
     statusLeaves: kind === 'Deployment' ? ['labels'] : [],
     prepareForCreate: fill,
     prepareForUpdate: fill,
-    validate: (document) => validateWorkload(kind, document),
+    validate: (document, old) => validateWorkload(kind, document, old === undefined),
+    validateStatus: (next, old) => validateWorkloadStatus(kind, next, old),
     validateUpdate: (next, old) => validateWorkloadUpdate(kind, next, old),
   }
 }

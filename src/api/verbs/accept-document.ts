@@ -4,7 +4,7 @@ import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { coerce, type TypeProblem } from '../schema/coerce.ts'
 import { coerceStructural } from '../schema/coerce-structural.ts'
 import { badRequest, type StatusError } from '../status.ts'
-import type { Target } from './verb-context.ts'
+import type { ItemTarget, Target } from './verb-context.ts'
 
 /** Makes a decoded body a document of the target's kind: types checked, unknown fields pruned, defaults filled in. */
 export function acceptDocument(target: Target, body: Json): ApiDocument {
@@ -34,6 +34,13 @@ function assertSame(what: string, found: Json | undefined, expected: string): vo
   if (found === undefined || found === '' || found === expected) return
   const shown = typeof found === 'string' ? found : JSON.stringify(found)
   throw badRequest(`the ${what} in the data (${shown}) does not match the expected ${what} (${expected})`)
+}
+
+/** A write may leave the name out, but not say another. */
+export function assertOnUrl(target: ItemTarget, { metadata }: ApiDocument): void {
+  const { name = '' } = metadata
+  if (name === '' || name === target.name) return
+  throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
 }
 
 function typeError(resource: Resource, problems: readonly TypeProblem[]): StatusError {

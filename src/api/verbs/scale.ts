@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, isJsonObject, objectAt, textAt, valueAt, withMetadata } from '../document.ts'
+import { type ApiDocument, isJsonObject, objectAt, valueAt, withMetadata } from '../document.ts'
 import { parseStored, withRevision } from '../encode/stored-text.ts'
 import { numberOf } from '../exact-json.ts'
 import { storeKey } from '../resources/keys.ts'
@@ -7,13 +7,12 @@ import { formatLabelSelector } from '../resources/label-selector.ts'
 import { apiVersionOf, type FieldPath, type ScalePaths } from '../resources/resource.ts'
 import { scales } from '../resources/scales.ts'
 import { invalidField, requiredField } from '../schema/field-error.ts'
-import { badRequest, internalError, invalid, notFound, unknownPath } from '../status.ts'
-import { assertSameKind } from './accept-document.ts'
+import { checkMetadata } from '../schema/metadata-rules.ts'
+import { internalError, invalid, notFound, unknownPath } from '../status.ts'
+import { acceptDocument, assertOnUrl } from './accept-document.ts'
 import { type ApplyOptions, applyConfigured, checkConfiguration } from './apply.ts'
 import { reviseObject } from './update.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
-
-const maxReplicas = 2 ** 31 - 1
 
 /** The Scale (autoscaling/v1) of an object: what `kubectl scale` and a horizontal autoscaler read. */
 export async function getScale(context: VerbContext, target: ItemTarget): Promise<Answer> {
@@ -35,11 +34,13 @@ export async function writeScale(
 ): Promise<Answer> {
   const paths = pathsOf(target)
   const write = (current: ApiDocument) => {
-    const wanted = revise(toScale(target, current))
-    if (isJsonObject(wanted)) assertSameKind(scales, wanted)
-    const resourceVersion = textAt(wanted, 'metadata', 'resourceVersion') || current.metadata.resourceVersion
+    const wanted = acceptScale(target, revise(toScale(target, current)))
+    const { uid = current.metadata.uid, resourceVersion = current.metadata.resourceVersion } = wanted.metadata
     const scaled = setAt(current, paths.specReplicas, readReplicas(target, wanted)) as ApiDocument
-    return withMetadata(scaled, resourceVersion === undefined ? {} : { resourceVersion })
+    return withMetadata(scaled, {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    })
   }
   return toScaleAnswer(target, await reviseObject(context, target, write, options))
 }
@@ -55,7 +56,7 @@ export async function applyScale(
   options: ApplyOptions,
 ): Promise<Answer> {
   const { resource, name } = target
-  const scale = checkConfiguration({ ...target, resource: scales }, body)
+  const scale = acceptScale(target, checkConfiguration({ ...target, resource: scales }, body))
   if (valueAt(scale, 'spec', 'replicas') === undefined) throw invalid(scales, name, [requiredField('spec.replicas')])
   const { uid, resourceVersion } = objectAt(scale, 'metadata')
   const metadata = {
@@ -66,6 +67,13 @@ export async function applyScale(
   const bare = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }
   const applied = setAt(bare, pathsOf(target).specReplicas, readReplicas(target, scale)) as JsonObject
   return toScaleAnswer(target, await applyConfigured(context, target, applied, options))
+}
+
+/** Nothing of a Scale but its replicas is written, and all of it is checked. */
+function acceptScale(target: ItemTarget, body: Json): ApiDocument {
+  const scale = acceptDocument({ ...target, resource: scales, subresource: undefined }, body)
+  assertOnUrl(target, scale)
+  return scale
 }
 
 function toScaleAnswer(target: ItemTarget, answer: Answer): Answer {
@@ -107,15 +115,16 @@ function readSelector({ resource }: ItemTarget, document: ApiDocument, path: Fie
   throw internalError(`the label selector field ".${path.join('.')}" must be a string`)
 }
 
-function readReplicas({ name }: ItemTarget, scale: Json): number {
-  if (!isJsonObject(scale)) throw badRequest('expected a Scale in the body')
-  const given = valueAt(scale, 'spec', 'replicas') ?? 0
-  const replicas = numberOf(given)
-  if (replicas === undefined || !Number.isInteger(replicas) || replicas > maxReplicas) {
-    throw badRequest(`Scale in version "v1" cannot be handled as a Scale: spec.replicas: expected a 32 bit integer`)
-  }
-  if (replicas >= 0) return replicas
-  throw invalid(scales, name, [invalidField('spec.replicas', given, 'should be a non-negative integer')])
+function readReplicas({ resource, name }: ItemTarget, scale: Json): number {
+  const replicas = numberOf(valueAt(scale, 'spec', 'replicas')) ?? 0
+  const isCustom = resource.isCustom === true
+  const why = isCustom ? 'should be a non-negative integer' : 'must be greater than or equal to 0'
+  const errors = [
+    ...(isCustom ? [] : checkMetadata(objectAt(scale, 'metadata'), 'metadata')),
+    ...(replicas < 0 ? [invalidField('spec.replicas', replicas, why)] : []),
+  ]
+  if (errors.length > 0) throw invalid(scales, name, errors)
+  return replicas
 }
 
 function setAt(value: Json | undefined, [field, ...rest]: FieldPath, leaf: Json): Json {

@@ -7,9 +7,9 @@ import { storeKey } from '../resources/keys.ts'
 import { isSpecChanged, validateCreationTime, validateMetadata, validateMetadataUpdate } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
 import { invalidField } from '../schema/field-error.ts'
-import { badRequest, conflict, internalError, invalid, notFound } from '../status.ts'
+import { conflict, internalError, invalid, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
-import { acceptDocument } from './accept-document.ts'
+import { acceptDocument, assertOnUrl } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import { withRuleErrors } from './check-rules.ts'
 import { commitChange } from './commit-change.ts'
@@ -129,13 +129,6 @@ async function settle(
   const errors = await withRuleErrors(resource, own, next, old)
   if (errors.length > 0) throw invalid(resource, target.name, errors)
   return next
-}
-
-/** A write may leave the name out, but not say another. */
-function assertOnUrl(target: ItemTarget, { metadata }: ApiDocument): void {
-  const { name = '' } = metadata
-  if (name === '' || name === target.name) return
-  throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
 }
 
 function assertCurrent(

@@ -1,6 +1,7 @@
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
+import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
 
 /** The built-in kinds outside core/v1, discovery, coordination and events. */
@@ -14,4 +15,7 @@ export const kindCases: readonly KindCases[] = [
   clusterRoleCases,
   roleBindingCases,
   clusterRoleBindingCases,
+  workloadUpdateCases,
+  scaleUpdateCases,
+  revisionCases,
 ]

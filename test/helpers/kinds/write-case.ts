@@ -19,7 +19,24 @@ export interface WriteCase {
 /** An object that must exist before the cases run. */
 export interface Fixture {
   readonly path: string
+  readonly body: { readonly metadata: { readonly name: string }; readonly [field: string]: unknown }
+  /** Written after it was created. */
+  readonly status?: object
+}
+
+/** The writes that make a fixture. */
+export function writesOf({ path, body, status }: Fixture): readonly Request[] {
+  const make = { method: 'POST', path, body, contentType: 'application/json' }
+  if (status === undefined) return [make]
+  const contentType = 'application/merge-patch+json'
+  return [make, { method: 'PATCH', path: `${path}/${body.metadata.name}/status`, body: { status }, contentType }]
+}
+
+export interface Request {
+  readonly method: string
+  readonly path: string
   readonly body: object
+  readonly contentType: string
 }
 
 export interface KindCases {
@@ -120,7 +137,7 @@ function onceSorted(texts: readonly string[]): readonly string[] {
 }
 
 /** The dry run of a case, in a form that a client of any server sends. */
-export function requestOf({ method, path, body }: WriteCase) {
+export function requestOf({ method, path, body }: WriteCase): Request {
   const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
   return { method, path: `${path}?dryRun=All`, body, contentType }
 }
