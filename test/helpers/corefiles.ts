@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { readCorefile } from '../../src/node/dns/configuration/read-corefile.ts'
 import type { SourceFile } from '../../src/node/dns/corefile/blocks.ts'
 import { CorefileError } from '../../src/node/dns/corefile/errors.ts'
-import { readCorefile } from '../../src/node/dns/corefile/read-corefile.ts'
-import type { ServerBlock } from '../../src/node/dns/corefile/settings.ts'
+import type { ServerBlock } from '../../src/node/dns/plugins/server-block.ts'
 
 const files: readonly SourceFile[] = [
   { path: '/etc/one.conf', text: 'errors\nlog\n' },

@@ -1,5 +1,5 @@
-import { readCorefile } from '../../src/node/dns/corefile/read-corefile.ts'
-import type { ServerBlock } from '../../src/node/dns/corefile/settings.ts'
+import { readCorefile } from '../../src/node/dns/configuration/read-corefile.ts'
+import type { ServerBlock } from '../../src/node/dns/plugins/server-block.ts'
 import type { DnsMessage } from '../../src/node/dns/wire/message.ts'
 import type { Query } from '../../src/node/dns/wire/query.ts'
 import type { DnsRecord } from '../../src/node/dns/wire/record.ts'

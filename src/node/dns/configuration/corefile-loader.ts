@@ -4,11 +4,11 @@ import { readRegularFileSync } from '../../../host/index.ts'
 import { defaultCorefile } from '../../../model/default-corefile.ts'
 import type { CorefileSources, SourceFile } from '../corefile/blocks.ts'
 import { CorefileError } from '../corefile/errors.ts'
-import { namedFiles } from '../corefile/named-files.ts'
-import { readCorefile } from '../corefile/read-corefile.ts'
-import type { Corefile } from '../corefile/settings.ts'
 import { DnsError } from '../errors.ts'
+import type { Corefile } from '../plugins/server-block.ts'
 import { checkRights, type FileRights, namesNoFile } from './file-rights.ts'
+import { namedFiles } from './named-files.ts'
+import { readCorefile } from './read-corefile.ts'
 
 /** The texts of a ConfigMap by their keys; the Corefile is the one called so. */
 export type ConfigMapData = Readonly<Record<string, string>>

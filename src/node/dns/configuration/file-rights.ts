@@ -1,6 +1,6 @@
 import { FileError, readRegularFile } from '../../../host/index.ts'
 import { CorefileError } from '../corefile/errors.ts'
-import type { NamedFile } from '../corefile/named-files.ts'
+import type { NamedFile } from './named-files.ts'
 
 /** Which files a Corefile may name: any where the node's operator wrote it, few where it comes from the API. */
 export interface FileRights {

@@ -1,9 +1,9 @@
 import { networkInterfaces } from 'node:os'
 import { type Ip, parseIp } from '../../../model/ip.ts'
 import { parseResolverConfig } from '../../../model/resolver-config.ts'
-import { type NamedFile, namedFiles } from '../corefile/named-files.ts'
 import type { LoadedCorefile } from './corefile-loader.ts'
 import { readNamedFile } from './file-rights.ts'
+import { type NamedFile, namedFiles } from './named-files.ts'
 import type { ConfigurationInputs } from './server-plan.ts'
 
 export type FoundFiles = Pick<ConfigurationInputs, 'nameservers' | 'hostsTexts' | 'pemTexts'>

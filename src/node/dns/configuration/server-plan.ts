@@ -1,17 +1,13 @@
 import { dnsPort } from '../../../model/dns-ports.ts'
 import { type Cidr, type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
 import { CorefileError } from '../corefile/errors.ts'
-import type {
-  Corefile,
-  EndpointAddress,
-  ForwardPlugin,
-  KubernetesSettings,
-  LoadbalanceSettings,
-  ServerBlock,
-} from '../corefile/settings.ts'
-import type { UpstreamTarget } from '../forward/settings.ts'
+import type { EndpointAddress } from '../corefile/zones.ts'
+import type { ForwardPlugin, UpstreamTarget } from '../plugins/forward/settings.ts'
+import type { KubernetesSettings } from '../plugins/kubernetes/settings.ts'
+import type { OrderSettings } from '../plugins/loadbalance/answer-order.ts'
+import type { LoadbalanceSettings } from '../plugins/loadbalance/settings.ts'
+import type { Corefile, ServerBlock } from '../plugins/server-block.ts'
 import type { ForwardRule, ResolverSettings } from '../resolver/settings.ts'
-import type { OrderSettings } from '../serve/answer-order.ts'
 import type { ListenAddress, ServedBlock } from '../serve/settings.ts'
 import type { ThreadSettings } from '../threads/dns-threads.ts'
 import { nameText } from '../wire/name.ts'

@@ -1,6 +1,6 @@
 import type { SourceLocation } from '../corefile/errors.ts'
-import { namedFiles } from '../corefile/named-files.ts'
 import type { LoadedCorefile } from './corefile-loader.ts'
+import { namedFiles } from './named-files.ts'
 
 /** What of a Corefile is checked and does nothing here, each with its line, so that nothing waits for it. */
 export function optionsWithoutEffect({

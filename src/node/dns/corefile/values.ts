@@ -37,9 +37,9 @@ export function readDuration(token: Token, { min = 0, max = maxDurationMs } = {}
   return ms
 }
 
-/** One that a timer waits for: at least `leastMs`, and no longer than it can. */
-export function readWait(token: Token, { leastMs = 0 } = {}): number {
-  return Math.min(maxTimerMs, Math.max(leastMs, readDuration(token)))
+/** One that a timer waits for: at least `minMs`, and no longer than it can. */
+export function readWait(token: Token, { minMs = 0 } = {}): number {
+  return Math.min(maxTimerMs, Math.max(minMs, readDuration(token)))
 }
 
 const maxInteger = 0x7fff_ffff

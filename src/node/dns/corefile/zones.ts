@@ -4,10 +4,22 @@ import { DnsFormatError } from '../wire/errors.ts'
 import { encodeName, foldName, nameText, type WireName } from '../wire/name.ts'
 import { reverseName } from '../zone/names.ts'
 import { CorefileError } from './errors.ts'
+import type { Fallthrough } from './fallthrough.ts'
 import type { Token } from './lexer.ts'
-import type { EndpointAddress, Fallthrough, ServerKey } from './settings.ts'
 
 const otherSchemes = ['tls', 'grpc', 'https', 'https3', 'quic']
+
+/** A zone that a server block serves, on one port. */
+export interface ServerKey {
+  readonly zone: WireName
+  readonly port: number
+}
+
+/** Where `health`, `ready` or `prometheus` listens; the addresses of the cluster's DNS where `address` is undefined. */
+export interface EndpointAddress {
+  readonly address?: string
+  readonly port: number
+}
 
 /** `[dns://]ZONE[:PORT]`; a network is its reverse zones. */
 export function readServerKeys(token: Token): readonly ServerKey[] {

@@ -3,8 +3,8 @@ import { describeError } from '../../../model/errors.ts'
 import type { Logger } from '../../../observe/index.ts'
 import { createRouter, httpListener, type RoutedRequest, type TextAnswer } from '../../../serve/index.ts'
 import type { HttpEndpoint } from '../configuration/server-plan.ts'
-import { HealthProbe } from '../metrics/health-probe.ts'
 import type { Series } from '../metrics/series.ts'
+import { HealthProbe } from '../plugins/health/health-probe.ts'
 
 export interface EndpointAnswers {
   /** Plugins that are not ready yet, or why nothing is any more; none when DNS is. */

@@ -1,6 +1,6 @@
-import type { CacheSettings } from '../cache/settings.ts'
-import type { ErrorsSettings } from '../corefile/settings.ts'
-import type { ForwardSettings } from '../forward/settings.ts'
+import type { CacheSettings } from '../plugins/cache/settings.ts'
+import type { ErrorsSettings } from '../plugins/errors/settings.ts'
+import type { ForwardSettings } from '../plugins/forward/settings.ts'
 
 /** One `forward` of a server block. Names are in wire form. */
 export interface ForwardRule {

@@ -1,7 +1,9 @@
-import type { HostsSettings, RewriteRule, TemplateSettings } from '../corefile/settings.ts'
-import { HostsAnswers } from '../plugins/hosts.ts'
-import { QueryRewriter } from '../plugins/rewrite.ts'
-import { type CountTemplate, TemplateAnswers } from '../plugins/template.ts'
+import { HostsAnswers } from '../plugins/hosts/hosts-answers.ts'
+import type { HostsSettings } from '../plugins/hosts/settings.ts'
+import { QueryRewriter } from '../plugins/rewrite/query-rewriter.ts'
+import type { RewriteRule } from '../plugins/rewrite/settings.ts'
+import type { TemplateSettings } from '../plugins/template/settings.ts'
+import { type CountTemplate, TemplateAnswers } from '../plugins/template/template-answers.ts'
 import type { Query } from '../wire/query.ts'
 import type { Reply } from '../wire/response.ts'
 

@@ -1,7 +1,7 @@
 import type { Cidr, Ip } from '../../../model/ip.ts'
-import type { ThreadCacheSettings } from '../cache/thread-answer-cache.ts'
-import type { LogRule } from '../corefile/settings.ts'
-import type { OrderSettings } from './answer-order.ts'
+import type { ThreadCacheSettings } from '../plugins/cache/thread-answer-cache.ts'
+import type { OrderSettings } from '../plugins/loadbalance/answer-order.ts'
+import type { LogRule } from '../plugins/log/settings.ts'
 import type { ChainSettings } from './chain.ts'
 
 /** Who gets answers there: everybody, or only the cluster's and the nodes' addresses. */

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Cidr } from '../../../model/ip.ts'
-import type { CachedCopy } from '../cache/thread-answer-cache.ts'
 import type { Series } from '../metrics/series.ts'
+import type { CachedCopy } from '../plugins/cache/thread-answer-cache.ts'
 import type { ResolverAnswer } from '../resolver/block-resolver.ts'
 import type { ResolverSettings } from '../resolver/settings.ts'
 import type { ServingSettings } from '../serve/settings.ts'

@@ -1,7 +1,7 @@
 // The entry of the thread that resolves: one cache and one set of upstreams a server block, for all serving threads.
 import type { Series } from '../metrics/series.ts'
+import { FailureLog } from '../plugins/errors/failure-log.ts'
 import { BlockResolver, type ResolverEvents } from '../resolver/block-resolver.ts'
-import { FailureLog } from '../resolver/failure-log.ts'
 import { ResolveServer } from '../resolver/resolve-server.ts'
 import { cacheSeries, ResolverCounts } from '../resolver/resolver-counts.ts'
 import type { ResolverSettings } from '../resolver/settings.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { readCorefile } from '../../../../../src/node/dns/configuration/read-corefile.ts'
 import { planServer } from '../../../../../src/node/dns/configuration/server-plan.ts'
-import { readCorefile } from '../../../../../src/node/dns/corefile/read-corefile.ts'
 import { DnsThreads } from '../../../../../src/node/dns/threads/dns-threads.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { ClusterZone } from '../../../../../src/node/dns/zone/cluster-zone.ts'

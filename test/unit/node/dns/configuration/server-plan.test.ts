@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultCorefile } from '../../../../../src/model/default-corefile.ts'
+import { readCorefile } from '../../../../../src/node/dns/configuration/read-corefile.ts'
 import { type ConfigurationInputs, planServer } from '../../../../../src/node/dns/configuration/server-plan.ts'
 import { optionsWithoutEffect } from '../../../../../src/node/dns/configuration/without-effect.ts'
-import { readCorefile } from '../../../../../src/node/dns/corefile/read-corefile.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 
 const inputs: ConfigurationInputs = {

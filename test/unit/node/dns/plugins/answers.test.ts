@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HostsAnswers } from '../../../../../src/node/dns/plugins/hosts.ts'
-import { TemplateAnswers } from '../../../../../src/node/dns/plugins/template.ts'
-import { compileTemplate } from '../../../../../src/node/dns/plugins/text-template.ts'
+import { HostsAnswers } from '../../../../../src/node/dns/plugins/hosts/hosts-answers.ts'
+import { TemplateAnswers } from '../../../../../src/node/dns/plugins/template/template-answers.ts'
+import { compileTemplate } from '../../../../../src/node/dns/plugins/template/text-template.ts'
 import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { ask, blockWith, replyLine } from '../../../../helpers/dns-plugins.ts'
 

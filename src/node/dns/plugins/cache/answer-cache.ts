@@ -1,0 +1,135 @@
+import { LRUCache } from 'lru-cache'
+import type { MessageLayout } from '../../wire/message.ts'
+import { boundTtls, type CacheKind, isFailure, lifetimeOf } from './lifetime.ts'
+import type { CacheSettings } from './settings.ts'
+
+/** One kept message of an upstream. */
+export interface CachedAnswer {
+  readonly message: Buffer
+  readonly layout: MessageLayout
+  readonly kind: CacheKind
+  readonly storedAtMs: number
+  readonly expiresAtMs: number
+  /** Uses no further apart than the prefetch duration. */
+  hits: number
+  lastHitMs: number
+  /** When the upstreams were last asked in vain for a newer one; undefined where they were not. */
+  failedAtMs?: number
+}
+
+/** Times come from one clock that only goes forward. */
+export interface CacheCounts {
+  hits: Record<CacheKind, number>
+  misses: number
+  prefetches: number
+  drops: number
+  servedStale: number
+  evictions: Record<CacheKind, number>
+}
+
+export function emptyCounts(): CacheCounts {
+  return {
+    hits: { success: 0, denial: 0 },
+    misses: 0,
+    prefetches: 0,
+    drops: 0,
+    servedStale: 0,
+    evictions: { success: 0, denial: 0 },
+  }
+}
+
+/** How long an answer is kept after its time, for when no upstream answers (RFC 8767 5). */
+const keptStaleMs = 3_600_000
+
+const bytesPerRecord = 120
+const bytesPerEntry = 400
+
+/** Messages of upstreams by question, the least used dropped first when the bytes or the entries of a side are spent. */
+export class AnswerCache {
+  readonly counts: CacheCounts = emptyCounts()
+  #settings: CacheSettings
+  readonly #sides: Readonly<Record<CacheKind, LRUCache<string, CachedAnswer>>>
+
+  constructor(settings: CacheSettings, maxBytes: number) {
+    this.#settings = settings
+    this.#sides = {
+      success: this.#createSide('success', settings.success.capacity, maxBytes * 0.75),
+      denial: this.#createSide('denial', settings.denial.capacity, maxBytes * 0.25),
+    }
+  }
+
+  get settings(): CacheSettings {
+    return this.#settings
+  }
+
+  /** What stays allowed stays; capacities hold from the start. */
+  changeSettings(settings: CacheSettings): void {
+    this.#settings = settings
+  }
+
+  entries(kind: CacheKind): number {
+    return this.#sides[kind].size
+  }
+
+  get bytes(): number {
+    return this.#sides.success.calculatedSize + this.#sides.denial.calculatedSize
+  }
+
+  /** The answer, expired or not; a positive one before a newer denial that is only a failure, or before any where the settings prefer it. */
+  find(key: string, nowMs: number): CachedAnswer | undefined {
+    const [success, denial] = [this.#sides.success.get(key), this.#sides.denial.get(key)]
+    if (success && this.#prefers(success, nowMs)) return success
+    if (success && denial) return success.expiresAtMs > nowMs || isFailure(denial.layout.rcode) ? success : denial
+    return success ?? denial
+  }
+
+  /** Keeps the message if it may be kept; gives its layout with the TTLs that clients may see of what is kept. */
+  put(key: string, message: Buffer, found: MessageLayout, nowMs: number): MessageLayout {
+    const lifetime = lifetimeOf(message, found, this.#settings, Math.floor(Date.now() / 1000))
+    if (lifetime === undefined) {
+      this.counts.drops += 1
+      return found
+    }
+    const { kind, ms } = lifetime
+    const layout = boundTtls(message, found, this.#settings[kind])
+    const answer = { message, layout, kind, storedAtMs: nowMs, expiresAtMs: nowMs + ms, hits: 0, lastHitMs: nowMs }
+    this.#sides[kind].set(key, answer)
+    const isKept = kind === 'denial' && this.#settings.serveStale?.prefersPositive === true
+    if (!isFailure(layout.rcode) && !isKept) this.#sides[kind === 'success' ? 'denial' : 'success'].delete(key)
+    return layout
+  }
+
+  #prefers(success: CachedAnswer, nowMs: number): boolean {
+    const { serveStale } = this.#settings
+    return serveStale?.prefersPositive === true && isUsableStale(success, nowMs, serveStale.forMs)
+  }
+
+  /** Counts a use; true when the answer is popular and near its end, so that it should be asked for again. */
+  touch(answer: CachedAnswer, nowMs: number): boolean {
+    this.counts.hits[answer.kind] += 1
+    const { prefetch } = this.#settings
+    if (prefetch === undefined) return false
+    answer.hits = nowMs - answer.lastHitMs > prefetch.withinMs ? 1 : answer.hits + 1
+    answer.lastHitMs = nowMs
+    const lifeMs = answer.expiresAtMs - answer.storedAtMs
+    return answer.hits >= prefetch.amount && answer.expiresAtMs - nowMs <= (lifeMs * prefetch.percentage) / 100
+  }
+
+  #createSide(kind: CacheKind, capacity: number, maxBytes: number): LRUCache<string, CachedAnswer> {
+    return new LRUCache<string, CachedAnswer>({
+      // It makes room for that many at once, and the bytes are spent before.
+      max: Math.max(1, Math.min(capacity, Math.ceil(maxBytes / bytesPerEntry))),
+      maxSize: Math.max(1, Math.floor(maxBytes)),
+      sizeCalculation: ({ message, layout }, key) =>
+        message.length + key.length + layout.records.length * bytesPerRecord + bytesPerEntry,
+      dispose: (_, __, reason) => {
+        if (reason === 'evict') this.counts.evictions[kind] += 1
+      },
+    })
+  }
+}
+
+/** Whether an expired answer may still stand in for an upstream. */
+export function isUsableStale(answer: CachedAnswer, nowMs: number, forMs = keptStaleMs): boolean {
+  return nowMs - answer.expiresAtMs <= forMs && !isFailure(answer.layout.rcode)
+}

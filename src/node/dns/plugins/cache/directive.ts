@@ -1,0 +1,131 @@
+import type { Directive } from '../../corefile/blocks.ts'
+import type { Token } from '../../corefile/lexer.ts'
+import {
+  badValue,
+  readArg,
+  readArgs,
+  readChoice,
+  readDuration,
+  readInteger,
+  readOptions,
+  readWait,
+  unknownOption,
+} from '../../corefile/values.ts'
+import type { ServerKey } from '../../corefile/zones.ts'
+import { zonesOr } from '../../corefile/zones.ts'
+import type { CachePlugin, CacheSettings, CacheSide, ServeStale } from './settings.ts'
+
+const many = Number.POSITIVE_INFINITY
+const defaultCapacity = 9984
+const maxServfailMs = 300_000
+
+type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+
+/** `cache [TTL] [ZONES…] { … }`. A TTL that upstreams give is honoured down to 0, where no least one is written. */
+export function readCache(directive: Directive, keys: readonly ServerKey[]): CachePlugin {
+  const [first] = directive.args
+  const hasTtl = first !== undefined && /^[+-]?\d+$/.test(first.text)
+  const ttl = hasTtl ? readInteger(first, { min: 1 }) : undefined
+  const zones = zonesOr(hasTtl ? directive.args.slice(1) : directive.args, keys)
+  let policy: Directive | undefined
+  const settings: Mutable<CacheSettings> = {
+    success: side(ttl ?? 3600),
+    denial: side(ttl ?? 1800),
+    prefetch: undefined,
+    serveStale: undefined,
+    servfailMs: 5000,
+    keepTtl: false,
+  }
+  readOptions(directive, {
+    success: (option) => {
+      settings.success = readSide(option, settings.success)
+    },
+    denial: (option) => {
+      settings.denial = readSide(option, settings.denial)
+    },
+    prefetch: (option) => {
+      settings.prefetch = readPrefetch(option)
+    },
+    serve_stale: (option) => {
+      settings.serveStale = readServeStale(option)
+    },
+    serve_stale_policy: (option) => {
+      readChoice(lowerCase(readArg(option)), ['prefer_positive'])
+      policy = option
+    },
+    servfail: (option) => {
+      settings.servfailMs = readDuration(readArg(option), { max: maxServfailMs })
+    },
+    disable: (option) => {
+      const [which, ...names] = readArgs(option, 1, many)
+      const disabledZones = names.length === 0 ? zones : zonesOr(names, keys)
+      const name = readChoice(which ?? option.name, ['success', 'denial'])
+      settings[name] = { ...settings[name], disabledZones: [...settings[name].disabledZones, ...disabledZones] }
+    },
+    keepttl: (option) => {
+      readArgs(option, 0)
+      settings.keepTtl = true
+    },
+  })
+  if (policy === undefined) return { zones, settings }
+  if (settings.serveStale === undefined) throw badValue(policy.name, 'serve_stale beside it')
+  return { zones, settings: { ...settings, serveStale: { ...settings.serveStale, prefersPositive: true } } }
+}
+
+function side(maxTtlSeconds: number): CacheSide {
+  return { capacity: defaultCapacity, maxTtlSeconds, minTtlSeconds: 0, disabledZones: [] }
+}
+
+/** `CAPACITY [TTL] [MINTTL]` */
+function readSide(option: Directive, before: CacheSide): CacheSide {
+  const [capacity, ttl, minTtl] = readArgs(option, 1, 3)
+  return {
+    ...before,
+    capacity: capacity === undefined ? before.capacity : readInteger(capacity),
+    ...(ttl !== undefined && { maxTtlSeconds: readInteger(ttl, { min: 1 }) }),
+    ...(minTtl !== undefined && { minTtlSeconds: readInteger(minTtl) }),
+  }
+}
+
+/** `AMOUNT [DURATION [PERCENTAGE%]]` */
+function readPrefetch(option: Directive): CacheSettings['prefetch'] {
+  const [amount, within, percentage] = readArgs(option, 1, 3)
+  const digits = percentage === undefined ? '10' : /^\+?0*(\d{1,2})%$/.exec(percentage.text)?.[1]
+  if (digits === undefined || Number(digits) < 10 || Number(digits) > 90) {
+    throw badValue(percentage ?? option.name, 'a percentage from 10% to 90%')
+  }
+  return {
+    amount: readInteger(amount ?? option.name),
+    withinMs: within === undefined ? 60_000 : readDuration(within),
+    percentage: Number(digits),
+  }
+}
+
+const maxRecheckMs = 300_000
+const maxTtl = 0xffff_ffff
+
+/** `[DURATION] [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]` */
+function readServeStale(option: Directive): ServeStale {
+  const [forHowLong, modeToken, ...rest] = readArgs(option, 0, 5)
+  const mode = modeToken === undefined ? 'immediate' : readChoice(lowerCase(modeToken), ['immediate', 'verify'])
+  const [timeout, ttl, recheck, extra] = mode === 'verify' ? rest : [undefined, ...rest]
+  if (extra !== undefined) throw unknownOption({ ...option, name: extra }, 'cache')
+  return {
+    forMs: forHowLong === undefined ? 3_600_000 : readDuration(forHowLong),
+    mode,
+    verifyTimeoutMs: timeout === undefined ? 0 : readWait(timeout),
+    ttlSeconds: ttl === undefined ? 0 : readWholeSeconds(ttl),
+    recheckMs: recheck === undefined ? 0 : readDuration(recheck, { max: maxRecheckMs }),
+    prefersPositive: false,
+  }
+}
+
+function readWholeSeconds(token: Token): number {
+  const seconds = readDuration(token) / 1000
+  if (!Number.isInteger(seconds) || seconds > maxTtl) throw badValue(token, 'whole seconds, as a TTL has them')
+  return seconds
+}
+
+function lowerCase(token: Token): Token {
+  return { ...token, text: token.text.toLowerCase() }
+}

@@ -1,0 +1,96 @@
+import { followAliases } from '../../wire/aliases.ts'
+import { readUint32, writeUint32 } from '../../wire/bytes.ts'
+import { flag, rcode, recordType } from '../../wire/codes.ts'
+import type { MessageLayout, RecordLocation } from '../../wire/message.ts'
+import { isUnder } from '../../wire/name.ts'
+import type { CacheSettings, CacheSide } from './settings.ts'
+
+export type CacheKind = 'success' | 'denial'
+
+export interface Lifetime {
+  readonly kind: CacheKind
+  readonly ms: number
+}
+
+/**
+ * For how long an upstream's message may be given again; undefined where it may not be kept: truncated, a failure, a denial
+ * without SOA, TTL 0, or signed for another time than now (`nowSeconds` since 1970). A denial holds for the lesser of its SOA's TTL and minimum
+ * (RFC 2308 5); a chain of aliases that ends in nothing is a denial of its end.
+ */
+export function lifetimeOf(
+  message: Buffer,
+  layout: MessageLayout,
+  settings: CacheSettings,
+  nowSeconds: number,
+): Lifetime | undefined {
+  if ((layout.flags & flag.TC) !== 0 || layout.questionName === undefined || layout.extendedRcode !== 0)
+    return undefined
+  if (layout.questionType === recordType.AXFR || layout.questionType === recordType.IXFR) return undefined
+  if (isFailure(layout.rcode) && settings.servfailMs > 0) return { kind: 'denial', ms: settings.servfailMs }
+  if (layout.rcode !== rcode.NXDOMAIN && layout.rcode !== rcode.NOERROR) return undefined
+  if (!areSignaturesValid(message, layout, nowSeconds)) return undefined
+  if (layout.rcode === rcode.NXDOMAIN || !followAliases(message, layout).isAnswered)
+    return bounded('denial', denialSeconds(message, layout), layout, settings.denial)
+  return bounded('success', leastTtl(layout.records), layout, settings.success)
+}
+
+/** SERVFAIL and NOTIMP say nothing of the name, only that the server cannot answer now. */
+export function isFailure(code: number): boolean {
+  return code === rcode.SERVFAIL || code === rcode.NOTIMP
+}
+
+/** Where a signature's times stand in its data (RFC 4034 3.1); they are compared in serial number arithmetic (RFC 1982). */
+const signatureTimes = { expiration: 8, inception: 12, end: 16 } as const
+
+function areSignaturesValid(message: Buffer, { records }: MessageLayout, nowSeconds: number): boolean {
+  return records.every(({ type, dataAt, end }) => {
+    if (type !== recordType.RRSIG) return true
+    if (end - dataAt < signatureTimes.end) return false
+    const isBefore = (a: number, b: number) => ((b - a) | 0) > 0
+    const expiration = readUint32(message, dataAt + signatureTimes.expiration)
+    const inception = readUint32(message, dataAt + signatureTimes.inception)
+    return !isBefore(nowSeconds, inception) && !isBefore(expiration, nowSeconds)
+  })
+}
+
+function denialSeconds(message: Buffer, { records }: MessageLayout): number | undefined {
+  const soa = records.find(({ section, type }) => section === 'authority' && type === recordType.SOA)
+  if (soa === undefined) return undefined
+  const minimum = readUint32(message, soa.end - 4)
+  return Math.min(minimum, leastTtl(records.filter(({ section }) => section !== 'additional')) ?? 0)
+}
+
+function leastTtl(records: readonly RecordLocation[]): number | undefined {
+  const ttls = records.filter(({ type }) => type !== recordType.OPT).map(({ ttl }) => ttl)
+  return ttls.length === 0 ? undefined : Math.min(...ttls)
+}
+
+/**
+ * No record holds longer than the side allows, or shorter: else clients would keep for longer what is kept here for 30 s. Changes the TTLs in
+ * the message, and gives its layout with them.
+ */
+export function boundTtls(
+  message: Buffer,
+  layout: MessageLayout,
+  { minTtlSeconds, maxTtlSeconds }: CacheSide,
+): MessageLayout {
+  const records = layout.records.map((record) => {
+    if (record.type === recordType.OPT) return record
+    const ttl = Math.min(maxTtlSeconds, Math.max(minTtlSeconds, record.ttl))
+    writeUint32(message, record.ttlAt, ttl)
+    return { ...record, ttl }
+  })
+  return { ...layout, records }
+}
+
+function bounded(
+  kind: CacheKind,
+  seconds: number | undefined,
+  { questionName }: MessageLayout,
+  side: CacheSide,
+): Lifetime | undefined {
+  if (seconds === undefined || questionName === undefined) return undefined
+  if (side.disabledZones.some((zone) => isUnder(questionName, zone))) return undefined
+  const held = Math.min(side.maxTtlSeconds, Math.max(side.minTtlSeconds, seconds))
+  return held > 0 ? { kind, ms: held * 1000 } : undefined
+}

@@ -1,0 +1,229 @@
+import { dnsPort } from '../../../../model/dns-ports.ts'
+import { type Ip, parseIp } from '../../../../model/ip.ts'
+import type { Directive } from '../../corefile/blocks.ts'
+import { CorefileError } from '../../corefile/errors.ts'
+import type { Token } from '../../corefile/lexer.ts'
+import {
+  badValue,
+  locationOf,
+  readArg,
+  readArgs,
+  readChoice,
+  readDuration,
+  readInteger,
+  readOptions,
+  readWait,
+} from '../../corefile/values.ts'
+import { readZone, readZones } from '../../corefile/zones.ts'
+import { rcode, rcodeCode } from '../../wire/codes.ts'
+import type { ForwardPlugin, ForwardTarget } from './settings.ts'
+
+const tlsPort = 853
+const maxTargets = 15
+const many = Number.POSITIVE_INFINITY
+/** An upstream that refuses at once is not probed in a busy loop. */
+const leastProbeMs = 50
+const policies = ['random', 'round_robin', 'sequential'] as const
+
+type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+
+/** `forward FROM TO… { … }`; FROM may be a network, and is then several rules. */
+export function readForward(directive: Directive): readonly ForwardPlugin[] {
+  const [from, ...to] = readArgs(directive, 2, many)
+  if (from === undefined) throw badValue(directive.name, 'a zone and where to send to')
+  if (to.length > maxTargets) throw badValue(directive.name, `at most ${maxTargets} servers`)
+  const targets = to.map(readTarget)
+  const options = readForwardOptions(directive)
+  if (options.maxAgeMs > 0 && options.maxAgeMs < options.expireMs)
+    throw badValue(directive.name, 'a max_age that is not below expire')
+  const named = targets.find((target) => target.kind === 'address' && target.serverName !== undefined)
+  if (named !== undefined && options.tls?.serverName !== undefined)
+    throw new CorefileError(
+      'conflict',
+      directive.name,
+      'forward: tls_servername and a name behind % exclude each other',
+    )
+  return readZones(from).map((zone) => ({ ...options, from: zone, to: targets }))
+}
+
+/** `ADDRESS[:PORT]`, `tls://ADDRESS[%NAME][:PORT]`, or a file with `nameserver` lines. */
+function readTarget(token: Token): ForwardTarget {
+  const scheme = /^([a-z0-9]+):\/\//i.exec(token.text)?.[1]?.toLowerCase()
+  if (scheme !== undefined && scheme !== 'dns' && scheme !== 'tls') {
+    throw badValue(token, 'an address, dns://ADDRESS, tls://ADDRESS or a resolver file')
+  }
+  const rest = scheme === undefined ? token.text : token.text.slice(scheme.length + 3)
+  const overTls = scheme === 'tls'
+  const { where, serverName } = overTls ? splitServerName(rest) : { where: rest }
+  const parsed = readHostPort(where, overTls ? tlsPort : dnsPort)
+  if (parsed !== undefined && serverName !== undefined && !isHostName(serverName))
+    throw badValue(token, 'the name of a server behind %')
+  if (parsed !== undefined)
+    return { kind: 'address', ...parsed, overTls, ...(serverName !== undefined && { serverName }) }
+  if (scheme === undefined && rest.includes('/')) return { kind: 'file', path: rest }
+  throw badValue(token, 'an address with or without port, or the path of a resolver file')
+}
+
+/** The name stands before the port, inside the brackets or behind them, or at the end: `A%NAME:P`, `[A%NAME]:P`, `[A]%NAME:P`, `A:P%NAME`. */
+function splitServerName(text: string): { readonly where: string; readonly serverName?: string } {
+  const at = text.lastIndexOf('%')
+  if (at === -1) return { where: text }
+  const [, serverName = '', bracket = '', port = ''] = /^([^:\]]*)(\]?)(:\d+)?$/.exec(text.slice(at + 1)) ?? []
+  return { where: `${text.slice(0, at)}${bracket}${port}`, serverName }
+}
+
+function isHostName(text: string): boolean {
+  return /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?$/i.test(text)
+}
+
+function readHostPort(text: string, defaultPort: number): { address: Ip; port: number } | undefined {
+  const whole = parseIp(text.replace(/^\[(.*)\]$/, '$1'))
+  if (whole !== undefined) return { address: whole, port: defaultPort }
+  const [, host, port] = /^\[?(.*?)\]?:(\d{1,5})$/.exec(text) ?? []
+  const address = host === undefined ? undefined : parseIp(host)
+  if (address === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined
+  return { address, port: Number(port) }
+}
+
+type ForwardOptions = Omit<ForwardPlugin, 'from' | 'to'>
+
+function readForwardOptions(directive: Directive): ForwardOptions {
+  const settings: Mutable<ForwardOptions> = {
+    location: locationOf(directive.name),
+    except: [],
+    policy: 'random',
+    forceTcp: false,
+    preferUdp: false,
+    expireMs: 10_000,
+    maxAgeMs: 0,
+    maxIdleConnections: 0,
+    readTimeoutMs: 2000,
+    maxFails: 2,
+    healthCheck: { intervalMs: 500, recursion: true, domain: '.' },
+    maxConcurrent: undefined,
+    failover: [],
+    failfastAllUnhealthy: false,
+    next: [],
+    nextOnNodata: false,
+  }
+  readOptions(directive, { ...transportOptions(settings), ...choiceOptions(settings) })
+  return settings.forceTcp ? { ...settings, preferUdp: false } : settings
+}
+
+function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (option: Directive) => void> {
+  return {
+    force_tcp: (option) => {
+      readArgs(option, 0)
+      settings.forceTcp = true
+    },
+    prefer_udp: (option) => {
+      readArgs(option, 0)
+      settings.preferUdp = true
+    },
+    expire: (option) => {
+      settings.expireMs = readWait(readArg(option), { minMs: 1 })
+    },
+    max_age: (option) => {
+      settings.maxAgeMs = readDuration(readArg(option))
+    },
+    max_idle_conns: (option) => {
+      settings.maxIdleConnections = readInteger(readArg(option))
+    },
+    read_timeout: (option) => {
+      settings.readTimeoutMs = readPositive(readArg(option))
+    },
+    source_address: (option) => {
+      const address = parseIp(readArg(option).text)
+      if (address === undefined) throw badValue(readArg(option), 'an address')
+      settings.sourceAddress = address
+    },
+    tls: (option) => {
+      settings.tls = {
+        ...settings.tls,
+        ...readTls(readArgs(option, 0, 3).map(({ text }) => text)),
+        location: locationOf(option.name),
+      }
+    },
+    tls_servername: (option) => {
+      settings.tls = { location: locationOf(option.name), ...settings.tls, serverName: readArg(option).text }
+    },
+  }
+}
+
+function readPositive(token: Token): number {
+  if (readDuration(token) === 0) throw badValue(token, 'a duration above 0')
+  return readWait(token, { minMs: 1 })
+}
+
+function choiceOptions(settings: Mutable<ForwardOptions>): Record<string, (option: Directive) => void> {
+  return {
+    except: (option) => {
+      settings.except = [...settings.except, ...readArgs(option, 1, many).flatMap(readZones)]
+    },
+    policy: (option) => {
+      settings.policy = readChoice(readArg(option), policies)
+    },
+    max_fails: (option) => {
+      settings.maxFails = readInteger(readArg(option))
+    },
+    max_connect_attempts: (option) => {
+      settings.maxConnectAttempts = readInteger(readArg(option))
+    },
+    max_concurrent: (option) => {
+      settings.maxConcurrent = readInteger(readArg(option)) || undefined
+    },
+    health_check: (option) => {
+      settings.healthCheck = readHealthCheck(option)
+    },
+    next: (option) => {
+      settings.next = readRcodes(option)
+    },
+    next_on_nodata: (option) => {
+      readArgs(option, 0)
+      settings.nextOnNodata = true
+    },
+    failover: (option) => {
+      settings.failover = readRcodes(option)
+      if (settings.failover.includes(rcode.NOERROR)) throw badValue(option.name, 'no NOERROR: that is an answer')
+    },
+    failfast_all_unhealthy_upstreams: (option) => {
+      readArgs(option, 0)
+      settings.failfastAllUnhealthy = true
+    },
+  }
+}
+
+/** Nothing is the system's authorities; one file an authority; two a certificate and its key, three both. */
+function readTls([first, second, third]: readonly string[]) {
+  if (first === undefined) return {}
+  if (second === undefined) return { authority: first }
+  return { certificate: first, key: second, ...(third !== undefined && { authority: third }) }
+}
+
+/** `health_check DURATION [no_rec] [domain NAME]` */
+function readHealthCheck(option: Directive): ForwardOptions['healthCheck'] {
+  const [interval, ...rest] = readArgs(option, 1, 4)
+  const intervalMs = readWait(interval ?? option.name, { minMs: leastProbeMs })
+  let recursion = true
+  let domain = '.'
+  for (let at = 0; at < rest.length; at++) {
+    const token = rest[at] ?? option.name
+    if (readChoice(token, ['no_rec', 'domain']) === 'no_rec') recursion = false
+    else {
+      at += 1
+      const name = rest[at]
+      if (name === undefined) throw badValue(token, 'a name after domain')
+      readZone(name)
+      domain = name.text
+    }
+  }
+  return { intervalMs, recursion, domain }
+}
+
+function readRcodes(option: Directive): readonly number[] {
+  return readArgs(option, 1, many).map((token) => {
+    const code = rcodeCode(token.text)
+    if (code === undefined) throw badValue(token, 'an rcode like SERVFAIL')
+    return code
+  })
+}

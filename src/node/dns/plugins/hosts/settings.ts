@@ -1,0 +1,16 @@
+import type { SourceLocation } from '../../corefile/errors.ts'
+import type { Fallthrough } from '../../corefile/fallthrough.ts'
+import type { WireName } from '../../wire/name.ts'
+
+export interface HostsSettings {
+  readonly file: string
+  /** The file is written; false for the one that is read where none is. */
+  readonly namesFile: boolean
+  readonly location: SourceLocation
+  readonly zones: readonly WireName[]
+  readonly inline: readonly string[]
+  readonly ttl: number
+  readonly reverse: boolean
+  readonly reloadMs: number
+  readonly fallthrough: Fallthrough
+}

@@ -1,0 +1,84 @@
+import type { Client } from '../../serve/responder.ts'
+import { readUint16 } from '../../wire/bytes.ts'
+import { className, flag, rcode, rcodeName, recordType, typeName } from '../../wire/codes.ts'
+import { readLayout } from '../../wire/message.ts'
+import { foldName, isUnder, nameText } from '../../wire/name.ts'
+import type { Query } from '../../wire/query.ts'
+import type { LogClass, LogRule } from './settings.ts'
+
+/** One answered question, as a line of the log tells it. */
+export interface AnsweredQuestion {
+  readonly query: Query
+  readonly client: Client
+  /** Undefined where there is none. */
+  readonly message: Buffer | undefined
+  readonly seconds: number
+}
+
+type Field = (answered: AnsweredQuestion) => string | number
+
+const fields: Readonly<Record<string, Field>> = {
+  remote: ({ client }) => bracketed(client.address),
+  local: ({ client }) => bracketed(client.listener.current.address),
+  port: ({ client }) => client.port,
+  proto: ({ client }) => client.transport,
+  type: ({ query }) => typeName(query.type),
+  class: ({ query }) => className(query.class),
+  name: ({ query }) => nameText(foldName(query.name)),
+  size: ({ query }) => query.length,
+  rcode: ({ message }) => (message === undefined ? noValue : rcodeName(flagsOf(message) & 0xf)),
+  rsize: ({ message }) => message?.length ?? 0,
+  duration: ({ seconds }) => `${seconds.toFixed(9)}s`,
+  '>id': ({ query }) => query.id,
+  '>opcode': () => 0,
+  '>do': ({ query }) => String(query.dnssecOk),
+  '>bufsize': ({ query }) => query.udpSize,
+  '>rflags': ({ message }) => (message === undefined ? noValue : renderFlags(flagsOf(message))),
+}
+
+/** Of what is not there. */
+const noValue = '-'
+
+const flagNames = { qr: flag.QR, aa: flag.AA, tc: flag.TC, rd: flag.RD, ra: flag.RA, ad: flag.AD, cd: flag.CD } as const
+
+/** The line that the first rule for the name wants of an answer; undefined where it wants none. */
+export function renderLogLine(rules: readonly LogRule[], answered: AnsweredQuestion): string | undefined {
+  const rule = rules.find(({ zone }) => isUnder(answered.query.name, zone))
+  if (rule === undefined || !isWanted(rule, answered)) return undefined
+  return rule.format.replace(/\{([^{}]+)\}/g, (text, name: string) => renderField(name, answered) ?? text)
+}
+
+/** The labels of other plugins' metadata (`{/…}`) have no value here. */
+function renderField(name: string, answered: AnsweredQuestion): string | undefined {
+  if (name.startsWith('/')) return noValue
+  const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+  return field && String(field(answered))
+}
+
+function isWanted({ classes }: LogRule, { message }: AnsweredQuestion): boolean {
+  return classes.includes('all') || (message !== undefined && classes.includes(classOf(message)))
+}
+
+/** As CoreDNS has them: a name or a type that is not there, by the SOA that says so, is a denial. */
+function classOf(message: Buffer): LogClass {
+  const { rcode: code, records } = readLayout(message, message.length)
+  const hasAnswer = records.some(({ section }) => section === 'answer')
+  const hasSoa = records.some(({ section, type }) => section === 'authority' && type === recordType.SOA)
+  if (code === rcode.NOERROR) return hasSoa && !hasAnswer ? 'denial' : 'success'
+  return code === rcode.NXDOMAIN && hasSoa ? 'denial' : 'error'
+}
+
+function flagsOf(message: Buffer): number {
+  return readUint16(message, 2)
+}
+
+function bracketed(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
+}
+
+function renderFlags(flags: number): string {
+  return Object.entries(flagNames)
+    .filter(([, bit]) => (flags & bit) !== 0)
+    .map(([name]) => name)
+    .join(',')
+}
