@@ -4,24 +4,24 @@ import type { optionGroups } from './option-groups.ts'
 
 export type Options = LoadedOptions<typeof optionGroups>
 
-/** What every part of one running command shares. */
+/** Holds what every part of one running command shares. */
 export interface AppContext {
-  /** As they were at the start. */
+  /** The options at the start of the command. */
   readonly options: Options
-  /** Reads file, environment and flags once more. Throws ConfigError. */
+  /** Reads file, environment and flags again. Throws ConfigError. */
   readonly readOptions: () => Promise<Options>
   readonly logging: Logging
   readonly metrics: Metrics
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Where the log goes, standard output as a rule. */
+/** The stream that receives the log; standard output by default. */
 export type LogStream = Parameters<typeof chooseFormat>[1] & {
   write(text: string): unknown
   hasColors?(): boolean
 }
 
-/** Reads the options for the first time and makes what follows from them; nothing is started yet. Throws ConfigError. */
+/** Reads the options and creates logging and metrics from them; starts nothing. Throws ConfigError. */
 export async function createContext(
   readOptions: () => Promise<Options>,
   env: AppContext['env'],

@@ -8,13 +8,13 @@ import { proxyOptions } from '../node/proxy/options.ts'
 import { observeOptions } from '../observe/index.ts'
 import { declareAppOptions } from './options.ts'
 
-/** What each command can run; `run` has the parts of both others. */
+/** The components that each command can run; `run` has those of `server` and `agent`. */
 export const partsOf = {
   server: ['api', 'controllers', 'scheduler'],
   agent: ['proxy', 'dns', 'registration', 'cni', 'routes', 'pods'],
 } as const satisfies Record<string, readonly string[]>
 
-/** Every option of the program, by owner. */
+/** Declares every option of the program, by owner. */
 export const optionGroups = {
   app: declareAppOptions([...partsOf.server, ...partsOf.agent]),
   api: apiOptions,

@@ -1,6 +1,6 @@
 import { declareOptions, filePath, wordList } from '../config/index.ts'
 
-/** `parts` are all that can be chosen from with `--components`, whatever the command. */
+/** Declares the options of this room; `parts` lists every value that `--components` accepts. */
 export function declareAppOptions(parts: readonly string[]) {
   return declareOptions({
     config: {

@@ -19,5 +19,5 @@ export const addCheckCommand: AddCommand = (program, context) => {
 
 export function printFinding({ level, what, remedy }: Finding): string {
   const line = `${level.padEnd(4)}  ${what}\n`
-  return remedy ? `${line}      to mend it: ${remedy}\n` : line
+  return remedy ? `${line}      to repair it: ${remedy}\n` : line
 }

@@ -6,8 +6,8 @@ import {
   cleanCni,
   cniRuntimeOfCli,
   examineCni,
-  mendCni,
   type PortMapping,
+  repairCni,
   type SandboxRequest,
   sandboxOfCli,
 } from '../app/commands/cni.ts'
@@ -70,7 +70,7 @@ function addDoctor(cni: Command, context: CliContext): void {
 }
 
 const mend: Work = async (options, { stdout, stderr }, user) => {
-  const { done, failures } = await mendCni(options, user)
+  const { done, failures } = await repairCni(options, user)
   for (const line of done) print({ stdout }, `mended  ${line}\n`)
   for (const line of failures) stderr.write(`error: ${line}\n`)
 }

@@ -7,12 +7,12 @@ import type { PlanAnswer, ServiceAnswer } from '../composition/proxy-questions.t
 
 export class AskError extends PlatnetError<'agent-away' | 'bad-question' | 'not-found' | 'bad-answer'> {}
 
-/** The status of the agent that listens on the control socket. Throws AskError `agent-away` where none does. */
+/** Asks the agent on the control socket for its status. Throws AskError; `agent-away` if no agent listens. */
 export function askStatus(controlSocket: string): Promise<AgentStatus> {
   return ask(controlSocket, '/status')
 }
 
-/** What the kernel holds otherwise than it should. Throws AskError. */
+/** Asks how the kernel's rules differ from the wanted ones. Throws AskError. */
 export function askPlan(controlSocket: string): Promise<PlanAnswer> {
   return ask(controlSocket, '/plan')
 }
@@ -22,31 +22,31 @@ export interface FlowQuestion {
   readonly destination: string
   readonly port: string
   readonly protocol: 'TCP' | 'UDP' | 'SCTP'
-  /** The one that the way back to the source leads through, where it is not said. */
+  /** The interface that the packet comes in on; by default the one on the route back to the source. */
   readonly inInterface?: string
 }
 
-/** What becomes of a connection. Throws AskError, also where the question makes no sense. */
+/** Asks what becomes of a connection. Throws AskError, also for a question that the agent rejects. */
 export function askFlow(controlSocket: string, question: FlowQuestion): Promise<FlowExplanation> {
   return ask(controlSocket, `/explain/flow?${new URLSearchParams({ ...question })}`)
 }
 
-/** Throws AskError, also where there is no such Service. */
+/** Asks where a Service leads. Throws AskError; `not-found` if there is no such Service. */
 export function askService(controlSocket: string, service: string): Promise<ServiceAnswer> {
   return ask(controlSocket, `/explain/service?${new URLSearchParams({ service })}`)
 }
 
-/** The answer of `GET /dns/explain`. */
+/** Answer of `GET /dns/explain`. */
 export interface DnsExplanation {
-  /** Who answered: `kubernetes`, `cache`, `forward`, … */
+  /** The plugin that answered: `kubernetes`, `cache`, `forward`, … */
   readonly plugin: string
   readonly ageMs: number
-  /** `Service default/web`, with when it last changed (ms since 1970). */
+  /** The object behind the answer (`Service default/web`) and the time of its last change (ms since 1970). */
   readonly object?: string
   readonly changedAtMs?: number
 }
 
-/** How that question of DNS is answered on this node. Throws AskError. */
+/** Asks how this node answers a DNS question. Throws AskError. */
 export function askDnsExplanation(controlSocket: string, name: string, type: string): Promise<DnsExplanation> {
   return ask(controlSocket, `/dns/explain?${new URLSearchParams({ name, type })}`)
 }

@@ -11,7 +11,7 @@ export interface StoreOnDisk {
   readonly dialect: DialectName
 }
 
-/** Copies the store to a file: from the running server by its operator's kubeconfig, or straight from the data directory where none runs. */
+/** Copies the store to a file: from the running server with the admin kubeconfig, or from the data directory if no server runs. */
 export async function backUp({ dataDir, dialect }: StoreOnDisk, file: string): Promise<void> {
   const paths = dataPaths(dataDir)
   const temporary = `${file}.part`
@@ -29,7 +29,7 @@ export async function backUp({ dataDir, dialect }: StoreOnDisk, file: string): P
   }
 }
 
-/** The revision the store goes on at. Throws StoreError. */
+/** Replaces the store with a backup. Returns the revision at which the store continues. Throws StoreError. */
 export function restore({ dataDir, dialect }: StoreOnDisk, backup: string, force: boolean): number {
   return restoreFile({ backup, store: dataPaths(dataDir).store, dialect, force, nowMs: Date.now() })
 }

@@ -20,7 +20,7 @@ export interface HostCheck {
   readonly lacksPrivilege: boolean
 }
 
-/** Everything that `platnet check` looks at; changes nothing. */
+/** Probes everything that `platnet check` reports; changes nothing. */
 export async function checkHost(options: Options): Promise<HostCheck> {
   const { app, api, node, pods } = options.values
   const listeners = [
@@ -39,8 +39,8 @@ export async function checkHost(options: Options): Promise<HostCheck> {
 }
 
 /**
- * The same at the start of an agent, without what the start itself finds out: each warning is logged, a failure ends it. Where our rules
- * stand, the start that wrote them has tried what they need.
+ * Probes the host at the start of an agent, without what the start itself detects. Logs each warning; a failure ends the start.
+ * Kernel matches are not probed where our rules stand: the start that wrote them has proved that they work.
  */
 export async function checkBeforeStart(context: AppContext, run: typeof runProgram): Promise<void> {
   const log = context.logging.logger('platform_kubelet').child('check')
@@ -64,7 +64,7 @@ async function checkForwarding({ values: { app, cni, proxy } }: Options): Promis
   return probeForwarding(when === 'always' || (when === 'auto' && isOurs))
 }
 
-/** Not a fault either way, but one that an operator should know of. */
+/** Reports whether this node runs pods. Neither value is a fault. */
 function describePods(isOn: boolean): Finding {
   const what = isOn
     ? 'running pods is on (--run-pods): those of namespaces with the label pods.<platform domain>/run=true are processes of this machine'

@@ -5,12 +5,12 @@ import { cleanupRules } from '../../node/rules/index.ts'
 import { silentLogger } from '../../observe/index.ts'
 
 export interface HostCleanup {
-  /** What was removed, a line each. */
+  /** One line for each thing that was removed. */
   readonly lines: readonly string[]
   readonly failures: readonly string[]
 }
 
-/** Removes everything that is ours from this host, whether or not a daemon ever ran; needs no state and no configuration. */
+/** Removes everything of Platnet from this host; needs no running daemon, no state and no configuration. */
 export async function cleanupHost(): Promise<HostCleanup> {
   const { removed, sets, failures } = await cleanupRules(silentLogger, runProgram)
   const rules = [

@@ -13,7 +13,7 @@ import type { Options } from '../context.ts'
 
 export type { CniRuntime, CniSandbox, PortMapping }
 
-/** What `platnet cni add`, `check` and `del` are told of a sandbox. */
+/** The arguments of `platnet cni add`, `check` and `del` that describe a sandbox. */
 export interface SandboxRequest {
   readonly containerId?: string
   readonly ifname: string
@@ -22,7 +22,7 @@ export interface SandboxRequest {
   readonly publish: readonly PortMapping[]
 }
 
-/** A namespace is named as by `ip netns`, or by its path. */
+/** Builds the sandbox of a command. `netns` is a name of `ip netns` or a path. */
 export function sandboxOfCli(netns: string, { containerId, ifname, pod, publish }: SandboxRequest): CniSandbox {
   const [podNamespace = 'default', podName = podNamespace] = pod.split('/')
   return {
@@ -36,16 +36,16 @@ export function sandboxOfCli(netns: string, { containerId, ifname, pod, publish 
   }
 }
 
-/** A person who waits for plugins, and may have enough of it. */
+/** The caller of a command that waits for plugins and may interrupt them. */
 export interface CniUser {
   tell(line: string): void
-  /** Aborts when the person ends the command. */
+  /** Aborts at the first interrupt: running plugins end and are undone. */
   readonly ended: AbortSignal
-  /** Aborts when the person wants no undoing either. */
+  /** Aborts at the second interrupt: nothing more is undone. */
   readonly insisted: AbortSignal
 }
 
-/** The runtime as a person uses it: the agent's, but what it adds is nobody's pod, so the agent leaves it alone. */
+/** Creates a CNI runtime with the agent's settings and an owner of its own, so that the agent leaves its attachments alone. */
 export function cniRuntimeOfCli({ values }: Options, { tell, ended, insisted }: CniUser): CniRuntime {
   const { cniConfDir: configDir, cniBinDir: binDirs, cniCacheDir: cacheDir } = values.cni
   const log: Logger = {
@@ -69,19 +69,19 @@ export function cniRuntimeOfCli({ values }: Options, { tell, ended, insisted }: 
   return runtime
 }
 
-/** Everything that `platnet cni doctor` looks at; changes nothing. */
+/** Probes everything that `platnet cni doctor` reports; changes nothing. */
 export async function examineCni(options: Options, user: CniUser): Promise<readonly Finding[]> {
   const bridge = (await probeSysctls()).filter(({ what }) => what.includes('bridge-nf-call'))
   return [...(await examineNetworks(cniRuntimeOfCli(options, user))), ...bridge]
 }
 
-interface Mended {
+interface Repairs {
   readonly done: readonly string[]
   readonly failures: readonly string[]
 }
 
-/** What `--fix` can mend. Resolves with a line for each thing that was done or could not be. */
-export async function mendCni(options: Options, user: CniUser): Promise<Mended> {
+/** Repairs what `--fix` can repair. Resolves with one line for each repair and one for each failure. */
+export async function repairCni(options: Options, user: CniUser): Promise<Repairs> {
   const linked = await offerPackagedPlugins(options.values.cni.cniBinDir)
   const { done, failures } = await cleanCni(options, user)
   const sysctl = await allowBridgeFiltering()
@@ -91,11 +91,11 @@ export async function mendCni(options: Options, user: CniUser): Promise<Mended> 
   }
 }
 
-/** Releases what no namespace needs. Resolves with a line for each thing that was done or could not be. */
-export async function cleanCni(options: Options, user: CniUser): Promise<Mended> {
+/** Releases attachments and addresses whose namespace is gone. Resolves with one line for each release and one for each failure. */
+export async function cleanCni(options: Options, user: CniUser): Promise<Repairs> {
   const runtime = cniRuntimeOfCli(options, user)
   const first = await runtime.clean(await runtime.leftovers())
-  // What a DEL cannot reach without its namespace becomes visible only after it.
+  // Addresses that a DEL cannot release without its namespace become visible only after that DEL.
   const { released } = await runtime.clean(await runtime.leftovers())
   return {
     done: [...first.deleted.map((attachment) => `undid ${attachment}`), ...first.released, ...released],
@@ -103,7 +103,7 @@ export async function cleanCni(options: Options, user: CniUser): Promise<Mended>
   }
 }
 
-async function allowBridgeFiltering(): Promise<Mended> {
+async function allowBridgeFiltering(): Promise<Repairs> {
   const wishes = nodeSysctls.filter(({ name }) => name.startsWith('net/bridge/'))
   const [before] = await probeSysctls().then((all) => all.filter(({ what }) => what.includes('bridge-nf-call')))
   if (before?.level === 'ok') return { done: [], failures: [] }

@@ -2,7 +2,7 @@ import { type LogOptions, type LogRequest, PodFolders, readLog } from '../../nod
 import { podsFolder } from '../composition/compose-pods.ts'
 import type { Options } from '../context.ts'
 
-/** What a container of this node wrote, from its files or its engine; no agent is asked. Throws PodError `no-logs`, EngineError. */
+/** Reads the output of a container of this node from its files or its engine, without the agent. Throws PodError `no-logs`, EngineError. */
 export async function* readPodLogs(
   options: Options['values'],
   request: LogRequest,

@@ -15,10 +15,10 @@ import { listenForSignals } from '../lifecycle/until-signal.ts'
 import { whenReady } from '../lifecycle/when-ready.ts'
 import { partsOf } from '../option-groups.ts'
 
-/** Ends when the program was asked to stop and everything has stopped; `forced` if it was asked a second time meanwhile. */
+/** `stopped` after an orderly stop; `forced` if a second signal came before it was complete. */
 export type RunEnd = 'stopped' | 'forced'
 
-/** `platnet server`: the API core and its controllers. */
+/** Runs `platnet server`: the API core, its controllers and the scheduler. */
 export async function runServer(context: AppContext): Promise<RunEnd> {
   const log = serverLog(context)
   reloadOnHangup(context, log, async () => {})
@@ -32,7 +32,7 @@ export async function runServer(context: AppContext): Promise<RunEnd> {
   })
 }
 
-/** `platnet agent`: the node side alone; under a supervisor it says when it is ready and ends with it. */
+/** Runs `platnet agent`: the node side alone. Under a supervisor it reports when it is ready and ends with the supervisor. */
 export async function runAgent(context: AppContext): Promise<RunEnd> {
   const log = agentLog(context)
   const programs = new ProgramStarter()
@@ -48,7 +48,7 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
   const onStarted = async () => {
     await whenReady(components)
     log.info('the first sync is applied')
-    // Kept also when the agent is killed: the next one needs no compiler of types.
+    // Flushed now, so that the compiled code is on disk even if the agent is killed later.
     flushCompileCache()
     const message: AgentMessage = { kind: 'ready' }
     process.send?.(message)
@@ -57,14 +57,14 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
   return runComponents(components, { log, notifier, onStarted })
 }
 
-/** Both ask programs, and wait for them more than they work. What the check finds says more than what fails for the same reason. */
+/** Probes the host and composes the agent side by side, because both mostly wait for programs. A failed check explains more than a failed composition, so it is thrown first. */
 async function bothAtOnce<T>(check: Promise<void>, composing: Promise<T>): Promise<T> {
   const [checked] = await Promise.allSettled([check, composing])
   if (checked.status === 'rejected') throw checked.reason
   return composing
 }
 
-/** `platnet run`: the server here, the agent as a second process. */
+/** Runs `platnet run`: the server in this process, the agent in a second one. */
 export async function runNode(context: AppContext): Promise<RunEnd> {
   const log = serverLog(context)
   const notifier = createNotifier(log, context.env)
@@ -86,7 +86,7 @@ export async function runNode(context: AppContext): Promise<RunEnd> {
 
 const managers = ['controllers', 'scheduler'] as const
 
-/** Those parts of the server that `--components` names. */
+/** Composes the parts of the server that `--components` names. */
 async function composeServer(
   context: AppContext,
 ): Promise<{ readonly components: readonly Component[]; readonly drain: () => Promise<void> }> {
@@ -95,13 +95,13 @@ async function composeServer(
   return { components, drain: async () => server?.drain() }
 }
 
-/** An agent starts sooner without the API's code. */
+/** Loads the API core on demand: an agent starts sooner without it. */
 async function createServerSide(context: AppContext): Promise<ServerSide> {
   const { ServerSide } = await import('../composition/compose-server.ts')
   return new ServerSide(context)
 }
 
-/** Their code, and the client's that they use, is loaded only where they run: an API server alone is smaller by it. */
+/** Loads controllers and client on demand: an API server alone needs less memory without them. */
 async function composeManagers(context: AppContext): Promise<readonly Component[]> {
   const wanted = managers.filter((role) => context.options.values.app.components.includes(role))
   if (wanted.length === 0) return []
@@ -117,9 +117,9 @@ function takeLogFilter(context: AppContext, message: unknown): void {
 interface RunHooks {
   readonly log: Logger
   readonly notifier: Notifier
-  /** Runs beside everything else once all components have started. */
+  /** Runs in the background once all components have started. */
   readonly onStarted: () => Promise<void>
-  /** Runs when a stop was asked for, before the first component is stopped. */
+  /** Runs after the stop signal, before the first component stops. */
   readonly drain?: () => Promise<void>
 }
 
@@ -131,7 +131,7 @@ async function runComponents(components: readonly Component[], hooks: RunHooks):
   const lifecycle = new Lifecycle(components, { log, ...deadlines })
   const stopped = (async (): Promise<RunEnd> => {
     await lifecycle.start()
-    void hooks.onStarted().catch((error) => log.error('readiness could not be told', { error }))
+    void hooks.onStarted().catch((error) => log.error('readiness could not be reported', { error }))
     log.info('stopping', { because: await signals.requested })
     await hooks.notifier.stopping()
     await hooks.drain?.()
@@ -153,7 +153,7 @@ function agentLog(context: AppContext): Logger {
   return context.logging.logger('platform_kubelet')
 }
 
-/** Of the process with the server's parts: under the name of the first one that it has. */
+/** Returns the log target of a process with server parts: that of the first part in it. */
 function serverLog(context: AppContext): Logger {
   const { components } = context.options.values.app
   if (components.includes('api')) return context.logging.logger('platform_api_server')

@@ -2,8 +2,8 @@ import { networkInterfaces } from 'node:os'
 import { type Ip, parseIp } from '../../model/ip.ts'
 
 /**
- * Where other machines and pods reach a server that listens there: the address itself, or the machine's first one where it
- * listens on all. Undefined on the loopback, which leads nowhere from a pod.
+ * Returns the address at which other machines and pods reach a server: its bind address, or the machine's first address if it
+ * listens on all. Undefined for loopback, which a pod cannot reach.
  */
 export function findAdvertiseAddress(bindAddress: Ip): Ip | undefined {
   if (isLoopback(bindAddress)) return undefined

@@ -3,8 +3,8 @@ import type { LiveNodeState } from '../../node/state/index.ts'
 import type { Logger } from '../../observe/index.ts'
 
 /**
- * Says once, as soon as a Service asks for session affinity, how many clients the kernel's `recent` remembers for each endpoint. That is
- * fixed when its module is loaded, which may not have happened yet.
+ * Logs once, at the first Service with session affinity, how many clients the kernel's `recent` match keeps for each endpoint. The
+ * number is fixed when the module is loaded, which may be later than the start of the agent.
  */
 export function warnOfAffinityLimit(
   state: Pick<LiveNodeState, 'subscribe' | 'service'>,
@@ -18,7 +18,7 @@ export function warnOfAffinityLimit(
     void readSysctl('xt_recent/parameters/ip_list_tot', modules).then((limit) =>
       log.warn(
         'session affinity: the kernel remembers so many clients an endpoint, and forgets the oldest beyond; --affinity-form ipset holds 65,536',
-        { service, clients: limit ?? 'unknown before its module is loaded (100 unless told otherwise)' },
+        { service, clients: limit ?? 'unknown before its module is loaded (100 by default)' },
       ),
     )
   })

@@ -2,15 +2,15 @@ import type { Component, Health } from '../../loop/component.ts'
 import type { ProxyPlane, ProxyStatus } from '../../node/proxy/index.ts'
 import { type AppliedRevisions, formatProblem, type LiveNodeState } from '../../node/state/index.ts'
 
-/** The answer of `GET /status` on the control socket, and what `platnet status -o json` prints. */
+/** Answer of `GET /status` on the control socket; `platnet status -o json` prints it. */
 export interface AgentStatus {
   readonly kind: 'AgentStatus'
   readonly nodeName: string
   readonly components: Readonly<Record<string, Health>>
   readonly applied: ReturnType<AppliedRevisions['report']>
-  /** One a family; none where the proxy is not among the components. */
+  /** One entry per address family; empty if the proxy is not among the components. */
   readonly proxy: readonly ProxyStatus[]
-  /** What in the objects of the API this node cannot use, one sentence each. */
+  /** One sentence for each part of an API object that this node cannot use. */
   readonly problems: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export interface StatusSources {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly proxy: readonly ProxyPlane[]
-  /** What Services claim and is another's, one sentence each. */
+  /** One sentence for each address or port that a Service claims and another one owns. */
   readonly refusedClaims: Iterable<string>
 }
 

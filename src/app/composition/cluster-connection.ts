@@ -8,14 +8,14 @@ import type { Logger } from '../../observe/index.ts'
 
 export interface ConnectionParts {
   readonly client: ApiClient
-  /** The informers, once it is known which vocabulary the server speaks; those of one group start together, when the group before has started. */
+  /** Creates the informers for the server's dialect. Those of one group start together, after the group before has started. */
   readonly createSources: (dialect: Dialect) => readonly (readonly Component[])[]
   readonly log: Logger
 }
 
 /**
- * The way to the API server: asks for its dialect until it answers, then keeps the informers running. Starting does not wait
- * for the server, so that a node whose API is away comes up, keeps its rules and says why it is not ready.
+ * Connects to the API server: detects its dialect, with retries until it answers, then keeps the informers running. `start` does not
+ * wait for the server, so that a node without its API server starts, keeps its rules and reports why it is not ready.
  */
 export class ClusterConnection implements Component {
   readonly name = 'cluster'
@@ -41,12 +41,12 @@ export class ClusterConnection implements Component {
     this.#trouble = { level: 'stopped', message: 'stopped', sinceMs: Date.now() }
   }
 
-  /** What runs on it; nothing before the server has answered. */
+  /** The running informers; empty before the server has answered. */
   get sources(): readonly Component[] {
     return this.#sources
   }
 
-  /** The worst of the informers; before there are any, why there are none. */
+  /** The worst health of all informers, or the reason why there are none yet. */
   health(): Health {
     const reports = this.#sources.map((source) => ({ name: source.name, health: source.health() }))
     const worst = reports.find(({ health }) => health.level !== 'ok')

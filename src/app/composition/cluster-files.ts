@@ -13,7 +13,7 @@ import {
 } from '../../pki/index.ts'
 import type { TlsMaterial } from '../../serve/index.ts'
 
-/** Where things stand in the data directory. */
+/** Returns the paths of all files in the data directory. */
 export function dataPaths(dataDir: string) {
   return {
     store: join(dataDir, 'state.db'),
@@ -36,7 +36,7 @@ export interface ServerIdentity {
 
 const certificateDays = 365
 
-/** The cluster's CA and the API server's certificate, made at the first start and renewed at a later one when due. */
+/** Ensures the cluster's CA and the API server's certificate: created at the first start, renewed at a later start when due. */
 export async function ensureServerTls(identity: ServerIdentity): Promise<TlsMaterial> {
   const { pki } = await makeDataDir(identity.dataDir)
   const ca = await ensureClusterCa(pki)
@@ -56,7 +56,7 @@ export async function ensureServerTls(identity: ServerIdentity): Promise<TlsMate
   return { certificate: certPem, key: keyPem, clientCa: ca.certPem }
 }
 
-/** What signs the tokens of service accounts; the key is made at the first start. */
+/** Ensures the key that signs tokens of service accounts; it is created at the first start. */
 export async function ensureServiceAccountSigner(
   dataDir: string,
   issuer: string,
@@ -64,7 +64,7 @@ export async function ensureServiceAccountSigner(
   return { issuer, keyPem: await ensureSigningKey(dataPaths(dataDir).serviceAccountKey) }
 }
 
-/** Kubeconfigs for the operator, for this machine's agent and for the controllers, all for the server at `port`, readable by their owner only. */
+/** Writes kubeconfigs for the operator, the agent of this machine and the controllers, all for the server at `port`, with mode 0600. */
 export async function writeKubeconfigs(identity: ServerIdentity, port: number): Promise<void> {
   const paths = dataPaths(identity.dataDir)
   const ca = await ensureClusterCa(paths.pki)
@@ -79,15 +79,15 @@ export async function writeKubeconfigs(identity: ServerIdentity, port: number): 
   await writeKubeconfig(ca, paths.pki, paths.agentKubeconfig, server, agent)
 }
 
-/** Whom a kubeconfig is for. */
+/** The identity that a kubeconfig carries. */
 export interface KubeconfigOwner {
   readonly user: string
   readonly groups: readonly string[]
-  /** `https://host:port` as the owner reaches it. */
+  /** `https://host:port` at which the holder reaches the server. */
   readonly server: string
 }
 
-/** A kubeconfig with a certificate that is nowhere else; it is a secret. The CA is that of the data directory, made where there is none yet. */
+/** Creates a kubeconfig with a new client certificate of the data directory's CA, which is created if missing. The result is a secret. */
 export async function issueKubeconfig(dataDir: string, { user, groups, server }: KubeconfigOwner): Promise<string> {
   const ca = await ensureClusterCa(dataPaths(dataDir).pki)
   const request = { commonName: user, organizations: groups, usages: ['client' as const], days: certificateDays }
@@ -102,7 +102,7 @@ export async function issueKubeconfig(dataDir: string, { user, groups, server }:
   })
 }
 
-/** The agent's serving certificate: of the cluster's CA where its key is on this machine, else of a CA of the agent's own. */
+/** Ensures the agent's serving certificate, signed by the cluster's CA if its key is on this machine, else by a CA of the agent. */
 export async function ensureAgentTls(
   dataDir: string,
   node: { readonly name: string; readonly ip: Ip | undefined },
@@ -155,7 +155,7 @@ function isWildcard(address: Ip): boolean {
   return address === unspecifiedIpv4 || address === '::'
 }
 
-/** How this machine reaches the server: loopback where the server listens everywhere: that address never changes. */
+/** Returns the address at which this machine reaches the server: loopback if the server listens on all addresses, because loopback never changes. */
 export function serverUrl(bindAddress: Ip, port: number): string {
   const host = isWildcard(bindAddress) ? '127.0.0.1' : bindAddress
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`

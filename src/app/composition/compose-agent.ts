@@ -31,7 +31,7 @@ import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 import { proxyQuestions } from './proxy-questions.ts'
 
-/** The parts of a node agent in the order in which they start: first what tells how it is, then what does the work. */
+/** Composes the parts of a node agent in start order: health and metrics first, then what does the work. */
 export async function composeAgent(
   context: AppContext,
   programs = new ProgramStarter(),
@@ -63,7 +63,7 @@ export async function composeAgent(
     createSources: (dialect) => {
       const registration = composeRegistration(context, client, dialect)
       const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
-      // What rules are made of is listed side by side; whatever else there is can wait for it.
+      // The inputs of rules are listed in parallel; all other informers wait for them.
       return [
         [
           ...createStateSources({ client, dialect, state, log: sourceLog }),

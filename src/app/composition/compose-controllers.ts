@@ -43,13 +43,14 @@ const roles = {
 } as const satisfies Record<string, ManagerRole>
 
 /**
- * The controller manager, or the scheduler, with its endpoints: a client of the API server that runs beside it, by the kubeconfig that one wrote.
+ * Composes the controller manager or the scheduler with its HTTP endpoints. Each is a client of the API server beside it and uses the
+ * kubeconfig that the server wrote.
  */
 export class ControllersSide implements Component {
   readonly name: string
   readonly #role: ManagerRole
   readonly #context: AppContext
-  /** Its own alone: each port answers the metrics of what stands behind it. */
+  /** The metrics of this component alone: each port answers those of its own component. */
   readonly #metrics = createMetrics()
   readonly #controllerMetrics: ControllerMetrics
   readonly #log: Logger
@@ -109,7 +110,7 @@ export class ControllersSide implements Component {
     })
   }
 
-  /** On the addresses that are meant, never on all: what stands there is for this machine and its neighbours. Health is open, metrics are not. */
+  /** Listens on loopback and the node address, never on all addresses. Health is open, metrics need a permission. */
   #listeners(connection: Component, client: ApiClient): readonly Component[] {
     const { api, node } = this.#context.options.values
     const port = this.#role.port(this.#context.options.values)

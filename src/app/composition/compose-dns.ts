@@ -8,7 +8,7 @@ import type { AppContext } from '../context.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
-/** The cluster's DNS on this node, if it is to serve it. */
+/** Composes cluster DNS on this node if `dns` is among the components. */
 export function composeDns(context: AppContext, state: LiveNodeState, applied: AppliedRevisions): DnsPlane | undefined {
   const { app, node, dns } = context.options.values
   if (!app.components.includes('dns')) return undefined
@@ -21,7 +21,7 @@ export function composeDns(context: AppContext, state: LiveNodeState, applied: A
   })
 }
 
-/** What DNS watches and keeps in the API, once it is known how the server speaks. */
+/** Composes the informers of DNS and the objects that it maintains in the API, for the server's dialect. */
 export function composeDnsSources(
   context: AppContext,
   plane: DnsPlane | undefined,
@@ -37,7 +37,7 @@ export function composeDnsSources(
   return createDnsSources({ client, dialect, plane, nodeName, nodeAddress, clusterDns, makesObjects, log })
 }
 
-/** What `platnet dns query` asks of the running agent. */
+/** Answers the questions of `platnet dns query` in the running agent. */
 export function dnsQuestions(plane: DnsPlane | undefined) {
   if (plane === undefined) return {}
   return { '/dns/explain': (query: URLSearchParams) => answerExplain(plane, query) }
@@ -47,6 +47,7 @@ async function answerExplain(plane: DnsPlane, query: URLSearchParams): Promise<C
   const [name, type] = [query.get('name'), query.get('type')]
   if (name === null || type === null) return { status: 400, body: { error: 'expected name and type' } }
   const explanation = await plane.explain(name, type)
-  if (explanation === undefined) return { status: 404, body: { error: 'nobody answers that here' } }
+  if (explanation === undefined)
+    return { status: 404, body: { error: 'no DNS server of this node answers that question' } }
   return { status: 200, body: explanation }
 }

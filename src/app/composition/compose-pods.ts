@@ -32,7 +32,7 @@ import { offerPackagedPlugins, shippedCniDir } from './cni-plugins.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
-/** What a VXLAN packet around it leaves of 1500 bytes. */
+/** The part of 1500 bytes that the VXLAN header leaves. */
 const vxlanMtu = 1450
 
 interface PodsParts {
@@ -44,11 +44,11 @@ interface PodsParts {
   readonly addresses: ClusterAddresses
   readonly gate: CniGate
   readonly programs: ProgramStarter
-  /** Hears whether pods can get a network, first when that is known and then with each change. */
+  /** Receives whether pods can get a network: once when that is known, then at each change. */
   readonly onNetwork: (network: NodeNetwork) => void
 }
 
-/** What runs this node's pods and leads to those of the others, if it is to. */
+/** Composes what runs this node's pods and routes to other nodes' pods, as far as the components ask for it. */
 export function composePods(parts: PodsParts): readonly Component[] {
   const { app, pods } = parts.context.options.values
   const has = (part: string) => app.components.includes('pods') || app.components.includes(part)
@@ -65,10 +65,10 @@ export function composePods(parts: PodsParts): readonly Component[] {
   ]
 }
 
-/** What the machine can do, found out once. */
+/** The capabilities of this machine, probed once. */
 type Probe = () => Promise<readonly Capability[]>
 
-/** What of the pod network is done here: the list with its masquerading, the routes to the pods of other nodes. */
+/** The parts of the pod network that this node maintains: the CNI list with its masquerading, the routes to other nodes' pods. */
 interface NetworkParts {
   readonly installs: boolean
   readonly leadsToOthers: boolean
@@ -111,7 +111,7 @@ function composeRoutes(
   })
 }
 
-/** The agent finds packaged plugins where they are; other runtimes that read our list look in the usual folder. */
+/** Links packaged plugins into the usual folder, where other runtimes that read our list look for them. */
 async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<void> {
   try {
     const linked = await offerPackagedPlugins(binDirs)
@@ -121,7 +121,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
   }
 }
 
-/** The pods, and what tells whether there is a network for them. */
+/** Composes the pods plane and the watch of their network. */
 function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   const { context, client, dialect, state, applied, gate, programs, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
@@ -131,7 +131,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   const folders = new PodFolders(podsFolder(context.options.values))
   const cniRuntime = new CniRuntime({
     configDir: cni.cniConfDir,
-    // The gate is ours, of this version, whatever an older one left elsewhere.
+    // The gate of this version comes first, before one that an older version left in another folder.
     binDirs: [shippedCniDir, ...cni.cniBinDir],
     cacheDir: cni.cniCacheDir,
     run: answerGateHere({
@@ -191,14 +191,14 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   return [namespaces, plane, networks]
 }
 
-/** What holds keys, tokens or sockets of ours, should an operator show pods a folder around it. */
+/** Paths with keys, tokens or sockets, hidden from pods even if an operator shares a folder that contains them. */
 function secretPaths(values: Options['values']): readonly string[] {
   const { app, node, api, cni } = values
   const files = [node.kubeconfig, api.tokenAuthFile, app.config].filter((path) => path !== undefined)
   return [app.dataDir, podsFolder(values), node.controlSocket, cni.cniCacheDir, ...files].map((path) => resolve(path))
 }
 
-/** Where this node's pods are written down. */
+/** Returns the folder with the records and logs of this node's pods. */
 export function podsFolder({ app, pods }: Options['values']): string {
   return pods.podsDir ?? join(app.dataDir, 'pods')
 }

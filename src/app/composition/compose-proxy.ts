@@ -49,17 +49,17 @@ import { NodeFactsWatch } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
 import { serviceEvents, type TellOfService } from './service-events.ts'
 
-/** The service proxy: what of it starts, in order, and its planes, one a family. */
+/** The service proxy: its components in start order, and one plane per address family. */
 export interface ProxySide {
   readonly components: readonly Component[]
   readonly families: readonly ProxyFamily[]
-  /** What Services claim and is another's, one sentence each. */
+  /** One sentence for each address or port that a Service claims and another one owns. */
   refusedClaims(): Iterable<string>
-  /** What follows the API, once it is known which vocabulary the server speaks. */
+  /** Creates the informers of the proxy for the server's dialect. */
   createSources(dialect: Dialect): readonly Component[]
 }
 
-/** The proxy of one IP family. */
+/** The proxy of one address family. */
 export interface ProxyFamily {
   readonly iptables: Iptables
   readonly writer: RulesWriter
@@ -70,7 +70,7 @@ export interface ProxyFamily {
 interface ProxyParts {
   readonly context: AppContext
   readonly state: LiveNodeState
-  /** The same, less what of each Service's claims is another's. */
+  /** The node's Services without the addresses and ports that belong to another Service. */
   readonly claimed: ClaimedServices
   readonly tell: TellOfService
   readonly applied: AppliedRevisions
@@ -88,13 +88,13 @@ export interface ProxySources {
   readonly applied: AppliedRevisions
   readonly programs: ProgramStarter
   readonly addresses: ClusterAddresses
-  /** Where this agent reaches the API server: no external address of a Service takes that from it. */
+  /** The addresses of this agent's API server: no external address of a Service may take them. */
   readonly apiServers: ReadonlySet<string>
 }
 
 /**
- * A writer and a plane for each family that this node has; they share nothing, so that one which fails never stops the other.
- * Throws ConfigError, and what the detection of programs threw where no family can be served.
+ * Composes a writer and a plane for each address family of this node. They share nothing, so that a failure of one never stops the
+ * other. Throws ConfigError, or the error of the program detection if no family can be served.
  */
 export async function composeProxy({
   context,
@@ -168,7 +168,7 @@ function composeClaims({
   return new ClaimedServices({ ...parts, onRefused })
 }
 
-/** Those that this node can serve; one that it cannot is left out. Throws where there is none. */
+/** Returns the families that this node can serve and logs the others. Throws if there is none. */
 async function composeFamilies(parts: ProxyParts, log: Logger): Promise<readonly ProxyFamily[]> {
   const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
   const results = await Promise.allSettled(wanted.map((family) => composeFamily(parts, family)))
@@ -193,7 +193,7 @@ function collectCounts({ metrics }: AppContext, families: readonly ProxyFamily[]
   )
 }
 
-/** What load balancers ask. */
+/** Composes the health endpoints that load balancers probe. */
 function composeHealth(
   { context, state, tell, facts }: ProxyParts,
   planes: readonly ProxyPlane[],
@@ -223,7 +223,7 @@ function composeHealth(
   return { checks, components: [checks, healthz] }
 }
 
-/** Whoever listens everywhere is to be reached by either family, as with kube-proxy. */
+/** Turns `0.0.0.0` into `::`, so that a listener on all addresses is reached over both families, as with kube-proxy. */
 function anyFamily(address: Ip): Ip {
   return address === unspecifiedIpv4 && hasIpv6() ? unspecifiedIpv6 : address
 }
@@ -244,7 +244,7 @@ function proxyOptionsOf({ options }: AppContext): ProxyOptions {
   return { clusterCidr: node.clusterCidr, answeredHere, ...proxy }
 }
 
-/** The file is there where the kernel has IPv6, whatever addresses it holds. */
+/** Tells whether the kernel has IPv6: the file exists then, even without an address in it. */
 function hasIpv6(): boolean {
   return existsSync('/proc/net/if_inet6')
 }
@@ -286,7 +286,7 @@ async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<Proxy
   return { iptables, writer, plane, cleaner }
 }
 
-/** A kernel may have a family and no translation for it. Throws RulesError. */
+/** Checks the table nat: a kernel may have a family without address translation for it. Throws RulesError. */
 async function ensureUsable(iptables: Iptables): Promise<void> {
   if ((await iptables.listChain('nat', 'PREROUTING')) !== undefined) return
   const { family, program } = iptables.choice

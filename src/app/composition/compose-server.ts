@@ -19,10 +19,10 @@ import { findNodeName } from './node-identity.ts'
 
 const compactionIntervalMs = 60_000
 
-/** What the server finds or makes before it can serve. */
+/** The files and certificates that the server needs before it can serve. */
 type MadeAtStart = Pick<Parameters<typeof createApiServer>[0], 'store' | 'tls' | 'staticTokens' | 'serviceAccounts'>
 
-/** The API core with its store and certificates; usable once started, with kubeconfigs in the data directory. */
+/** Composes the API core with its store and certificates. Its start writes kubeconfigs to the data directory. */
 export class ServerSide implements Component {
   readonly name = 'server'
   readonly #context: AppContext
@@ -30,7 +30,7 @@ export class ServerSide implements Component {
   #store: Store | undefined
   #api: ReturnType<typeof createApiServer> | undefined
   #compaction: Periodic | undefined
-  /** Not ready any more, but alive until the last request is answered. */
+  /** True once `/readyz` fails while requests are still answered. */
   #isStopping = false
 
   constructor(context: AppContext) {
@@ -62,7 +62,7 @@ export class ServerSide implements Component {
     this.#compaction = this.#keepHistoryShort(store)
   }
 
-  /** From now on not ready; everything is served on for the time that was chosen, so that those who balance load look elsewhere first. */
+  /** Fails `/readyz` and serves for `--shutdown-delay`, so that load balancers choose another server first. */
   async drain(): Promise<void> {
     this.#isStopping = true
     await sleep(this.#context.options.values.api.shutdownDelay * 1000)
@@ -90,7 +90,7 @@ export class ServerSide implements Component {
     return tokens
   }
 
-  /** `ping` says that requests are answered at all. */
+  /** The checks of `/readyz`; `ping` passes whenever requests are answered. */
   #checks(): readonly HealthCheck[] {
     const ok: Health = { level: 'ok', message: '', sinceMs: 0 }
     return [{ name: 'ping', health: () => ok }, { name: 'store', health: () => this.#storeHealth() }, this]
@@ -127,7 +127,7 @@ export class ServerSide implements Component {
     })
   }
 
-  /** Under the name that dashboards look for, whatever the store is. */
+  /** Publishes the store's size under the metric name that dashboards use for etcd. */
   #measureCommits(): (report: CommitReport) => void {
     const durations = this.#context.metrics.histogram({
       name: 'etcd_request_duration_seconds',
@@ -143,7 +143,7 @@ export class ServerSide implements Component {
     const keeper = new HistoryKeeper(store, log)
     const periodic = new Periodic(() => keeper.tidy(Date.now()), {
       intervalMs: compactionIntervalMs,
-      onError: (error) => log.warn('old history could not be forgotten, tried again later', { error }),
+      onError: (error) => log.warn('old history was not removed; the next attempt follows', { error }),
     })
     periodic.start()
     return periodic

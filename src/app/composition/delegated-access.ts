@@ -3,17 +3,17 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { AccessDelegate, Guarded } from '../../serve/index.ts'
 
-/** Says why the API server gives no answer, once for each reason in a row: scrapes ask all the time. */
+/** Logs why the API server gives no answer, once per reason: scrapes repeat the question every few seconds. */
 export function tellTrouble(log: Logger): (error: unknown) => void {
-  let told = ''
+  let reported = ''
   return (error) => {
     const message = describeError(error)
-    if (message !== told) log.warn('the API server does not say who may read metrics', { error })
-    told = message
+    if (message !== reported) log.warn('the API server does not say who may read metrics', { error })
+    reported = message
   }
 }
 
-/** Whom the API server knows and lets read that; what is asked may be granted by any one of several rights. */
+/** Asks the API server who a token belongs to and whether that user has one of several rights. */
 function delegateTo(client: ApiClient, rightsFor: (what: Guarded) => readonly AskedAccess[]): AccessDelegate {
   const reviews = new DelegatedReviews(client)
   return {
@@ -30,7 +30,7 @@ function delegateTo(client: ApiClient, rightsFor: (what: Guarded) => readonly As
   }
 }
 
-/** As a kubelet asks: `nodes/metrics` and `nodes/configz` of this node, or for the latter `nodes/proxy`. */
+/** Checks the rights that a kubelet checks: `nodes/metrics`, and `nodes/configz` or `nodes/proxy`, of this node. */
 export function agentAccess(client: ApiClient, nodeName: string): AccessDelegate {
   const right = (subresource: string): AskedAccess => ({
     resourceAttributes: { verb: 'get', group: '', resource: 'nodes', subresource, name: nodeName },
@@ -38,7 +38,7 @@ export function agentAccess(client: ApiClient, nodeName: string): AccessDelegate
   return delegateTo(client, (what) => (what === 'metrics' ? [right(what)] : [right(what), right('proxy')]))
 }
 
-/** As Kubernetes' scheduler and controller manager ask: the path itself. */
+/** Checks the right that Kubernetes' scheduler and controller manager check: `get` of the path. */
 export function componentAccess(client: ApiClient): AccessDelegate {
   return delegateTo(client, (what) => [{ nonResourceAttributes: { verb: 'get', path: `/${what}` } }])
 }

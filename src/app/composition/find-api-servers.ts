@@ -4,10 +4,10 @@ import type { ClusterAccess } from '../../client/index.ts'
 import { parseIp } from '../../model/ip.ts'
 import { claimKey } from '../../node/proxy/index.ts'
 
-/** A name that nothing answers must not keep the agent from starting. */
+/** Time limit of one lookup: a name that no server answers must not delay the start of the agent. */
 const patienceMs = 1000
 
-/** Where this agent reaches its API server, as `claimKey` says it; nothing for a name that is not found in a second. */
+/** Resolves the addresses of this agent's API server to keys of `claimKey`; to none for a name without an answer within a second. */
 export async function findApiServers({ server }: Pick<ClusterAccess, 'server'>): Promise<ReadonlySet<string>> {
   const { hostname, port, protocol } = new URL(server)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

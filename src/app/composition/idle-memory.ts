@@ -5,11 +5,11 @@ import { Periodic } from '../../loop/periodic.ts'
 import type { Logger } from '../../observe/index.ts'
 
 export interface IdleMemoryParts {
-  /** What the collector of garbage has taken from the system for objects. */
+  /** Bytes of V8's heap that the system has given it. */
   readonly heapBytes: () => number
-  /** Of all threads of this process, since it began. */
+  /** Processor time of all threads of this process since its start. */
   readonly processorMs: () => number
-  /** Collects all there is and gives pages back; the main thread stands still for 1 to 2 ms a MiB. */
+  /** Collects all garbage and returns pages to the system; the main thread stops for 1 to 2 ms per MiB. */
   readonly collect: () => void
   readonly log: Pick<Logger, 'debug'>
   /** For tests; 5 s. */
@@ -17,14 +17,14 @@ export interface IdleMemoryParts {
 }
 
 const defaultLookMs = 5000
-/** Of one processor, between two looks: changes that come one by one are work, too, and none of them is to wait for a collection. */
+/** Share of one processor between two samples below which the agent counts as idle: single changes are work too, and none should wait for a collection. */
 const restingShare = 0.01
-/** Less is not worth a stop. */
+/** Smallest growth that is worth a stop. */
 const worthwhileGrowth = 1.25
 
 /**
- * Gives back what a list of everything left behind. The collector by itself runs only when a heap has grown, and then leaves room for half as much
- * again: an agent that has listed 10,000 Services and rests would keep 80 MiB of garbage for good.
+ * Collects the garbage of an idle agent. V8 collects only when a heap has grown, and then leaves room for half as much again: an idle
+ * agent that has listed 10,000 Services would keep 80 MiB of garbage.
  */
 export class IdleMemory implements Component {
   readonly name = 'idle-memory'
@@ -50,7 +50,7 @@ export class IdleMemory implements Component {
     await this.#looks.stop(scope)
   }
 
-  /** Always well: without it there is more garbage, nothing else. */
+  /** Always `ok`: a collection that does not happen only leaves garbage. */
   health(): Health {
     return { level: 'ok', message: '', sinceMs: this.#sinceMs }
   }
@@ -68,7 +68,7 @@ export class IdleMemory implements Component {
   }
 }
 
-/** Nothing where V8 was started without `--expose-gc` (scripts/platnet has it). */
+/** Returns the memory of this process, or undefined if V8 runs without `--expose-gc` (scripts/platnet passes it). */
 export function composeIdleMemory(log: IdleMemoryParts['log']): readonly Component[] {
   const { gc } = globalThis
   if (gc === undefined) return []
@@ -79,7 +79,7 @@ export function composeIdleMemory(log: IdleMemoryParts['log']): readonly Compone
         const { user, system } = cpuUsage()
         return (user + system) / 1000
       },
-      // As when memory runs out, which is the only kind that moves objects together until pages are free.
+      // The kind of collection that V8 runs when memory is short: the only one that compacts objects until pages are free.
       collect: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
       log,
     }),

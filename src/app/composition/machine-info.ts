@@ -5,7 +5,7 @@ import { findAdvertiseAddress } from './advertise-address.ts'
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64' }
 
-/** What this machine tells of itself as a node. */
+/** Collects what this machine reports in its Node object. */
 export function findMachineInfo(
   name: string,
   { nodeIp, port }: { readonly nodeIp: Ip | undefined; readonly port: number },

@@ -6,18 +6,18 @@ import type { NodeFacts } from '../../node/proxy/index.ts'
 
 export interface NodeFactsParts {
   readonly nodeName: string
-  /** Asked again and again: an operator may change it at any time. */
+  /** Called at each refresh, because an operator may change the setting at any time. */
   readonly isConntrackLiberal: () => Promise<boolean>
   readonly isNetworkOurs: () => Promise<boolean>
   readonly localAddresses: () => ReadonlySet<Ip>
-  /** For tests; 10 s. */
+  /** Interval between refreshes, for tests; 10 s by default. */
   readonly refreshMs?: number
 }
 
-/** Links get and lose addresses, and settings of the kernel change, without telling. */
+/** Addresses of links and settings of the kernel change without a notification. */
 const refreshMs = 10_000
 
-/** What the proxy has to know of this node, put together from its Node object and its links; who follows is told of each change. */
+/** Collects what the proxy needs from the Node object, links and kernel settings, and notifies its follower of each change. */
 export class NodeFactsWatch implements Component {
   readonly name = 'node-facts'
   readonly #parts: NodeFactsParts
@@ -49,7 +49,7 @@ export class NodeFactsWatch implements Component {
     return { level: 'ok', message: '', sinceMs: 0 }
   }
 
-  /** Called as soon as it is known what the API says of this node, and from then on whenever anything changes. */
+  /** Sets the follower: it is called once the Node object has been read, then at each change. */
   follow(listener: (facts: NodeFacts) => void): void {
     this.#follow = listener
   }
@@ -71,7 +71,7 @@ export class NodeFactsWatch implements Component {
     }
   }
 
-  /** Whether load balancers may send traffic here: not to a node that goes, or that the API no longer knows. */
+  /** Whether load balancers may send traffic here: not if the Node is being deleted or no longer exists. */
   get isEligible(): boolean {
     return !this.#isNodeKnown || (this.#node !== undefined && !this.#node.isLeaving)
   }

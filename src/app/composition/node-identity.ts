@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 
-/** The name of this node in the API: what was asked for, else the host's name as DNS writes it. */
+/** Returns the name of this node in the API: the option's value, else the host name in lower case. */
 export function findNodeName(wanted: string | undefined): string {
   return wanted ?? hostname().toLowerCase()
 }

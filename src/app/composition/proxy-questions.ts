@@ -15,15 +15,15 @@ interface AskedFamily {
   readonly writer: Pick<ProxyFamily['writer'], 'preview' | 'countersOf'>
 }
 
-/** The base chains of the kernel that packets of a family meet. */
+/** The base chains of the kernel that packets of an address family pass. */
 type ReadChains = (family: IpFamily) => Promise<readonly BaseChain[]>
 
-/** The answer of `GET /plan`: one entry a family. */
+/** Answer of `GET /plan`: one entry per address family. */
 export interface PlanAnswer {
   readonly families: readonly { readonly family: IpFamily; readonly differences: readonly ChainDifference[] }[]
 }
 
-/** The answer of `GET /explain/service`. */
+/** Answer of `GET /explain/service`. */
 export interface ServiceAnswer {
   readonly families: readonly (ServiceExplanation & {
     readonly counters: readonly (ChainCounters & { readonly chain: string })[]
@@ -54,10 +54,10 @@ const serviceQuery = z.object({
   service: z.string().regex(/^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/, 'expected NAMESPACE/NAME of a Service'),
 })
 
-/** A Service with hundreds of endpoints has as many chains, and each is listed by a program of its own. */
+/** Limit of listed chains: a Service with hundreds of endpoints has as many chains, and one program run lists each. */
 const maxCountedChains = 50
 
-/** What `platnet plan` and `platnet explain` ask of the running proxy. */
+/** Answers `platnet plan` and `platnet explain` in the running agent. */
 export function proxyQuestions(
   families: readonly AskedFamily[],
   interfaceOf: (source: Ip) => Promise<string | undefined> = interfaceTowards,
@@ -148,7 +148,7 @@ function describeIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
 }
 
-/** Services of another namespace and such as have a similar name may be meant. */
+/** Suggests Services of other namespaces and Services with similar names. */
 function describeUnknown(service: string, families: readonly AskedFamily[]): string {
   const known = [...new Set(families.flatMap(({ plane }) => [...plane.serviceKeys()]))]
   const [namespace = '', name = ''] = service.split('/')

@@ -2,10 +2,10 @@ import type { EventRecorder } from '../../client/index.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import type { LiveNodeState } from '../../node/state/index.ts'
 
-/** Tells people about a Service that this node cannot serve as it should; never fails and never waits. */
+/** Reports a Service that this node cannot serve as specified; never fails and never waits. */
 export type TellOfService = (service: ObjectKey, reason: string, message: string) => void
 
-/** Events of the Service's own object, of type Warning. A Service that is gone by now has none. */
+/** Writes Events of type Warning for the Service's object; none if the Service is gone. */
 export function serviceEvents(events: EventRecorder, state: Pick<LiveNodeState, 'stored'>): TellOfService {
   return (service, reason, message) => {
     const [namespace, name = ''] = service.split('/')

@@ -2,7 +2,7 @@ import { cpus } from 'node:os'
 import { conntrackSysctls, nodeSysctls } from '../../host/index.ts'
 import type { Options } from '../context.ts'
 
-/** What this node's kernel is asked for: forwarding, and how it follows connections where the proxy runs. */
+/** Returns the kernel settings that this node needs: forwarding, and connection tracking if the proxy runs. */
 export function wantedSysctls({ values: { app, proxy } }: Options) {
   if (!app.components.includes('proxy')) return nodeSysctls
   const wishes = {

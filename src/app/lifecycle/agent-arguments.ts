@@ -3,8 +3,8 @@ import { dataPaths } from '../composition/cluster-files.ts'
 import type { Options } from '../context.ts'
 
 /**
- * The command line of the agent that `platnet run` starts: every option of an agent as this process has it, so that file
- * and environment cannot be read differently a second time, and the kubeconfig that the server wrote.
+ * Returns the command line of the agent that `platnet run` starts: every agent option with this process' value, so that a changed
+ * file or environment cannot give the agent another one, and the kubeconfig that the server wrote.
  */
 export function agentArguments({ resolved, values }: Options): readonly string[] {
   const own = resolved.filter(({ key, spec }) => isTakenBy('agent', spec) && key !== 'kubeconfig' && key !== 'config')

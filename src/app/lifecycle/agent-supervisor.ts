@@ -3,14 +3,14 @@ import { Backoff } from '../../loop/backoff.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import type { Logger } from '../../observe/logger.ts'
 
-/** What the agent tells its supervisor over their channel. */
+/** Message from the agent to its supervisor. */
 export type AgentMessage = { readonly kind: 'ready' }
 
-/** What the supervisor tells the agent. */
+/** Message from the supervisor to the agent. */
 export type SupervisorMessage = { readonly kind: 'log-filter'; readonly filter: string }
 
 export interface SupervisedAgent {
-  /** The program and its arguments, this same program's `agent` command. */
+  /** The program and its arguments: the `agent` command of this program. */
   readonly command: readonly [file: string, ...args: string[]]
   /** Called each time the agent has applied its first sync. */
   readonly onReady: () => void
@@ -19,7 +19,7 @@ export interface SupervisedAgent {
 
 const healthyAfterMs = 60_000
 
-/** Keeps the agent running as a second process: started again with backoff when it ends, ended with this component. */
+/** Keeps the agent running as a second process: restarts it with backoff when it ends, and ends it when this component stops. */
 export class AgentSupervisor implements Component {
   readonly name = 'agent'
   readonly #agent: SupervisedAgent
@@ -38,7 +38,7 @@ export class AgentSupervisor implements Component {
     await this.#spawn()
   }
 
-  /** SIGTERM, then SIGKILL when the deadline passes. */
+  /** Sends SIGTERM, then SIGKILL at the deadline. */
   async stop({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#restart)
@@ -50,7 +50,7 @@ export class AgentSupervisor implements Component {
     this.#setHealth('stopped', 'the agent has ended')
   }
 
-  /** Does nothing while no agent runs: the next one starts with this process' options. */
+  /** Sends a message to the agent; does nothing while no agent runs, because the next one starts with this process' options. */
   async send(message: SupervisorMessage): Promise<void> {
     await this.#child?.send(message)
   }

@@ -13,7 +13,7 @@ export interface LifecycleOptions {
   readonly stopDeadlineMs: number
 }
 
-/** Starts components in the order given and stops those that were started in reverse; a failed start undoes itself. */
+/** Starts components in order and stops the started ones in reverse order; a failed start stops what it had started. */
 export class Lifecycle {
   readonly #components: readonly Component[]
   readonly #options: LifecycleOptions
@@ -24,7 +24,7 @@ export class Lifecycle {
     this.#options = options
   }
 
-  /** Throws LifecycleError `start-failed` (what was started before is stopped again), the component's own error as cause. */
+  /** Starts all. Throws LifecycleError `start-failed` with the component's error as cause, after it stopped the started ones. */
   async start(): Promise<void> {
     for (const component of this.#components) {
       try {
@@ -36,7 +36,7 @@ export class Lifecycle {
     }
   }
 
-  /** Every started component gets its deadline; one that fails or overruns is logged and does not keep the others. */
+  /** Stops all, each with the deadline; logs a component that fails or overruns and goes on with the others. */
   async stop(): Promise<void> {
     for (const component of this.#started.splice(0).reverse()) {
       try {

@@ -3,8 +3,8 @@ import type { Logger } from '../../observe/index.ts'
 import type { AppContext, Options } from '../context.ts'
 
 /**
- * SIGHUP reads the options again: live ones hold at once, the others are named in the log. Options that do not parse change
- * nothing. `onLive` passes them on to a supervised agent.
+ * Reads the options again at each SIGHUP: live options hold at once, the log names the others. Options that do not parse change
+ * nothing. `onLive` passes them to a supervised agent.
  */
 export function reloadOnHangup(
   context: AppContext,
@@ -24,7 +24,7 @@ export function reloadOnHangup(
   })
 }
 
-/** The keys of options that differ and hold only after a restart. */
+/** Returns the keys of changed options that need a restart. */
 export function changedOptions(before: Options, after: Options): readonly string[] {
   const shown = new Map(before.resolved.map((option) => [option.key, JSON.stringify(option.shown)]))
   return after.resolved

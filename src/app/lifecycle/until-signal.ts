@@ -1,4 +1,4 @@
-/** The first SIGINT or SIGTERM (or the end of the supervisor's channel) asks to stop; a second signal wants to end at once. */
+/** `requested` resolves at the first SIGINT or SIGTERM or when the supervisor's channel closes, `insisted` at the second signal. */
 export interface StopSignals {
   readonly requested: Promise<string>
   readonly insisted: Promise<string>

@@ -98,7 +98,7 @@ test('the doctor of a node without anything says what to do', options, (t) =>
     const node = await CniNode.create(t, lab)
     const { code, out } = await platnetCni(node, 'doctor')
     assert.equal(code, 3)
-    assert.match(out, /^fail {2}there is no usable network\n {6}to mend it: start the agent/m)
+    assert.match(out, /^fail {2}there is no usable network\n {6}to repair it: start the agent/m)
   }),
 )
 
