@@ -1,0 +1,116 @@
+import type { Hook, TableName } from '../../netfilter/ruleset.ts'
+import type { Logger } from '../../observe/logger.ts'
+import { affectedChains, isOurChain } from './affected-chains.ts'
+import type { Iptables } from './iptables.ts'
+import type { OwnCommits, SeenCommit } from './own-commits.ts'
+import { type ChangeReader, readChains, readHooks } from './read-kernel.ts'
+import type { Reconciler } from './reconciler.ts'
+import { addReports, unchanged, type VerifyReport } from './reports.ts'
+import type { WantedRules } from './wanted-rules.ts'
+import type { Drift } from './wanted-table.ts'
+
+export interface DriftRepairParts {
+  readonly iptables: Iptables
+  readonly hooks: readonly Hook[]
+  readonly wanted: WantedRules
+  readonly reconciler: Reconciler
+  readonly changes: ChangeReader
+  readonly ownCommits: OwnCommits
+  /** Runs an operation while no other one runs. */
+  readonly exclusive: <T>(operation: () => Promise<T>) => Promise<T>
+  /** Resolves when no operation runs. */
+  readonly idle: () => Promise<void>
+  readonly onVerified: (report: VerifyReport) => void
+  readonly log: Logger
+}
+
+const maxLogged = 10
+
+/** Compares the kernel with the wanted rules and writes what others changed. */
+export class DriftRepair {
+  readonly #parts: DriftRepairParts
+  #running: Promise<VerifyReport> | undefined
+
+  constructor(parts: DriftRepairParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Reads the tables and repairs what others changed: missing, different and unwanted PLAT chains, and the hooks. Writes go on
+   * while it reads. Does nothing before the first write. Throws RulesError.
+   */
+  verify(): Promise<VerifyReport> {
+    this.#running ??= this.#verifyOnce().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Resolves when no `verify` runs. */
+  async idle(): Promise<void> {
+    await this.#running?.catch(() => {})
+  }
+
+  /**
+   * Reads the chains that these commits changed, our own commits left out, and repairs what differs. Returns `too-many`, and
+   * does nothing, where reading everything is cheaper. Throws RulesError.
+   */
+  async verifyChains(commits: readonly SeenCommit[], maxChains: number): Promise<VerifyReport | 'too-many'> {
+    const { reconciler, ownCommits, exclusive } = this.#parts
+    const report = await exclusive(async () => {
+      const foreign = reconciler.isKernelKnown ? commits.filter((commit) => !ownCommits.includes(commit)) : []
+      const affected = affectedChains(foreign)
+      if (affected === undefined || affected.nat.size + affected.filter.size > maxChains) return 'too-many'
+      return this.#verifyAffected(affected)
+    })
+    return report === 'too-many' ? report : this.#publish(report)
+  }
+
+  async #verifyOnce(): Promise<VerifyReport> {
+    const { wanted, reconciler, changes, exclusive } = this.#parts
+    await this.#parts.idle()
+    if (!reconciler.isKernelKnown) return { drift: [], readMs: 0, write: unchanged }
+    const startedMs = performance.now()
+    const { hookPlacements } = reconciler
+    wanted.beginRead()
+    const held = await changes.readIfChanged(wanted.ruleset)
+    const readMs = performance.now() - startedMs
+    if (held === undefined) return this.#publish({ drift: [], readMs, write: unchanged })
+    const differing = await wanted.findDiffering(held)
+    const report = await exclusive(async () => {
+      const drift = wanted.compare(held, differing)
+      const chains = await reconciler.flush()
+      if (hookPlacements !== reconciler.hookPlacements) return { drift, readMs, write: chains }
+      const hooks = await reconciler.placeHooks({ nat: held.nat.hooks, filter: held.filter.hooks })
+      return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
+    })
+    if (report.drift.length === 0) changes.remember()
+    return this.#publish(report)
+  }
+
+  async #verifyAffected(affected: Readonly<Record<TableName, ReadonlySet<string>>>): Promise<VerifyReport> {
+    const { iptables, hooks, wanted, reconciler } = this.#parts
+    const startedMs = performance.now()
+    const drift: Drift[] = []
+    for (const table of wanted.tables) {
+      const ours = new Set([...affected[table.name]].filter(isOurChain))
+      drift.push(...table.compareChains(ours, await readChains(iptables, table.name, ours)))
+    }
+    const readMs = performance.now() - startedMs
+    const chains = await reconciler.flush()
+    const builtins = [...affected.nat, ...affected.filter].filter((name) => !isOurChain(name))
+    if (builtins.length === 0) return { drift, readMs, write: chains }
+    const placed = await reconciler.placeHooks(await readHooks(iptables, hooks))
+    return { drift: [...drift, ...placed.drift], readMs, write: addReports(chains, placed.write) }
+  }
+
+  #publish(report: VerifyReport): VerifyReport {
+    const { log, onVerified } = this.#parts
+    for (const drift of report.drift.slice(0, maxLogged))
+      log.warn('rules changed by others were put right', { ...drift })
+    const more = report.drift.length - maxLogged
+    if (more > 0) log.warn('more rules changed by others were put right', { chains: more })
+    onVerified(report)
+    return report
+  }
+}
