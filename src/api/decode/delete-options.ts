@@ -21,15 +21,16 @@ export function parseDeleteOptions(query: URLSearchParams, body: Json | undefine
     const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
     throw badRequest(`DeleteOptions: ${problems.join(', ')}`, parsed.error)
   }
-  const { preconditions, dryRun, gracePeriodSeconds, orphanDependents } = parsed.data
+  const { preconditions, gracePeriodSeconds, orphanDependents } = parsed.data
   const propagationPolicy = asPolicy(parsed.data.propagationPolicy ?? '')
   if (propagationPolicy !== undefined && typeof orphanDependents === 'boolean') {
     const why = 'orphanDependents and deletionPropagation cannot be both set'
     throw invalidOption('DELETE', invalidField('propagationPolicy', propagationPolicy, why))
   }
+  const dryRuns = [parseDryRun(query, 'DELETE'), isDryRun(parsed.data.dryRun ?? [], 'DELETE')]
   return {
     preconditions: preconditions ?? {},
-    dryRun: parseDryRun(query, 'DELETE') || isDryRun(dryRun ?? [], 'DELETE'),
+    dryRun: dryRuns.includes(true),
     gracePeriodSeconds: gracePeriodSeconds ?? undefined,
     propagationPolicy: propagationPolicy ?? policyOf(orphanDependents),
     answersAccepted: orphanDependents === false,

@@ -43,6 +43,13 @@ export function assertOnUrl(target: ItemTarget, { metadata }: ApiDocument): void
   throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
 }
 
+/** The object that asks for an action on the one that the URL names, by the same name. */
+export function acceptAction(target: ItemTarget, kind: Resource, body: Json): ApiDocument {
+  const action = acceptDocument({ ...target, resource: kind, subresource: undefined }, body)
+  if (action.metadata.name === target.name) return action
+  throw badRequest(`name in URL does not match name in ${kind.kind} object`)
+}
+
 function typeError(resource: Resource, problems: readonly TypeProblem[]): StatusError {
   const list = problems.map(({ path, expected, found }) => `${path}: expected ${expected}, found ${found}`).join(', ')
   const { kind, version } = resource

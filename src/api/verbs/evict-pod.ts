@@ -1,6 +1,8 @@
 import type { Json } from '../../model/api-object.ts'
-import { textAt } from '../document.ts'
-import { badRequest, renderSuccess } from '../status.ts'
+import { isJsonObject } from '../document.ts'
+import { evictions } from '../resources/pod-actions.ts'
+import { renderSuccess } from '../status.ts'
+import { acceptAction } from './accept-document.ts'
 import { type DeleteOptions, deleteObject } from './delete.ts'
 import type { Answer, ItemTarget, VerbContext } from './verb-context.ts'
 
@@ -8,15 +10,16 @@ import type { Answer, ItemTarget, VerbContext } from './verb-context.ts'
 export async function evictPod(
   context: VerbContext,
   target: ItemTarget,
-  eviction: Json,
+  body: Json,
   options: DeleteOptions,
 ): Promise<Answer> {
-  const kind = textAt(eviction, 'kind') || 'Eviction'
-  if (kind !== 'Eviction') throw badRequest(`kind: expected Eviction, found ${kind}`)
-  const name = textAt(eviction, 'metadata', 'name') || target.name
-  if (name !== target.name)
-    throw badRequest(`the name in the Eviction (${name}) is not the one in the URL (${target.name})`)
+  acceptAction(target, evictions, withCurrentVersion(body))
   await deleteObject(context, target, options)
   const text = renderSuccess({ name: target.name, group: '', kind: 'pods' })
   return { kind: 'document', httpCode: 201, text }
+}
+
+/** Old clients say policy/v1beta1, in which an Eviction has the same fields. */
+function withCurrentVersion(body: Json): Json {
+  return isJsonObject(body) && body['apiVersion'] === 'policy/v1beta1' ? { ...body, apiVersion: 'policy/v1' } : body
 }

@@ -26,8 +26,11 @@ describe('subresources that do something', () => {
       [['PodScheduled', 'True']],
     )
     assert.equal((await post(`${paths.pods}/unbound/binding`, binding)).code, 409)
-    assert.equal((await post(`${paths.pods}/nobody/binding`, binding)).code, 404)
-    assert.equal((await post(`${paths.pods}/unbound/binding`, { target: {} })).code, 400)
+    const annotated = { ...binding, metadata: { name: 'other', annotations: { reason: 'near' } } }
+    await pod('other', { schedulerName: 'mine' })
+    assert.equal((await post(`${paths.pods}/other/binding`, annotated)).code, 201)
+    assert.deepEqual((await server.call('GET', `${paths.pods}/other`)).body.metadata.annotations, { reason: 'near' })
+    assert.equal((await post(`${paths.pods}/nobody/binding`, { ...binding, metadata: { name: 'nobody' } })).code, 404)
     assert.equal((await server.call('GET', `${paths.pods}/unbound/binding`)).code, 405)
   })
 

@@ -1,5 +1,6 @@
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
+import { bindingCases, evictionCases } from './pod-action-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
@@ -18,4 +19,6 @@ export const kindCases: readonly KindCases[] = [
   workloadUpdateCases,
   scaleUpdateCases,
   revisionCases,
+  bindingCases,
+  evictionCases,
 ]
