@@ -4,9 +4,9 @@ import type { Finding } from '../host/index.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, print } from './program.ts'
 
-/** `platnet check`: what this machine has and lacks; exit code 1 if something is missing, 4 if it is privilege. */
+/** `platnet check` prints what this machine has and lacks; exit code 1 if something is missing, 4 without privilege. */
 export const addCheckCommand: AddCommand = (program, context) => {
-  const command = program.command('check').description('looks whether this machine can run Platnet; changes nothing')
+  const command = program.command('check').description('checks whether this machine can run Platnet; changes nothing')
   addOptionFlags(command, optionGroups, 'run').action(async () => {
     const { findings, lacksPrivilege } = await checkHost(
       await loadCommandOptions(command, optionGroups, context, 'run'),

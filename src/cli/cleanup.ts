@@ -3,7 +3,7 @@ import { cleanupHost } from '../app/commands/cleanup.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, type CliContext, print } from './program.ts'
 
-/** `platnet cleanup`: asks on a terminal; elsewhere `--yes` says that it is meant. */
+/** `platnet cleanup` asks for confirmation on a terminal; elsewhere it requires `--yes`. */
 export const addCleanupCommand: AddCommand = (program, context) => {
   program
     .command('cleanup')

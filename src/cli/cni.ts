@@ -18,9 +18,9 @@ import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, type CliContext, loadCommandOptions, print } from './program.ts'
 import { withUser } from './with-user.ts'
 
-/** `platnet cni …`: the networks of this node, by hand. */
+/** `platnet cni …` runs CNI operations of this node by hand. */
 export const addCniCommand: AddCommand = (program, context) => {
-  const cni = program.command('cni').description('looks at and works with the CNI networks of this node')
+  const cni = program.command('cni').description('shows and operates the CNI networks of this node')
   addSubcommand(cni, context, 'list', 'shows the networks and plugins of this node, and which network pods get', list)
   addDoctor(cni, context)
   addSandboxCommand(cni, context, 'add', 'gives a network namespace an interface of the default network', add)
@@ -52,16 +52,16 @@ const list: Work = async (options, { stdout }, user) => {
   }
 }
 
-/** Exit code 3 when something is not as it should be. */
+/** `platnet cni doctor` ends with exit code 3 if it finds a fault. */
 function addDoctor(cni: Command, context: CliContext): void {
   const command = cni
     .command('doctor')
     .description('finds what is wrong with the networks of this node')
-    .option('--fix', 'mend what can be mended: leaked addresses, orphan chains, empty results, missing links', false)
+    .option('--fix', 'repair leaked addresses, orphan chains, empty results and missing links', false)
   addOptionFlags(command, optionGroups, 'agent').action(async ({ fix }: { fix: boolean }) => {
     const options = await loadCommandOptions(command, optionGroups, context, 'agent')
     await withUser(context, false, async (user) => {
-      if (fix) await mend(options, context, user)
+      if (fix) await repair(options, context, user)
       const findings = await examineCni(options, user)
       for (const finding of findings) print(context, printFinding(finding))
       if (findings.some(({ level }) => level !== 'ok')) context.finish(exitCodes.unhealthy)
@@ -69,9 +69,9 @@ function addDoctor(cni: Command, context: CliContext): void {
   })
 }
 
-const mend: Work = async (options, { stdout, stderr }, user) => {
+const repair: Work = async (options, { stdout, stderr }, user) => {
   const { done, failures } = await repairCni(options, user)
-  for (const line of done) print({ stdout }, `mended  ${line}\n`)
+  for (const line of done) print({ stdout }, `repaired  ${line}\n`)
   for (const line of failures) stderr.write(`error: ${line}\n`)
 }
 
@@ -90,7 +90,7 @@ function addSandboxCommand(
     .description(description)
     .option('--container-id <id>', 'under which it is remembered; "cli-" and the name of the namespace when not given')
     .option('--ifname <name>', 'the interface in the namespace', 'eth0')
-    .option('--pod <namespace/name>', 'the pod that plugins are told', 'default/cli')
+    .option('--pod <namespace/name>', 'the pod that plugins receive', 'default/cli')
     .addOption(publish.argParser(parsePublish).default([], 'none'))
   addOptionFlags(command, optionGroups, 'agent').action(async (netns: string, flags: SandboxRequest) => {
     const options = await loadCommandOptions(command, optionGroups, context, 'agent')

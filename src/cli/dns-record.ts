@@ -1,6 +1,6 @@
 import DNS from 'dns2'
 
-/** One record as a zone file has it; undefined for OPT, which is none. */
+/** Formats a record as a zone file does; undefined for OPT, which is not a record of a zone. */
 export function renderRecord(record: DNS.Packet.Resource): string | undefined {
   if (record.type === DNS.Packet.TYPE.EDNS) return undefined
   const type = DNS.Packet.typeName(record.type)

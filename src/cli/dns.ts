@@ -23,7 +23,7 @@ interface Question {
   readonly overTcp: boolean
 }
 
-/** `platnet dns query NAME [TYPE]`: what the cluster's DNS answers; exit code 1 where there is no such name or it failed. */
+/** `platnet dns query NAME [TYPE]` prints the answer of cluster DNS; exit code 1 if the name does not exist or the query fails. */
 export const addDnsCommand: AddCommand = (program, context) => {
   const dns = program.command('dns').description("ask the cluster's DNS")
   const command = dns
@@ -70,7 +70,7 @@ async function printAnswer(question: Question, context: CliContext): Promise<voi
   if (packet.header.rcode !== 0) context.finish(exitCodes.failure)
 }
 
-/** Where the answer came from, as the agent of this machine tells it. */
+/** Formats the source of the answer: the plugin and the object that the agent of this machine reports. */
 async function explain(controlSocket: string, { name, type }: Question): Promise<string> {
   try {
     return renderExplanation(await askDnsExplanation(controlSocket, name, type))

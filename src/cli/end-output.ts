@@ -7,14 +7,14 @@ interface Output {
 }
 
 /**
- * What is written to a pipe waits where its reader is slower, and an exit throws it away: the function that comes back waits for it. A reader
- * that has gone (`platnet logs … | head`) has enough, and ends the process in silence; messages that nobody reads end nothing.
+ * Returns a function that waits until all output is written: text in a pipe with a slow reader is lost at an exit. A closed standard
+ * output (`platnet logs … | head`) ends the process in silence; a closed standard error ends nothing.
  */
 export function endOutput({ stdout, stderr, exit }: Output): () => Promise<void> {
   stderr.on('error', () => {})
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') exit(0)
-    // A terminal that was closed: SIGHUP says so.
+    // A closed terminal sends SIGHUP as well, which ends the process.
     else if (error.code !== 'EIO') throw error
   })
   return async () => {

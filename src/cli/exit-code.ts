@@ -4,7 +4,7 @@ import { describeError, PlatnetError } from '../model/errors.ts'
 import { visibleLines } from '../model/visible-text.ts'
 import { redactText } from '../observe/index.ts'
 
-/** `unhealthy` is also drift between what should be and what is. */
+/** Exit codes of `platnet`. `unhealthy` also means drift between wanted and actual rules. */
 export const exitCodes = { ok: 0, failure: 1, usage: 2, unhealthy: 3, noPrivilege: 4 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
@@ -20,7 +20,7 @@ function exitCodeOfAsking({ code }: AskError): ExitCode {
   return code === 'not-found' ? exitCodes.failure : exitCodes.unhealthy
 }
 
-/** What failed, on which object, what to do; the stack only for those who ask for it. */
+/** Renders what failed, on which object, and what to do; with the stack if `debug` is set. */
 export function renderError(error: unknown, options: { readonly debug: boolean }): string {
   const lines = error instanceof ConfigError ? error.problems : [describeError(error)]
   const { object } = error instanceof PlatnetError ? error : { object: undefined }
@@ -35,13 +35,13 @@ export function renderError(error: unknown, options: { readonly debug: boolean }
   return `${visibleLines(redactText(text))}\n`
 }
 
-/** That of the outermost error that has one: who wraps an error rarely knows better what to do. */
+/** Returns the remedy of the outermost error that has one. */
 function remedyOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   return (error instanceof PlatnetError ? error.remedy : undefined) ?? remedyOf(error.cause)
 }
 
-/** The system's refusal may stand anywhere in the row of causes. */
+/** Tells whether any error of the cause chain is EACCES or EPERM. */
 function isPrivilegeError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isRefusal = 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')

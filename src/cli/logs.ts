@@ -11,7 +11,7 @@ interface LogFlags {
   readonly tail?: number
 }
 
-/** `platnet logs POD`: from this node's files, also while no agent runs. */
+/** `platnet logs POD` prints from this node's files, also while no agent runs. */
 export const addLogsCommand: AddCommand = (program, context) => {
   const command = program
     .command('logs')

@@ -33,7 +33,7 @@ function addOne(program: Command, context: CliContext, name: CommandName): void 
   })
 }
 
-/** They take the options of `platnet server` itself, which is the parent that reads them. */
+/** Adds the subcommands of `platnet server`; they use the options of their parent command. */
 function addServerCommands(server: Command, context: CliContext): void {
   const readOptions = () => loadCommandOptions(server, optionGroups, context, 'server')
   const readStore = async () => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const packageInfo = z.object({ version: z.string(), description: z.string() })
 
-/** What package.json says of this program. */
+/** Reads name, version and description from package.json. */
 export function readPackageInfo(): z.infer<typeof packageInfo> {
   return packageInfo.parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')))
 }

@@ -4,7 +4,7 @@ import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 
-/** `platnet plan`: exit code 3 where the kernel's rules are not what the agent wants. */
+/** `platnet plan` ends with exit code 3 if the kernel's rules differ from the wanted ones. */
 export const addPlanCommand: AddCommand = (program, context) => {
   const command = program
     .command('plan')
@@ -20,7 +20,7 @@ export const addPlanCommand: AddCommand = (program, context) => {
 
 type Difference = PlanAnswer['families'][number]['differences'][number]
 
-/** Removed lines, then added ones, as a diff shows them. */
+/** Formats removed lines, then added ones, like a diff. */
 export function renderPlan({ families }: PlanAnswer): string {
   const lines = families.flatMap(({ family, differences }) =>
     differences.length === 0

@@ -22,15 +22,15 @@ export interface CliContext {
   readonly finish: (code: ExitCode) => void
 }
 
-/** Writes lines for people. What stands in them may come from the API or the network and hold what a terminal obeys. */
+/** Writes text with control characters escaped, because it may come from the API or the network and contain terminal sequences. */
 export function print({ stdout }: Pick<CliContext, 'stdout'>, lines: string): void {
   stdout.write(visibleLines(lines))
 }
 
-/** Each subcommand's file exports one of these. */
+/** Adds a subcommand to the program; each subcommand's file exports one function of this type. */
 export type AddCommand = (program: Command, context: CliContext) => void
 
-/** Throws CommanderError where commander would end the process. */
+/** Creates the program. It throws CommanderError where commander would end the process. */
 export function buildProgram(context: CliContext, commands: readonly AddCommand[]): Command {
   const { version, description } = readPackageInfo()
   const program = new Command('platnet')
@@ -47,7 +47,7 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
   return program
 }
 
-/** Anything but the two is an error: a script must not take text for JSON. */
+/** Adds `-o text|json`; any other format is an error, so that a script never takes text for JSON. */
 export function outputFlag(): Option {
   return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')
 }
@@ -60,7 +60,7 @@ export function addOptionFlags(command: Command, groups: OptionGroups, name?: Co
   return command
 }
 
-/** The effective options of a command whose flags came from `addOptionFlags`. Throws ConfigError. */
+/** Loads the effective options of a command whose flags came from `addOptionFlags`. Throws ConfigError. */
 export async function loadCommandOptions<G extends OptionGroups>(
   command: Command,
   groups: G,

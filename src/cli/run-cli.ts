@@ -27,7 +27,7 @@ const commands: readonly AddCommand[] = [
   addDemoCommand,
 ]
 
-/** Runs one command to its end and gives the exit code of the process; never throws. `argv` as in `process.argv`. */
+/** Runs one command to its end and resolves with the exit code of the process; never throws. `argv` has the form of `process.argv`. */
 export async function runCli(
   argv: readonly string[],
   streams: Pick<CliContext, 'env' | 'stdout' | 'stderr'>,

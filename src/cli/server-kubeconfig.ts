@@ -13,7 +13,7 @@ interface KubeconfigFlags {
   readonly out?: string
 }
 
-/** `platnet server kubeconfig`: an identity of its own for a node's agent or for a person. */
+/** `platnet server kubeconfig` issues an identity for a node's agent or for a user. */
 export function addKubeconfigCommand(server: Command, context: CliContext, readOptions: () => Promise<Options>): void {
   server
     .command('kubeconfig')

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { backUp, restore, type StoreOnDisk } from '../app/commands/back-up.ts'
 import type { CliContext } from './program.ts'
 
-/** `platnet server backup|restore`; `readStore` says which store, from the options of `platnet server`. */
+/** Adds `platnet server backup` and `restore`; `readStore` finds the store from the options of `platnet server`. */
 export function addStoreCommands(server: Command, context: CliContext, readStore: () => Promise<StoreOnDisk>): void {
   server
     .command('backup')
@@ -14,7 +14,7 @@ export function addStoreCommands(server: Command, context: CliContext, readStore
     })
   server
     .command('restore')
-    .description('puts a backup in the place of the store; the server must be stopped')
+    .description('replaces the store with a backup; the server must be stopped')
     .argument('<file>')
     .option('--force', 'replace a store that is there')
     .action(async (file: string, { force }: { force?: boolean }) => {

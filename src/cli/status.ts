@@ -4,7 +4,7 @@ import { optionGroups } from '../app/option-groups.ts'
 import { exitCodes } from './exit-code.ts'
 import { type AddCommand, addOptionFlags, loadCommandOptions, outputFlag, print } from './program.ts'
 
-/** `platnet status`: exit code 3 when a part of the agent is not well. */
+/** `platnet status` ends with exit code 3 if a part of the agent is unhealthy. */
 export const addStatusCommand: AddCommand = (program, context) => {
   const command = program
     .command('status')

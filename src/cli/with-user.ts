@@ -4,8 +4,8 @@ import type { CliContext } from './program.ts'
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Does work that waits for programs in process groups of their own, which a terminal's Ctrl-C does not reach: the first signal ends those
- * that do the work, the second those that undo it. `undoes` is whether the work is followed by any undoing.
+ * Runs work that waits for programs in process groups of their own, which Ctrl-C of a terminal does not reach: the first signal ends the
+ * programs that do the work, the second those that undo it. `undoes` is true if interrupted work is undone.
  */
 export async function withUser<T>(
   { stderr }: Pick<CliContext, 'stderr'>,

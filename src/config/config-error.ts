@@ -1,6 +1,6 @@
 import { PlatnetError } from '../model/errors.ts'
 
-/** Everything that is wrong with the options, one line each. */
+/** Lists every problem of the options, one line each. */
 export class ConfigError extends PlatnetError<'config-invalid' | 'config-unreadable'> {
   readonly problems: readonly string[]
 
@@ -14,14 +14,14 @@ export class ConfigError extends PlatnetError<'config-invalid' | 'config-unreada
   }
 }
 
-/** What was got, short, and without the value when that is a secret. */
+/** Describes a rejected value in short, and without its text if it is a secret. */
 export function describeGot(value: unknown, isSecret: boolean): string {
   if (isSecret) return '[redacted]'
   const text = toJson(value)
   return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }
 
-/** YAML can make values that contain themselves. */
+/** Renders a value as JSON; YAML aliases can build values that contain themselves, which have no JSON. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'nothing'

@@ -3,15 +3,15 @@ import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } fr
 import { describeError } from '../model/errors.ts'
 import { ConfigError } from './config-error.ts'
 
-/** A configuration file as far as it could be read: what it says by key, with the line for messages. */
+/** The readable part of a configuration file: values by key, each with its line for messages. */
 export interface ConfigFile {
   readonly path: string
   readonly entries: ReadonlyMap<string, { readonly value: unknown; readonly line: number }>
-  /** What is wrong with the YAML itself, one line each. */
+  /** Problems of the YAML itself, one line each. */
   readonly problems: readonly string[]
 }
 
-/** Throws ConfigError `config-unreadable`. */
+/** Reads a configuration file. Throws ConfigError `config-unreadable`. */
 export async function readConfigFile(path: string): Promise<ConfigFile> {
   try {
     return parseConfigFile(path, await readFile(path, 'utf8'))
@@ -20,7 +20,7 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   }
 }
 
-/** YAML 1.2 (and so JSON), one mapping of option names. */
+/** Parses YAML 1.2, and so JSON: one mapping of option names. */
 export function parseConfigFile(path: string, text: string): ConfigFile {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
@@ -40,7 +40,7 @@ export function parseConfigFile(path: string, text: string): ConfigFile {
   return { path, entries, problems }
 }
 
-/** Aliases are limited by the library, so that a small file cannot become a huge value. */
+/** Converts a YAML node to a value. The library limits aliases, so that a small file cannot become a huge value. */
 function readValue(node: unknown, document: Document): { value: unknown } | { problem: string } {
   try {
     return { value: isNode(node) ? node.toJS(document) : null }

@@ -1,23 +1,22 @@
 import type { z } from 'zod'
 
-/** The long-running commands; each takes the options that concern it. */
+/** The long-running commands; each takes a subset of the options. */
 export type CommandName = 'run' | 'server' | 'agent'
 
 /**
- * Everything there is to know about one option. Its key in the group is also its key in the file and, in kebab-case,
- * its flag.
+ * Declares one option. Its key in the group is also its key in the file and, in kebab-case, its flag.
  */
 export interface OptionSpec<S extends z.ZodType = z.ZodType> {
-  /** Takes what a file says as well as the text of a flag or a variable; messages begin with "expected". */
+  /** Parses a value of the file and the text of a flag or variable; messages begin with "expected". */
   readonly schema: S
-  /** As commander writes it: `--cluster-cidr <cidr>`. */
+  /** The flag in commander's notation: `--cluster-cidr <cidr>`. */
   readonly flag: string
   readonly env?: string
-  /** As a user would write it. Without one the schema must accept undefined. */
+  /** The default in a user's notation. Without a default the schema must accept undefined. */
   readonly default?: z.input<S>
   /** Whether a change holds at once or at the next start. */
   readonly reload: 'live' | 'restart'
-  /** Its value is shown nowhere. */
+  /** True if no document or message may show the value. */
   readonly secret?: true
   readonly notInFile?: true
   readonly description: string
@@ -43,7 +42,7 @@ export function declareOptions<S extends Record<string, z.ZodType>>(
   return group
 }
 
-/** Whether a command takes an option; without a command, as in documents about all of them, every option counts. */
+/** Tells whether a command takes an option; without a command every option counts. */
 export function isTakenBy(command: CommandName | undefined, spec: OptionSpec): boolean {
   return command === undefined || spec.commands === undefined || spec.commands.includes(command)
 }

@@ -5,7 +5,7 @@ import { flagName, type OptionSource, type ResolvedOption } from './load-options
 
 const redacted = '[redacted]'
 
-/** The body of `/configz`. */
+/** Builds the body of `/configz`. */
 export interface ConfigzDocument {
   readonly kind: 'PlatnetConfig'
   readonly options: Readonly<
@@ -21,12 +21,12 @@ export function configzDocument(resolved: readonly ResolvedOption[]): ConfigzDoc
   return { kind: 'PlatnetConfig', options: Object.fromEntries(options) }
 }
 
-/** The effective options as a file that says the same, with the source of each; secrets and unset ones are comments. */
+/** Renders the effective options as a configuration file, with the source of each; secrets and unset options are comments. */
 export function configYaml(resolved: readonly ResolvedOption[]): string {
   return resolved.map((option) => `${yamlLine(option)}\n`).join('')
 }
 
-/** A row for each option, in Markdown. */
+/** Renders a Markdown table with a row per option. */
 export function optionsTable(groups: OptionGroups): string {
   const rows = allOptions(groups).map(([key, spec]) => [
     code(spec.flag),
@@ -41,7 +41,7 @@ export function optionsTable(groups: OptionGroups): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeBars).join(' | ')} |\n`).join('')
 }
 
-/** The JSON schema of the file, for editors. */
+/** Builds the JSON schema of the file, for editors. */
 export function fileSchema(groups: OptionGroups): unknown {
   const inFile = allOptions(groups).filter(([, spec]) => !spec.notInFile)
   return {
@@ -52,7 +52,7 @@ export function fileSchema(groups: OptionGroups): unknown {
   }
 }
 
-/** What help says after the description: default, variable, example. */
+/** Renders the part of the help after the description: default, variable, example. */
 export function optionHelp(spec: OptionSpec): string {
   const facts = [
     spec.default === undefined ? undefined : `default ${[spec.default].flat().join(',')}`,

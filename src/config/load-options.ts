@@ -14,7 +14,7 @@ import { suggestName } from './suggest.ts'
 export type OptionSource = 'default' | 'file' | 'env' | 'flag'
 
 export interface OptionSources {
-  /** Whose options count: variables of options that this command does not take are not looked at. All when absent. */
+  /** The command whose options count: variables of other options are ignored. All options count if absent. */
   readonly command?: CommandName
   readonly file?: ConfigFile
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -22,12 +22,12 @@ export interface OptionSources {
   readonly flags?: Readonly<Record<string, unknown>>
 }
 
-/** One option as it came out, for the documents about it. */
+/** One effective option, for documents. */
 export interface ResolvedOption {
   readonly key: string
   readonly spec: OptionSpec
   readonly source: OptionSource
-  /** In the form a file would say it; undefined when not set at all. */
+  /** The value in the form of the file; undefined if not set. */
   readonly shown: unknown
 }
 
@@ -38,8 +38,8 @@ export interface LoadedOptions<G extends OptionGroups> {
 }
 
 /**
- * The effective options: default < file < variable < flag. Whatever is set must be valid, also where something
- * stronger overrides it. Throws one ConfigError with every problem of all sources.
+ * Loads the effective options: default < file < variable < flag. Every given value must be valid, also one that a stronger source
+ * overrides. Throws one ConfigError with every problem of all sources.
  */
 export function loadOptions<G extends OptionGroups>(groups: G, sources: OptionSources): LoadedOptions<G> {
   const problems = sources.file === undefined ? [] : [...sources.file.problems, ...unknownKeys(sources.file, groups)]
@@ -80,7 +80,7 @@ function resolveOption(
   return { value, option: { key, spec, source, shown } }
 }
 
-/** The weakest first. */
+/** Lists the sources, the weakest first. */
 function candidatesOf(key: string, spec: OptionSpec, sources: OptionSources): Candidate[] {
   const candidates: Candidate[] = [{ source: 'default', where: `the default of ${key}`, input: spec.default }]
   const entry = spec.notInFile ? undefined : sources.file?.entries.get(key)
@@ -95,7 +95,7 @@ function candidatesOf(key: string, spec: OptionSpec, sources: OptionSources): Ca
   return candidates
 }
 
-/** `--cluster-cidr` of `--cluster-cidr <cidr>`. */
+/** Returns `--cluster-cidr` for `--cluster-cidr <cidr>`. */
 export function flagName(spec: OptionSpec): string {
   return spec.flag.split(' ', 1)[0] ?? spec.flag
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Cidr, type Ip, ipFamily, parseCidr, parseIp } from '../model/ip.ts'
 
-/** Both ends belong to the range. */
+/** A range of ports, both ends included. */
 export interface PortRange {
   readonly first: number
   readonly last: number
@@ -48,7 +48,7 @@ export function byteSize(minBytes: number, maxBytes: number) {
   })
 }
 
-/** NaN for what is no size. */
+/** Parses a size in bytes; NaN if the text is not a size. */
 function parseBytes(text: string): number {
   const [, number, unit = ''] = /^(\d{1,12})(Ki|Mi)?$/.exec(text) ?? []
   return Number(number) * (unit === 'Mi' ? 1024 * 1024 : unit === 'Ki' ? 1024 : 1)
@@ -76,14 +76,14 @@ export const flagValue = z.codec(
   },
 )
 
-/** A DNS name in lower case (RFC 1123), as Kubernetes wants it of objects. */
+/** A DNS name in lower case (RFC 1123 subdomain), which Kubernetes requires of object names. */
 export const dnsName = z
   .string('expected a DNS name')
   .regex(/^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/, {
     error: 'expected a DNS name in lower case such as node-1.example',
   })
 
-/** The name of a network interface, or its beginning, as the kernel and iptables take it. */
+/** The name of a network interface, or a prefix of one, which the kernel and iptables accept. */
 export const linkName = z
   .string('expected the name of an interface')
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,13}$/, { error: 'expected the name of an interface, at most 14 characters' })
@@ -103,7 +103,7 @@ export const plainText = z.codec(textOrNumber('a text'), z.string(), { decode: S
 /** Milliseconds, written as `40s`, `1m30s` or `500ms`; more than nothing. */
 export const duration = textCodec('a duration such as 40s or 1h30m', parseDuration, printDuration)
 
-/** The same, or 0 for nothing. */
+/** A duration like `duration`, or 0 for none. */
 export const durationOrNone = textCodec(
   'a duration such as 40s or 1h30m, or 0',
   (text) => (/^0s?$/.test(text) ? 0 : parseDuration(text)),

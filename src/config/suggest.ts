@@ -1,4 +1,4 @@
-/** The known name that was probably meant: the same but for case, `-` and `_`, or else the nearest by few edits. */
+/** Suggests a known name: one that differs only in case, `-` and `_`, else the nearest within a few edits. */
 export function suggestName(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.replaceAll(/[-_]/g, '').toLowerCase()
   const ranked = known
@@ -8,7 +8,7 @@ export function suggestName(name: string, known: readonly string[]): string | un
   return best !== undefined && best.distance <= Math.max(2, name.length / 3) ? best.candidate : undefined
 }
 
-/** Levenshtein: insertions, deletions and replacements. Long texts are no typing mistakes and are not compared. */
+/** Computes the Levenshtein distance (insertions, deletions, replacements). Long texts are not compared, because they are no typing mistakes. */
 function editDistance(a: string, b: string): number {
   if (Math.max(a.length, b.length) > 64) return Number.POSITIVE_INFINITY
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

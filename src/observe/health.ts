@@ -2,7 +2,7 @@ import type { Component, Health, HealthLevel } from '../loop/component.ts'
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
 
-/** What is asked: a component, or a part of one that reports alone. */
+/** A component, or a part of one that reports its own health. */
 export type HealthCheck = Pick<Component, 'name' | 'health'>
 
 export interface HealthRequest {
@@ -10,7 +10,7 @@ export interface HealthRequest {
   /** The part of the path after the endpoint: one component alone. */
   readonly component?: string
   readonly verbose: boolean
-  /** Components that are not asked. */
+  /** Components that the request excludes. */
   readonly exclude: readonly string[]
 }
 

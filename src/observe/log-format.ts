@@ -5,7 +5,7 @@ import { visibleColours, visibleText } from '../model/visible-text.ts'
 /** How records are written: JSON lines, readable text for a terminal, or JSON lines with journald's priority prefix. */
 export type LogFormat = 'json' | 'pretty' | 'journald'
 
-/** What of a process's standard output decides the format of `auto`. */
+/** The properties of standard output that decide the format of `auto`. */
 export interface LogOutput {
   readonly isTTY?: boolean
   readonly fd: number
@@ -22,7 +22,7 @@ export function chooseFormat(
   return isJournal(output.fd, env['JOURNAL_STREAM']) ? 'journald' : 'json'
 }
 
-/** Turns one JSON line of pino into what is written. JSON escapes only C0, so that other controls are escaped here. */
+/** Turns one JSON line of pino into the line that is written. JSON escapes only C0, so this function escapes all other control characters. */
 export function lineFormatter(format: LogFormat, colorize: boolean): (line: string) => string {
   if (format === 'json') return visibleColours
   if (format === 'journald') return (line) => `<${journalPriority(line)}>${visibleColours(line)}`

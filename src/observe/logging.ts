@@ -24,7 +24,7 @@ export function createLogging(options: LoggingOptions): Logging {
   return new PinoLogging(options)
 }
 
-/** What a target writes, worked out once per target and filter. */
+/** The directives of one target, computed once per target and filter. */
 interface Gate {
   readonly target: string
   directives: LogFilter

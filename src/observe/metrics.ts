@@ -29,20 +29,20 @@ interface Sample<L extends string> {
 
 type Collect<L extends string> = () => Iterable<Sample<L>> | Promise<Iterable<Sample<L>>>
 
-/** The metrics of one process; every owner makes its own in its `metrics.ts`. Two of the same name are an error. */
+/** Registers and renders the metrics of one process; every owner declares its own in its `metrics.ts`. A second metric of one name is an error. */
 export interface Metrics {
   counter<L extends string = never>(spec: MetricSpec<L>): CounterMetric<L>
   gauge<L extends string = never>(spec: MetricSpec<L>): GaugeMetric<L>
-  /** Asked at each scrape; label values that are no longer returned disappear. */
+  /** Registers a gauge whose values are read at each scrape; label values that are no longer returned disappear. */
   collectedGauge<L extends string = never>(spec: MetricSpec<L>, collect: Collect<L>): void
-  /** The same of totals that somebody else counts, for what is counted too often to be told of each time. */
+  /** Registers a counter whose total is read at each scrape, for events that are too frequent to report one by one. */
   collectedCounter<L extends string = never>(spec: MetricSpec<L>, collect: Collect<L>): void
   histogram<L extends string = never>(spec: MetricSpec<L> & { readonly buckets: readonly number[] }): HistogramMetric<L>
   /** The text exposition format, with the content type to serve it under. */
   text(): Promise<{ contentType: string; body: string }>
 }
 
-/** A registry of its own, with the metrics of the process (CPU, memory, file descriptors, event loop) already in it. */
+/** Creates a registry that contains the metrics of the process: CPU, memory, file descriptors, event loop. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -5,7 +5,7 @@ import { createSecretFile, readIfThere } from './secret-file.ts'
 /** RFC 6750 section 2.1 */
 const tokenPattern = /^[A-Za-z0-9._~+/-]{16,}=*$/
 
-/** The token in the file, a random one of 256 bits if there is no file. Throws PkiError `token-invalid`, `unreadable`, `unwritable`. */
+/** Reads the token of the file, or creates the file with a random one of 256 bits. Throws PkiError `token-invalid`, `unreadable`, `unwritable`. */
 export async function ensureToken(path: string): Promise<string> {
   const text = (await readIfThere(path)) ?? (await createSecretFile(path, `${randomBytes(32).toString('base64url')}\n`))
   const token = text.trim()

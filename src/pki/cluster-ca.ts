@@ -16,8 +16,8 @@ export interface ClusterCa {
 }
 
 /**
- * The CA in the folder (`ca.crt`, `ca.key`), made if there is none. A key that stands alone, as an interrupted first start leaves it, gets its
- * certificate; nothing that stands there is ever replaced. Throws PkiError.
+ * Reads the CA of the folder (`ca.crt`, `ca.key`), or creates it. A key without a certificate, which an interrupted first start leaves,
+ * gets a new certificate; existing files are never replaced. Throws PkiError.
  */
 export async function ensureClusterCa(folder: string, now = new Date()): Promise<ClusterCa> {
   const [certPath, keyPath] = [join(folder, 'ca.crt'), join(folder, 'ca.key')]
@@ -49,7 +49,7 @@ async function signCaCertificate(keyPem: string, now: Date): Promise<string> {
   return `${certificate.toString('pem')}\n`
 }
 
-/** Follows from the key, so that CAs of two clusters differ and a certificate made again for the same key is the same authority. */
+/** Derives the CA's name from its key, so that the CAs of two clusters differ and a new certificate for the same key is the same authority. */
 function nameOfCa(keyPem: string): string {
   const publicKey = createPublicKey(keyPem).export({ type: 'spki', format: 'der' })
   return `platnet-ca-${createHash('sha256').update(publicKey).digest('hex').slice(0, 8)}`

@@ -4,14 +4,14 @@ import type { ClusterCa } from './cluster-ca.ts'
 import { type CertificateRequest, type IssuedCertificate, issueCertificate, usageOids } from './issue-certificate.ts'
 import { readIfThere, writeSecretFile } from './secret-file.ts'
 
-/** `isNew` says that the files were written just now: there were none, or they would not do any more. */
+/** A certificate on disk; `isNew` is true if this call wrote it. */
 export interface EnsuredCertificate extends IssuedCertificate {
   readonly isNew: boolean
 }
 
 /**
- * `<name>.crt` and `<name>.key` in the folder, as long as they are this CA's, say who was asked for, cover every name asked for and have more than a
- * third of their life left; otherwise new ones. Throws PkiError.
+ * Reads `<name>.crt` and `<name>.key` of the folder and keeps them if this CA signed them, they carry the requested identity, cover
+ * every requested name and have more than a third of their life left; otherwise writes new ones. Throws PkiError.
  */
 export async function ensureCertificate(
   ca: ClusterCa,
@@ -47,7 +47,7 @@ function isStillGood(found: IssuedCertificate, ca: ClusterCa, request: Certifica
       request.usages.every((usage) => certificate.keyUsage?.includes(usageOids[usage]))
     )
   } catch {
-    // Not PEM: as good as none.
+    // A file that is not PEM counts as missing.
     return false
   }
 }
@@ -57,7 +57,7 @@ function isFresh({ validFromDate, validToDate }: X509Certificate, now: Date): bo
   return validFromDate <= now && validToDate.getTime() - now.getTime() > lifeMs / 3
 }
 
-/** Exactly: a group that was taken away must not live on. */
+/** Compares identities exactly: a removed group must not stay in use. */
 function isAboutSubject(certificate: X509Certificate, request: CertificateRequest): boolean {
   const { CN, O } = certificate.toLegacyObject().subject
   const organizations = [O ?? []].flat()

@@ -31,7 +31,7 @@ export const usageOids: Readonly<Record<CertificateUsage, string>> = {
   client: '1.3.6.1.5.5.7.3.2',
 }
 
-/** A new key and its certificate, which never outlives the CA's. Throws PkiError `invalid-request`. */
+/** Issues a new key and its certificate, which never outlives the CA's. Throws PkiError `invalid-request`. */
 export async function issueCertificate(
   ca: ClusterCa,
   request: CertificateRequest,
@@ -61,7 +61,7 @@ export async function issueCertificate(
   return { certPem: `${certificate.toString('pem')}\n`, keyPem }
 }
 
-/** As typed values: in plain strings the library gives `"`, `#` and the like a meaning. */
+/** Encodes names as typed values, because the library interprets `"`, `#` and other characters in plain strings. */
 function subjectNames({
   commonName,
   organizations = [],
@@ -74,7 +74,7 @@ interface AlternativeName {
   readonly value: string
 }
 
-/** One list, or none: the extension must not be empty. */
+/** Returns a list with the extension, or an empty list: the extension itself must not be empty. */
 function alternativeNames({ dnsNames = [], ips = [] }: CertificateRequest): AlternativeName[][] {
   const names = [
     ...dnsNames.map((value) => ({ type: 'dns' as const, value })),
@@ -94,7 +94,7 @@ function assertRequest({ commonName, organizations = [], dnsNames = [], ips = []
   if (badIp !== undefined) throw invalid(`an IP address was expected, not ${JSON.stringify(badIp)}`)
   if (rest.usages.length === 0) throw invalid('a usage was expected: server, client or both')
   if (rest.usages.includes('server') && dnsNames.length + ips.length === 0) {
-    throw invalid('a server needs a DNS name or an address: nobody looks at the common name')
+    throw invalid('a server needs a DNS name or an address: clients ignore the common name')
   }
   if (!(rest.days > 0)) throw invalid(`a lifetime above 0 days was expected, not ${rest.days}`)
 }

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 
 const ecdsaP256 = { name: 'ECDSA', namedCurve: 'P-256' } as const
 
-/** A new ECDSA P-256 key, PKCS #8 PEM. */
+/** Creates an ECDSA P-256 key as PKCS #8 PEM. */
 export function generateKeyPem(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: ecdsaP256.namedCurve })
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -12,7 +12,7 @@ export function isP256(key: KeyObject): boolean {
   return key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
 }
 
-/** The halves of a PEM key as the certificate library wants them. */
+/** Converts a PEM key to the pair of CryptoKeys that the certificate library takes. */
 export function toCryptoKeys(keyPem: string): { privateKey: webcrypto.CryptoKey; publicKey: webcrypto.CryptoKey } {
   const key = createPrivateKey(keyPem)
   return {

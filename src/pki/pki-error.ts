@@ -3,7 +3,7 @@ import { PlatnetError } from '../model/errors.ts'
 export type PkiErrorCode =
   | 'unreadable'
   | 'unwritable'
-  /** The CA's certificate or key is not what it must be. */
+  /** The CA's certificate or key has the wrong type or cannot be parsed. */
   | 'ca-invalid'
   /** Certificate and key of the CA do not belong together. */
   | 'ca-mismatch'

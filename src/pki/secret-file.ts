@@ -6,12 +6,12 @@ import { PkiError } from './pki-error.ts'
 
 const ownerOnly = 0o600
 
-/** Replaces the file in one step, readable by its owner only; whoever reads it finds the old text or the new one, whole. Throws PkiError `unwritable`. */
+/** Replaces the file in one step, with mode 0600: a reader finds the whole old text or the whole new one. Throws PkiError `unwritable`. */
 export async function writeSecretFile(path: string, text: string): Promise<void> {
   await place(path, text, (temporary) => rename(temporary, path))
 }
 
-/** As above, but never over a file that is there: gives the text that stands there then, which may be another's. */
+/** Creates the file like `writeSecretFile`, but keeps one that exists. Returns the text of the file, which another process may have written. */
 export async function createSecretFile(path: string, text: string): Promise<string> {
   let isTaken = false
   await place(path, text, async (temporary) => {
@@ -25,7 +25,7 @@ export async function createSecretFile(path: string, text: string): Promise<stri
   return isTaken ? ((await readIfThere(path)) ?? text) : text
 }
 
-/** The file's text, undefined if there is none. Throws PkiError `unreadable`. */
+/** Reads the file; undefined if it does not exist. Throws PkiError `unreadable`. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')

@@ -3,7 +3,7 @@ import { generateKeyPem, isP256 } from './key-pair.ts'
 import { PkiError } from './pki-error.ts'
 import { createSecretFile, readIfThere } from './secret-file.ts'
 
-/** The ECDSA P-256 key in the file (PEM), a new one if there is no file. Throws PkiError `key-invalid`, `unreadable`, `unwritable`. */
+/** Reads the ECDSA P-256 key of the file (PEM), or creates the file. Throws PkiError `key-invalid`, `unreadable`, `unwritable`. */
 export async function ensureSigningKey(path: string): Promise<string> {
   const pem = (await readIfThere(path)) ?? (await createSecretFile(path, generateKeyPem()))
   if (isPrivateP256(pem)) return pem

@@ -1,5 +1,5 @@
 const dayMs = 24 * 60 * 60 * 1000
-/** Clocks of other machines may be behind by this much. */
+/** Tolerated lag of the clocks of other machines. */
 const skewMs = 5 * 60 * 1000
 
 export function backdate(now: Date): Date {

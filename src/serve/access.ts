@@ -5,18 +5,18 @@ import { TLSSocket } from 'node:tls'
 import { certifiedIdentity, type Identity } from './client-certificate.ts'
 import type { GetHandler, TextAnswer } from './router.ts'
 
-/** What is not open to all. */
+/** The endpoints that need a permission. */
 export type Guarded = 'metrics' | 'configz'
 
-/** Asked for tokens that are not known here, and for what their users and those of certificates may read. Both may reject. */
+/** Identifies tokens that this process does not know, and decides what users may read. Both methods may reject. */
 export interface AccessDelegate {
-  /** Undefined for a token that is no identity. */
+  /** Resolves with the user of a token, or undefined if the token identifies no user. */
   readonly identify: (token: string) => Promise<Identity | undefined>
   readonly mayRead: (identity: Identity, what: Guarded) => Promise<boolean>
 }
 
 export interface AccessRule {
-  /** Asked at every request, so that the operator's choice and rotated tokens hold at once. */
+  /** Read at every request, so that changed options and rotated tokens hold at once. */
   readonly isPublic: () => boolean
   readonly bearerTokens: () => readonly string[]
   /** Absent: other tokens are refused, and a certificate of the cluster's CA may read. */
@@ -48,7 +48,7 @@ async function refusal(rule: AccessRule, what: Guarded, message: IncomingMessage
   }
 }
 
-/** The superusers' group reads also while the API server is away. */
+/** The superusers' group may read also while the API server is away. */
 async function refuseIdentity(
   { delegate }: AccessRule,
   what: Guarded,
@@ -75,7 +75,7 @@ function bearerToken(message: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(message.headers.authorization ?? '')?.[1]
 }
 
-/** Every known token is compared, each in constant time, so that the time taken says nothing about them. */
+/** Compares with every known token, each in constant time, so that the duration reveals nothing about them. */
 function isKnownToken(token: string, known: readonly string[]): boolean {
   const shown = sha256(token)
   return known.map((candidate) => candidate !== '' && timingSafeEqual(shown, sha256(candidate))).includes(true)

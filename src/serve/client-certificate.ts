@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 
-/** Who a request comes from. */
+/** The identity behind a request. */
 export interface Identity {
   readonly name: string
   readonly groups: readonly string[]
@@ -9,10 +9,10 @@ export interface Identity {
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
-/** The identity in a client certificate that the listener's CA signed (CN is the user, each O a group); undefined without one. */
+/** Reads the identity of a client certificate that the listener's CA signed: CN is the user, each O a group. Undefined without one. */
 export function certifiedIdentity({ socket }: IncomingMessage): Pick<Identity, 'name' | 'groups'> | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
-  // Null where the client has left, whatever the types say.
+  // Node returns null here once the client has disconnected, although the types exclude it.
   const subject = (socket.getPeerCertificate() as ReturnType<TLSSocket['getPeerCertificate']> | null)?.subject
   const name = asList(subject?.CN)[0]
   return name === undefined ? undefined : { name, groups: [...asList(subject?.O), 'system:authenticated'] }

@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests that one connection may send ahead of their answers; clients in use send none. */
+/** Number of requests that one connection may send before it has their answers; common clients send none. */
 const maxWaiting = 64
 
 /**
- * Handles the requests of a connection one after the other: one that was sent ahead (pipelined) costs nothing but itself until the answers before it are
- * sent. A connection that sends too many ahead is cut.
+ * Handles the requests of a connection one after the other: a pipelined request waits, without its handler, until the answers before it
+ * are sent. A connection with too many pipelined requests is closed.
  */
 export function inTurn(handle: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>()

@@ -31,7 +31,7 @@ export interface TcpListenerOptions extends ListenerOptions {
   readonly port: number
 }
 
-/** Slow or oversized requests end here; answers may take as long as they like, as watches do. */
+/** Limits of requests. Answers have no time limit, because a watch has no end. */
 const requestLimits: ServerOptions = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
@@ -42,15 +42,15 @@ const requestLimits: ServerOptions = {
 
 const handshakeTimeoutMs = 10_000
 
-/** What differs between plain, TLS and unix listeners. */
+/** The parts that differ between plain, TLS and unix listeners. */
 interface Binding {
   readonly where: string
-  /** Whether its clients have addresses. */
+  /** Whether clients have addresses. */
   readonly hasClientsAfar: boolean
   open(): Promise<{ server: Server; listen: () => void }>
 }
 
-/** An HTTP server with a life. `start` rejects with a ServeError; `stop` finishes what is in flight until its deadline. */
+/** An HTTP server as a component. `start` rejects with a ServeError; `stop` finishes requests in flight until its deadline. */
 export class Listener implements Component {
   readonly name: string
   readonly #options: ListenerOptions
@@ -103,12 +103,12 @@ export class Listener implements Component {
     return this.#health
   }
 
-  /** A handler knows who is behind the connection: it is not among those that make room for new ones. */
+  /** Marks a connection as identified: it no longer closes to make room for new ones. */
   settle(socket: Socket): void {
     this.#newConnections.settle(socket)
   }
 
-  /** The port that is listened on; undefined before `start`, after `stop` and for unix sockets. */
+  /** The port of the listener; undefined before `start`, after `stop` and for unix sockets. */
   get port(): number | undefined {
     const address: AddressInfo | string | null | undefined = this.#server?.address()
     return typeof address === 'object' ? address?.port : undefined
@@ -130,7 +130,7 @@ export function httpListener(options: TcpListenerOptions): Listener {
   })
 }
 
-/** A listener with TLS 1.2 or newer; `replaceTls` serves another certificate to connections made from then on. */
+/** A listener with TLS 1.2 or newer; `replaceTls` serves another certificate to new connections. */
 export function httpsListener(
   options: TcpListenerOptions & { readonly tls: TlsMaterial },
 ): Listener & { replaceTls(tls: TlsMaterial): void } {
@@ -152,7 +152,7 @@ export function httpsListener(
   return Object.assign(listener, { replaceTls })
 }
 
-/** Only this user may connect (mode 0600). The socket of a dead owner is replaced, that of a live one is not. */
+/** Creates a listener on a unix socket of mode 0600. It replaces the socket of a dead process, never that of a live one. */
 export function unixListener(options: ListenerOptions & { readonly path: string }): Listener {
   return new Listener(options, {
     where: options.path,
@@ -165,7 +165,7 @@ export function unixListener(options: ListenerOptions & { readonly path: string 
   })
 }
 
-/** Client certificates are judged by the handlers (`socket.authorized`), so that a bearer token can stand in for one. */
+/** TLS settings. Handlers check client certificates (`socket.authorized`), so that a bearer token can replace one. */
 function tlsOptions({ certificate, key, clientCa }: TlsMaterial): https.ServerOptions {
   return {
     cert: certificate,

@@ -2,18 +2,18 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Connections without a known identity yet: in all, and from one address. One address has half, as the clients behind a load balancer share
- * one and come back together.
+ * Limits of connections without a known identity: in all, and from one address. One address may have half, because the clients behind a
+ * load balancer share one address and reconnect together.
  */
 const maxInAll = 4096
 const maxOfAddress = maxInAll / 2
 
 /**
- * Bounds the connections without an identity (in their TLS handshake, sending headers, anonymous). One too many closes the oldest of its kind, so that a
- * client that shows who it is at once gets through however many hold theirs open.
+ * Bounds the connections without an identity (in the TLS handshake, sending headers, anonymous). A connection beyond a limit closes the
+ * oldest of its kind, so that a client that identifies itself at once succeeds however many others keep theirs open.
  */
 export class NewConnections {
-  /** By `address port`, the oldest first. */
+  /** Sockets by `address port`, the oldest first. */
   readonly #all = new Map<string, Socket>()
   readonly #ofAddress = new Map<string, Map<string, Socket>>()
 
@@ -25,7 +25,7 @@ export class NewConnections {
     return this.#all.size
   }
 
-  /** The identity behind the connection is known: it counts no longer. Also for the TLS socket over it. */
+  /** Removes an identified connection, given as its TCP socket or the TLS socket over it. */
   settle({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
     this.#forget(remoteAddress, keyOf(remoteAddress, remotePort))
   }

@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * The connections of one server, so that it can stop without cutting an answer short: what is in flight is finished
- * with `Connection: close`, and connections that carry no request go at once.
+ * Tracks the connections of one server, so that it can stop without an incomplete answer: answers in flight end with
+ * `Connection: close`, and idle connections close at once.
  */
 export class OpenConnections {
   readonly #sockets = new Set<Socket>()

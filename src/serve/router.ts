@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
-/** A request with its URL taken apart; `below` is the path after a route that ends in `/*`. */
+/** A request with its parsed URL; `below` is the path after a route that ends in `/*`. */
 export interface RoutedRequest {
   readonly message: IncomingMessage
   readonly query: URLSearchParams
@@ -18,8 +18,8 @@ export interface TextAnswer {
 export type GetHandler = (request: RoutedRequest) => TextAnswer | Promise<TextAnswer>
 
 /**
- * GET and HEAD by exact path; a route that ends in `/*` takes the paths below it (`/*` alone every path), and one of `posts` takes POST. Everything else
- * is answered in text (404, 405), and a handler that throws with 500 and a call of `onError`.
+ * Routes GET and HEAD by exact path; a route that ends in `/*` takes the paths below it (`/*` alone every path), and one of `posts` takes
+ * POST. Other requests get 404 or 405 in text. A handler that throws gets 500 and a call of `onError`.
  */
 export function createRouter(
   routes: Readonly<Record<string, GetHandler>>,

@@ -1,6 +1,6 @@
 import { PlatnetError } from '../model/errors.ts'
 
-/** `address-in-use`: somebody listens there, a live owner of a unix socket included. `not-a-socket`: the path holds something else. */
+/** `address-in-use`: another process listens there, also on a unix socket. `not-a-socket`: the path is a file of another type. */
 export type ServeErrorCode =
   | 'address-in-use'
   | 'address-denied'
@@ -20,7 +20,7 @@ const codes: Readonly<Record<string, readonly [code: ServeErrorCode, reason: str
   EADDRNOTAVAIL: ['address-unavailable', 'this machine has no such address', 'choose an address of this machine'],
 }
 
-/** `where` is what was to be listened on, such as `0.0.0.0:6443`. */
+/** Builds the error of a failed listen; `where` is the address, such as `0.0.0.0:6443`. */
 export function toServeError(name: string, where: string, cause: unknown): ServeError {
   if (cause instanceof ServeError) return cause
   const systemCode = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

@@ -4,7 +4,7 @@ import { createConnection, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { ServeError } from './serve-error.ts'
 
-/** Makes the path free to listen on, or throws a ServeError: a live owner keeps its socket, other files are not touched. */
+/** Frees the path for a new socket. Throws a ServeError if a live process owns the socket or the path is a file of another type. */
 export async function claimSocketPath(name: string, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const existing = await lstat(path).catch(() => undefined)
@@ -23,7 +23,7 @@ export async function claimSocketPath(name: string, path: string): Promise<void>
   await rm(path, { force: true })
 }
 
-/** Between listening and chmod anybody could connect, so the socket is born with its mode; libuv binds within the call. */
+/** Sets the umask during the call, so that the socket has its mode from the start: before a later chmod any user could connect. libuv binds within the call. */
 export function listenPrivately(server: Server, path: string): void {
   const before = process.umask(0o177)
   try {
@@ -33,7 +33,7 @@ export function listenPrivately(server: Server, path: string): void {
   }
 }
 
-/** A refused connection is the mark of a socket file without an owner; any other answer may be a busy one. */
+/** Tells whether a process listens on the socket: only ECONNREFUSED proves that none does, any other answer may come from a busy one. */
 async function isAnswered(path: string): Promise<boolean> {
   const socket = createConnection(path)
   try {

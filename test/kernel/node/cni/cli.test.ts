@@ -83,11 +83,11 @@ test('the doctor names what is wrong, mends what it can, and then finds it well'
     assert.equal((await node.traces()).addresses.length, 1, 'looking changes nothing')
 
     rmSync(join(node.folder, 'bin/broken'))
-    const mended = await platnetCni(node, 'doctor', '--fix')
-    assert.deepEqual([mended.code, mended.err], [0, ''], mended.out)
-    assert.match(mended.out, /^mended {2}undid plt\/cli-plt-[0-9a-f]+\/eth0$/m)
-    assert.match(mended.out, /^mended {2}linked bridge into /m)
-    assert.match(mended.out, /^mended {2}set net\/bridge\/bridge-nf-call-iptables to 1$/m)
+    const repaired = await platnetCni(node, 'doctor', '--fix')
+    assert.deepEqual([repaired.code, repaired.err], [0, ''], repaired.out)
+    assert.match(repaired.out, /^repaired {2}undid plt\/cli-plt-[0-9a-f]+\/eth0$/m)
+    assert.match(repaired.out, /^repaired {2}linked bridge into /m)
+    assert.match(repaired.out, /^repaired {2}set net\/bridge\/bridge-nf-call-iptables to 1$/m)
     assert.ok(readdirSync(join(node.folder, 'bin')).includes('platnet-gate'))
     assert.deepEqual(await node.traces(), before)
   }),
