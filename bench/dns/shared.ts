@@ -17,6 +17,27 @@ const shapes = [
 
 /** In this process: the program has nothing else to do meanwhile. */
 export async function measureShared(): Promise<BenchRow[]> {
+  return [...(await measureManyServices()), ...(await measureLargeService())]
+}
+
+const largeEndpoints = 10_000
+const perSlice = 100
+
+/** A headless Service has a name for each endpoint, and all of them under its own. */
+async function measureLargeService(): Promise<BenchRow[]> {
+  const feeding = await Feeding.start()
+  const what = `a headless Service of ${largeEndpoints} endpoints`
+  const all = await feeding.time(() => feeding.listLarge(largeEndpoints))
+  const one = await feeding.time(() => feeding.setLarge(3, 7))
+  await feeding.stop()
+  return [
+    measureAlone(`${what}: all names`, 'ms', all.tookMs),
+    measureAlone(`${what}: one goes`, 'ms', one.tookMs),
+    measureAlone(`${what}: longest time in one turn`, 'ms', Math.max(all.longestMs, one.longestMs)),
+  ]
+}
+
+async function measureManyServices(): Promise<BenchRow[]> {
   const rows: BenchRow[] = []
   for (const { services, endpoints } of shapes) {
     const feeding = await Feeding.start()
@@ -77,6 +98,29 @@ class Feeding {
   setAll(services: number, endpoints: number): void {
     for (let number = 0; number < services; number += 1)
       this.#state.upsert('endpointslices', this.#slice(number, endpoints))
+  }
+
+  /** One headless Service of many slices. */
+  listLarge(endpoints: number): void {
+    const service = wireService('large', this.#next(), { clusterIP: 'None' })
+    this.#state.replace('services', [readObject('services', service, dialect)], '1')
+    this.#state.replace('endpoints', [], '1')
+    const slices = Array.from({ length: endpoints / perSlice }, (_, index) => this.#largeSlice(index))
+    this.#state.replace('endpointslices', slices, '1')
+  }
+
+  /** The endpoint `down` of that slice goes. */
+  setLarge(slice: number, down: number): void {
+    this.#state.upsert('endpointslices', this.#largeSlice(slice, down))
+  }
+
+  #largeSlice(index: number, down = -1) {
+    const endpoints = Array.from({ length: perSlice }, (_, number) => ({
+      addresses: [`10.244.${index}.${number}`],
+      conditions: { ready: number !== down },
+      targetRef: { kind: 'Pod', namespace: 'default', name: `large-${index}-${number}` },
+    }))
+    return readObject('endpointslices', wireSlice(`large-${index}`, 'large', this.#next(), { endpoints }), dialect)
   }
 
   /** Until the feed has applied what `change` did; without the time of `change` itself. */

@@ -7,7 +7,7 @@ import type { DnsRecord } from '../../src/node/dns/wire/record.ts'
 import { AnswerTable, noAnswer } from '../../src/node/dns/zone/answer-table.ts'
 import { ClusterZone } from '../../src/node/dns/zone/cluster-zone.ts'
 import type { SharedTable } from '../../src/node/dns/zone/layout.ts'
-import type { ServiceView } from '../../src/node/dns/zone/service-records.ts'
+import { planServiceRecords, type ServiceRecords, type ServiceView } from '../../src/node/dns/zone/service-records.ts'
 import type { ZoneSettings } from '../../src/node/dns/zone/settings.ts'
 import { makeQuery, parsedQuery, type QueryDetails } from './dns-messages.ts'
 import { ip, makeEndpoint, makePort, makeService, makeSlice } from './services.ts'
@@ -27,6 +27,14 @@ export function zoneSettings(details: Partial<ZoneSettings> = {}): ZoneSettings 
     nameServers: [ip('10.96.0.10')],
     ...details,
   }
+}
+
+/** All records of a Service. */
+export function serviceRecords(view: ServiceView): ServiceRecords {
+  const steps = planServiceRecords(view, clusterZone, zoneSettings())
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value
 }
 
 /** So little that a test soon sees a table move. */

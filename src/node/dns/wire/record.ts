@@ -26,8 +26,14 @@ export function addressRecord(name: WireName, ttl: number, address: Ip): DnsReco
 
 /** 4 or 16 bytes. */
 export function addressData(address: Ip): Buffer {
-  if (ipFamily(address) === 'IPv4') return Buffer.from(address.split('.').map(Number))
-  return Buffer.from(ipToBigInt(address).toString(16).padStart(32, '0'), 'hex')
+  const data = Buffer.allocUnsafe(ipFamily(address) === 'IPv4' ? 4 : 16)
+  writeAddress(data, 0, address)
+  return data
+}
+
+export function writeAddress(out: Buffer, at: number, address: Ip): void {
+  if (ipFamily(address) === 'IPv6') out.write(ipToBigInt(address).toString(16).padStart(32, '0'), at, 'hex')
+  else for (const [index, text] of address.split('.').entries()) out[at + index] = Number(text)
 }
 
 /** The address in the data of an A or AAAA record. */

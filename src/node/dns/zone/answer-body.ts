@@ -1,15 +1,25 @@
+import type { Ip } from '../../../model/ip.ts'
 import { writeUint16, writeUint32 } from '../wire/bytes.ts'
 import { recordClass, recordType } from '../wire/codes.ts'
 import type { WireName } from '../wire/name.ts'
 import { headerLength } from '../wire/query.ts'
 import { targetName } from '../wire/rdata.ts'
-import type { DnsRecord } from '../wire/record.ts'
+import { type DnsRecord, writeAddress } from '../wire/record.ts'
 
 /** The answer to one type of question about a name. */
-export interface PlannedAnswer {
+export type PlannedAnswer = PlannedRecords | PlannedAddresses
+
+export interface PlannedRecords {
   readonly type: number
   readonly answer: readonly DnsRecord[]
   readonly additional: readonly DnsRecord[]
+}
+
+/** The name's own addresses, all of one kind: there may be thousands, so none becomes a record by itself. */
+export interface PlannedAddresses {
+  readonly type: number
+  readonly ttl: number
+  readonly addresses: readonly Ip[]
 }
 
 /** A name of the zone with everything it answers; nothing where it only has names below it. */
@@ -25,12 +35,36 @@ export interface AnswerBody {
   readonly bytes: Buffer
   /** The length of each record where all of them hold addresses of one kind, so that their order may turn; else 0. */
   readonly stride: number
+  readonly answers: number
+  readonly additional: number
 }
 
 const pointerReach = 0x4000
 
+export function encodeBody(name: WireName, planned: PlannedAnswer): AnswerBody {
+  return 'addresses' in planned ? encodeAddresses(planned) : encodeRecords(name, planned)
+}
+
+/** Each record points to the question for its owner. */
+function encodeAddresses({ type, ttl, addresses }: PlannedAddresses): AnswerBody {
+  const dataLength = type === recordType.A ? 4 : 16
+  const stride = 12 + dataLength
+  const bytes = Buffer.allocUnsafe(stride * addresses.length)
+  let at = 0
+  for (const address of addresses) {
+    writeUint16(bytes, at, 0xc000 | headerLength)
+    writeUint16(bytes, at + 2, type)
+    writeUint16(bytes, at + 4, recordClass.IN)
+    writeUint32(bytes, at + 6, ttl)
+    writeUint16(bytes, at + 10, dataLength)
+    writeAddress(bytes, at + 12, address)
+    at += stride
+  }
+  return { bytes, stride, answers: addresses.length, additional: 0 }
+}
+
 /** Owners point to the question or to a target that stands before them; data is as it is. */
-export function encodeBody(name: WireName, { type, answer, additional }: PlannedAnswer): AnswerBody {
+function encodeRecords(name: WireName, { type, answer, additional }: PlannedRecords): AnswerBody {
   const out = Buffer.allocUnsafe(bodyBound(answer) + bodyBound(additional))
   const start = headerLength + name.length + 4
   const positions = new Map<string, number>([[name.toString('latin1'), headerLength]])
@@ -44,7 +78,8 @@ export function encodeBody(name: WireName, { type, answer, additional }: Planned
     rememberTarget(record, start + at + 10, positions)
     at += 10 + record.data.copy(out, at + 10)
   }
-  return { bytes: out.subarray(0, at), stride: strideOf(type, at, answer.length, additional.length) }
+  const stride = strideOf(type, at, answer.length, additional.length)
+  return { bytes: out.subarray(0, at), stride, answers: answer.length, additional: additional.length }
 }
 
 function bodyBound(records: readonly DnsRecord[]): number {

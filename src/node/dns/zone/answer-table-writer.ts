@@ -187,7 +187,7 @@ function align(length: number): number {
 }
 
 function encodeEntry(zone: number, { name, answers, podParent }: PlannedName): Buffer {
-  const bodies = answers.slice(0, maxAnswers).map((answer) => ({ ...answer, body: encodeBody(name, answer) }))
+  const bodies = answers.slice(0, maxAnswers).map((answer) => ({ type: answer.type, body: encodeBody(name, answer) }))
   const length = bodies.reduce((sum, { body }) => sum + answerHeadBytes + body.bytes.length, 0)
   const entry = Buffer.allocUnsafe(entryHeadBytes + name.length + length)
   writeUint32(entry, 0, hashName(name, 0, name.length) >>> 0)
@@ -196,10 +196,10 @@ function encodeEntry(zone: number, { name, answers, podParent }: PlannedName): B
   entry[6] = podParent === true ? entryFlag.podParent : 0
   entry[7] = bodies.length
   let at = entryHeadBytes + name.copy(entry, entryHeadBytes)
-  for (const { type, answer, additional, body } of bodies) {
+  for (const { type, body } of bodies) {
     writeUint16(entry, at, type)
-    writeUint16(entry, at + 2, answer.length)
-    writeUint16(entry, at + 4, additional.length)
+    writeUint16(entry, at + 2, body.answers)
+    writeUint16(entry, at + 4, body.additional)
     writeUint16(entry, at + 6, body.stride)
     writeUint32(entry, at + 8, body.bytes.length)
     at += answerHeadBytes + body.bytes.copy(entry, at + answerHeadBytes)

@@ -8,8 +8,10 @@ import { AnswerTableWriter, type TableCapacity } from './answer-table-writer.ts'
 import { planAddresses, planFixedNames } from './fixed-names.ts'
 import type { SharedTable } from './layout.ts'
 import { below, isLabel, isReverse, podLabel, reverseName } from './names.ts'
-import { ReverseOwners } from './reverse-owners.ts'
+import { ReverseOwners, type ReverseTargets } from './reverse-owners.ts'
 import {
+  type Extent,
+  findExtent,
   noRecords,
   planServiceRecords,
   type ServiceName,
@@ -91,12 +93,13 @@ export class ClusterZone {
     const before = this.#views.get(key)
     if (view === undefined) this.#views.delete(key)
     else this.#views.set(key, view)
+    const extent = yield* findExtent(before, view, this.#settings)
     for (const zone of this.#forward) {
-      const [old, planned] = [this.#plan(before, zone), this.#plan(view, zone)]
-      yield
+      const old = yield* this.#plan(before, zone, extent)
+      const planned = yield* this.#plan(view, zone, extent)
       yield* this.#replaceNames(zone, old.names, planned.names)
       const hasReverse = this.#forward.length < this.#zones.length && zone === this.#forward[0]
-      if (hasReverse) this.#reverse.replace(key, old.addresses, planned.reverse())
+      if (hasReverse) yield* this.#replaceReverse(key, old.reverse, planned.reverse)
     }
     if (before?.service.namespace === view?.service.namespace) return
     if (view !== undefined) this.#countNamespace(view.service.namespace, 1)
@@ -131,8 +134,8 @@ export class ClusterZone {
     for (const address of before?.addresses ?? []) this.#countPod(before?.namespace ?? '', address, -1)
   }
 
-  #plan(view: ServiceView | undefined, zone: WireName): ServiceRecords {
-    return view === undefined ? noRecords : planServiceRecords(view, zone, this.#settings)
+  *#plan(view: ServiceView | undefined, zone: WireName, extent: Extent): Generator<void, ServiceRecords> {
+    return view === undefined ? noRecords : yield* planServiceRecords(view, zone, this.#settings, extent)
   }
 
   #put(zone: WireName, planned: PlannedName): void {
@@ -141,17 +144,35 @@ export class ClusterZone {
 
   /** What there is of new names comes before old ones go. */
   *#replaceNames(zone: WireName, old: readonly ServiceName[], planned: readonly ServiceName[]): Generator<void, void> {
-    const gone = new Map(old.map((each) => [each.name.toString('latin1'), each] as const))
+    const gone = new Map<string, ServiceName>()
+    for (const each of old) {
+      gone.set(each.name.toString('latin1'), each)
+      yield
+    }
     for (const { name, stamp, answers } of planned) {
       const key = name.toString('latin1')
       const isAsBefore = stamp !== undefined && stamp === gone.get(key)?.stamp
       gone.delete(key)
-      if (isAsBefore) continue
-      this.#put(zone, { name, answers: answers() })
+      if (!isAsBefore) this.#put(zone, { name, answers: yield* answers() })
       yield
     }
     for (const { name } of gone.values()) {
       this.#writer.remove(name)
+      yield
+    }
+  }
+
+  *#replaceReverse(
+    owner: ObjectKey,
+    old: ReadonlyMap<Ip, ReverseTargets>,
+    planned: ReadonlyMap<Ip, ReverseTargets>,
+  ): Generator<void, void> {
+    for (const address of old.keys()) {
+      if (!planned.has(address)) this.#reverse.remove(address, owner)
+      yield
+    }
+    for (const [address, targets] of planned) {
+      this.#reverse.put(address, owner, targets)
       yield
     }
   }
@@ -186,7 +207,7 @@ export class ClusterZone {
     for (const zone of this.#forward) {
       const name = below(zone, podLabel(address), namespace, 'pod')
       if (count === 0) this.#writer.remove(name)
-      else this.#put(zone, { name, answers: planAddresses(name, [address], this.#settings.ttl) })
+      else this.#put(zone, { name, answers: planAddresses([address], this.#settings.ttl) })
     }
   }
 }

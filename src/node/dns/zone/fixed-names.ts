@@ -1,4 +1,4 @@
-import type { Ip } from '../../../model/ip.ts'
+import { type Ip, ipFamily } from '../../../model/ip.ts'
 import { recordType } from '../wire/codes.ts'
 import type { WireName } from '../wire/name.ts'
 import { addressRecord, makeRecord, txtData } from '../wire/record.ts'
@@ -26,18 +26,17 @@ export function planFixedNames(zone: WireName, settings: ZoneSettings): readonly
   return [
     apex,
     { name: version, answers: [{ type: recordType.TXT, answer: [text], additional: [] }] },
-    { name: server, answers: planAddresses(server, settings.nameServers, settings.ttl) },
+    { name: server, answers: planAddresses(settings.nameServers, settings.ttl) },
     ...['dns', 'svc', 'pod'].map((label) => ({ name: below(zone, label), answers: [] })),
   ]
 }
 
 /** A and AAAA, where there are such addresses. */
-export function planAddresses(name: WireName, addresses: readonly Ip[], ttl: number): readonly PlannedAnswer[] {
-  const records = [...new Set(addresses)].map((address) => addressRecord(name, ttl, address))
-  const ofType = (type: number): PlannedAnswer => ({
-    type,
-    answer: records.filter((record) => record.type === type),
-    additional: [],
-  })
-  return [ofType(recordType.A), ofType(recordType.AAAA)].filter(({ answer }) => answer.length > 0)
+export function planAddresses(addresses: readonly Ip[], ttl: number): readonly PlannedAnswer[] {
+  const [v4, v6]: [Ip[], Ip[]] = [[], []]
+  for (const address of new Set(addresses)) (ipFamily(address) === 'IPv4' ? v4 : v6).push(address)
+  return [
+    ...(v4.length > 0 ? [{ type: recordType.A, ttl, addresses: v4 }] : []),
+    ...(v6.length > 0 ? [{ type: recordType.AAAA, ttl, addresses: v6 }] : []),
+  ]
 }

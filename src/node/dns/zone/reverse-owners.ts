@@ -22,21 +22,7 @@ export class ReverseOwners {
   readonly #only = new Map<Ip, readonly [owner: ObjectKey, targets: ReverseTargets]>()
   readonly #changed = new Set<Ip>()
 
-  /** `before`: the addresses that the Service had names for. */
-  replace(owner: ObjectKey, before: Iterable<Ip>, now: ReadonlyMap<Ip, ReverseTargets>): void {
-    for (const address of before) if (!now.has(address)) this.#remove(address, owner)
-    for (const [address, targets] of now) this.#put(address, owner, targets)
-  }
-
-  /** The addresses that differ since they were taken last, each with the names it leads to now, in order; one that differs again comes again. */
-  *takeChanged(): Generator<readonly [address: Ip, targets: readonly string[]], void> {
-    for (const address of this.#changed) {
-      this.#changed.delete(address)
-      yield [address, this.#targetsOf(address)]
-    }
-  }
-
-  #put(address: Ip, owner: ObjectKey, targets: ReverseTargets): void {
+  put(address: Ip, owner: ObjectKey, targets: ReverseTargets): void {
     const before = this.#get(address, owner)
     if (before !== undefined && isSame(before, targets)) return
     this.#changed.add(address)
@@ -50,12 +36,20 @@ export class ReverseOwners {
     }
   }
 
-  #remove(address: Ip, owner: ObjectKey): void {
+  remove(address: Ip, owner: ObjectKey): void {
     if (this.#get(address, owner) === undefined) return
     this.#changed.add(address)
     const several = this.#owners.get(address)
     if (several === undefined) this.#only.delete(address)
     else if (several.delete(owner) && several.size === 0) this.#owners.delete(address)
+  }
+
+  /** The addresses that differ since they were taken last, each with the names it leads to now, in order; one that differs again comes again. */
+  *takeChanged(): Generator<readonly [address: Ip, targets: readonly string[]], void> {
+    for (const address of this.#changed) {
+      this.#changed.delete(address)
+      yield [address, this.#targetsOf(address)]
+    }
   }
 
   #get(address: Ip, owner: ObjectKey): ReverseTargets | undefined {

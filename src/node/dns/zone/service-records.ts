@@ -1,14 +1,16 @@
-import type { Endpoint, EndpointPort, EndpointSlice } from '../../../model/endpoint-slice.ts'
+import type { EndpointPort, EndpointSlice } from '../../../model/endpoint-slice.ts'
 import { type Ip, parseIp } from '../../../model/ip.ts'
 import type { Service, ServicePort } from '../../../model/service.ts'
 import { recordType } from '../wire/codes.ts'
 import type { WireName } from '../wire/name.ts'
-import { addressRecord, type DnsRecord, makeRecord, srvData } from '../wire/record.ts'
+import { makeRecord } from '../wire/record.ts'
 import type { PlannedAnswer } from './answer-body.ts'
 import { planAddresses } from './fixed-names.ts'
+import { endpointLabels, findTouched, type NamedEndpoint, nameEndpoints, type Touched } from './named-endpoints.ts'
 import { below, dashedAddress, isLabel, readNameText } from './names.ts'
 import type { ReverseTargets } from './reverse-owners.ts'
 import type { ZoneSettings } from './settings.ts'
+import { planSrv, type Target } from './srv-answer.ts'
 
 /** A Service with the slices that belong to it, as the state of this node has them. */
 export interface ServiceView {
@@ -21,64 +23,85 @@ export interface ServiceName {
   readonly name: WireName
   /** Equal stamps mean equal answers under the same name and settings; absent where only the answers tell. */
   readonly stamp?: string
-  /** Made when asked: most names of a Service that changes are as before, or only to be removed. */
-  readonly answers: () => readonly PlannedAnswer[]
+  /** Made when asked, in steps: most names of a Service that changes are as before, or only to be removed. */
+  readonly answers: () => Generator<void, readonly PlannedAnswer[]>
 }
 
 /** What a Service is called, in one zone, and where its addresses lead back to. */
 export interface ServiceRecords {
   readonly names: readonly ServiceName[]
-  /** Those that `reverse` has names for. */
-  readonly addresses: ReadonlySet<Ip>
   /** Names for reverse answers: of the Service by its cluster addresses, of its endpoints by theirs. */
-  readonly reverse: () => ReadonlyMap<Ip, ReverseTargets>
+  readonly reverse: ReadonlyMap<Ip, ReverseTargets>
 }
 
-/** One line of SRV: where a port of the Service is served. */
-interface Target {
-  readonly portName: string
-  readonly protocol: string
-  readonly port: number
-  readonly name: WireName
-  readonly address: Ip
+/** All of the Service, or what a change of its slices may concern. */
+export type Extent = Touched | 'all'
+
+/** What differs between two states of a Service is in these parts of either. */
+export function* findExtent(
+  before: ServiceView | undefined,
+  after: ServiceView | undefined,
+  { endpointPodNames }: ZoneSettings,
+): Generator<void, Extent> {
+  if (before === undefined || after === undefined || before.service !== after.service) return 'all'
+  if (before.slices.some(isServing) !== after.slices.some(isServing)) return 'all'
+  return yield* findTouched(before.slices, after.slices, { headless: after.service.headless, endpointPodNames })
 }
 
-/** An endpoint that is ready, under the names it has. */
-interface NamedEndpoint {
-  readonly address: Ip
-  readonly ports: readonly EndpointPort[]
-  /** The first is the one that SRV and reverse answers use. */
-  readonly labels: readonly string[]
+function isServing({ endpoints }: EndpointSlice): boolean {
+  return endpoints.some(({ ready }) => ready)
 }
 
-/** The names of a Service in `zone`, after the DNS specification of Kubernetes 1.1.0; none where nothing may be asked of it. */
-export function planServiceRecords(view: ServiceView, zone: WireName, settings: ZoneSettings): ServiceRecords {
+/**
+ * The names of a Service in `zone`, after the DNS specification of Kubernetes 1.1.0; none where nothing may be asked of it. Of its endpoints
+ * those within the extent.
+ */
+export function* planServiceRecords(
+  view: ServiceView,
+  zone: WireName,
+  settings: ZoneSettings,
+  extent: Extent = 'all',
+): Generator<void, ServiceRecords> {
   const { service } = view
   if (!isLabel(service.name) || !isLabel(service.namespace)) return noRecords
   if (settings.namespaces?.has(service.namespace) === false) return noRecords
   const base = below(zone, service.name, service.namespace, 'svc')
   if (service.type === 'ExternalName') return { ...noRecords, names: planExternalName(service, base, settings) }
-  const endpoints = settings.useEndpoints ? namedEndpoints(view, settings) : []
-  const targets = once(() => (service.headless ? endpointTargets(endpoints, base) : serviceTargets(service, base)))
-  const addresses = service.headless ? endpoints.map(({ address }) => address) : service.clusterIps
-  if (addresses.length === 0 || (settings.ignoreEmptyServices && endpoints.length === 0)) return noRecords
-  return {
-    names: [
-      { name: base, answers: () => planAnswers(base, addresses, targets(), settings.ttl) },
-      ...planPorts(base, service.headless ? endpoints : [service], targets, settings.ttl),
-      ...planEndpoints(endpoints, base, settings.ttl),
-    ],
-    addresses: new Set([...endpoints.map(({ address }) => address), ...service.clusterIps]),
-    reverse: () => planReverse(service, endpoints, base),
-  }
+  const slices = settings.useEndpoints ? view.slices.filter(isServing) : []
+  const isEmpty = service.headless ? slices.length === 0 : service.clusterIps.length === 0
+  if (isEmpty || (settings.ignoreEmptyServices && slices.length === 0)) return noRecords
+  const { ttl, endpointPodNames } = settings
+  const labelsOf = (endpoint: NamedEndpoint) =>
+    endpointLabels(endpoint, { headless: service.headless, endpointPodNames })
+  const nameOf = (endpoint: NamedEndpoint) => below(base, labelsOf(endpoint)[0] ?? dashedAddress(endpoint.address))
+  const whole: Naming = { base, ttl, labelsOf, nameOf, endpoints: once(() => nameEndpoints(slices)) }
+  const touched = extent === 'all' ? whole : within(extent, whole, slices)
+  const own = service.headless ? planHeadless(whole, slices) : planWithAddress(service, base, ttl)
+  const reverse = yield* planReverse(service, touched, extent)
+  return { names: [...own, ...(yield* planEndpoints(touched, extent))], reverse }
 }
 
-export const noRecords: ServiceRecords = { names: [], addresses: new Set(), reverse: () => new Map() }
+/** What the names of endpoints are made of. */
+interface Naming {
+  readonly base: WireName
+  readonly ttl: number
+  readonly labelsOf: (endpoint: NamedEndpoint) => readonly string[]
+  readonly endpoints: () => Generator<void, readonly NamedEndpoint[]>
+  /** The name that SRV and reverse answers use. */
+  readonly nameOf: (endpoint: NamedEndpoint) => WireName
+}
 
-function once<T>(make: () => T): () => T {
+export const noRecords: ServiceRecords = { names: [], reverse: new Map() }
+
+function within({ sharing }: Touched, naming: Naming, slices: readonly EndpointSlice[]): Naming {
+  return { ...naming, endpoints: once(() => nameEndpoints(slices, (address) => sharing.has(address))) }
+}
+
+/** Made when it is asked for first. */
+function once<T>(make: () => Generator<void, T>): () => Generator<void, T> {
   let made: { readonly value: T } | undefined
-  return () => {
-    made ??= { value: make() }
+  return function* () {
+    made ??= { value: yield* make() }
     return made.value
   }
 }
@@ -88,7 +111,7 @@ function planExternalName({ externalName }: Service, base: WireName, { ttl }: Zo
   const target = externalName === undefined || endsInAddress(externalName) ? undefined : readNameText(externalName)
   if (target === undefined) return []
   const answer = [makeRecord(base, recordType.CNAME, ttl, target)]
-  return [{ name: base, answers: () => [{ type: recordType.CNAME, answer, additional: [] }] }]
+  return [fixedName(base, [{ type: recordType.CNAME, answer, additional: [] }])]
 }
 
 function endsInAddress(name: string): boolean {
@@ -96,141 +119,171 @@ function endsInAddress(name: string): boolean {
   return parseIp(labels.slice(-4).join('.')) !== undefined
 }
 
-/** Each address that is ready, once for each hostname, with the ports of all slices that have it. */
-function namedEndpoints({ service, slices }: ServiceView, settings: ZoneSettings): readonly NamedEndpoint[] {
-  const named = new Map<string, NamedEndpoint>()
-  for (const slice of slices) {
-    for (const endpoint of slice.endpoints) {
-      if (!endpoint.ready) continue
-      for (const address of [endpoint.address, ...(endpoint.otherAddresses ?? [])]) {
-        const id = `${address} ${endpoint.hostname}`
-        const known = named.get(id)
-        const labels = known?.labels ?? endpointLabels({ ...endpoint, address }, service.headless, settings)
-        named.set(id, { address, ports: [...(known?.ports ?? []), ...slice.ports], labels })
-      }
-    }
+function fixedName(name: WireName, answers: readonly PlannedAnswer[]): ServiceName {
+  return {
+    name,
+    // biome-ignore lint/correctness/useYield: there is nothing to make
+    *answers() {
+      return answers
+    },
   }
-  return [...named.values()]
 }
 
-/** Hostname, Pod name and dashed address; endpoints of Services with an address of their own have only the first of them. */
-function endpointLabels(endpoint: Endpoint, headless: boolean, settings: ZoneSettings): readonly string[] {
-  const podName = /^Pod (?:[^/]+\/)?([^/]+)$/.exec(endpoint.target ?? '')?.[1]
-  const dashed = dashedAddress(endpoint.address)
-  const ordered = settings.endpointPodNames
-    ? [endpoint.hostname, podName, dashed]
-    : [endpoint.hostname, dashed, podName]
-  const labels = ordered.filter((label) => label !== undefined && isLabel(label)) as string[]
-  return headless ? [...new Set(labels)] : labels.slice(0, 1)
+/** The name of a Service with an address of its own, and those of its ports. */
+function planWithAddress({ ports, clusterIps }: Service, base: WireName, ttl: number): ServiceName[] {
+  const answersOf = (served: readonly ServicePort[]) => {
+    const targets = served.flatMap(({ port }) => clusterIps.map((address) => ({ port, name: base, address })))
+    return (name: WireName, addresses: readonly Ip[]) =>
+      planAnswers({ name, ttl, addresses, targets, count: targets.length })
+  }
+  return [
+    { name: base, answers: () => answersOf(ports)(base, clusterIps) },
+    ...planPorts(base, ports, (key) => {
+      const served = ports.filter((port) => labelsOfPort(port) === key)
+      return (name) => answersOf(served)(name, clusterIps)
+    }),
+  ]
 }
 
-function serviceTargets({ ports, clusterIps }: Service, name: WireName): readonly Target[] {
-  return ports.flatMap((port) => clusterIps.map((address) => targetOf(port, name, address)))
+/** The name of a headless Service has the addresses of all its endpoints, those of its ports of the endpoints that serve them. */
+function planHeadless(naming: Naming, slices: readonly EndpointSlice[]): ServiceName[] {
+  const { base } = naming
+  const ports = new Set(slices.map((slice) => slice.ports)).values().toArray().flat()
+  return [
+    { name: base, answers: () => planServed(base, naming) },
+    ...planPorts(base, ports, (key) => (name) => planServed(name, naming, key)),
+  ]
 }
 
-function endpointTargets(endpoints: readonly NamedEndpoint[], base: WireName): readonly Target[] {
-  return endpoints.flatMap(({ address, ports, labels }) => {
-    const name = below(base, labels[0] ?? dashedAddress(address))
-    return ports.map((port) => targetOf(port, name, address))
-  })
+/** What endpoints answer under a name that they share; with a key of `labelsOfPort` those that serve that port. */
+function* planServed(name: WireName, naming: Naming, portKey?: string): Generator<void, readonly PlannedAnswer[]> {
+  const served = servedPorts(portKey)
+  const addresses: Ip[] = []
+  const endpoints: NamedEndpoint[] = []
+  let count = 0
+  for (const endpoint of yield* naming.endpoints()) {
+    const { length } = served(endpoint.ports)
+    if (length === 0 && portKey !== undefined) continue
+    addresses.push(endpoint.address)
+    endpoints.push(endpoint)
+    count += length
+  }
+  yield
+  const targets = endpointTargets(endpoints, served, naming.nameOf)
+  return yield* planAnswers({ name, ttl: naming.ttl, addresses, targets, count })
 }
 
-function targetOf({ name: portName, protocol, port }: ServicePort | EndpointPort, name: WireName, address: Ip): Target {
-  return { portName, protocol: protocol.toLowerCase(), port, name, address }
+/** All endpoints of a slice have one list of ports, so that it is gone through once for all. */
+function servedPorts(portKey: string | undefined): (ports: readonly EndpointPort[]) => readonly EndpointPort[] {
+  if (portKey === undefined) return (ports) => ports
+  const known = new Map<readonly EndpointPort[], readonly EndpointPort[]>()
+  return (ports) => {
+    const served = known.get(ports) ?? ports.filter((port) => labelsOfPort(port) === portKey)
+    known.set(ports, served)
+    return served
+  }
+}
+
+function* endpointTargets(
+  endpoints: readonly NamedEndpoint[],
+  served: (ports: readonly EndpointPort[]) => readonly EndpointPort[],
+  nameOf: Naming['nameOf'],
+): Generator<Target, void> {
+  for (const endpoint of endpoints) {
+    const { address, ports } = endpoint
+    const name = nameOf(endpoint)
+    for (const { port } of served(ports)) yield { port, name, address }
+  }
+}
+
+interface Served {
+  readonly name: WireName
+  readonly ttl: number
+  readonly addresses: readonly Ip[]
+  readonly targets: Iterable<Target>
+  /** How many targets there are. */
+  readonly count: number
 }
 
 /** A and AAAA, and SRV where there are ports. */
-function planAnswers(
-  name: WireName,
-  addresses: readonly Ip[],
-  targets: readonly Target[],
-  ttl: number,
-): readonly PlannedAnswer[] {
-  const srv = planSrv(name, targets, ttl)
-  return [...planAddresses(name, addresses, ttl), ...(srv.answer.length > 0 ? [srv] : [])]
-}
-
-/** Priority 0; the weights of all targets come to 100, and none is 0 (as CoreDNS has them). */
-function planSrv(name: WireName, targets: readonly Target[], ttl: number): PlannedAnswer {
-  const weight = Math.max(1, Math.floor(100 / targets.length))
-  const answer = new Map<string, DnsRecord>()
-  const additional = new Map<string, DnsRecord>()
-  for (const target of targets) {
-    const key = target.name.toString('latin1')
-    const data = srvData(0, weight, target.port, target.name)
-    if (!answer.has(`${target.port} ${key}`)) {
-      answer.set(`${target.port} ${key}`, makeRecord(name, recordType.SRV, ttl, data))
-    }
-    additional.set(`${target.address} ${key}`, addressRecord(target.name, ttl, target.address))
-  }
-  return { type: recordType.SRV, answer: [...answer.values()], additional: [...additional.values()] }
+function* planAnswers({ name, ttl, addresses, targets, count }: Served): Generator<void, readonly PlannedAnswer[]> {
+  const own = planAddresses(addresses, ttl)
+  yield
+  return count === 0 ? own : [...own, yield* planSrv(name, targets, count, ttl)]
 }
 
 /** `_port._proto` of each named port, and `_proto` above it, which only exists. */
 function planPorts(
   base: WireName,
-  served: readonly { readonly ports: readonly (ServicePort | EndpointPort)[] }[],
-  targets: () => readonly Target[],
-  ttl: number,
+  ports: readonly (ServicePort | EndpointPort)[],
+  answersOf: (key: string) => (name: WireName) => ReturnType<ServiceName['answers']>,
 ): ServiceName[] {
-  const byPort = once(() => Map.groupBy(targets(), labelsOfPort))
-  const named = served.flatMap(({ ports }) => ports.filter(({ name }) => name !== ''))
-  const labels = new Set(
-    named.map(({ name, protocol }) => labelsOfPort({ portName: name, protocol: protocol.toLowerCase() })),
-  )
-  const protocols = new Set(Array.from(labels, (key) => key.slice(key.indexOf('.') + 1)))
-  const names = Array.from(labels, (key) => {
+  const keys = new Set(ports.filter(({ name }) => name !== '').map(labelsOfPort))
+  const protocols = new Set(Array.from(keys, (key) => key.slice(key.indexOf('.') + 1)))
+  const names = Array.from(keys, (key): ServiceName => {
     const name = below(base, ...key.split('.'))
-    return { name, answers: () => planTargets(name, byPort().get(key) ?? [], ttl) }
+    return { name, answers: () => answersOf(key)(name) }
   })
-  return [...names, ...Array.from(protocols, (protocol) => ({ name: below(base, protocol), answers: () => [] }))]
+  return [...names, ...Array.from(protocols, (protocol) => fixedName(below(base, protocol), []))]
 }
 
-function labelsOfPort({ portName, protocol }: Pick<Target, 'portName' | 'protocol'>): string {
-  return `_${portName}._${protocol}`
+function labelsOfPort({ name, protocol }: Pick<ServicePort, 'name' | 'protocol'>): string {
+  return `_${name}._${protocol.toLowerCase()}`
 }
 
-function planTargets(name: WireName, targets: readonly Target[], ttl: number): readonly PlannedAnswer[] {
-  const addresses = targets.map(({ address }) => address)
-  return planAnswers(name, addresses, targets, ttl)
-}
+const endpointsInStep = 50
 
 /** Each label with the addresses that share it. */
-function planEndpoints(endpoints: readonly NamedEndpoint[], base: WireName, ttl: number): ServiceName[] {
+function* planEndpoints(naming: Naming, extent: Extent): Generator<void, ServiceName[]> {
   const byLabel = new Map<string, NamedEndpoint[]>()
-  for (const endpoint of endpoints) {
-    for (const label of endpoint.labels) {
+  for (const [index, endpoint] of (yield* naming.endpoints()).entries()) {
+    for (const label of naming.labelsOf(endpoint)) {
+      if (extent !== 'all' && !extent.labels.has(label)) continue
       const sharing = byLabel.get(label)
       if (sharing === undefined) byLabel.set(label, [endpoint])
       else sharing.push(endpoint)
     }
+    if (index % endpointsInStep === 0) yield
   }
-  return Array.from(byLabel, ([label, sharing]) => {
-    const name = below(base, label)
-    const answers = () => {
-      const targets = sharing.flatMap(({ address, ports }) => ports.map((port) => targetOf(port, name, address)))
-      const addresses = sharing.map(({ address }) => address)
-      return planAnswers(name, addresses, targets, ttl)
-    }
-    return { name, stamp: sharing.map(stampOf).join(), answers }
-  })
+  const names: ServiceName[] = []
+  for (const [label, sharing] of byLabel) {
+    names.push(sharedName(below(naming.base, label), sharing, naming))
+    if (names.length % endpointsInStep === 0) yield
+  }
+  return names
+}
+
+/** SRV leads to the very name that is asked for. */
+function sharedName(name: WireName, sharing: readonly NamedEndpoint[], naming: Naming): ServiceName {
+  const own: Naming = {
+    ...naming,
+    nameOf: () => name,
+    // biome-ignore lint/correctness/useYield: they are there
+    *endpoints() {
+      return sharing
+    },
+  }
+  return { name, stamp: sharing.map(stampOf).join(), answers: () => planServed(name, own) }
 }
 
 function stampOf({ address, ports }: NamedEndpoint): string {
   return [address, ...ports.map(({ name, protocol, port }) => `${name} ${protocol} ${port}`)].join(';')
 }
 
-function planReverse(
+function* planReverse(
   { clusterIps }: Service,
-  endpoints: readonly NamedEndpoint[],
-  base: WireName,
-): ReadonlyMap<Ip, ReverseTargets> {
+  { base, nameOf, endpoints }: Naming,
+  extent: Extent,
+): Generator<void, ReadonlyMap<Ip, ReverseTargets>> {
   const reverse = new Map<Ip, { readonly isService: boolean; readonly targets: string[] }>()
-  for (const { address, labels } of endpoints) {
-    const target = below(base, labels[0] ?? dashedAddress(address)).toString('latin1')
+  for (const [index, endpoint] of (yield* endpoints()).entries()) {
+    const { address } = endpoint
+    if (extent !== 'all' && !extent.addresses.has(address)) continue
+    const target = nameOf(endpoint).toString('latin1')
     const known = reverse.get(address)
     if (known === undefined) reverse.set(address, { isService: false, targets: [target] })
     else known.targets.push(target)
+    if (index % endpointsInStep === 0) yield
   }
   for (const address of clusterIps) reverse.set(address, { isService: true, targets: [base.toString('latin1')] })
   return reverse

@@ -4,8 +4,7 @@ import { describe, test } from 'node:test'
 import { flag, rcode, recordType, typeName } from '../../../../src/node/dns/wire/codes.ts'
 import { nameText } from '../../../../src/node/dns/wire/name.ts'
 import { reverseName } from '../../../../src/node/dns/zone/names.ts'
-import { planServiceRecords } from '../../../../src/node/dns/zone/service-records.ts'
-import { clusterZone, exampleServices, TestZone, zoneSettings } from '../../../helpers/dns-zone.ts'
+import { exampleServices, serviceRecords, TestZone } from '../../../helpers/dns-zone.ts'
 
 const types = [
   ...[recordType.A, recordType.AAAA, recordType.SRV, recordType.CNAME, recordType.PTR, recordType.TXT],
@@ -14,7 +13,7 @@ const types = [
 
 const zone = new TestZone().add(...exampleServices()).synced()
 zone.zone.setNamespace('empty', true)
-const names = treeOf(exampleServices().flatMap((view) => planServiceRecords(view, clusterZone, zoneSettings()).names))
+const names = treeOf(exampleServices().flatMap((view) => serviceRecords(view).names))
 
 /** Every name of the fixture with each name above it, something missing beside and below each, and names of Pods. */
 function treeOf(planned: readonly { readonly name: Buffer }[]): readonly string[] {
@@ -26,9 +25,7 @@ function treeOf(planned: readonly { readonly name: Buffer }[]): readonly string[
     ),
     ...['*.default.svc', 'any.default.svc', 'http.tcp.web.default.svc'].map((name) => `${name}.cluster.local.`),
     ...exampleServices().flatMap((view) =>
-      [...planServiceRecords(view, clusterZone, zoneSettings()).addresses].map((address) =>
-        nameText(reverseName(address)),
-      ),
+      [...serviceRecords(view).reverse.keys()].map((address) => nameText(reverseName(address))),
     ),
   ]
   const above = known.flatMap(ancestors)

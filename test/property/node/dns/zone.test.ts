@@ -4,10 +4,9 @@ import fc from 'fast-check'
 import { flag, recordType } from '../../../../src/node/dns/wire/codes.ts'
 import { nameText } from '../../../../src/node/dns/wire/name.ts'
 import { reverseName } from '../../../../src/node/dns/zone/names.ts'
-import { planServiceRecords } from '../../../../src/node/dns/zone/service-records.ts'
 import { anyEvents, type ServiceState } from '../../../helpers/arbitrary-services.ts'
-import { clusterZone, recordText, TestZone, zoneSettings } from '../../../helpers/dns-zone.ts'
-import { makeService, makeSlice } from '../../../helpers/services.ts'
+import { recordText, serviceRecords, TestZone } from '../../../helpers/dns-zone.ts'
+import { ip, makeEndpoint, makeService, makeSlice } from '../../../helpers/services.ts'
 
 const types = [recordType.A, recordType.AAAA, recordType.SRV, recordType.PTR]
 
@@ -27,8 +26,8 @@ function mixed(state: ServiceState): ServiceState {
 
 function namesOf(states: Iterable<ServiceState>): string[] {
   return [...states].flatMap((state) => {
-    const { names, addresses } = planServiceRecords(state, clusterZone, zoneSettings())
-    return [...names.map(({ name }) => name), ...Array.from(addresses, reverseName)].map((name) => nameText(name))
+    const { names, reverse } = serviceRecords(state)
+    return [...names.map(({ name }) => name), ...Array.from(reverse.keys(), reverseName)].map((name) => nameText(name))
   })
 }
 
@@ -94,3 +93,55 @@ function largeService(hosts: number): ServiceState {
     slices: [makeSlice('default/many', [['http', 'TCP', 80]], endpoints)],
   }
 }
+
+/** Few enough addresses and names that endpoints of several slices share them. */
+const anyEndpoint = fc
+  .record({
+    host: fc.nat(4),
+    other: fc.option(fc.nat(4), { nil: undefined }),
+    hostname: fc.constantFrom(undefined, undefined, 'a', 'p1', '10-0-0-2'),
+    pod: fc.constantFrom(undefined, 'p1', 'p2', 'p3', 'a'),
+    ready: fc.boolean(),
+  })
+  .map(({ host, other, hostname, pod, ready }) =>
+    makeEndpoint(`10.0.0.${host}`, {
+      ready,
+      ...(other !== undefined && { otherAddresses: [ip(`10.0.0.${other}`)] }),
+      ...(hostname !== undefined && { hostname }),
+      ...(pod !== undefined && { target: `Pod default/${pod}` }),
+    }),
+  )
+
+const anySliceChange = fc.record({
+  slice: fc.nat(2),
+  port: fc.constantFrom(80, 81),
+  portName: fc.constantFrom('http', ''),
+  endpoints: fc.array(anyEndpoint, { maxLength: 4 }),
+})
+
+describe('a Service of which one slice at a time changes', () => {
+  for (const headless of [true, false]) {
+    test(`says what one made of its last slices says (${headless ? 'headless' : 'with an address'})`, () => {
+      const service = makeService('default/web', '10.96.0.1', { headless, ...(headless && { clusterIps: [] }) })
+      fc.assert(
+        fc.property(fc.array(anySliceChange, { maxLength: 12 }), fc.boolean(), (changes, endpointPodNames) => {
+          const zone = new TestZone({ endpointPodNames }).synced()
+          const slices = new Map<number, ReturnType<typeof makeSlice>>()
+          const seen: ServiceState[] = []
+          for (const { slice, port, portName, endpoints } of changes) {
+            slices.set(slice, makeSlice(service.key, [[portName, 'TCP', port]], endpoints, `${slice}`))
+            const state = { service, slices: [...slices].sort(([a], [b]) => a - b).map(([, each]) => each) }
+            seen.push(state)
+            zone.add(state)
+          }
+          const fresh = new TestZone({ endpointPodNames }).add(...seen.slice(-1)).synced()
+          assert.equal(zone.zone.size, fresh.zone.size)
+          for (const name of namesOf(seen)) {
+            for (const type of types) assert.equal(zone.line(name, type), fresh.line(name, type), name)
+          }
+        }),
+        { numRuns: 300 },
+      )
+    })
+  }
+})
