@@ -80,7 +80,7 @@ class Node {
   }
 
   isWritten(): boolean {
-    return this.plane.freshness().pendingSinceMs === undefined && this.plane.health().level === 'ok'
+    return this.plane.view.freshness().pendingSinceMs === undefined && this.plane.health().level === 'ok'
   }
 
   stop(): Promise<void> {

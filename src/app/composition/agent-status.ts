@@ -1,5 +1,5 @@
 import type { Component, Health } from '../../loop/component.ts'
-import type { ProxyPlane, ProxyStatus } from '../../node/proxy/index.ts'
+import type { ProxyStatus, ProxyView } from '../../node/proxy/index.ts'
 import { type AppliedRevisions, formatProblem, type LiveNodeState } from '../../node/state/index.ts'
 
 /** Answer of `GET /status` on the control socket; `platnet status -o json` prints it. */
@@ -19,7 +19,7 @@ export interface StatusSources {
   readonly components: readonly Component[]
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
-  readonly proxy: readonly ProxyPlane[]
+  readonly proxy: readonly ProxyView[]
   /** One sentence for each address or port that a Service claims and another one owns. */
   readonly refusedClaims: Iterable<string>
 }
@@ -37,7 +37,7 @@ export function describeAgent({
     nodeName,
     components: Object.fromEntries(components.map((component) => [component.name, component.health()])),
     applied: applied.report(),
-    proxy: proxy.map((plane) => plane.status()),
+    proxy: proxy.map((view) => view.status()),
     problems: [...Array.from(state.problems(), formatProblem), ...refusedClaims],
   }
 }

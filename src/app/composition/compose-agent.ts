@@ -89,7 +89,7 @@ export async function composeAgent(
         components: [...working, ...connection.sources],
         state,
         applied,
-        proxy: proxy?.families.map(({ plane }) => plane) ?? [],
+        proxy: proxy?.families.map(({ plane }) => plane.view) ?? [],
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
     queries: {

@@ -182,7 +182,7 @@ async function composeFamilies(parts: ProxyParts, log: Logger): Promise<readonly
 function collectCounts({ metrics }: AppContext, families: readonly ProxyFamily[]): void {
   collectProxyCounts(
     metrics,
-    families.map(({ plane }) => plane),
+    families.map(({ plane }) => plane.view),
   )
   collectInvalidDrops(
     metrics,
@@ -200,7 +200,7 @@ function composeHealth(
 ): { readonly checks: HealthChecks; readonly components: readonly Component[] } {
   const { node, proxy } = context.options.values
   const log = context.logging.logger('platform_traffic_proxy').child('health')
-  const freshness = () => planes.map((plane) => plane.freshness())
+  const freshness = () => planes.map((plane) => plane.view.freshness())
   const isProxyHealthy = () => isFresh(freshness(), Date.now())
   const onRefused = (service: string, why: string) => tell(service, 'FailedToStartServiceHealthcheck', why)
   const checks = new HealthChecks({

@@ -102,7 +102,7 @@ async function answerFlow(
   if (ipFamily(source) !== family) return refuse('source and destination must be of one IP family')
   const found = families.find(({ plane }) => plane.family === family)
   if (found === undefined) return { status: 503, body: { error: `this node does not serve ${family}` } }
-  if (found.plane.isPlanning) {
+  if (found.plane.view.isPlanning) {
     const why = found.plane.health().message
     return {
       status: 503,
@@ -121,7 +121,7 @@ async function answerFlow(
     ...(inInterface !== undefined && { inInterface }),
   } as const
   const world = { hooks: proxyHooks(), isLocalAddress: (ip: typeof source) => own.has(ip) }
-  const body: FlowExplanation = found.plane.explainFlow(packet, world, await readChains(family))
+  const body: FlowExplanation = found.plane.view.explainFlow(packet, world, await readChains(family))
   return { status: 200, body }
 }
 
@@ -130,7 +130,7 @@ async function answerService(families: readonly AskedFamily[], query: URLSearchP
   if (!parsed.success) return refuse(describeIssues(parsed.error))
   const { service } = parsed.data
   const explained = families.flatMap(({ plane, writer }) => {
-    const explanation = plane.explainService(service)
+    const explanation = plane.view.explainService(service)
     return explanation === undefined ? [] : [{ explanation, writer }]
   })
   if (explained.length === 0) return { status: 404, body: { error: describeUnknown(service, families) } }
@@ -150,7 +150,7 @@ function describeIssues({ issues }: z.ZodError): string {
 
 /** Suggests Services of other namespaces and Services with similar names. */
 function describeUnknown(service: string, families: readonly AskedFamily[]): string {
-  const known = [...new Set(families.flatMap(({ plane }) => [...plane.serviceKeys()]))]
+  const known = [...new Set(families.flatMap(({ plane }) => [...plane.view.serviceKeys()]))]
   const [namespace = '', name = ''] = service.split('/')
   const meant = known.find((key) => key.endsWith(`/${name}`)) ?? suggestBeside(namespace, name, known)
   return `this node knows no Service ${service}${meant === undefined ? '' : `; did you mean ${meant}?`}`

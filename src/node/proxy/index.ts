@@ -13,8 +13,9 @@ export {
   type ProxyMetrics,
 } from './metrics.ts'
 export { NodeWatch } from './node-watch.ts'
-export { ProxyPlane, type ProxyStatus } from './plane.ts'
+export { ProxyPlane } from './plane.ts'
 export { isFresh, ProxyHealthz } from './proxy-healthz.ts'
 export { claimKey, type RefusedClaim } from './service-claims.ts'
 export type { Refusal } from './set-aside.ts'
 export { missingOption, type NodeFacts, type ProxyOptions, planHealthAddresses, planSettings } from './settings.ts'
+export { type ProxyStatus, ProxyView } from './view.ts'

@@ -3,8 +3,8 @@ import { chains } from '../../netfilter/names.ts'
 import type { Metrics } from '../../observe/index.ts'
 import type { ChainCounters, WriteReport } from '../rules/index.ts'
 import type { ChangeSet } from '../state/index.ts'
-import type { ProxyPlane } from './plane.ts'
 import { type ClaimRefusal, claimRefusals, type RefusedClaim } from './service-claims.ts'
+import type { ProxyView } from './view.ts'
 
 export type SyncKind = 'full' | 'partial'
 
@@ -178,12 +178,12 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
 }
 
 /** What is counted only when metrics are asked for, of all families together. */
-export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane[]): void {
+export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
   const perFamily =
-    <L extends string>(read: (plane: ProxyPlane) => readonly (readonly [Record<L, string>, number])[]) =>
+    <L extends string>(read: (view: ProxyView) => readonly (readonly [Record<L, string>, number])[]) =>
     () =>
-      planes.flatMap((plane) =>
-        read(plane).map(([labels, value]) => ({ value, labels: { ...labels, ip_family: plane.family } })),
+      views.flatMap((view) =>
+        read(view).map(([labels, value]) => ({ value, labels: { ...labels, ip_family: view.family } })),
       )
   metrics.collectedGauge(
     {
@@ -191,8 +191,8 @@ export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane
       help: 'Rules that this proxy wants in the kernel.',
       labels: ['table', 'ip_family'],
     },
-    perFamily((plane) => {
-      const { nat, filter } = plane.ruleCounts()
+    perFamily((view) => {
+      const { nat, filter } = view.ruleCounts()
       return [
         [{ table: 'nat' }, nat],
         [{ table: 'filter' }, filter],
@@ -205,8 +205,8 @@ export function collectProxyCounts(metrics: Metrics, planes: readonly ProxyPlane
       help: 'Ports of Services with a Local traffic policy and no endpoint on this node.',
       labels: ['traffic_policy', 'ip_family'],
     },
-    perFamily((plane) => {
-      const { internal, external } = plane.noLocalEndpointCounts()
+    perFamily((view) => {
+      const { internal, external } = view.noLocalEndpointCounts()
       return [
         [{ traffic_policy: 'internal' }, internal],
         [{ traffic_policy: 'external' }, external],

@@ -22,11 +22,17 @@ export class PendingChanges {
   readonly #pending = new Map<ObjectKey, Pending>()
   #changed = new Set<ObjectKey>()
   readonly #triggers = new Map<ObjectKey, Trigger[]>()
+  #wasTaken = false
 
   /** When the oldest of it was asked for. */
   get sinceMs(): number | undefined {
     // In the order in which they came.
     return this.#pending.values().next().value?.sinceMs
+  }
+
+  /** Whether `takeChanged` was called before. */
+  get wasTaken(): boolean {
+    return this.#wasTaken
   }
 
   /** Whether it changed since it was planned. */
@@ -68,6 +74,7 @@ export class PendingChanges {
 
   /** Those to be planned; they stay pending until they are settled. */
   takeChanged(): readonly ObjectKey[] {
+    this.#wasTaken = true
     const changed = [...this.#changed]
     this.#changed.clear()
     return changed

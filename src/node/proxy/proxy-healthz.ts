@@ -4,7 +4,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger, Metrics } from '../../observe/index.ts'
 import { createRouter, httpListener, type Listener, type TextAnswer } from '../../serve/index.ts'
-import type { ProxyFreshness } from './plane.ts'
+import type { ProxyFreshness } from './view.ts'
 
 export interface ProxyHealthzParts {
   readonly address: Ip

@@ -1,3 +1,4 @@
+import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 import { addHash, emptyXorHash, hashItem, removeHash, type XorHash } from '../../model/xor-hash.ts'
 import { countRules } from '../../netfilter/count-rules.ts'
@@ -66,6 +67,10 @@ export class ServicePlans {
     this.#maxRules = maxRules
   }
 
+  get settings(): ProxySettings {
+    return this.#settings
+  }
+
   /** Every Service is to be planned anew after this. */
   configure(settings: ProxySettings): void {
     this.#settings = settings
@@ -93,6 +98,15 @@ export class ServicePlans {
   /** How many rules a Service would have that has more than it may, about; undefined for others. None is planned of it. */
   tooManyRules(key: ObjectKey): number | undefined {
     return this.#tooLarge.get(key)
+  }
+
+  /** Plans these Services anew, in time slices. A change that comes meanwhile is for the next call. */
+  async refreshAll(keys: Iterable<ObjectKey>): Promise<void> {
+    const slice = new TimeSlice()
+    for (const key of keys) {
+      this.refresh(key)
+      if (slice.spent) await slice.pause()
+    }
   }
 
   /** Plans a Service anew. Undefined where it has no address of this family (any more), or too many rules. */

@@ -7,6 +7,7 @@ import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import type { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import { renderRuleSpec } from '../../netfilter/render.ts'
 import type { TableChange } from '../../netfilter/ruleset.ts'
+import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import { type FailedLine, RulesError, type RulesWriter, type WriteReport } from '../rules/index.ts'
 import type { Refusal } from './set-aside.ts'
 
@@ -32,6 +33,10 @@ export class ServiceWrites {
 
   constructor(parts: ServiceWritesParts) {
     this.#parts = parts
+  }
+
+  configure(settings: ProxyRuleSettings): void {
+    this.#parts.ruleset.configure(settings)
   }
 
   /** The rules of a Service that the kernel took last. */

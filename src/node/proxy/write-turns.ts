@@ -3,6 +3,7 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { addHash, hashItem, type XorHash } from '../../model/xor-hash.ts'
 import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import { countLines, noServiceRules, stepsBetween } from '../../netfilter/service-steps.ts'
+import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { WriteReport } from '../rules/index.ts'
 import type { RulesByService, ServiceWrites } from './service-writes.ts'
 import type { Refusal, SetAside } from './set-aside.ts'
@@ -57,6 +58,11 @@ export class WriteTurns {
 
   constructor(parts: WriteTurnsParts) {
     this.#parts = parts
+  }
+
+  /** Everything is to be planned and added anew after this. */
+  configure(settings: ProxyRuleSettings): void {
+    this.#parts.writes.configure(settings)
   }
 
   get size(): number {

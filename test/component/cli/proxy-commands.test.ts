@@ -237,14 +237,14 @@ describe('the commands that ask the running proxy', () => {
     refused = '10.244.0.66'
     const slice = wireSlice('web-2', 'web', '20', { endpoints: [{ addresses: [refused], nodeName: 'n2' }] })
     state.upsert('endpointslices', readObject('endpointslices', slice, dialect))
-    await until('it is set aside', () => plane.status().setAside.length === 1, 30_000)
+    await until('it is set aside', () => plane.view.status().setAside.length === 1, 30_000)
     const words =
       /it is set aside since \S+ and keeps the rules it had, as the kernel refuses its new ones .*: no such target/
     assert.match((await platnet('explain', 'service', 'default/web')).stdout, words)
     assert.match((await platnet('explain', '203.0.113.9', '10.96.0.10:80')).stdout, words)
     refused = undefined
     state.remove('endpointslices', 'default/web-2', '21')
-    await until('it is written', () => plane.status().setAside.length === 0, 30_000)
+    await until('it is written', () => plane.view.status().setAside.length === 0, 30_000)
   })
 
   test('that a write has failed is said with what should be', async () => {

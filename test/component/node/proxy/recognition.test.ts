@@ -41,12 +41,12 @@ async function explain({ plane }: Node) {
 
 test('a restart that finds the same in PLAT-STATE is ready before any rule is compared', async (t) => {
   const { node, open } = await restart(t, await leaveStamp(t))
-  assert.deepEqual([node.appliedRevision(), node.plane.isPlanning, node.plane.health().level], [1, true, 'ok'])
+  assert.deepEqual([node.appliedRevision(), node.plane.view.isPlanning, node.plane.health().level], [1, true, 'ok'])
   assert.match(node.plane.health().message, /to be compared/)
   assert.deepEqual(node.settled, [['default/web', 'default/db']])
   assert.equal((await explain(node)).status, 503)
   open()
-  await until('it has compared', () => !node.plane.isPlanning)
+  await until('it has compared', () => !node.plane.view.isPlanning)
   assert.equal((await explain(node)).status, 200)
   await until('it says so', () => node.plane.health().message.endsWith('are in the kernel'))
   assert.deepEqual(node.writer.endpoints(), ['10.244.0.5'])
@@ -101,7 +101,7 @@ test('a comparison that fails after a restart was ready is made again, and degra
   node.writer.refusals = 1
   open()
   await until('it has failed', () => node.plane.health().level === 'degraded')
-  await until('it is made', () => !node.plane.isPlanning)
+  await until('it is made', () => !node.plane.view.isPlanning)
   await until('it is well', () => node.plane.health().level === 'ok')
   assert.deepEqual([node.writer.syncs.length, node.appliedRevision()], [2, 1])
 })

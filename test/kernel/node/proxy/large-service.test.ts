@@ -60,7 +60,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
             const [large, small] = [String(100 + 10 * round), String(101 + 10 * round)]
             putLarge(large, ready)
             const ofLarge = untilApplied(large)
-            await until('the large one is being written', () => proxy.plane.status().waiting === 1)
+            await until('the large one is being written', () => proxy.plane.view.status().waiting === 1)
             put('small', small, { endpoints: [{ addresses: [`10.244.0.${round + 2}`] }] })
             const [largeMs, smallMs] = await Promise.all([ofLarge, untilApplied(small)])
             assert.ok(smallMs < largeMs, `round ${round}: the small one was ${Math.round(smallMs - largeMs)} ms later`)
@@ -69,7 +69,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
           assert.doesNotMatch(saved, /10\.245\.0\./)
           assert.match(saved, /10\.244\.0\.4:8080/)
           assert.deepEqual(await proxy.writer.preview(), [])
-          assert.deepEqual(proxy.plane.status().setAside, [])
+          assert.deepEqual(proxy.plane.view.status().setAside, [])
           assert.ok(slowestMs < 5_000, `one program took ${Math.round(slowestMs)} ms`)
         } finally {
           await proxy.stop()

@@ -46,9 +46,9 @@ for (const flavour of ['nft', 'legacy'] as const) {
         const isReady = second.applied.waitUntilApplied('services', '1', { signal: AbortSignal.timeout(30_000) })
         list(second)
         await isReady
-        assert.deepEqual([second.plane.isPlanning, second.writer.health().level, restores], [true, 'ok', []])
+        assert.deepEqual([second.plane.view.isPlanning, second.writer.health().level, restores], [true, 'ok', []])
         await untilAsync('it is mended', async () => (await saved('nat')).includes(`-A ${chain} `), 30_000)
-        assert.deepEqual([second.plane.isPlanning, restores.length], [false, 1])
+        assert.deepEqual([second.plane.view.isPlanning, restores.length], [false, 1])
       } finally {
         await second.stop()
       }

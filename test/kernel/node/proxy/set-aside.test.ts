@@ -49,14 +49,14 @@ for (const flavour of ['nft', 'legacy'] as const) {
           put('c', '4', '10.244.0.3')
           await until('all that can be is applied', () => applied.report().planes['proxy'] === state.revision, 30_000)
           assert.deepEqual(
-            plane.status().setAside.map(({ service }) => service),
+            plane.view.status().setAside.map(({ service }) => service),
             ['default/b'],
           )
           const rules = await saved()
           assert.match(rules, /10\.244\.0\.1:8080/)
           assert.match(rules, /10\.244\.0\.3:8080/)
           assert.doesNotMatch(rules, /PLT-NO-SUCH|default\/b:http cluster IP/)
-          await until('it was tried again', () => (plane.status().setAside[0]?.attempts ?? 0) > 1, 30_000)
+          await until('it was tried again', () => (plane.view.status().setAside[0]?.attempts ?? 0) > 1, 30_000)
           await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F', 'PLAT-SERVICES')
           // Fails only while it is being tried.
           const isMended = () =>
@@ -66,7 +66,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
             )
           await untilAsync('what others change is put right meanwhile', isMended, 30_000)
           put('b', '5', '10.244.0.2')
-          await until('the mended one is written', () => plane.status().setAside.length === 0, 30_000)
+          await until('the mended one is written', () => plane.view.status().setAside.length === 0, 30_000)
           assert.match(await saved(), /10\.244\.0\.2:8080/)
         } finally {
           await proxy.stop()

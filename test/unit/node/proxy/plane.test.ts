@@ -92,7 +92,7 @@ describe('the proxy plane', () => {
   test('tells what it serves and when it last synced', async () => {
     node.listEverything()
     await settle(1)
-    const { services, objectsHash, lastSync } = node.plane.status()
+    const { services, objectsHash, lastSync } = node.plane.view.status()
     assert.equal(services, 2)
     assert.match(objectsHash ?? '', /^[0-9a-f]{16}\/2$/)
     assert.equal(lastSync?.bytes, 100)
@@ -125,7 +125,7 @@ describe('a Service that the kernel refuses', () => {
       await until('the others are applied', () => node.appliedRevision() === 1)
       assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.2'])
       assert.equal(node.writer.unwritten, 0, 'who puts right what others change does not try the refused rules again')
-      const [setAside, ...more] = node.plane.status().setAside
+      const [setAside, ...more] = node.plane.view.status().setAside
       assert.deepEqual([setAside?.service, more.length], ['default/c', 0])
       assert.match(setAside?.reason ?? '', /writing rules failed/)
       assert.match(node.plane.health().message, /default\/c/)
@@ -140,12 +140,12 @@ describe('a Service that the kernel refuses', () => {
     await until('all is applied', () => node.appliedRevision() === 1)
     node.writer.poison = /10\.244\.0\.66/
     node.upsert('endpointslices', wireSlice('b-1', 'b', '3', { endpoints: [{ addresses: ['10.244.0.66'] }] }))
-    await until('it is set aside', () => node.plane.status().setAside.length === 1)
+    await until('it is set aside', () => node.plane.view.status().setAside.length === 1)
     node.upsert('endpointslices', wireSlice('c-1', 'c', '4', { endpoints: [{ addresses: ['10.244.0.7'] }] }))
     await until('another is written', () => node.appliedRevision() === 3)
     assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.2', '10.244.0.7'])
     node.upsert('endpointslices', wireSlice('b-1', 'b', '5', { endpoints: [{ addresses: ['10.244.0.9'] }] }))
-    await until('it is written', () => node.plane.status().setAside.length === 0)
+    await until('it is written', () => node.plane.view.status().setAside.length === 0)
     assert.deepEqual(node.writer.endpoints(), ['10.244.0.1', '10.244.0.7', '10.244.0.9'])
     assert.equal(node.plane.health().level, 'ok')
   })
@@ -155,9 +155,9 @@ describe('a Service that the kernel refuses', () => {
     node.writer.poison = /10\.244\.0\.2/
     await node.plane.start()
     threeServices(node)
-    await until('it is set aside', () => node.plane.status().setAside.length === 1)
+    await until('it is set aside', () => node.plane.view.status().setAside.length === 1)
     node.writer.poison = undefined
-    await until('it is written', () => node.plane.status().setAside.length === 0, 30_000)
+    await until('it is written', () => node.plane.view.status().setAside.length === 0, 30_000)
     assert.equal(node.writer.endpoints().length, 3)
   })
 
@@ -167,7 +167,7 @@ describe('a Service that the kernel refuses', () => {
     await node.plane.start()
     threeServices(node)
     await until('the write has failed', () => node.plane.health().message.includes('failed'))
-    assert.deepEqual(node.plane.status().setAside, [])
+    assert.deepEqual(node.plane.view.status().setAside, [])
     node.writer.poison = undefined
     await until('all is applied', () => node.appliedRevision() === 1, 30_000)
     assert.equal(node.writer.endpoints().length, 3)
@@ -193,7 +193,7 @@ test('of two families each has a plane of its own, and one that fails does not h
   await until('nobody waits for IPv6', () => node.applied.report().failing.includes('proxy-ipv6'), 30_000)
   failing.refusals = 0
   await until('IPv6 has caught up', () => node.applied.report().planes['proxy-ipv6'] === 2, 30_000)
-  assert.equal(ipv6.status().services, 0, 'none of the Services has an address of this family')
+  assert.equal(ipv6.view.status().services, 0, 'none of the Services has an address of this family')
 })
 
 test('a node that changes is planned anew in place, and nothing is written before it is known', async (t) => {
@@ -231,7 +231,7 @@ test('a node that changes is planned anew in place, and nothing is written befor
 test('rules, Local policies without a local endpoint and pending changes are counted when metrics are asked for', async (t) => {
   const node = newNode(t)
   const metrics = node.registry
-  collectProxyCounts(metrics, [node.plane])
+  collectProxyCounts(metrics, [node.plane.view])
   collectInvalidDrops(metrics, [{ family: 'IPv4', countersOf: async () => ({ packets: 7, bytes: 420 }) }])
   await node.plane.start()
   const local = { type: 'NodePort', internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' }

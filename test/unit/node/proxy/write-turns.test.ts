@@ -50,12 +50,12 @@ test('a large Service is written in turns, and the change of another Service is 
   await node.applied.waitUntilApplied('endpointslices', '300', open)
   assert.ok(node.writer.endpoints().includes('10.244.0.9'))
   assert.equal(ofLarge.isOver(), false, 'a wait for the large Service goes on')
-  assert.equal(node.plane.status().waiting, 1)
-  assert.notEqual(node.plane.freshness().pendingSinceMs, undefined)
+  assert.equal(node.plane.view.status().waiting, 1)
+  assert.notEqual(node.plane.view.freshness().pendingSinceMs, undefined)
   await until('all of it is written', () => ofLarge.isOver())
   assert.equal(node.writer.endpoints().length, large.ports * large.endpoints + 1)
   assert.equal(node.appliedRevision(), node.state.revision)
-  assert.deepEqual([node.plane.status().waiting, node.plane.freshness().pendingSinceMs], [0, undefined])
+  assert.deepEqual([node.plane.view.status().waiting, node.plane.view.freshness().pendingSinceMs], [0, undefined])
 })
 
 test('what is half written when a Service changes again or goes leaves nothing behind', async (t) => {
@@ -109,22 +109,25 @@ test('a Service with too many rules is set aside with the reason, keeps its rule
   for (const ports of [20, 40]) {
     addLarge(node, String(100 + ports), { ports, endpoints: 100 })
     await until('the others are applied', () => node.appliedRevision() === node.state.revision)
-    const [aside, ...others] = node.plane.status().setAside
+    const [aside, ...others] = node.plane.view.status().setAside
     assert.deepEqual([aside?.service, aside?.retryAtMs, others.length], ['default/large', undefined, 0])
     assert.match(aside?.reason ?? '', /some \d{4,5} rules, and a Service may have 1000 \(--max-service-rules\)/)
   }
   assert.equal(node.writer.endpoints().length, 41, 'the rules it had stay')
   assert.deepEqual(node.refused, ['default/large'], 'one Event')
   assert.match(node.plane.health().message, /set aside with the rules they had: default\/large/)
-  assert.match(node.plane.explainService('default/large')?.notes.join() ?? '', /set aside since .* until it changes/)
+  assert.match(
+    node.plane.view.explainService('default/large')?.notes.join() ?? '',
+    /set aside since .* until it changes/,
+  )
   addLarge(node, '900', { ports: 1, endpoints: 3 })
   await until(
     'it is back',
-    () => node.plane.status().setAside.length === 0 && node.appliedRevision() === node.state.revision,
+    () => node.plane.view.status().setAside.length === 0 && node.appliedRevision() === node.state.revision,
   )
   assert.equal(node.writer.endpoints().length, 4)
   addLarge(node, '901', large)
   node.state.remove('services', 'default/large', '9999')
   await until('it is gone', () => node.writer.endpoints().length === 1)
-  assert.deepEqual(node.plane.status().setAside, [])
+  assert.deepEqual(node.plane.view.status().setAside, [])
 })

@@ -1,0 +1,27 @@
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { RulesWriter } from '../rules/index.ts'
+import type { AppliedRevisions, NodeState } from '../state/index.ts'
+import type { ProxyMetrics } from './metrics.ts'
+import type { PlannedState, ProxySettings } from './service-plans.ts'
+import type { Refusal } from './set-aside.ts'
+
+/** What a `ProxyPlane` is made of. */
+export interface ProxyPlaneParts {
+  readonly state: PlannedState & NodeState
+  readonly writer: Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write'>
+  readonly applied: AppliedRevisions
+  readonly settings: ProxySettings
+  /** Nothing is written before `configure` has been called. */
+  readonly waitsForNode?: boolean
+  readonly metrics: ProxyMetrics
+  readonly log: Logger
+  /** Time between the starts of two writes, unless an endpoint goes; by default twice what the last one took, at most a second. */
+  readonly minGapMs?: (lastRunMs: number) => number
+  /** A Service that would have more rules (as `countRules` counts them) is set aside; no limit by default. */
+  readonly maxServiceRules?: number
+  /** Called once with each Service that is set aside, beside the log. */
+  readonly onRefused?: (refusal: Refusal) => void
+  /** Called with the Services whose rules the kernel has taken, or was found to hold: each at least once. */
+  readonly onApplied?: (services: readonly ObjectKey[]) => void
+}
