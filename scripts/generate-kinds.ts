@@ -23,6 +23,7 @@ const sources: readonly Source[] = [
     ...['Binding', 'ConfigMap', 'Endpoints', 'Event', 'Namespace', 'Node', 'Pod', 'Secret', 'Service'],
     ...['ServiceAccount'],
   ]),
+  ofApi('apidiscovery/v2', 'apidiscovery/v2', ['APIGroupDiscoveryList']),
   ofApi('apps/v1', 'apps/v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']),
   ofApi('authentication/v1', 'authentication/v1', ['SelfSubjectReview', 'TokenRequest', 'TokenReview']),
   ofApi('authorization/v1', 'authorization/v1', [
@@ -51,7 +52,10 @@ const sources: readonly Source[] = [
     folder: 'pkg/apis/meta/v1',
     package: 'k8s.io.apimachinery.pkg.apis.meta.v1',
     groupVersion: 'meta/v1',
-    kinds: ['DeleteOptions', 'ObjectMeta', 'Status'],
+    kinds: [
+      ...['APIGroup', 'APIGroupList', 'APIResourceList', 'APIVersions'],
+      ...['DeleteOptions', 'ObjectMeta', 'Status'],
+    ],
   },
 ]
 
@@ -64,6 +68,7 @@ const forms: Readonly<Record<string, string>> = {
   'meta.v1.Time': 'time',
   'meta.v1.MicroTime': 'micro-time',
   'meta.v1.FieldsV1': 'raw-object',
+  'meta.v1.Verbs': 'string-list',
   'pkg.runtime.RawExtension': 'raw-object',
   'api.resource.Quantity': 'quantity',
   'util.intstr.IntOrString': 'int-or-string',

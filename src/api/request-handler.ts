@@ -12,8 +12,7 @@ import { describeIssuer } from './access/describe-issuer.ts'
 import { effectiveUser } from './access/impersonate.ts'
 import type { RoleIndex } from './access/role-index.ts'
 import { assertTimeout, parseListOptions } from './decode/query.ts'
-import { aggregatedContentType } from './discovery/aggregated.ts'
-import { discover } from './discovery/discovery.ts'
+import { DiscoveryDocuments } from './discovery/discovery-documents.ts'
 import type { ApiDocument } from './document.ts'
 import { type EncodedAnswer, encodeAnswer } from './encode/answer.ts'
 import { encodeFailure } from './encode/failure.ts'
@@ -22,7 +21,6 @@ import { renderWarnings } from './encode/warnings.ts'
 import { whenRead } from './encode/when-read.ts'
 import type { ApiLimits } from './limits.ts'
 import { ApiMetrics } from './metrics.ts'
-import { wantsAggregatedDiscovery } from './negotiate/accept.ts'
 import { representationFor } from './negotiate/representation.ts'
 import { OpenApiDocuments } from './openapi/open-api-documents.ts'
 import { performVerb, type ResourceRoute } from './perform-verb.ts'
@@ -50,6 +48,8 @@ export interface HandlerParts {
   readonly limits: ApiLimits
   /** Called for each request of a known user, with its connection. */
   readonly onIdentified: (socket: Socket) => void
+  /** Where clients reach the server; undefined where that is not known. */
+  readonly address: () => string | undefined
   readonly components: () => readonly HealthCheck[]
   readonly metrics: Metrics
   readonly log: Logger
@@ -59,6 +59,7 @@ export interface HandlerParts {
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #shares: RequestShares
+  readonly #discovery: DiscoveryDocuments
   readonly #openApi: OpenApiDocuments
   readonly #metrics: ApiMetrics
   readonly #admission: AdmissionParts
@@ -72,6 +73,7 @@ export class RequestHandler {
       eventCounts: parts.watches.eventCounts,
     })
     this.#admission = { ...parts, readNode: (name) => readNode(parts.context.store, name) }
+    this.#discovery = new DiscoveryDocuments(parts.context.registry, parts.address)
     this.#openApi = new OpenApiDocuments(parts.context.registry, parts.dialect.name)
   }
 
@@ -236,11 +238,8 @@ export class RequestHandler {
         return describeIssuer(context.tokenIssuer, route.document)
       case 'version':
         return { httpCode: 200, body: JSON.stringify(versionInfo), contentType: 'application/json' }
-      case 'discovery': {
-        const isAggregated = route.path.length === 1 && wantsAggregatedDiscovery(request.headers.accept)
-        const body = JSON.stringify(discover(context.registry, route.path, isAggregated))
-        return { httpCode: 200, body, contentType: isAggregated ? aggregatedContentType : 'application/json' }
-      }
+      case 'discovery':
+        return this.#discovery.answer(route.path, request.headers)
       case 'openapi':
         return this.#openApi.answer(route.path, url.searchParams.get('hash'), request.headers)
       case 'unknown':

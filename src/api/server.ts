@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { Backoff } from '../loop/backoff.ts'
 import type { Component, Health } from '../loop/component.ts'
 import type { Dialect } from '../model/dialect.ts'
-import type { Cidr, Ip } from '../model/ip.ts'
+import { type Cidr, type Ip, ipFamily } from '../model/ip.ts'
 import type { HealthCheck, Logger, Metrics } from '../observe/index.ts'
 import { httpsListener, type TlsMaterial } from '../serve/index.ts'
 import {
@@ -126,7 +126,7 @@ export class ApiServer implements Component {
   }
 
   #createHandler(): RequestHandler {
-    const { components, admissionPlugins = [], metrics, log } = this.#options
+    const { components, advertiseAddress, admissionPlugins = [], metrics, log } = this.#options
     const { authenticateToken, authorizers, roles } = this.#access
     return new RequestHandler({
       context: this.#context,
@@ -138,6 +138,7 @@ export class ApiServer implements Component {
       watches: this.#watches,
       limits: { ...defaultLimits, ...this.#options.limits },
       onIdentified: (socket) => this.#listener.settle(socket),
+      address: () => (advertiseAddress === undefined ? undefined : hostAndPort(advertiseAddress, this.port)),
       components,
       metrics,
       log,
@@ -191,4 +192,8 @@ function createListener(options: ApiServerOptions, handler: RequestHandler, read
     log,
     handler: (request, response) => void ready.then(() => handler.handle(request, response)),
   })
+}
+
+function hostAndPort(address: Ip, port: number): string {
+  return ipFamily(address) === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`
 }

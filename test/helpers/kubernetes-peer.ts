@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { Agent, request } from 'node:https'
+import { Agent, type RequestOptions, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -14,6 +14,8 @@ export function lackOfPeer(): string | undefined {
 
 export interface Peer extends AsyncDisposable {
   call(method: string, path: string, body?: unknown, contentType?: string): Promise<Pick<Reply, 'code' | 'body'>>
+  /** A GET with an Accept header, and all of its answer. */
+  read(path: string, accept: string): Promise<Pick<Reply, 'code' | 'headers' | 'bytes'>>
 }
 
 /** Starts kube-apiserver 1.34 with etcd, and speaks to it as its administrator. */
@@ -22,19 +24,25 @@ export async function startPeer(): Promise<Peer> {
   const target = await createKubernetesTarget(folder)
   const access = await target.start()
   const agent = new Agent({ keepAlive: true })
+  const send = (asked: RequestOptions, text?: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      request({ ...access, agent, ...asked }, resolve)
+        .on('error', reject)
+        .end(text)
+    })
   return {
     call: async (method, path, body, contentType = 'application/json') => {
       const text = body === undefined ? undefined : JSON.stringify(body)
       const headers =
         text === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(text) }
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        request({ ...access, agent, method, path, headers }, resolve)
-          .on('error', reject)
-          .end(text)
-      })
+      const response = await send({ method, path, headers }, text)
       const bytes = await buffer(response)
       const isJson = response.headers['content-type']?.startsWith('application/json') === true
       return { code: response.statusCode ?? 0, body: isJson ? JSON.parse(bytes.toString()) : undefined }
+    },
+    read: async (path, accept) => {
+      const response = await send({ method: 'GET', path, headers: { accept } })
+      return { code: response.statusCode ?? 0, headers: response.headers, bytes: await buffer(response) }
     },
     [Symbol.asyncDispose]: async () => {
       agent.destroy()

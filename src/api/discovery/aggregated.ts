@@ -1,9 +1,16 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import type { Resource } from '../resources/resource.ts'
-import { groupResources, kindOfSubresource, type ResourceGroup, subresourceVerbsOf, verbsOf } from './groups.ts'
+import {
+  groupResources,
+  kindOfSubresource,
+  type ResourceGroup,
+  subresourcesOf,
+  subresourceVerbsOf,
+  verbsOf,
+} from './groups.ts'
 
-/** The media type of the aggregated document, which clients must be told. */
-export const aggregatedContentType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+/** What a media type says beside its name when it means this document. */
+export const aggregatedParameters = 'g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
 /** Everything that is served under `/api` (the core group) or under `/apis` (all others), in one document. */
 export function toAggregated(resources: readonly Resource[], isCore: boolean): JsonObject {
@@ -21,29 +28,40 @@ function toItem({ group, versions, resources }: ResourceGroup): JsonObject {
     metadata: group === '' ? {} : { name: group },
     versions: versions.map((version) => ({
       version,
-      freshness: 'Current',
       resources: resources.filter((resource) => resource.version === version).map(toResource),
+      freshness: 'Current',
     })),
   }
 }
 
 function toResource(resource: Resource): JsonObject {
+  const { plural, singular, namespaced, shortNames, categories } = resource
+  const subresources = subresourcesOf(resource)
   return {
-    resource: resource.plural,
-    responseKind: responseKind(resource),
-    scope: resource.namespaced ? 'Namespaced' : 'Cluster',
-    singularResource: resource.singular,
+    resource: plural,
+    responseKind: responseKind(resource, resource),
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: singular,
     verbs: [...verbsOf(resource)],
-    shortNames: [...resource.shortNames],
-    categories: [...resource.categories],
-    subresources: resource.subresources.map((subresource) => ({
-      subresource,
-      responseKind: { ...kindOfSubresource(resource, subresource) },
-      verbs: [...subresourceVerbsOf(subresource)],
-    })),
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+    ...(subresources.length === 0 ? {} : { subresources: subresources.map((name) => toSubresource(resource, name)) }),
   }
 }
 
-function responseKind({ group, version, kind }: Resource): JsonObject {
-  return { group, version, kind }
+function toSubresource(resource: Resource, subresource: Resource['subresources'][number]): JsonObject {
+  return {
+    subresource,
+    responseKind: responseKind(resource, kindOfSubresource(resource, subresource)),
+    verbs: [...subresourceVerbsOf(subresource)],
+  }
+}
+
+/** A built-in kind of the group and version that it stands under leaves both empty. */
+function responseKind(
+  parent: Resource,
+  { group, version, kind }: Pick<Resource, 'group' | 'version' | 'kind'>,
+): JsonObject {
+  const isParents = parent.isCustom !== true && group === parent.group && version === parent.version
+  return isParents ? { group: '', version: '', kind } : { group, version, kind }
 }

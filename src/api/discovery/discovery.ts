@@ -2,21 +2,30 @@ import type { JsonObject } from '../../model/api-object.ts'
 import type { Registry } from '../resources/registry.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { unknownPath } from '../status.ts'
-import { toAggregated } from './aggregated.ts'
-import { groupResources, kindOfSubresource, storageVersionHash, subresourceVerbsOf, verbsOf } from './groups.ts'
+import {
+  groupResources,
+  kindOfSubresource,
+  storageVersionHash,
+  subresourcesOf,
+  subresourceVerbsOf,
+  verbsOf,
+} from './groups.ts'
 
-/** The discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. Throws a 404. */
-export function discover(registry: Registry, path: readonly string[], isAggregated: boolean): JsonObject {
+/**
+ * The discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. `address` is where clients reach
+ * the server. Throws a 404.
+ */
+export function discover(registry: Registry, path: readonly string[], address: string | undefined): JsonObject {
   const resources = registry.all()
   const [root, ...rest] = path
-  if (rest.length === 0 && isAggregated) return toAggregated(resources, root === 'api')
-  if (root === 'api') return rest.length === 0 ? coreVersions() : resourceList(resources, '', rest[0])
+  if (root === 'api') return rest.length === 0 ? coreVersions(address) : resourceList(resources, '', rest[0])
   if (rest.length === 0) return groupList(resources)
   return rest.length === 1 ? singleGroup(resources, rest[0]) : resourceList(resources, rest[0], rest[1])
 }
 
-function coreVersions(): JsonObject {
-  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }
+function coreVersions(address: string | undefined): JsonObject {
+  const addresses = address === undefined ? [] : [{ clientCIDR: '0.0.0.0/0', serverAddress: address }]
+  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: addresses }
 }
 
 function groupList(resources: readonly Resource[]): JsonObject {
@@ -37,12 +46,15 @@ function toGroup(name: string, versions: readonly string[]): JsonObject {
   return { name, versions: entries, preferredVersion: entries[0] }
 }
 
-function resourceList(resources: readonly Resource[], group = '', version = ''): JsonObject {
-  const found = resources.filter((resource) => resource.group === group && resource.version === version)
+/** Kubernetes writes no apiVersion into the one of the core group. */
+function resourceList(resources: readonly Resource[], name = '', version = ''): JsonObject {
+  const group = groupResources(resources).find(({ group }) => group === name)
+  const found = group?.resources.filter((resource) => resource.version === version) ?? []
   const [first] = found
   if (first === undefined) throw unknownPath()
   const entries = found.flatMap((resource) => [toEntry(resource), ...subresourceEntries(resource)])
-  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf(first), resources: entries }
+  const apiVersion = name === '' ? {} : { apiVersion: 'v1' }
+  return { kind: 'APIResourceList', ...apiVersion, groupVersion: apiVersionOf(first), resources: entries }
 }
 
 function toEntry(resource: Resource): JsonObject {
@@ -55,12 +67,12 @@ function toEntry(resource: Resource): JsonObject {
     verbs: [...verbsOf(resource)],
     ...(shortNames.length > 0 ? { shortNames } : {}),
     ...(categories.length > 0 ? { categories } : {}),
-    storageVersionHash: storageVersionHash(resource),
+    ...(resource.review === undefined ? { storageVersionHash: storageVersionHash(resource) } : {}),
   }
 }
 
 function subresourceEntries(resource: Resource): readonly JsonObject[] {
-  return resource.subresources.map((subresource) => {
+  return subresourcesOf(resource).map((subresource) => {
     const { group, version, kind } = kindOfSubresource(resource, subresource)
     return {
       name: `${resource.plural}/${subresource}`,

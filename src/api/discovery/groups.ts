@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto'
-import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import type { Resource, Subresource } from '../resources/resource.ts'
 
 const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
+/** In the order that Kubernetes gives them. */
+const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'] as const
 /** While a definition clears up after itself. */
 const terminatingVerbs = ['delete', 'deletecollection', 'get', 'list', 'watch'] as const
 
 /** What can be done with objects of the kind. */
-export function verbsOf({ review, isTerminating }: Resource): readonly string[] {
+export function verbsOf({ review, isTerminating, isCustom, deletesOneByOne }: Resource): readonly string[] {
   if (isTerminating === true) return terminatingVerbs
-  return review === undefined ? resourceVerbs : ['create']
+  if (isCustom === true) return customVerbs
+  if (review !== undefined) return ['create']
+  return deletesOneByOne === true ? resourceVerbs.filter((verb) => verb !== 'deletecollection') : resourceVerbs
 }
 
 const ownVerbs: Readonly<Record<string, readonly string[]>> = {
@@ -30,13 +34,37 @@ export interface ResourceGroup {
   readonly resources: readonly Resource[]
 }
 
-/** The resources by group, in order of first appearance. */
+/** By the first label of their names: a client that looks for a resource in all groups takes the first that has it. */
+const groupOrder = [
+  ...['', 'apps', 'events', 'authentication', 'authorization', 'autoscaling', 'batch', 'certificates', 'networking'],
+  ...['policy', 'rbac', 'storage', 'admissionregistration', 'apiextensions', 'scheduling', 'coordination', 'node'],
+  'discovery',
+]
+
+/** The resources by group: built-in groups in the order of Kubernetes, then those of definitions by name; resources by name. */
 export function groupResources(resources: readonly Resource[]): readonly ResourceGroup[] {
-  return [...Map.groupBy(resources, ({ group }) => group)].map(([group, members]) => ({
-    group,
-    versions: orderVersions(members),
-    resources: members,
-  }))
+  return [...Map.groupBy(resources, ({ group }) => group)]
+    .toSorted(([a, [first]], [b, [second]]) => rankGroup(first) - rankGroup(second) || compareTexts(a, b))
+    .map(([group, members]) => ({
+      group,
+      versions: orderVersions(members),
+      resources: members.toSorted((a, b) => compareTexts(a.plural, b.plural)),
+    }))
+}
+
+function rankGroup(resource: Resource | undefined): number {
+  const rank = resource?.isCustom === true ? -1 : groupOrder.indexOf(resource?.group.split('.', 1)[0] ?? '')
+  return rank < 0 ? groupOrder.length : rank
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+/** In the order of Kubernetes: by name, for a custom resource the status first. */
+export function subresourcesOf({ subresources, isCustom }: Resource): readonly Subresource[] {
+  return isCustom === true ? subresources : subresources.toSorted()
 }
 
 function orderVersions(resources: readonly Resource[]): readonly string[] {
@@ -64,9 +92,9 @@ export function kindOfSubresource(resource: Resource, subresource: string): Grou
   return subresourceKinds[subresource] ?? { group, version, kind }
 }
 
-/** The same as long as objects are stored as the same kind and version: 8 bytes, base64. */
-export function storageVersionHash(resource: Resource): string {
-  const storedAs = `${resource.storage?.apiVersion ?? apiVersionOf(resource)}/${resource.kind}`
+/** Stays as long as objects are stored as the same kind and version: 8 bytes, base64. */
+export function storageVersionHash({ group, version, kind, storage }: Resource): string {
+  const storedAs = `${storage?.apiVersion ?? `${group}/${version}`}/${kind}`
   return createHash('sha256').update(storedAs).digest().subarray(0, 8).toString('base64')
 }
 

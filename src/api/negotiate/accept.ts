@@ -5,9 +5,11 @@ export type Representation = 'json' | 'yaml' | 'protobuf' | 'metadata' | TableFo
 /** Objects of built-in kinds as Kubernetes' own clients write them. */
 export const protobufType = 'application/vnd.kubernetes.protobuf'
 
+export const mediaTypes = { json: 'application/json', yaml: 'application/yaml', protobuf: protobufType } as const
+
 export type TableForm = 'table' | 'table-objects' | 'table-cells'
 
-interface MediaRange {
+export interface MediaRange {
   readonly type: string
   readonly parameters: ReadonlyMap<string, string>
 }
@@ -56,15 +58,6 @@ function tableForm(includeObject: string): TableForm {
   throw badRequest(`Unable to convert to Table as requested: ${why}`)
 }
 
-/** Whether the client prefers the aggregated discovery document (one request instead of one for each group). */
-export function wantsAggregatedDiscovery(accept: string | undefined): boolean {
-  const isAggregated = ({ parameters }: MediaRange) =>
-    parameters.get('as') === 'APIGroupDiscoveryList' &&
-    parameters.get('g') === 'apidiscovery.k8s.io' &&
-    parameters.get('v') === 'v2'
-  return parseAccept(accept).some((range) => range.type === 'application/json' && isAggregated(range))
-}
-
 /** By what `as` asks for; a list may be asked for under either name. */
 const reducedForms: Readonly<Record<string, Representation>> = {
   Table: 'table',
@@ -80,11 +73,24 @@ function representationOf({ type, parameters }: MediaRange): Representation | un
   return type === 'application/json' || type === 'application/*' || type === '*/*' ? 'json' : undefined
 }
 
-function parseAccept(accept = ''): readonly MediaRange[] {
-  return accept
+/** What a client takes, what it likes best first: by its weights, then what is named before wildcards, then as it stands. */
+export function parseAccept(accept = ''): readonly MediaRange[] {
+  const ranges = accept
     .split(',')
     .filter((range) => range.trim() !== '')
     .map(parseRange)
+  return ranges.length < 2
+    ? ranges
+    : ranges.toSorted((a, b) => weightOf(b) - weightOf(a) || vagueness(a) - vagueness(b))
+}
+
+function weightOf({ parameters }: MediaRange): number {
+  const weight = Number(parameters.get('q') ?? 1)
+  return Number.isFinite(weight) ? weight : 0
+}
+
+function vagueness({ type }: MediaRange): number {
+  return type.split('*').length
 }
 
 function parseRange(range: string): MediaRange {

@@ -33,6 +33,7 @@ export function namespaces(context: NamespaceContext): Resource {
     shortNames: ['ns'],
     categories: [],
     namespaced: false,
+    deletesOneByOne: dialect.name === 'kubernetes',
     subresources: ['status', 'finalize'],
     schema: overlaySchema(
       builtInSchema('', 'v1', 'Namespace'),

@@ -34,6 +34,7 @@ export class Registry {
 
   add(resource: Resource): void {
     this.#resources.set(registryKey(resource.group, resource.version, resource.plural), resource)
+    this.#version++
   }
 
   find(group: string, version: string, plural: string): Resource | undefined {

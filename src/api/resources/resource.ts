@@ -21,6 +21,8 @@ export interface Resource {
   readonly namespaced: boolean
   /** Its version is the one of its group that clients shall take first; without, the most stable and newest. */
   readonly isPreferred?: boolean
+  /** There is no deletion of all at once. */
+  readonly deletesOneByOne?: boolean
   readonly subresources: readonly Subresource[]
   readonly schema: Schema
   /** Whether `metadata.generation` counts the changes outside metadata and status. */

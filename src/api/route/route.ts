@@ -1,5 +1,5 @@
 import type { HealthEndpoint } from '../../observe/index.ts'
-import { subresourceVerbsOf } from '../discovery/groups.ts'
+import { subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest, methodNotAllowed, unknownPath } from '../status.ts'
@@ -102,8 +102,9 @@ function verbsFor({ name, subresource }: Target): Readonly<Record<string, Verb>>
   return name === undefined ? collectionVerbs : itemVerbs
 }
 
-function hasVerb({ subresource }: Target, verb: Verb): boolean {
-  return subresource === undefined || subresourceVerbsOf(subresource).includes(verb)
+function hasVerb({ resource, subresource }: Target, verb: Verb): boolean {
+  if (subresource === undefined) return verb !== 'deletecollection' || verbsOf(resource).includes(verb)
+  return subresourceVerbsOf(subresource).includes(verb)
 }
 
 function asksToWatch(url: URL): boolean {

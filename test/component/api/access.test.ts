@@ -172,15 +172,15 @@ describe('discovery', () => {
         preferredVersion.version,
       ]),
       [
-        ['networking.platform.internal', 'v1beta1'],
-        ['apiextensions.platform.internal', 'v1'],
-        ['rbac.authorization.platform.internal', 'v1'],
-        ['discovery.platform.internal', 'v1'],
-        ['events.platform.internal', 'v1'],
-        ['coordination.platform.internal', 'v1'],
         ['apps', 'v1'],
-        ['authorization.platform.internal', 'v1'],
+        ['events.platform.internal', 'v1'],
         ['authentication.platform.internal', 'v1'],
+        ['authorization.platform.internal', 'v1'],
+        ['networking.platform.internal', 'v1beta1'],
+        ['rbac.authorization.platform.internal', 'v1'],
+        ['apiextensions.platform.internal', 'v1'],
+        ['coordination.platform.internal', 'v1'],
+        ['discovery.platform.internal', 'v1'],
       ],
     )
     assert.equal((await server.call('GET', '/apis/discovery.platform.internal')).body.kind, 'APIGroup')

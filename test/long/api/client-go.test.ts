@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { execFile } from 'node:child_process'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { parseIp } from '../../../src/model/ip.ts'
+import { testToken } from '../../helpers/api-server.ts'
 import { prepareDurableServer } from '../../helpers/durable-server.ts'
+import { buildGoProgram } from '../../helpers/go-program.ts'
 import { InformerProgram } from '../../helpers/informer-program.ts'
 
-const source = resolve(import.meta.dirname, '../../conformance/client-go')
-const program = resolve(import.meta.dirname, '../../../.cache/client-go-services')
-const downloadTimeoutMs = 120_000
-const buildTimeoutMs = 480_000
+const protobuf = 'application/vnd.kubernetes.protobuf'
 
 test('a client-go informer lists by watching, follows typed writes, and goes on after a restart of the server', async (t) => {
-  const lack = build()
-  if (lack !== undefined) return t.skip(lack)
+  const program = buildGoProgram('services')
+  if ('lack' in program) return t.skip(program.lack)
   const { caFile, start } = await prepareDurableServer(t)
   const first = await start()
-  const informer = new InformerProgram(program, ['--server', first.url, '--ca', caFile])
+  const informer = new InformerProgram(program.file, ['--server', first.url, '--ca', caFile])
   t.after(() => informer.stop())
 
   await informer.until(({ event }) => event === 'synced')
@@ -44,20 +43,33 @@ test('a client-go informer lists by watching, follows typed writes, and goes on 
   assert.deepEqual(lists, [], 'the informer never fell back to a plain list')
 })
 
-/** Why the program cannot be had on this machine; undefined when it was built. A build that fails for any other reason fails the test. */
-function build(): string | undefined {
-  const go = (timeout: number, ...args: string[]) => execFileSync('go', args, { cwd: source, timeout, stdio: 'pipe' })
-  try {
-    go(10_000, 'version')
-  } catch {
-    return 'go is not on this machine'
+test('client-go finds out what is served where it takes protobuf alone', async (t) => {
+  const program = buildGoProgram('discover')
+  if ('lack' in program) return t.skip(program.lack)
+  const { caFile, start } = await prepareDurableServer(t)
+  const advertiseAddress = parseIp('192.0.2.7')
+  assert.ok(advertiseAddress)
+  await using server = await start({ advertiseAddress })
+  const args = ['--server', server.url, '--ca', caFile, '--accept', protobuf]
+  const { stdout } = await promisify(execFile)(program.file, args, { env: { TOKEN: testToken } })
+  const { answers, groups, resources, plain, aggregated } = JSON.parse(stdout)
+  assert.ok(answers.includes(`/apis/apps/v1 ${protobuf}`), answers.join('\n'))
+  assert.ok(answers.includes(`/apis ${protobuf};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`))
+  assert.deepEqual(groups.slice(0, 3), ['', 'apps', 'events.k8s.io'])
+  assert.equal(resources['apps/v1']['deployments/scale'], 'Scale')
+  for (const path of ['/api', '/apis', '/apis/apps']) {
+    const { kind: _, apiVersion: _v, ...expected } = (await server.call('GET', path)).body
+    const { kind: _k, apiVersion: _a, ...read } = plain[path]
+    assert.deepEqual(withoutNulls(read), expected, path)
   }
-  try {
-    go(downloadTimeoutMs, 'mod', 'download')
-  } catch {
-    return 'the modules of client-go cannot be had from here'
+  for (const path of ['/api', '/apis']) {
+    const headers = { accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' }
+    const { items } = (await server.call('GET', path, { headers })).body
+    assert.deepEqual(aggregated[path], items, path)
   }
-  mkdirSync(resolve(program, '..'), { recursive: true })
-  go(buildTimeoutMs, 'build', '-o', program, '.')
-  return undefined
+})
+
+/** Go writes a list that is not there as null. */
+function withoutNulls(value: object): object {
+  return JSON.parse(JSON.stringify(value), (_key, member) => (member === null ? undefined : member))
 }

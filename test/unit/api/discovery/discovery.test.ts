@@ -26,7 +26,9 @@ function registryOf(...resources: readonly Resource[]): Registry {
 
 describe('discovery', () => {
   test('tells of a resource all that clients map names by', () => {
-    const { resources } = discover(registryOf(widget), ['apis', 'example.com', 'v1'], false) as { resources: unknown[] }
+    const { resources } = discover(registryOf(widget), ['apis', 'example.com', 'v1'], undefined) as {
+      resources: unknown[]
+    }
     const [entry, status] = resources as Record<string, unknown>[]
     const { storageVersionHash, ...told } = entry ?? {}
     assert.match(String(storageVersionHash), /^[A-Za-z0-9+/]{11}=$/)
@@ -52,7 +54,7 @@ describe('discovery', () => {
   test('two versions over one storage have one storage version hash', () => {
     const registry = registryOf(widget, { ...widget, version: 'v1beta1' })
     const hashes = ['v1', 'v1beta1'].map((version) => {
-      const list = discover(registry, ['apis', 'example.com', version], false) as {
+      const list = discover(registry, ['apis', 'example.com', version], undefined) as {
         resources: { storageVersionHash: string }[]
       }
       return list.resources[0]?.storageVersionHash
@@ -61,7 +63,7 @@ describe('discovery', () => {
   })
 
   const preferredOf = (...resources: readonly Resource[]): readonly string[] => {
-    const group = discover(registryOf(...resources), ['apis', 'example.com'], false) as {
+    const group = discover(registryOf(...resources), ['apis', 'example.com'], undefined) as {
       versions: { version: string }[]
     }
     return group.versions.map(({ version }) => version)
