@@ -11,11 +11,11 @@ export interface RequestOptions {
 }
 
 export interface DeleteOptions extends RequestOptions {
-  /** Only the object with that uid; another one of the same name is a conflict. */
+  /** Deletes only the object with that uid; another object of that name is a conflict. */
   readonly uid?: string | undefined
-  /** What becomes of the objects it owns; the server's choice when absent. */
+  /** The fate of owned objects; the server decides if absent. */
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
-  /** How long what the object stands for has to end; 0 takes the object away at once. */
+  /** The grace period in seconds; 0 deletes the object at once. */
   readonly graceSeconds?: number | undefined
 }
 
@@ -46,7 +46,7 @@ export class ApiClient {
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   }
 
-  /** Counts what an informer of this client leaves out, until it is forgotten. */
+  /** Counts the objects that an informer of this client leaves out, until the returned function removes the count. */
   countLeftOut(objects: LeftOutObjects): void {
     this.#leftOut.add(objects)
   }
@@ -55,7 +55,7 @@ export class ApiClient {
     this.#leftOut.delete(objects)
   }
 
-  /** How many objects of each resource are left out now; 0 where an informer leaves out none. */
+  /** Returns the number of objects that are left out now, per resource. */
   leftOutCounts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const { resource, size } of this.#leftOut) counts.set(resource, Math.max(counts.get(resource) ?? 0, size))
@@ -70,12 +70,12 @@ export class ApiClient {
     return this.#object({ method: 'POST', path: collectionPath(collection), body: JSON.stringify(object) }, options)
   }
 
-  /** Posts to a subresource, such as a pod's binding; what comes back is a Status, or the object. */
+  /** Posts to a subresource, such as a pod's binding; resolves with a Status or the object. */
   async createAt(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<void> {
     await this.#json({ method: 'POST', path: objectPath(ref), body: JSON.stringify(object) }, options)
   }
 
-  /** Asks a question that the server only ever answers, such as a TokenReview; the answer is not checked. */
+  /** Posts a review, such as a TokenReview, which the server answers and does not store; the answer is not validated. */
   review(resource: ApiResource, kind: string, spec: object, options?: RequestOptions): Promise<unknown> {
     const body = JSON.stringify({ apiVersion: `${resource.group}/${resource.version}`, kind, spec })
     return this.#json({ method: 'POST', path: collectionPath({ resource }), body }, options)
@@ -90,7 +90,7 @@ export class ApiClient {
     return this.#object({ method: 'PATCH', path: objectPath(ref), body, contentType: patchContentTypes[kind] }, options)
   }
 
-  /** Resolves when the server has taken the request; an object with finalizers or a grace period goes later. */
+  /** Resolves when the server has accepted the request; an object with finalizers or a grace period disappears later. */
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
     const { uid, propagation, graceSeconds } = options
     const wishes = {
@@ -103,22 +103,22 @@ export class ApiClient {
     await this.#json({ method: 'DELETE', path: objectPath(ref), ...body }, options)
   }
 
-  /** Asks for every object of the collection to go; those with finalizers or a grace period go later. */
+  /** Deletes every object of the collection; objects with finalizers or a grace period disappear later. */
   async deleteCollection(collection: Collection, options?: RequestOptions): Promise<void> {
     await this.#json({ method: 'DELETE', path: collectionPath(collection) }, options)
   }
 
-  /** Any document of the server, such as `/apis`, not checked. */
+  /** Reads any document of the server, such as `/apis`, without validation. */
   getDocument(path: string, options?: RequestOptions): Promise<unknown> {
     return this.#json({ method: 'GET', path }, options)
   }
 
-  /** A file of the server, whatever its size, handed over as it comes. */
+  /** Streams a file of the server, of any size. */
   download<T>(path: string, consume: (chunks: AsyncIterable<Buffer>) => Promise<T>): Promise<T> {
     return this.stream({ path }, { timeoutMs: this.#timeoutMs, bounds: 'silence' }, consume)
   }
 
-  /** A GET whose body is consumed as it comes: lists and watches. A status other than 200 throws. */
+  /** Sends a GET and streams the body: lists and watches. Throws for a status other than 200. */
   stream<T>(
     asked: Pick<HttpRequest, 'path' | 'query' | 'accept'>,
     limits: HttpLimits,

@@ -6,7 +6,7 @@ import type { ApiClient } from './api-client.ts'
 import { detectDialect } from './dialect-detection.ts'
 import { ApiError } from './errors.ts'
 
-/** An identity as reviews tell and ask it. */
+/** An identity in the form of reviews. */
 export interface ReviewedUser {
   readonly username: string
   readonly groups?: readonly string[] | undefined
@@ -14,7 +14,7 @@ export interface ReviewedUser {
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
-/** What a SubjectAccessReview asks about. */
+/** The access that a SubjectAccessReview asks about. */
 export type AskedAccess =
   | { readonly nonResourceAttributes: { readonly verb: string; readonly path: string } }
   | {
@@ -40,15 +40,15 @@ const tokenReviewSchema = z.object({
 
 const accessReviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) })
 
-/** A token that was taken away and a right that was withdrawn are good for so long at most. */
+/** Lifetime of an answer: a revoked token or right stays valid for at most this long. */
 const cacheMs = 10_000
 const cachedAnswers = 512
-/** Strangers who send tokens without end must not become a load on the API server. */
+/** Limit of concurrent reviews: strangers that send tokens without end must not load the API server. */
 const maxConcurrent = 8
 
 /**
- * Asks the API server whose token it is and what a user may do (TokenReview, SubjectAccessReview), as Kubernetes' components do for their own
- * endpoints. Answers are kept for 10 s. Rejects with an ApiError where the server gives none, or where too many questions are open.
+ * Asks the API server who a token belongs to and what a user may do (TokenReview, SubjectAccessReview), like Kubernetes' components for
+ * their own endpoints. Caches answers for 10 s. Rejects with an ApiError if the server does not answer or too many reviews are open.
  */
 export class DelegatedReviews {
   readonly #client: ApiClient
@@ -61,7 +61,7 @@ export class DelegatedReviews {
     this.#client = client
   }
 
-  /** Undefined for a token that is no identity of this API server. */
+  /** Resolves with the user of a token, or undefined if this API server does not know the token. */
   authenticate(token: string): Promise<ReviewedUser | undefined> {
     return this.#users.find(token, async () => {
       const { status } = await this.#review('authentication', 'TokenReview', { token }, tokenReviewSchema)
@@ -99,7 +99,7 @@ export class DelegatedReviews {
   }
 }
 
-/** Answers by a digest of their question, which may hold a secret; a question that is open is asked once. */
+/** Caches answers by a digest of the question, because the question may contain a secret; concurrent equal questions share one request. */
 class RecentAnswers<T> {
   readonly #answers = new LRUCache<string, Promise<T>>({ max: cachedAnswers, ttl: cacheMs })
 

@@ -5,14 +5,14 @@ import { ApiError } from './errors.ts'
 
 const groupListSchema = z.object({ groups: z.array(z.object({ name: z.string().max(253) })) })
 
-/** Asks the server which API groups it serves and tells the dialect by them. Throws ApiError. */
+/** Reads the server's API groups and derives the dialect. Throws ApiError. */
 export async function detectDialect(client: ApiClient, options: { signal?: AbortSignal } = {}): Promise<Dialect> {
   const parsed = groupListSchema.safeParse(await client.getDocument('/apis', options))
   if (!parsed.success) throw new ApiError('bad-response', 'GET /apis: expected an APIGroupList')
   return dialectOfGroups(parsed.data.groups.map((group) => group.name))
 }
 
-/** `kubernetes` when its own discovery group is served, else `platform` with the domain that the one served has. */
+/** Chooses `kubernetes` if `discovery.k8s.io` is served, else `platform` with the domain of the served discovery group. */
 function dialectOfGroups(groups: readonly string[]): Dialect {
   const kubernetes = createDialect('kubernetes')
   if (groups.includes(kubernetes.groups.discovery)) return kubernetes

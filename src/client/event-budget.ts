@@ -1,13 +1,13 @@
-/** How many Events about one object are told at once, and after how long there is room for one more; the same as in client-go. */
+/** Burst of Events about one object, and the interval after which one more is allowed; both as in client-go. */
 const burst = 25
 const refillMs = 300_000
 const maxSubjects = 4_096
 
-/** Keeps one object that much happens to from filling the store with Events. */
+/** Limits the Events about one object, so that a busy object cannot fill the store. */
 export class EventBudget {
   readonly #spent = new Map<string, { tokens: number; atMs: number }>()
 
-  /** Whether one more may be told of the object with that uid; counts it when it may. */
+  /** Tells whether one more Event about the object with that uid is allowed, and counts it if so. */
   take(uid: string, nowMs: number): boolean {
     const known = this.#spent.get(uid) ?? { tokens: burst, atMs: nowMs }
     const tokens = Math.min(burst, known.tokens + (nowMs - known.atMs) / refillMs)

@@ -6,7 +6,7 @@ import { EventBudget } from './event-budget.ts'
 
 type ObjectFields = Readonly<Record<string, unknown>>
 
-/** What an Event is about. */
+/** The object that an Event is about. */
 export interface EventSubject {
   readonly apiVersion: string
   readonly kind: string
@@ -20,12 +20,12 @@ export interface EventSubject {
 
 export type EventType = 'Normal' | 'Warning'
 
-/** Tells people what happened to an object; never fails and never waits. */
+/** Records what happened to an object; never fails and never waits. */
 export interface EventRecorder {
   record(subject: EventSubject, type: EventType, reason: string, message: string): void
 }
 
-interface Told {
+interface RecordedEvent {
   readonly name: string
   readonly namespace: string
   count: number
@@ -33,16 +33,16 @@ interface Told {
   writing: Promise<void>
 }
 
-const maxTold = 1_000
+const maxRecorded = 1_000
 const maxMessageLength = 1_024
 const maxWaiting = 200
 
-/** Writes core/v1 Events; what is told again within memory raises `count` and `lastTimestamp` of the first. Of one object no more than 25 at once. */
+/** Writes core/v1 Events. A repeated Event raises `count` and `lastTimestamp` of the first while that is remembered. One object gets at most 25 at once. */
 export class ApiEventRecorder implements EventRecorder {
   readonly #client: ApiClient
   readonly #component: string
   readonly #log: Logger
-  readonly #told = new Map<string, Told>()
+  readonly #recorded = new Map<string, RecordedEvent>()
   readonly #budget = new EventBudget()
   #waiting = 0
 
@@ -56,34 +56,34 @@ export class ApiEventRecorder implements EventRecorder {
     const { name, namespace = 'default', uid } = subject.metadata
     if (this.#waiting >= maxWaiting || !this.#budget.take(uid, performance.now())) return
     const key = [uid, type, reason, message].join('\n')
-    const known = this.#told.get(key)
-    const told = known ?? {
+    const known = this.#recorded.get(key)
+    const recorded = known ?? {
       name: `${name}.${randomBytes(8).toString('hex')}`,
       namespace,
       count: 0,
       writing: Promise.resolve(),
     }
-    told.count += 1
-    this.#remember(key, told)
+    recorded.count += 1
+    this.#remember(key, recorded)
     const lastTimestamp = `${new Date().toISOString().slice(0, 19)}Z`
-    const event = { type, reason, message: message.slice(0, maxMessageLength), count: told.count, lastTimestamp }
+    const event = { type, reason, message: message.slice(0, maxMessageLength), count: recorded.count, lastTimestamp }
     this.#waiting += 1
-    told.writing = told.writing
-      .then(() => (known ? this.#repeat(told, event) : this.#create(told, subject, event)))
+    recorded.writing = recorded.writing
+      .then(() => (known ? this.#repeat(recorded, event) : this.#create(recorded, subject, event)))
       .catch((error) => this.#log.debug('an event was not written', { reason, error }))
       .finally(() => {
         this.#waiting -= 1
       })
   }
 
-  #remember(key: string, told: Told): void {
-    this.#told.delete(key)
-    this.#told.set(key, told)
-    const [oldest] = this.#told.keys()
-    if (this.#told.size > maxTold && oldest !== undefined) this.#told.delete(oldest)
+  #remember(key: string, recorded: RecordedEvent): void {
+    this.#recorded.delete(key)
+    this.#recorded.set(key, recorded)
+    const [oldest] = this.#recorded.keys()
+    if (this.#recorded.size > maxRecorded && oldest !== undefined) this.#recorded.delete(oldest)
   }
 
-  async #create({ name, namespace }: Told, subject: EventSubject, event: ObjectFields): Promise<void> {
+  async #create({ name, namespace }: RecordedEvent, subject: EventSubject, event: ObjectFields): Promise<void> {
     const { apiVersion, kind, metadata } = subject
     const involvedObject = { apiVersion, kind, name: metadata.name, uid: metadata.uid, ...namespaceOf(metadata) }
     await this.#client.create(
@@ -102,8 +102,8 @@ export class ApiEventRecorder implements EventRecorder {
     )
   }
 
-  /** An Event that has run out meanwhile is told anew next time. */
-  async #repeat({ name, namespace }: Told, { count, lastTimestamp }: ObjectFields): Promise<void> {
+  /** Repeats an Event. One that the server has deleted meanwhile is created again at the next repetition. */
+  async #repeat({ name, namespace }: RecordedEvent, { count, lastTimestamp }: ObjectFields): Promise<void> {
     const ref = { resource: eventResource, namespace, name }
     await this.#client.patch(ref, { kind: 'merge', patch: { count, lastTimestamp } }).catch((error) => {
       if (error instanceof ApiError && error.code === 'not-found') this.#forget(name)
@@ -112,7 +112,7 @@ export class ApiEventRecorder implements EventRecorder {
   }
 
   #forget(name: string): void {
-    for (const [key, told] of this.#told) if (told.name === name) this.#told.delete(key)
+    for (const [key, recorded] of this.#recorded) if (recorded.name === name) this.#recorded.delete(key)
   }
 }
 

@@ -16,20 +16,20 @@ import { parseWireObject, type WireObject } from './wire-object.ts'
 
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** What an informer feeds. Calls come one after the other; the next waits for a promise that `onReplace` returns. */
+/** Receives the objects of an informer. Calls are sequential; the next waits for a promise that `onReplace` returns. */
 export interface InformerHandler {
   /**
-   * Everything there is, at that resourceVersion: what is not among the items is gone. Except `leftOut`: those are there and cannot be read, so that
-   * what is known of them stays.
+   * Receives the whole collection at that resourceVersion: every other object is gone, except those of `leftOut`, which exist and cannot
+   * be read, so that the handler keeps what it knows of them.
    */
   onReplace(
     items: readonly WireObject[],
     resourceVersion: string,
     leftOut: readonly ObjectIdentity[],
   ): void | Promise<void>
-  /** Of a DELETED object only the identity may be there. */
+  /** Receives a change. A DELETED object may consist of its identity alone. */
   onEvent(type: ChangeType, object: WireObject, resourceVersion: string): void
-  /** Nothing of ours changed up to that resourceVersion. */
+  /** Reports that no object of the collection changed up to that resourceVersion. */
   onProgress(resourceVersion: string): void
   /** The collection could not be listed or followed; the informer tries again by itself. */
   onFailure?(error: unknown): void
@@ -38,7 +38,7 @@ export interface InformerHandler {
 export interface InformerTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
-  /** The longest wait while nobody listens at the server's address: asking costs nobody anything, and a server that starts again is followed soon. */
+  /** The longest wait while no server listens at the address: a refused connection costs nothing, and a restarted server is found soon. */
   readonly refusedMaxMs: number
   /**
    * Silence that ends a watch. Servers send a bookmark about once a minute, so 90 s without a byte is a dead connection or a
@@ -69,7 +69,7 @@ export interface InformerOptions {
   readonly timing?: Partial<InformerTiming>
 }
 
-/** Keeps a handler in step with one collection: lists, watches, resumes after a break, lists again when history is gone. */
+/** Keeps a handler up to date with one collection: lists, watches, resumes after a broken connection, lists again when the history is gone. */
 export class Informer implements Component {
   readonly name: string
   readonly #options: InformerOptions
@@ -229,7 +229,7 @@ export class Informer implements Component {
     this.#setInStep()
   }
 
-  /** What the handler knows of the object stays, unless that is gone; the others go on. */
+  /** Leaves out one object: the handler keeps what it knows of it unless the object is deleted, and the watch continues. */
   #takeLeftOut({ change, identity, fault }: LeftOutEvent): void {
     const { handler } = this.#options
     const { resourceVersion } = identity
@@ -258,7 +258,7 @@ export class Informer implements Component {
     this.#resourceVersion = object.metadata.resourceVersion
   }
 
-  /** A handler that fails over one object still gets the next. */
+  /** Passes one change to the handler; a handler that fails for one object still gets the next. */
   #handOver(type: ChangeType, object: WireObject): void {
     const { metadata } = object
     try {

@@ -76,7 +76,7 @@ async function listOnce(client: ApiClient, collection: Collection, options: List
   return { ...found, resourceVersion: page.resourceVersion }
 }
 
-/** As a list and its watch say it. */
+/** The resource name that a list and its watch use. */
 export function selectorQuery({
   fieldSelector,
 }: {

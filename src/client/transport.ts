@@ -35,7 +35,7 @@ type Library = typeof import('axios')
 
 /**
  * Requests to one API server over kept-alive connections. The only user of axios, which is loaded with the first of these: 27 MiB and half a second
- * that an API server alone does without, and that nobody should wait for at the first request.
+ * that an API server alone does without, and that the first request should not wait for.
  */
 export class Transport {
   readonly #access: ClusterAccess

@@ -6,7 +6,7 @@ export const hostPidVariable = 'PLATNET_ISOLATED_HOST_PID'
 
 /**
  * The first process of the new namespaces. /proc still is the host's when it reads its own pid there; the mounts that
- * follow are seen by nobody else, since unshare makes them private.
+ * follow are private to this namespace, because unshare makes them so.
  */
 const prepare = `set -e
 read -r ${hostPidVariable} rest </proc/self/stat

@@ -74,7 +74,7 @@ export class Lab {
   readonly #programs: RunningProgram[] = []
   #podCount = 0
 
-  /** Links, addresses and routes. Forwarding is the business of whoever makes this a node. */
+  /** Creates links, addresses and routes. The agent enables forwarding. */
   async build(): Promise<void> {
     await createNetns('plt-client')
     await createVethPair(uplink, client)
@@ -119,7 +119,7 @@ export class Lab {
     const lines = linesOf(generator, 'the load generator')
     await nextLine(lines)
     const line = nextLine(lines)
-    // Whoever waits for the report sees the failure; until somebody does, it must not end the process.
+    // The caller that awaits the report sees the failure; an unhandled rejection before that must not end the process.
     line.catch(() => {})
     const report = async (): Promise<LoadReport> => loadReportSchema.parse(JSON.parse(await line))
     return {

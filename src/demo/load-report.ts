@@ -12,7 +12,7 @@ export const loadReportSchema = z.strictObject({
   failures: counts,
   /** Answers by the pod that gave them. */
   byPod: counts,
-  /** The same by source address, for the sources that were given. */
+  /** The counts by source address, for the given sources. */
   bySource: z.record(z.string(), counts),
   seconds: z.number(),
   answersPerSecond: z.number(),

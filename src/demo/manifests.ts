@@ -9,7 +9,7 @@ export interface ServiceDescription {
   readonly name: string
   readonly type: 'ClusterIP' | 'NodePort'
   readonly sessionAffinity: 'None' | 'ClientIP'
-  /** Of its pods; without one its EndpointSlices are somebody else's to write. */
+  /** Selects the Service's pods; without a selector no controller writes its EndpointSlices. */
   readonly selector?: Readonly<Record<string, string>>
 }
 

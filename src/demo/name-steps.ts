@@ -33,16 +33,16 @@ export const namedServices: Step = {
     const address = await resolveAddress(names, web.hostName)
     const port = await findPort(names, web)
     const back = (await names.reverse(web.clusterIp)).join()
-    const nobody = await resolveAddress(names, `nobody.${web.hostName}`)
+    const missing = await resolveAddress(names, `missing.${web.hostName}`)
     const fresh = await countFresh(scene)
     return {
-      tried: `A, SRV and PTR of ${web.hostName}, a name that nobody has, and ${newServices} new Services asked for once each, as soon as the rules have them`,
-      seen: `${address} port ${port}, ${back}, ${nobody}; ${fresh} of ${newServices} new names answered`,
+      tried: `A, SRV and PTR of ${web.hostName}, a name that does not exist, and ${newServices} new Services asked for once each, as soon as the rules have them`,
+      seen: `${address} port ${port}, ${back}, ${missing}; ${fresh} of ${newServices} new names answered`,
       held:
         address === web.clusterIp &&
         port === web.port &&
         back === web.hostName &&
-        nobody === 'ENOTFOUND' &&
+        missing === 'ENOTFOUND' &&
         fresh === newServices,
     }
   },

@@ -4,10 +4,10 @@ import { type RunningProgram, runProgram, startProgram } from '../host/index.ts'
 
 const timeoutMs = 5000
 const probeTable = 'plt-probe'
-/** Of the agent's DNS: it goes with its process and comes with the next one, by intent. */
+/** The table of the agent's DNS, which by design disappears with its process and returns with the next one. */
 const dnsTable = 'inet platnet-dns'
 
-/** Counts what happens to rules, chains and tables of this namespace, whoever does it (`nft monitor`); that of the agent's DNS aside. */
+/** Counts changes to rules, chains and tables of this namespace by any program (`nft monitor`), except those of the agent's DNS. */
 export class RuleMonitor {
   #program: RunningProgram | undefined
   readonly #events: string[] = []

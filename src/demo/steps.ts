@@ -9,7 +9,7 @@ import { createWebService, type WebService } from './web-service.ts'
 
 /** A little above the 1,000 a second that are promised. */
 const trafficRate = 1200
-/** No step takes this long; a load that nobody ends does so itself. */
+/** Upper limit of a load's duration; a load that is not stopped ends by itself. */
 const maxTrafficSeconds = 120
 /** Where chi-square with 2 degrees of freedom stays in all but one of a million runs of an even balancer. */
 const chiSquareBound = 27.63
@@ -95,7 +95,7 @@ const stoppedFirst: Step = {
     const report = await underTraffic(scene, () => scene.workload.breakAll())
     await scene.lab.forgetConnections(scene.web.clusterIp)
     return {
-      tried: `${trafficRate} requests/s; each of 3 servers killed with -9, nobody told; must lose requests`,
+      tried: `${trafficRate} requests/s; each of 3 servers killed with -9 without notice; must lose requests`,
       seen: describeLoad(report),
       held: report.failed > 0,
     }
@@ -134,7 +134,7 @@ const restarted: Step = {
       namedMs = performance.now() - startedMs
       await sleep(1000)
     }
-    // Nobody answers names yet: by address.
+    // No DNS server runs yet, so the load uses the address.
     const report = await underTraffic(scene, work, { host: scene.web.clusterIp, port: scene.web.port })
     const isSame = (await readRules()) === rulesBefore
     const events = await monitor.stop()
@@ -164,7 +164,7 @@ function byName({ hostName, port }: WebService): Pick<LoadRequest, 'host' | 'por
   return { host: hostName, port, nameServer }
 }
 
-/** Load on the Service, by its name unless told otherwise, from before the work to after it, for `trafficSeconds` at least. */
+/** Runs load on the Service, by its name unless `where` says otherwise, from before the work to after it, for at least `trafficSeconds`. */
 async function underTraffic(
   { lab, web, trafficSeconds }: Scene,
   work: () => Promise<void>,

@@ -3,13 +3,13 @@ export interface BackoffOptions {
   readonly maxMs: number
   /** Growth per failure; 2 doubles. */
   readonly factor?: number
-  /** The share of each delay left to chance, 0 (none) to 1 (all of it), so that many clients do not return in step. */
+  /** The random share of each delay, from 0 (none) to 1 (all), so that many clients do not return at the same moment. */
   readonly jitter?: number
-  /** In [0, 1); for tests. */
+  /** Returns a number in [0, 1); replaced in tests. */
   readonly random?: () => number
 }
 
-/** Delays that grow with each failure in a row and start again after a success. */
+/** Computes delays that grow with each consecutive failure and start again after a success. */
 export class Backoff {
   readonly #options: Required<BackoffOptions>
   #failures = 0
@@ -18,7 +18,7 @@ export class Backoff {
     this.#options = { factor: 2, jitter: 0.5, random: Math.random, ...options }
   }
 
-  /** Counts one more failure and says how long to wait after it. */
+  /** Counts one more failure and returns the delay after it. */
   nextDelayMs(): number {
     const { baseMs, maxMs, factor, jitter, random } = this.#options
     const fullMs = Math.min(maxMs, baseMs * factor ** this.#failures)

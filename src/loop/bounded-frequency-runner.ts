@@ -8,16 +8,16 @@ export type Job = (scope: { signal: AbortSignal }) => Promise<void>
 export interface BoundedFrequencyOptions {
   readonly backoff: Backoff
   /**
-   * At least this long between the start of one run and the start of the next, give or take the millisecond of timers; told
-   * by how long the last run took where it is a function. An urgent request does not wait for it.
+   * The minimum time between the starts of two runs, within the millisecond of timers. A function receives the duration of the last
+   * run. An urgent request does not wait for it.
    */
   readonly minGapMs?: number | ((lastRunMs: number) => number)
   readonly onError: (error: unknown, retryInMs: number) => void
 }
 
 /**
- * Runs a job at most once at a time. Requests made before a run starts are served by that run; one made during it
- * brings one more run after it. A failed run is retried with backoff, and requests made meanwhile wait for the retry.
+ * Runs a job at most once at a time. A run serves all requests made before its start; a request during a run causes one more run
+ * after it. A failed run is retried with backoff, and requests made meanwhile wait for the retry.
  */
 export class BoundedFrequencyRunner {
   readonly #job: Job
@@ -50,7 +50,7 @@ export class BoundedFrequencyRunner {
     this.#loop ??= this.#runWhileRequested()
   }
 
-  /** Drops what has not begun and waits for the run that has; rejects with the signal's reason when that takes too long. */
+  /** Drops pending requests and waits for the current run; rejects with the signal's reason when the signal aborts first. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#waiting.abort()
     if (this.#loop === undefined) return
@@ -74,7 +74,7 @@ export class BoundedFrequencyRunner {
     this.#loop = undefined
   }
 
-  /** How long to wait before the next run because of this one. */
+  /** Computes the wait before the next run that this run requires. */
   async #runOnce(): Promise<number> {
     try {
       await this.#job({ signal: this.#running.signal })

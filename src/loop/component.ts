@@ -8,7 +8,7 @@ export interface Health {
 }
 
 /**
- * A part of the program with a life: constructors only store their arguments, `start` resolves when the part is usable,
+ * A part of the program that starts and stops: constructors only store their arguments, `start` resolves when the part is usable,
  * `stop` is idempotent and safe after a failed start. The signal aborts at the deadline.
  */
 export interface Component {

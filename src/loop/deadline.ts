@@ -1,4 +1,4 @@
-/** Resolves like the work, or rejects with the signal's reason when it aborts first; the work itself is not ended. */
+/** Settles like the work, or rejects with the signal's reason if the signal aborts first; the work itself continues. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
     work.catch(() => {})

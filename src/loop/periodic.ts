@@ -2,14 +2,14 @@ import { setTimeout } from 'node:timers/promises'
 import { orAborted } from './deadline.ts'
 
 export interface PeriodicOptions {
-  /** From the end of one run to the start of the next, so that runs never overlap. */
+  /** Time from the end of one run to the start of the next; runs never overlap. */
   readonly intervalMs: number
-  /** Before the first run; `intervalMs` when absent. */
+  /** Delay of the first run; `intervalMs` if absent. */
   readonly firstAfterMs?: number
   readonly onError: (error: unknown) => void
 }
 
-/** Runs a job again and again; a failed run is reported and the next comes at its time. */
+/** Runs a job periodically; a failed run is reported and the schedule continues. */
 export class Periodic {
   readonly #job: (scope: { signal: AbortSignal }) => Promise<void>
   readonly #options: PeriodicOptions
@@ -27,12 +27,12 @@ export class Periodic {
     this.#loop ??= this.#runUntilStopped()
   }
 
-  /** The next run begins at once, or when the one that is under way has ended. */
+  /** Starts the next run at once, or at the end of the current one. */
   runSoon(): void {
     this.#hurry.abort()
   }
 
-  /** Waits for the running job; rejects with the signal's reason when that takes too long. */
+  /** Ends the schedule and waits for the current run; rejects with the signal's reason when the signal aborts first. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#stopping.abort()
     if (this.#loop !== undefined) await orAborted(this.#loop, scope.signal)

@@ -1,4 +1,4 @@
-/** Runs at most one job a key at a time: a caller that asks while it runs shares its result. */
+/** Runs at most one job per key at a time: a caller that asks during a run shares its result. */
 export class SingleFlight<T> {
   readonly #running = new Map<string, Promise<T>>()
 

@@ -1,4 +1,4 @@
-/** Lets at most so many jobs run at once; the others wait their turn, first come, first served. */
+/** Limits the number of concurrent jobs; the others wait in order of arrival. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []

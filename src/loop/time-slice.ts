@@ -1,4 +1,4 @@
-/** Work that has paused, the longest first. One goes on in a turn of the event loop: many at once would make one long turn of their slices. */
+/** Queue of paused work, the longest wait first. Each turn of the event loop resumes one: several would make one long turn. */
 const paused: (() => void)[] = []
 
 function resumeOne(): void {
@@ -6,7 +6,7 @@ function resumeOne(): void {
   if (paused.length > 0) setImmediate(resumeOne)
 }
 
-/** Resolves in a turn of the event loop in which no other work that waits here goes on. */
+/** Resolves in a turn of the event loop that resumes no other paused work. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     paused.push(resolve)
@@ -14,7 +14,7 @@ export function nextTurn(): Promise<void> {
   })
 }
 
-/** Splits long work into slices: between them timers and sockets get their turn, and others that work in slices. */
+/** Splits long work into slices; between them the event loop serves timers, sockets and other sliced work. */
 export class TimeSlice {
   readonly #budgetMs: number
   #startedMs = performance.now()
@@ -23,27 +23,27 @@ export class TimeSlice {
     this.#budgetMs = budgetMs
   }
 
-  /** True when the slice has used its budget and `pause` is due; cheap enough to ask after every item. */
+  /** True when the slice has used its budget and `pause` is due; cheap enough to check after every item. */
   get spent(): boolean {
     return performance.now() - this.#startedMs >= this.#budgetMs
   }
 
-  /** A pause where the slice is spent, for `await` between two stages of work; otherwise nothing to wait for. */
+  /** Returns a pause to await if the slice is spent, for use between two stages of work; undefined otherwise. */
   whenSpent(): Promise<void> | undefined {
     return this.spent ? this.pause() : undefined
   }
 
-  /** Gives the event loop a turn, or as many as others wait for theirs, and starts the next slice. */
+  /** Yields to the event loop, once or as often as other sliced work waits, and starts the next slice. */
   async pause(): Promise<void> {
     await nextTurn()
     this.#startedMs = performance.now()
   }
 }
 
-/** Work that may pause wherever it yields. */
+/** Work in stages that may pause at each yield. */
 export type Stages<Result> = Generator<undefined, Result>
 
-/** Does the stages in slices. */
+/** Runs the stages in slices. */
 export async function inSlices<Result>(stages: Stages<Result>, slice: TimeSlice): Promise<Result> {
   for (let step = stages.next(); ; step = stages.next()) {
     if (step.done === true) return step.value
@@ -51,7 +51,7 @@ export async function inSlices<Result>(stages: Stages<Result>, slice: TimeSlice)
   }
 }
 
-/** Does the stages without a pause. */
+/** Runs the stages without a pause. */
 export function inOnePiece<Result>(stages: Stages<Result>): Result {
   let step = stages.next()
   while (step.done !== true) step = stages.next()

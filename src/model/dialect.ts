@@ -39,9 +39,9 @@ export interface Dialect {
     readonly overCapacity: string
     /** On Endpoints that old programs elect a leader with: not to be mirrored. */
     readonly electionRecord: string
-    /** On a Pod: how dear its loss is; of a workload the cheapest goes first. */
+    /** Annotation of a Pod: its deletion cost; a workload that shrinks deletes the lowest first. */
     readonly podDeletionCost: string
-    /** On a Pod that only shows what some part of the system runs by itself: nobody runs or removes it. */
+    /** Annotation of a Pod that only represents a part of the system: no agent starts or ends it. */
     readonly mirrorPod: string
     /** On a Pod: the folder of this node that its containers have as their root. */
     readonly rootFilesystem: string
@@ -61,7 +61,7 @@ export interface Dialect {
     readonly namespaceName: string
     /** On the roles that the server itself made. */
     readonly bootstrapping: string
-    /** Annotation of such a role: `"false"` keeps the server from mending it. */
+    /** Annotation of such a role: `"false"` keeps the server from restoring its default rules. */
     readonly autoUpdate: string
     /** On an IPAddress: `IPv4` or `IPv6`. */
     readonly ipFamily: string
@@ -83,7 +83,7 @@ export interface Dialect {
     readonly architecture: string
     /** On a Namespace, with the value `true`: nodes that run pods themselves run those of it. */
     readonly runPods: string
-    /** The same for pods with the host's network or ports of it. */
+    /** Label of a Namespace whose pods may use the host's network or ports. */
     readonly hostNetworkPods: string
   }
   /** Which labels of its own Node a node may set. */

@@ -34,6 +34,6 @@ export interface Endpoint {
   readonly zone?: string
   /** Whom the slice's maker would have use this endpoint (KEP-2433, KEP-3015); empty lists say nothing. */
   readonly hints?: { readonly zones: readonly string[]; readonly nodes: readonly string[] }
-  /** `Pod default/web-1`, for people. */
+  /** `Pod default/web-1`, for messages. */
   readonly target?: string
 }

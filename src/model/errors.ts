@@ -1,6 +1,6 @@
 /**
- * The base of every error this program raises on purpose. Each owner extends it with its own closed set of codes.
- * The message says what failed; `object` names on what (for example `Service default/web`), `remedy` what to do about it.
+ * The base class of every error that this program raises on purpose. Each owner extends it with its own closed set of codes.
+ * The message says what failed, `object` names the object (for example `Service default/web`), `remedy` says what to do.
  */
 export class PlatnetError<Code extends string = string> extends Error {
   readonly code: Code
@@ -16,7 +16,7 @@ export class PlatnetError<Code extends string = string> extends Error {
   }
 }
 
-/** What was thrown, in one line, causes included; anything may be thrown in JavaScript. */
+/** Renders a thrown value and its causes in one line; JavaScript may throw any value. */
 export function describeError(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown)
   const cause = thrown.cause === undefined ? '' : `: ${describeError(thrown.cause)}`

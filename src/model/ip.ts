@@ -10,17 +10,17 @@ export type Ip = string & { readonly [canonical]: 'ip' }
 /** A network in its canonical text, host bits zero (`10.96.0.0/12`). */
 export type Cidr = string & { readonly [canonical]: 'cidr' }
 
-/** Listening there is listening on every IPv4 address of the machine. */
+/** A listener on this address listens on every IPv4 address of the machine. */
 export const unspecifiedIpv4 = '0.0.0.0' as Ip
 
-/** The same of every address of either family, where the kernel has IPv6. */
+/** A listener on this address listens on every address of both families, where the kernel has IPv6. */
 export const unspecifiedIpv6 = '::' as Ip
 
 export const loopbackIpv4 = '127.0.0.1' as Ip
 
 /**
- * The one reading of an address. Dotted quads without leading zeros, RFC 4291 text without a zone. An IPv4-mapped address
- * (`::ffff:10.0.0.1`) is the IPv4 address, as wherever Kubernetes reads one: no packet of IPv6 goes there.
+ * Parses an address: dotted quads without leading zeros, RFC 4291 text without a zone. An IPv4-mapped address (`::ffff:10.0.0.1`)
+ * becomes the IPv4 address, as in Kubernetes: no IPv6 packet has it as its destination.
  */
 export function parseIp(text: string): Ip | undefined {
   if (text.includes('%')) return undefined
@@ -32,13 +32,13 @@ export function parseIp(text: string): Ip | undefined {
   return (address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String()) as Ip
 }
 
-/** Whether some program reads the text as an address: also a dotted quad with leading zeros, which `parseIp` refuses. */
+/** Tells whether some program reads the text as an address: also a dotted quad with leading zeros, which `parseIp` refuses. */
 export function isReadAsIp(text: string): boolean {
   if (parseIp(text) !== undefined) return true
   return /^\d+(\.\d+){3}$/.test(text) && text.split('.').every((octet) => Number(octet) <= 255)
 }
 
-/** The dotted end of an IPv6 address as two groups: the library reads `::127.0.0.1` as `::ffff:127.0.0.1`, the kernel does not. */
+/** Rewrites the dotted end of an IPv6 address as two groups: the library reads `::127.0.0.1` as `::ffff:127.0.0.1`, the kernel does not. */
 function withoutDots(text: string): string | undefined {
   const quad = /[^:]*\.[^:]*$/.exec(text)?.[0]
   if (quad === undefined) return text
@@ -48,7 +48,7 @@ function withoutDots(text: string): string | undefined {
   return `${text.slice(0, -quad.length)}${groups.join(':')}`
 }
 
-/** Host bits are cleared: `10.1.2.3/8` gives `10.0.0.0/8`. A network of IPv4-mapped addresses is the IPv4 network. */
+/** Parses a network and clears its host bits: `10.1.2.3/8` gives `10.0.0.0/8`. A network of IPv4-mapped addresses becomes the IPv4 network. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/')
   const addressText = text.slice(0, Math.max(slash, 0))
@@ -62,7 +62,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return `${bigIntToIp(ipToBigInt(address) & mask, ipFamily(address))}/${prefix}` as Cidr
 }
 
-/** The network that holds this one address. */
+/** Returns the network that contains this address alone. */
 export function hostCidr(address: Ip): Cidr {
   return `${address}/${addressBits(ipFamily(address))}` as Cidr
 }
@@ -98,7 +98,7 @@ export function bigIntToIp(value: bigint, family: IpFamily): Ip {
   return (address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()) as Ip
 }
 
-/** First and last address and size of a network, the arithmetic that allocation needs. */
+/** Computes first address, last address and size of a network, for allocation. */
 export function cidrRange(cidr: Cidr): { family: IpFamily; first: bigint; last: bigint } {
   const slash = cidr.indexOf('/')
   const base = cidr.slice(0, slash) as Ip
@@ -117,13 +117,13 @@ function hasLeadingZero(quad: string): boolean {
   return quad.split('.').some((octet) => octet.length > 1 && octet.startsWith('0'))
 }
 
-/** Whether every address of `inner` (a network, or one address as a network) lies in `outer`. */
+/** Tells whether every address of `inner` (a network, or one address as a network) lies in `outer`. */
 export function cidrContains(outer: Cidr, inner: Cidr): boolean {
   const [large, small] = [cidrRange(outer), cidrRange(inner)]
   return large.family === small.family && large.first <= small.first && small.last <= large.last
 }
 
-/** Whether any address lies in both networks. */
+/** Tells whether any address lies in both networks. */
 export function cidrsOverlap(one: Cidr, other: Cidr): boolean {
   return cidrContains(one, other) || cidrContains(other, one)
 }

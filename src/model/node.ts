@@ -1,6 +1,6 @@
 import type { Cidr, Ip } from './ip.ts'
 
-/** This node as the API knows it, as far as it shapes the node's own work. */
+/** The fields of this node's Node object that affect the node's own work. */
 export interface Node {
   readonly name: string
   /** Internal addresses before external ones. */
@@ -8,6 +8,6 @@ export interface Node {
   /** The networks of its pods, one of each family at most. */
   readonly podCidrs: readonly Cidr[]
   readonly zone?: string
-  /** It is being deleted, or an autoscaler has said that it will be: load balancers should send it nothing new. */
+  /** True if the Node is being deleted or an autoscaler has announced that: load balancers should send it no new traffic. */
   readonly isLeaving: boolean
 }

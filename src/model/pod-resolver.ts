@@ -8,26 +8,26 @@ import {
 
 export type DnsPolicy = 'ClusterFirst' | 'Default' | 'ClusterFirstWithHostNet' | 'None'
 
-/** `spec.dnsConfig` of a pod; the strings are as they came. */
+/** `spec.dnsConfig` of a pod; the strings are not validated. */
 export interface PodDnsConfig {
   readonly nameservers?: readonly Ip[]
   readonly searches?: readonly string[]
   readonly options?: readonly { readonly name: string; readonly value?: string }[]
 }
 
-/** What of a pod decides where it looks names up (spec 2.11). */
+/** The fields of a pod that decide which resolver it uses (spec 2.11). */
 export interface PodDns {
   readonly namespace: string
   readonly hostNetwork: boolean
-  /** ClusterFirst when absent. */
+  /** `ClusterFirst` if absent. */
   readonly dnsPolicy?: DnsPolicy
   readonly dnsConfig?: PodDnsConfig
 }
 
 export interface ClusterDns {
-  /** Where the cluster's names are answered, `10.96.0.10` as a rule. */
+  /** The addresses of cluster DNS, by default `10.96.0.10`. */
   readonly nameservers: readonly Ip[]
-  /** `cluster.local` as a rule. */
+  /** The zone of the cluster, by default `cluster.local`. */
   readonly domain: string
 }
 
@@ -35,18 +35,18 @@ export interface PodResolver {
   /** The pod's /etc/resolv.conf. */
   readonly text: string
   readonly config: ResolverConfig
-  /** What was left out and why, one sentence each. */
+  /** One sentence for each omission, with its reason. */
   readonly problems: readonly string[]
 }
 
-/** A pod's resolver file, from its policy, its own `dnsConfig` and the host's file. */
+/** Builds a pod's resolver file from its policy, its own `dnsConfig` and the host's file. */
 export function planPodResolver(pod: PodDns, cluster: ClusterDns, host: ResolverConfig): PodResolver {
   const chosen = withDnsConfig(configByPolicy(pod, cluster, host), pod.dnsConfig ?? {})
   const { config, problems }: LimitedResolverConfig = limitResolverConfig(chosen)
   return { text: renderResolverConfig(config), config, problems }
 }
 
-/** With the host's network, ClusterFirst is what the host does: only ClusterFirstWithHostNet asks the cluster there. */
+/** Resolves the policy of a pod on the host's network: there `ClusterFirst` means `Default`, only `ClusterFirstWithHostNet` asks the cluster. */
 function configByPolicy(pod: PodDns, cluster: ClusterDns, host: ResolverConfig): ResolverConfig {
   const policy = pod.dnsPolicy ?? 'ClusterFirst'
   if (policy === 'None') return { nameservers: [], searches: [], options: [] }
@@ -55,7 +55,7 @@ function configByPolicy(pod: PodDns, cluster: ClusterDns, host: ResolverConfig):
   return { nameservers: cluster.nameservers, searches: [...own, ...host.searches], options: ['ndots:5'] }
 }
 
-/** The pod's own nameservers and searches come after those of the policy; its option replaces one of the same name. */
+/** Adds the pod's own nameservers and searches after those of the policy; its options replace options of the same name. */
 function withDnsConfig(base: ResolverConfig, own: PodDnsConfig): ResolverConfig {
   const options = new Map(base.options.map((option) => [option.replace(/:.*$/, ''), option]))
   for (const { name, value } of own.options ?? [])

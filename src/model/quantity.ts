@@ -15,7 +15,7 @@ const decimal = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const quantityText = /^([+-]?)(\d{0,20})(?:\.(\d{0,12}))?(?:([eE])([+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i))?$/
 
 /**
- * A Kubernetes quantity (`500m`, `1.5`, `2Gi`, `1e3`) in thousandths, rounded up: 1 CPU is 1000, 1 Ki is 1,024,000. Throws QuantityError.
+ * Parses a Kubernetes quantity (`500m`, `1.5`, `2Gi`, `1e3`) to thousandths, rounded up: 1 CPU is 1000, 1 Ki is 1,024,000. Throws QuantityError.
  */
 export function parseQuantity(text: string): bigint {
   const [, sign, whole = '', fraction = '', , exponent, suffix = ''] = quantityText.exec(text) ?? []
@@ -32,7 +32,7 @@ function decimalPower(suffix: string): number {
   return suffix.endsWith('i') || index < 0 ? 0 : (index - 3) * 3
 }
 
-/** `value * 10^power`; what does not come out even is rounded away from zero, unless the value counts as negative. */
+/** Computes `value * 10^power`; a remainder rounds away from zero, unless the value counts as negative. */
 function scaleUp(value: bigint, power: number, isNegative: boolean): bigint {
   if (power >= 0) return value * 10n ** BigInt(power)
   const divisor = 10n ** BigInt(-power)

@@ -1,10 +1,10 @@
 import { type Ip, parseIp } from './ip.ts'
 
-/** What a resolver file says (resolv.conf(5)). */
+/** The content of a resolver file (resolv.conf(5)). */
 export interface ResolverConfig {
   readonly nameservers: readonly Ip[]
   readonly searches: readonly string[]
-  /** As they stand there: `ndots:5`, `rotate`. */
+  /** The options in the file's notation: `ndots:5`, `rotate`. */
   readonly options: readonly string[]
 }
 
@@ -13,14 +13,14 @@ const resolverLimits = { nameservers: 3, searches: 32, searchCharacters: 2048 } 
 
 export interface LimitedResolverConfig {
   readonly config: ResolverConfig
-  /** What was left out and why, one sentence each. */
+  /** One sentence for each omission, with its reason. */
   readonly problems: readonly string[]
 }
 
 const searchPattern = /^(?=.{1,254}$)(\.|[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?)$/
 const optionPattern = /^[A-Za-z][A-Za-z0-9-]{0,62}(:[A-Za-z0-9._-]{1,63})?$/
 
-/** Reads a resolver file as libc does: unknown lines mean nothing, the last `search` or `domain` wins. A zone after `%` is dropped. */
+/** Parses a resolver file like libc: unknown lines are ignored, the last `search` or `domain` wins. A zone after `%` is dropped. */
 export function parseResolverConfig(text: string): ResolverConfig {
   const nameservers: Ip[] = []
   const options: string[] = []
@@ -39,7 +39,7 @@ export function parseResolverConfig(text: string): ResolverConfig {
   return { nameservers: unique(nameservers), searches: unique(searches), options: unique(options) }
 }
 
-/** The file's text; the same settings give the same text. */
+/** Renders the file's text; equal settings give equal text. */
 export function renderResolverConfig({ nameservers, searches, options }: ResolverConfig): string {
   const lines = [
     ...(searches.length > 0 ? [`search ${searches.join(' ')}`] : []),
@@ -49,7 +49,7 @@ export function renderResolverConfig({ nameservers, searches, options }: Resolve
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** Leaves out what libc would not read, or what could not stand in the file; a name that occurs twice counts once. */
+/** Omits what libc would not read and what the file cannot express; a repeated name counts once. */
 export function limitResolverConfig(config: ResolverConfig): LimitedResolverConfig {
   const problems: string[] = []
   const keep = <T extends string>(what: string, items: readonly T[], isSound: (item: T) => boolean) =>

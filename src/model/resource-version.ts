@@ -1,9 +1,9 @@
-/** A resourceVersion as servers hand it out: decimal, no leading zero, any length. */
+/** Matches a resourceVersion: decimal, no leading zero, any length. */
 export function isResourceVersion(text: string): boolean {
   return /^(0|[1-9]\d*)$/.test(text)
 }
 
-/** Negative, zero or positive, like a subtraction; both must be resourceVersions. Digits are compared, so length has no limit. */
+/** Compares two resourceVersions: negative, zero or positive. It compares digits, so their length has no limit. */
 export function compareResourceVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length
   if (a === b) return 0

@@ -45,7 +45,7 @@ export function matchesLabels(selector: LabelSelector, labels: Readonly<Record<s
 
 const expressionOperators = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' } as const
 
-/** A selector as objects hold it: `{matchLabels, matchExpressions}`. Undefined when it is not one; an empty one matches everything. */
+/** Parses the selector of an object, `{matchLabels, matchExpressions}`. Undefined for any other value; an empty selector matches everything. */
 export function readLabelSelector(value: Json): LabelSelector | undefined {
   const parsed = labelSelectorShape.safeParse(value)
   if (!parsed.success) return undefined
@@ -77,7 +77,7 @@ export function parseFieldSelector(text: string): FieldSelector {
     .map(parseFieldTerm)
 }
 
-/** `readField` gives the field's text, `""` where the object has none. */
+/** Tells whether all conditions hold; `readField` returns the field's text, `""` if the object has none. */
 export function matchesFields(selector: FieldSelector, readField: (field: string) => string): boolean {
   return selector.every(({ field, operator, value }) => (readField(field) === value) === (operator === '='))
 }
@@ -101,11 +101,11 @@ function matchesRequirement(requirement: LabelRequirement, value: string | undef
   }
 }
 
-/** Beyond this, looking for a value in the list takes longer than in a set. */
+/** Number of values beyond which a set is faster than a list. */
 const longList = 16
 const valueSets = new WeakMap<readonly string[], ReadonlySet<string>>()
 
-/** A selector meets many objects: a long list of values becomes a set once. */
+/** Builds a lookup of the values once, because a selector is applied to many objects. */
 function hasValue(values: readonly string[], value: string): boolean {
   if (values.length <= longList) return values.includes(value)
   const set = valueSets.get(values) ?? new Set(values)

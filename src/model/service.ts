@@ -5,12 +5,12 @@ export type Protocol = 'TCP' | 'UDP' | 'SCTP'
 export type ServiceType = 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName'
 export type TrafficPolicy = 'Cluster' | 'Local'
 
-/** A Service as this node uses it: parsed once at the edge, defaults applied, addresses canonical (spec 2.5). */
+/** A Service in the form that this node uses: parsed once at the edge, defaults applied, addresses canonical (spec 2.5). */
 export interface Service {
   readonly key: ObjectKey
   readonly namespace: string
   readonly name: string
-  /** Decide, with the age, who has what two Services claim; absent where the object does not say. */
+  /** Decides, after the age, which of two Services owns what both claim; absent if the object has none. */
   readonly uid?: string
   /** Milliseconds since 1970. */
   readonly createdAtMs?: number
@@ -18,18 +18,18 @@ export interface Service {
   /** Empty for headless and ExternalName Services; at most one address of each family. */
   readonly clusterIps: readonly Ip[]
   readonly headless: boolean
-  /** Another proxy serves it (label `service-proxy-name`), or none (label `headless`): it has names, and no rules of ours. */
+  /** True if another proxy serves it (label `service-proxy-name`) or none does (label `headless`): it has DNS names and no rules. */
   readonly foreignProxy?: true
   readonly externalName?: string
   readonly ports: readonly ServicePort[]
   readonly externalIps: readonly Ip[]
   /** Addresses of `status.loadBalancer.ingress` that this node answers itself: those whose `ipMode` is `Proxy` are left out (KEP-1860). */
   readonly loadBalancerVips: readonly Ip[]
-  /** Those left out, where there are any: only for people who ask. */
+  /** The addresses that `ipMode: Proxy` leaves out, if any; used by `explain` alone. */
   readonly proxiedVips?: readonly Ip[]
-  /** Who may use the load balancer's addresses: absent means everyone, an empty list nobody. */
+  /** Source ranges that may use the load balancer's addresses: absent allows all sources, an empty list none. */
   readonly sourceRanges?: readonly Cidr[]
-  /** Where a load balancer asks whether this node has endpoints; only with `externalTrafficPolicy: Local`. */
+  /** The port on which a load balancer probes whether this node has endpoints; only with `externalTrafficPolicy: Local`. */
   readonly healthCheckNodePort?: number
   readonly externalTrafficPolicy: TrafficPolicy
   readonly internalTrafficPolicy: TrafficPolicy

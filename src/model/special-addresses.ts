@@ -1,6 +1,6 @@
 import { bigIntToIp, type Cidr, cidrsOverlap, type Ip, ipFamily, ipToBigInt, parseIp } from './ip.ts'
 
-/** Why an address is no address of a workload: RFC 6890's special-purpose registries, as far as they matter to routing. */
+/** Reasons why a workload cannot have an address: the special-purpose registries of RFC 6890 that matter to routing. */
 export type SpecialKind = 'unspecified' | 'loopback' | 'link-local' | 'multicast' | 'broadcast' | 'metadata'
 
 const networks: Readonly<Record<SpecialKind, readonly string[]>> = {
@@ -16,7 +16,7 @@ const networks: Readonly<Record<SpecialKind, readonly string[]>> = {
 const metadataAddresses = new Set(networks.metadata.map((text) => text.slice(0, text.indexOf('/'))))
 
 /**
- * The special kind of one canonical address, also where an IPv6 address carries an IPv4 address (IPv4-mapped, IPv4-compatible,
+ * Returns the special kind of one canonical address, also where an IPv6 address carries an IPv4 address (IPv4-mapped, IPv4-compatible,
  * NAT64 `64:ff9b::/96`, 6to4). Undefined for an ordinary unicast address. Called for each endpoint: it reads text only.
  */
 export function specialKindOf(ip: Ip): SpecialKind | undefined {
@@ -24,19 +24,19 @@ export function specialKindOf(ip: Ip): SpecialKind | undefined {
   return ipFamily(ip) === 'IPv4' ? kindOfIpv4(ip) : kindOfIpv6(ip)
 }
 
-/** An address that a pod or another server may have: undefined for what is none, and for a special one. */
+/** Parses an address that a pod or another server may have; undefined for other text and for a special address. */
 export function parseWorkloadIp(text: string): Ip | undefined {
   const ip = parseIp(text)
   return ip === undefined || specialKindOf(ip) !== undefined ? undefined : ip
 }
 
-/** The first special kind of which a network holds any address: `0.0.0.0/0` holds several. Undefined for ordinary unicast. */
+/** Returns the first special kind that a network overlaps; `0.0.0.0/0` overlaps several. Undefined for ordinary unicast. */
 export function specialKindIn(cidr: Cidr): SpecialKind | undefined {
   const kinds = Object.keys(networks) as SpecialKind[]
   return kinds.find((kind) => networks[kind].some((network) => cidrsOverlap(network as Cidr, cidr)))
 }
 
-/** `loopback (127.0.0.0/8, ::1/128)`, for messages. */
+/** Describes a kind for messages: `loopback (127.0.0.0/8, ::1/128)`. */
 export function describeSpecialKind(kind: SpecialKind): string {
   return `${kind} (${networks[kind].join(', ')})`
 }

@@ -12,13 +12,13 @@ export interface XorHash {
 
 export const emptyXorHash: XorHash = { value: 0n, count: 0 }
 
-/** 64 bits of SHA-256 over the key's length, the key and the content. */
+/** Hashes an item to 64 bits of SHA-256 over the key's length, the key and the content. */
 export function hashItem(key: string, content: string): bigint {
   const digest = hash('sha256', `${key.length}:${key}${content}`, 'hex')
   return BigInt(`0x${digest.slice(0, 16)}`)
 }
 
-/** Adding and removing are the same XOR; only the count differs. */
+/** Adds or removes an item: both are the same XOR, only the count differs. */
 export function addHash(hash: XorHash, item: bigint): XorHash {
   return { value: hash.value ^ item, count: hash.count + 1 }
 }
@@ -31,12 +31,12 @@ export function equalHashes(a: XorHash, b: XorHash): boolean {
   return a.value === b.value && a.count === b.count
 }
 
-/** `0123456789abcdef/42`: 16 hex digits and the count. */
+/** Formats a hash as 16 hex digits and the count: `0123456789abcdef/42`. */
 export function formatXorHash(hash: XorHash): string {
   return `${hash.value.toString(16).padStart(16, '0')}/${hash.count}`
 }
 
-/** The reverse of `formatXorHash`; undefined for any other text. */
+/** Parses the text of `formatXorHash`; undefined for any other text. */
 export function parseXorHash(text: string): XorHash | undefined {
   const [, value, count] = /^([0-9a-f]{16})\/(0|[1-9]\d{0,14})$/.exec(text) ?? []
   return value === undefined || count === undefined ? undefined : { value: BigInt(`0x${value}`), count: Number(count) }
