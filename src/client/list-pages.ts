@@ -22,7 +22,7 @@ export interface ListOptions {
 export type Content = 'whole' | 'metadata'
 
 export interface ObjectList {
-  /** As parsed from JSON, not checked. */
+  /** The parsed JSON, not validated. */
   readonly items: readonly unknown[]
   /** Objects that are there and are not among the items. */
   readonly leftOut: readonly LeftOutObject[]
