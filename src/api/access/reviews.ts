@@ -1,13 +1,15 @@
-import type { JsonObject } from '../../model/api-object.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
+import { type FieldSelector, parseFieldSelector, SelectorError } from '../../model/selector.ts'
+import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
 import { defineKind } from '../resources/define-kind.ts'
-import type { Question, Resource, Review } from '../resources/resource.ts'
+import type { Resource, Review, Strategy } from '../resources/resource.ts'
 import { badRequest } from '../status.ts'
 import type { Attributes } from './attributes.ts'
 import type { TokenAuthenticator, User } from './authenticate.ts'
 import { isAllowed } from './authorize.ts'
 import type { Authorizer } from './authorizer.ts'
+import { checkAccessReview, checkLocalReview, checkSelfReview } from './review-rules.ts'
 import type { Grant, RoleIndex } from './role-index.ts'
 
 export interface ReviewParts {
@@ -23,19 +25,18 @@ export function reviewKinds({ dialect, authorizers, roles, authenticateToken }: 
   const decide = (user: User, document: ApiDocument) => ({ allowed: isAllowed(user, askedFor(document), authorizers) })
   const decideOther: Review = ({ document }) => decide(subjectOf(document), document)
   return [
-    kind(authorization, 'SelfSubjectAccessReview', ({ user, document }) => decide(user, document)),
-    kind(authorization, 'SubjectAccessReview', decideOther),
-    {
-      ...kind(authorization, 'LocalSubjectAccessReview', (asked) => decideOther(assertLocal(asked))),
-      namespaced: true,
-    },
-    kind(authorization, 'SelfSubjectRulesReview', ({ user, document }) =>
-      listRules(roles?.grantsOf(user) ?? [], textAt(document['spec'], 'namespace')),
-    ),
+    kind(authorization, 'SelfSubjectAccessReview', ({ user, document }) => decide(user, document), checkSelfReview),
+    kind(authorization, 'SubjectAccessReview', decideOther, checkAccessReview),
+    { ...kind(authorization, 'LocalSubjectAccessReview', decideOther, checkLocalReview), namespaced: true },
+    kind(authorization, 'SelfSubjectRulesReview', ({ user, document }) => {
+      const namespace = textAt(document['spec'], 'namespace')
+      if (namespace === '') throw badRequest('no namespace on request')
+      return listRules(roles?.grantsOf(user) ?? [], namespace)
+    }),
     kind(authentication, 'SelfSubjectReview', ({ user }) => ({ userInfo: userInfo(user) })),
     kind(authentication, 'TokenReview', async ({ document }) => {
       const token = textAt(document['spec'], 'token')
-      if (token === '') throw badRequest('spec.token: expected a token')
+      if (token === '') throw badRequest('token is required for TokenReview in authentication')
       const identity = await authenticateToken(token, audiencesOf(document))
       if (identity === undefined) return { authenticated: false }
       const { user, audiences } = identity
@@ -44,20 +45,16 @@ export function reviewKinds({ dialect, authorizers, roles, authenticateToken }: 
   ]
 }
 
-function kind(group: string, name: string, review: Review): Resource {
+function kind(group: string, name: string, review: Review, validate?: Strategy['validate']): Resource {
   const plural = `${name.toLowerCase()}s`
-  return defineKind({ group, version: 'v1', kind: name, plural, namespaced: false, review })
+  const strategy = validate === undefined ? {} : { validate }
+  return defineKind({ group, version: 'v1', kind: name, plural, namespaced: false, review, strategy })
 }
 
 function askedFor({ spec }: ApiDocument): Attributes {
-  const path = objectAt(spec, 'nonResourceAttributes')
+  const path = valueAt(spec, 'nonResourceAttributes')
+  if (path !== undefined) return { kind: 'path', verb: textAt(path, 'verb'), path: textAt(path, 'path') }
   const asked = objectAt(spec, 'resourceAttributes')
-  if (Object.keys(path).length > 0) {
-    return { kind: 'path', verb: textAt(path, 'verb'), path: textAt(path, 'path') }
-  }
-  if (Object.keys(asked).length === 0) {
-    throw badRequest('spec: expected one of resourceAttributes and nonResourceAttributes')
-  }
   const subresource = textAt(asked, 'subresource')
   return {
     kind: 'resource',
@@ -66,21 +63,39 @@ function askedFor({ spec }: ApiDocument): Attributes {
     resource: subresource === '' ? textAt(asked, 'resource') : `${textAt(asked, 'resource')}/${subresource}`,
     namespace: textAt(asked, 'namespace'),
     name: textAt(asked, 'name'),
-    fieldSelector: [],
+    fieldSelector: fieldSelectorOf(asked),
+  }
+}
+
+/** What is not understood of a selector is left out: the question is then one about more objects. */
+function fieldSelectorOf(asked: Json): FieldSelector {
+  const raw = textAt(asked, 'fieldSelector', 'rawSelector')
+  if (raw !== '') return readSelector(raw)
+  return listAt(asked, 'fieldSelector', 'requirements').flatMap((requirement) => {
+    const [field, operator] = [textAt(requirement, 'key'), fieldOperators.get(textAt(requirement, 'operator'))]
+    const values = listAt(requirement, 'values').map((value) => textAt(value))
+    const [value] = values
+    return operator === undefined || value === undefined || values.length > 1 ? [] : [{ field, operator, value }]
+  })
+}
+
+const fieldOperators: ReadonlyMap<string, '=' | '!='> = new Map([
+  ['In', '='],
+  ['NotIn', '!='],
+])
+
+function readSelector(raw: string): FieldSelector {
+  try {
+    return parseFieldSelector(raw)
+  } catch (thrown) {
+    if (thrown instanceof SelectorError) return []
+    throw thrown
   }
 }
 
 function subjectOf({ spec }: ApiDocument): User {
   const groups = listAt(spec, 'groups').filter((group) => typeof group === 'string')
-  const name = textAt(spec, 'user')
-  if (name === '' && groups.length === 0) throw badRequest('spec: expected at least one of user and groups')
-  return { name, groups }
-}
-
-function assertLocal(question: Question): Question {
-  const { document } = question
-  if (textAt(document['spec'], 'resourceAttributes', 'namespace') === document.metadata.namespace) return question
-  throw badRequest('spec.resourceAttributes.namespace: expected the namespace of the review')
+  return { name: textAt(spec, 'user'), groups }
 }
 
 /** What the bindings of the namespace and those of the whole cluster grant; what other authorizers allow is not in it. */

@@ -7,7 +7,7 @@ import { type BoundObject, type ServiceAccountIdentity, type TokenIssuer, userNa
 /** How long the token of an object that is being deleted is still good. */
 const deletionLeewayMs = 60_000
 
-/** The tokens of service accounts, for as long as the account is there, and the Pod or Secret that the token is bound to. */
+/** The tokens of service accounts, for as long as the account is there, and the Pod, Secret or Node that the token is bound to. */
 export function serviceAccountTokens(issuer: TokenIssuer, store: Store, now: () => Date): TokenAuthenticator {
   return async (token, audiences) => {
     const claims = issuer.read(token)
@@ -29,17 +29,18 @@ function userOf(identity: ServiceAccountIdentity): User {
 }
 
 async function isAllThere(store: Store, identity: ServiceAccountIdentity, now: Date): Promise<boolean> {
-  const { namespace, serviceaccount, pod, secret } = identity
-  const needed = { serviceaccounts: serviceaccount, pods: pod, secrets: secret }
+  const { namespace, serviceaccount, pod, secret, node } = identity
+  const needed = { serviceaccounts: serviceaccount, pods: pod, secrets: secret, nodes: node }
   for (const [plural, object] of Object.entries(needed)) {
-    if (object !== undefined && !(await isThere(store, { plural, namespace, object }, now))) return false
+    const place = plural === 'nodes' ? undefined : namespace
+    if (object !== undefined && !(await isThere(store, { plural, namespace: place, object }, now))) return false
   }
   return true
 }
 
 interface Needed {
   readonly plural: string
-  readonly namespace: string
+  readonly namespace: string | undefined
   readonly object: BoundObject
 }
 

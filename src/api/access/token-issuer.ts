@@ -14,6 +14,7 @@ export interface ServiceAccountIdentity {
   readonly serviceaccount: BoundObject
   readonly pod?: BoundObject | undefined
   readonly secret?: BoundObject | undefined
+  readonly node?: BoundObject | undefined
 }
 
 /** What a token says (RFC 7519 section 4.1); times in seconds since 1970. */
@@ -87,6 +88,7 @@ function claimsSchema(issuer: string, identityClaim: string) {
     serviceaccount: bound,
     pod: bound.optional(),
     secret: bound.optional(),
+    node: bound.optional(),
   })
   const claims = z.object({
     iss: z.literal(issuer),

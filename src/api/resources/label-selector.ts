@@ -11,7 +11,7 @@ export function validateLabelSelector(selector: Json | undefined, path: string):
       ...validateValue(textAt(value), `${path}.matchLabels`),
     ]),
     ...listAt(selector, 'matchExpressions').flatMap((expression, index) =>
-      validateExpression(expression, `${path}.matchExpressions[${index}]`),
+      validateRequirement(expression, `${path}.matchExpressions[${index}]`),
     ),
   ]
 }
@@ -33,16 +33,25 @@ function formatExpression(expression: Json): string {
   return operators[textAt(expression, 'operator')] ?? key
 }
 
-function validateExpression(expression: Json, path: string): readonly FieldError[] {
-  const values = listAt(expression, 'values').map((value) => textAt(value))
+/** A newer client may ask with an operator that is not known here. */
+type Operators = 'known-operator' | 'any-operator'
+
+export function validateRequirement(
+  requirement: Json,
+  path: string,
+  operators: Operators = 'known-operator',
+): readonly FieldError[] {
+  const values = listAt(requirement, 'values').map((value) => textAt(value))
   return [
-    ...validateOperator(textAt(expression, 'operator'), values.length, path),
-    ...validateKey(textAt(expression, 'key'), `${path}.key`),
+    ...validateOperator(requirement, path, operators),
+    ...validateKey(textAt(requirement, 'key'), `${path}.key`),
     ...values.flatMap((value, index) => validateValue(value, `${path}.values[${index}]`)),
   ]
 }
 
-function validateOperator(operator: string, valueCount: number, path: string): readonly FieldError[] {
+/** Whether the operator of a requirement, on labels or on fields, goes with its values. */
+export function validateOperator(requirement: Json, path: string, operators: Operators): readonly FieldError[] {
+  const [operator, valueCount] = [textAt(requirement, 'operator'), listAt(requirement, 'values').length]
   switch (operator) {
     case 'In':
     case 'NotIn':
@@ -53,6 +62,7 @@ function validateOperator(operator: string, valueCount: number, path: string): r
       if (valueCount === 0) return []
       return [forbiddenField(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")]
     default:
+      if (operators === 'any-operator') return []
       return [invalidField(`${path}.operator`, operator, 'not a valid selector operator')]
   }
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
-import { unauthorized } from '../status.ts'
+import { invalid, unauthorized } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import type { Answer, Target, VerbContext } from './verb-context.ts'
@@ -9,6 +9,8 @@ export async function answerReview({ user }: VerbContext, target: Target, body: 
   const { review } = target.resource
   if (user === undefined || review === undefined) throw unauthorized()
   const document = acceptDocument(target, body)
+  const errors = target.resource.strategy.validate?.(document, undefined) ?? []
+  if (errors.length > 0) throw invalid(target.resource, '', errors)
   const status = await review({ user, document })
   return objectAnswer(target.resource, { document: { ...document, status }, revision: 0 }, 201)
 }

@@ -23,6 +23,7 @@ export async function requestToken(context: VerbContext, target: ItemTarget, bod
   if (tokenRequest === undefined) throw unknownPath()
   const account = await readPart(context, target.resource, target.namespace, target.name)
   const request = acceptRequest(tokenRequest, target, body)
+  assertOfAccount(tokenRequest, account, request)
   const given = listAt(request['spec'], 'audiences').filter((audience) => typeof audience === 'string')
   const audiences = given.length === 0 ? [context.tokenIssuer.name] : given
   const expirationSeconds = readSeconds(tokenRequest, target, request)
@@ -37,7 +38,7 @@ export async function requestToken(context: VerbContext, target: ItemTarget, bod
   }
   const answered: ApiDocument = {
     ...request,
-    metadata: { ...request.metadata, name: target.name, creationTimestamp: formatTime(context.now()) },
+    metadata: { ...request.metadata, ...identify(account), creationTimestamp: formatTime(context.now()) },
     spec: { ...objectAt(request, 'spec'), audiences, expirationSeconds },
     status: {
       token: context.tokenIssuer.sign(claims),
@@ -57,6 +58,18 @@ function acceptRequest(kind: Resource, target: ItemTarget, body: Json): ApiDocum
   return { ...acceptDocument(place, rest), apiVersion: asked }
 }
 
+/** A request that says whose token it wants is held to that. */
+function assertOfAccount(kind: Resource, account: ApiDocument, { metadata }: ApiDocument): void {
+  const { name = '', uid = '' } = account.metadata
+  if (metadata.name && metadata.name !== name) {
+    const why = 'must match the service account name if specified'
+    throw invalid(kind, name, [invalidField('metadata.name', metadata.name, why)])
+  }
+  if (!metadata.uid || metadata.uid === uid) return
+  const why = `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${uid})`
+  throw conflict({ ...kind, plural: kind.kind }, name, why)
+}
+
 function readSeconds(kind: Resource, { name }: ItemTarget, request: ApiDocument): number {
   const field = 'spec.expirationSeconds'
   const seconds = numberOf(valueAt(request, 'spec', 'expirationSeconds')) ?? defaultSeconds
@@ -66,39 +79,47 @@ function readSeconds(kind: Resource, { name }: ItemTarget, request: ApiDocument)
   return seconds
 }
 
-/** The Pod or Secret that the token is to stand and fall with. A node gets tokens for its own pods only. */
-async function readBound(
-  context: VerbContext,
-  target: ItemTarget,
-  spec: Json,
-): Promise<{ readonly pod?: BoundObject; readonly secret?: BoundObject }> {
-  const reference = objectAt(spec, 'boundObjectRef')
-  const [kind, name] = [textAt(reference, 'kind'), textAt(reference, 'name')]
-  const resource = boundResource(context, reference)
-  const object = resource && (await readPart(context, resource, target.namespace, name))
-  assertNodeGets(context, target, spec, kind === 'Pod' ? object : undefined)
-  if (resource === undefined || object === undefined) return {}
-  const uid = textAt(reference, 'uid')
-  if (uid !== '' && uid !== object.metadata.uid) {
-    throw conflict(resource, name, 'the uid in spec.boundObjectRef is that of another object, which may be gone')
-  }
-  if (kind === 'Secret') return { secret: identify(object) }
-  const account = textAt(object, 'spec', 'serviceAccountName')
-  if (account !== target.name) {
-    throw badRequest(`spec.boundObjectRef: pod ${name} runs as service account ${JSON.stringify(account)}`)
-  }
-  return { pod: identify(object) }
+interface BoundObjects {
+  readonly pod?: BoundObject
+  readonly secret?: BoundObject
+  readonly node?: BoundObject
 }
 
-/** Undefined where the token is to be bound to nothing. */
+/** The object that the token is to stand and fall with. A node gets tokens for its own pods only. */
+async function readBound(context: VerbContext, target: ItemTarget, spec: Json): Promise<BoundObjects> {
+  const reference = valueAt(spec, 'boundObjectRef')
+  const resource = reference === undefined ? undefined : boundResource(context, reference)
+  if (resource?.kind !== 'Pod') assertNodeGets(context, target, spec, undefined)
+  if (resource === undefined) return {}
+  const object = await readReferred(context, target, resource, reference)
+  if (resource.kind === 'Pod') assertNodeGets(context, target, spec, object)
+  if (resource.kind === 'Secret') return { secret: identify(object) }
+  if (resource.kind === 'Node') return { node: identify(object) }
+  const account = textAt(object, 'spec', 'serviceAccountName')
+  if (account === target.name) return { pod: identify(object) }
+  const { name = '' } = object.metadata
+  throw badRequest(`spec.boundObjectRef: pod ${name} runs as service account ${JSON.stringify(account)}`)
+}
+
+/** Of the version only the group counts, as in Kubernetes. */
 function boundResource({ registry }: VerbContext, reference: Json): Resource | undefined {
   const [apiVersion, kind] = [textAt(reference, 'apiVersion'), textAt(reference, 'kind')]
-  if (kind === '' && textAt(reference, 'name') === '') return undefined
-  if (apiVersion === 'v1' && kind === 'Pod') return registry.find('', 'v1', 'pods')
-  if (apiVersion === 'v1' && kind === 'Secret') return registry.find('', 'v1', 'secrets')
-  throw badRequest(
-    `spec.boundObjectRef: expected a Pod or a Secret of v1, found ${JSON.stringify(kind)} of ${apiVersion}`,
-  )
+  const isCore = !apiVersion.includes('/')
+  const isBindable = isCore && ['Pod', 'Secret', 'Node'].includes(kind)
+  if (isBindable) return registry.find('', 'v1', `${kind.toLowerCase()}s`)
+  throw badRequest(`cannot bind token to object of type ${isCore ? '/' : ''}${apiVersion}, Kind=${kind}`)
+}
+
+async function readReferred(
+  context: VerbContext,
+  target: ItemTarget,
+  resource: Resource,
+  reference: Json | undefined,
+): Promise<ApiDocument> {
+  const [name, uid] = [textAt(reference, 'name'), textAt(reference, 'uid')]
+  const object = await readPart(context, resource, resource.namespaced ? target.namespace : undefined, name)
+  if (uid === '' || uid === object.metadata.uid) return object
+  throw conflict(resource, name, 'the uid in spec.boundObjectRef is that of another object, which may be gone')
 }
 
 /** A node gets tokens that are bound to a pod that runs on it, for the audiences of that pod's volumes. Throws a 403. */

@@ -1,6 +1,7 @@
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
+import { reviewCases, tokenRequestCases } from './review-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
@@ -21,4 +22,6 @@ export const kindCases: readonly KindCases[] = [
   revisionCases,
   bindingCases,
   evictionCases,
+  reviewCases,
+  tokenRequestCases,
 ]

@@ -37,7 +37,7 @@ describe('reviews', () => {
       const reply = await review(`${authorization}/selfsubjectaccessreviews`, spec)
       assert.deepEqual([reply.code, reply.body.status], [201, { allowed }], JSON.stringify(spec))
     }
-    assert.equal((await review(`${authorization}/selfsubjectaccessreviews`, {})).code, 400)
+    assert.equal((await review(`${authorization}/selfsubjectaccessreviews`, {})).code, 422)
     assert.equal((await server.call('GET', `${authorization}/selfsubjectaccessreviews`)).code, 405)
     assert.equal(server.store.revision, revision)
   })
@@ -54,7 +54,28 @@ describe('reviews', () => {
     const local = `${authorization}/namespaces/default/localsubjectaccessreviews`
     assert.equal(await allowed({ user: 'viewer', resourceAttributes }, local), true)
     const elsewhere = { user: 'viewer', resourceAttributes: { ...resourceAttributes, namespace: 'kube-system' } }
-    assert.equal((await review(local, elsewhere, token)).code, 400)
+    assert.equal((await review(local, elsewhere, token)).code, 422)
+  })
+
+  test('a field selector in a question counts: a node lists the pods on it alone', async () => {
+    const allowed = async (fieldSelector: object) => {
+      const resourceAttributes = { verb: 'list', resource: 'pods', fieldSelector }
+      const asked = { user: 'system:node:n1', groups: ['system:nodes'], resourceAttributes }
+      return (await review(`${authorization}/subjectaccessreviews`, asked, 'a-token-for-tests')).body.status.allowed
+    }
+    const on = (operator: string, ...values: readonly string[]) => ({
+      requirements: [{ key: 'spec.nodeName', operator, values }],
+    })
+    assert.equal(await allowed(on('In', 'n1')), true)
+    assert.equal(await allowed({ rawSelector: 'spec.nodeName=n1' }), true)
+    const others = [
+      on('In', 'n2'),
+      on('NotIn', 'n1'),
+      on('In', 'n1', 'n2'),
+      on('constructor', 'n1'),
+      { rawSelector: '!' },
+    ]
+    for (const other of others) assert.equal(await allowed(other), false, JSON.stringify(other))
   })
 
   test('the rules of a namespace are listed', async () => {

@@ -65,7 +65,7 @@ describe('tokens of service accounts', () => {
       [
         { boundObjectRef: { kind: 'ConfigMap', apiVersion: 'v1', name: 'x' } },
         400,
-        /spec\.boundObjectRef: expected a Pod/,
+        /cannot bind token to object of type \/v1, Kind=ConfigMap/,
       ],
       [{ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'gone' } }, 404, /pods "gone" not found/],
     ] as const
@@ -106,10 +106,12 @@ describe('tokens of service accounts', () => {
     const made = await server.call('POST', pods, { body: pod('web-0', 'web') })
     const secrets = '/api/v1/namespaces/default/secrets'
     await server.call('POST', secrets, { body: { metadata: { name: 's' } } })
+    await server.call('POST', '/api/v1/nodes', { body: { metadata: { name: 'n' } } })
     const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: 'web-0', uid: made.body.metadata.uid }
     const tokens = [
       [await tokenFor({ boundObjectRef }), `${pods}/web-0?gracePeriodSeconds=0`],
       [await tokenFor({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's' } }), `${secrets}/s`],
+      [await tokenFor({ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 'n' } }), '/api/v1/nodes/n'],
     ] as const
     assert.equal((await request({ boundObjectRef: { ...boundObjectRef, uid: 'other' } })).code, 409)
     assert.equal((await request({ boundObjectRef }, 'other')).code, 400)
@@ -136,6 +138,7 @@ describe('tokens of service accounts', () => {
       [{ boundObjectRef: here }, 201, undefined],
       [{ boundObjectRef: elsewhere }, 403, /bound to a pod that runs on it/],
       [{}, 403, /bound to a pod that runs on it/],
+      [{ boundObjectRef: { kind: 'Node', apiVersion: 'v1', name: 'node-1' } }, 403, /bound to a pod that runs on it/],
       [{ boundObjectRef: { ...here, uid: '' } }, 403, /without a uid/],
       [{ boundObjectRef: here, audiences: ['vault'] }, 403, /audience "vault" not found in pod spec volume/],
       [{ boundObjectRef: forVault, audiences: ['vault'] }, 201, undefined],
