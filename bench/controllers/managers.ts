@@ -6,7 +6,7 @@ import { type TestServer, testToken } from '../../test/helpers/api-server.ts'
 import { residentMiB } from '../../test/helpers/platnet-server.ts'
 
 /** A controller manager as a process of its own, ours or the peer's. */
-export interface ManagerProcess extends AsyncDisposable {
+interface ManagerProcess extends AsyncDisposable {
   residentMiB(): number
 }
 

@@ -51,7 +51,7 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
 }
 
 /** Splits `10.96.0.10:53/udp` or `[fd00::a]:443`; undefined for any other form. The agent validates addresses and ports. */
-export function parseTarget(source: string, target: string): FlowQuestion | undefined {
+function parseTarget(source: string, target: string): FlowQuestion | undefined {
   const [, bracketed, plain, port, protocol = 'tcp'] =
     /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})(?:\/(tcp|udp|sctp))?$/i.exec(target) ?? []
   const destination = bracketed ?? plain

@@ -21,7 +21,7 @@ export const addPlanCommand: AddCommand = (program, context) => {
 type Difference = PlanAnswer['families'][number]['differences'][number]
 
 /** Formats removed lines, then added ones, like a diff. */
-export function renderPlan({ families }: PlanAnswer): string {
+function renderPlan({ families }: PlanAnswer): string {
   const lines = families.flatMap(({ family, differences }) =>
     differences.length === 0
       ? [`${family}: the kernel holds the rules that it should`]

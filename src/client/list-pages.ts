@@ -30,7 +30,7 @@ export interface ObjectList {
 }
 
 /** An object that is too large or no JSON. */
-export interface LeftOutObject {
+interface LeftOutObject {
   readonly identity: ObjectIdentity
   readonly fault: string
 }

@@ -76,7 +76,7 @@ const factories: Readonly<Record<string, Factory>> = {
 export const controllerNames = Object.keys(factories)
 
 /** What controllers are told beside their client. */
-export interface ControllerSettings {
+interface ControllerSettings {
   /** The networks of all pods, at most one of each family; every node gets its part of each. */
   readonly clusterCidrs: readonly Cidr[]
   /** A node that gives no sign of life for longer counts as lost. */

@@ -42,7 +42,7 @@ function describeNamespace({ labels }: Dialect): ApiObject {
 }
 
 /** What an operator would `kubectl apply`: the web servers. `generation` makes the template another one. */
-export function describeDeployment(replicas: number, generation: number): ApiObject {
+function describeDeployment(replicas: number, generation: number): ApiObject {
   const server = resolve(import.meta.dirname, 'web-server.program.ts')
   const labels = { app: appLabel }
   return {

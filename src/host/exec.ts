@@ -75,7 +75,7 @@ export async function runProgram(file: string, args: readonly string[], options:
   }
 }
 
-export type ProgramStdio = 'ignore' | 'pipe' | 'inherit' | number
+type ProgramStdio = 'ignore' | 'pipe' | 'inherit' | number
 
 export interface StartOptions extends ProgramOptions {
   /** Each is `ignore` unless given; a number is an open file descriptor. A pipe must be read, or the program stalls. */

@@ -34,7 +34,7 @@ export interface CapturedRun {
 }
 
 /** A program that leads a process group of its own, and our ends of its pipes. */
-export interface StartedGroup {
+interface StartedGroup {
   readonly pid: number
   readonly stdin: Writable
   readonly stdout: Readable

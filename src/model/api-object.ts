@@ -5,7 +5,7 @@ export interface JsonObject {
 }
 
 /** The metadata every API object carries, as it stands on the wire. */
-export interface ObjectMeta {
+interface ObjectMeta {
   readonly name: string
   readonly namespace?: string
   readonly uid?: string

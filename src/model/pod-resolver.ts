@@ -6,10 +6,10 @@ import {
   renderResolverConfig,
 } from './resolver-config.ts'
 
-export type DnsPolicy = 'ClusterFirst' | 'Default' | 'ClusterFirstWithHostNet' | 'None'
+type DnsPolicy = 'ClusterFirst' | 'Default' | 'ClusterFirstWithHostNet' | 'None'
 
 /** `spec.dnsConfig` of a pod; the strings are not validated. */
-export interface PodDnsConfig {
+interface PodDnsConfig {
   readonly nameservers?: readonly Ip[]
   readonly searches?: readonly string[]
   readonly options?: readonly { readonly name: string; readonly value?: string }[]

@@ -12,7 +12,7 @@ export interface LabelRequirement {
 
 export type LabelSelector = readonly LabelRequirement[]
 
-export interface FieldRequirement {
+interface FieldRequirement {
   readonly field: string
   readonly operator: '=' | '!='
   readonly value: string

@@ -3,7 +3,7 @@ import { renderRuleSpec } from './render.ts'
 import type { ConnectionState, Match, Rule, TableName, Target } from './ruleset.ts'
 
 /** A rule in one of our chains that we would never write: kept as text, equal to none of ours. */
-export interface UnparsedRule {
+interface UnparsedRule {
   readonly unparsed: string
 }
 

@@ -68,7 +68,7 @@ function chance(count: number): readonly Match[] {
   return [{ kind: 'statistic', probability: 1 / count }]
 }
 
-export function protocolOf({ protocol }: Frontend): 'tcp' | 'udp' | 'sctp' {
+function protocolOf({ protocol }: Frontend): 'tcp' | 'udp' | 'sctp' {
   const names = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' } as const
   return names[protocol]
 }

@@ -21,7 +21,7 @@ export type Match =
   /** The source stands in this ipset. */
   | { readonly kind: 'in-set'; readonly set: string }
 
-export interface PortMatch {
+interface PortMatch {
   readonly kind: 'destination-port'
   readonly protocol: 'tcp' | 'udp' | 'sctp'
   readonly port: number

@@ -9,15 +9,15 @@ interface MetricSpec<L extends string> {
   readonly labels?: readonly L[]
 }
 
-export interface CounterMetric<L extends string> {
+interface CounterMetric<L extends string> {
   add(amount?: number, labels?: Labels<L>): void
 }
 
-export interface GaugeMetric<L extends string> {
+interface GaugeMetric<L extends string> {
   set(value: number, labels?: Labels<L>): void
 }
 
-export interface HistogramMetric<L extends string> {
+interface HistogramMetric<L extends string> {
   observe(value: number, labels?: Labels<L>): void
 }
 

@@ -8,7 +8,7 @@ import { type QuestionShape, queryOf, type SeenAnswer, seeAnswer } from './upstr
 
 const root = encodeName('.')
 
-export const forwardDefaults: Omit<ForwardSettings, 'targets'> = {
+const forwardDefaults: Omit<ForwardSettings, 'targets'> = {
   policy: 'sequential',
   forceTcp: false,
   preferUdp: false,

@@ -30,7 +30,7 @@ export interface PodWish {
   readonly spec?: Fields
 }
 
-export function podBody(
+function podBody(
   name: string,
   { ips = ['10.244.0.1'], ready = true, phase = 'Running', metadata, spec }: PodWish = {},
 ) {

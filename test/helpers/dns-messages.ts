@@ -101,7 +101,7 @@ function pick({ type, data }: DnsRecord) {
   return { type, data }
 }
 
-export const anyRecord: fc.Arbitrary<DnsRecord> = fc
+const anyRecord: fc.Arbitrary<DnsRecord> = fc
   .tuple(anyName, anyData, fc.nat(86_400))
   .map(([name, { type, data }, ttl]) => makeRecord(name, type, ttl, data))
 

@@ -12,7 +12,7 @@ import type { ZoneSettings } from '../../src/node/dns/zone/settings.ts'
 import { makeQuery, parsedQuery, type QueryDetails } from './dns-messages.ts'
 import { ip, makeEndpoint, makePort, makeService, makeSlice } from './services.ts'
 
-export const clusterZone = encodeName('cluster.local')
+const clusterZone = encodeName('cluster.local')
 
 export function zoneSettings(details: Partial<ZoneSettings> = {}): ZoneSettings {
   const reverse = [encodeName('in-addr.arpa'), encodeName('ip6.arpa')]

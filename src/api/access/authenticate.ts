@@ -22,7 +22,7 @@ export const anonymous: User = { name: 'system:anonymous', groups: ['system:unau
 /** Undefined for credentials that are wrong; `anonymous` where none were given. */
 export type Authenticator = (request: IncomingMessage) => Promise<User | undefined>
 
-export interface TokenIdentity {
+interface TokenIdentity {
   readonly user: User
   /** Those asked for that the token is for. */
   readonly audiences: readonly string[]

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { describeError, PlatnetError } from '../../model/errors.ts'
 import type { StaticToken } from './authenticate.ts'
 
-export class TokenFileError extends PlatnetError<'token-file-invalid' | 'token-file-unreadable'> {}
+class TokenFileError extends PlatnetError<'token-file-invalid' | 'token-file-unreadable'> {}
 
 /** The tokens of a file in Kubernetes' form: `token,user,uid,"group1,group2"` a line, groups optional. Throws TokenFileError; no error shows a token. */
 export async function readTokenFile(path: string): Promise<readonly StaticToken[]> {

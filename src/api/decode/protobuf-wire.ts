@@ -1,7 +1,7 @@
 import { badRequest, type StatusError } from '../status.ts'
 
 /** One field as it stands on the wire: its length is known, its meaning is not. */
-export type WireValue = bigint | Uint8Array
+type WireValue = bigint | Uint8Array
 
 export interface WireField {
   readonly number: number

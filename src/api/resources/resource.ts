@@ -55,13 +55,13 @@ export interface Resource {
 export type Review = (question: Question) => JsonObject | Promise<JsonObject>
 
 /** What is asked by creating an object of a kind that is only ever answered. */
-export interface Question {
+interface Question {
   readonly user: User
   readonly document: ApiDocument
 }
 
 /** Versions of one kind that name the same prefix are views of the same objects. */
-export interface ResourceStorage {
+interface ResourceStorage {
   /** What follows `/registry/` in every key: `servicecidrs`, `example.com/widgets`. */
   readonly prefix: string
   /** The apiVersion under which objects are stored. */
@@ -71,7 +71,7 @@ export interface ResourceStorage {
 }
 
 /** Pure; apiVersion is set by the caller. */
-export interface Conversion {
+interface Conversion {
   readonly toStored: (document: ApiDocument) => ApiDocument
   readonly fromStored: (document: ApiDocument) => ApiDocument
 }

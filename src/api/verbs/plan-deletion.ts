@@ -2,7 +2,7 @@ import { type ApiDocument, withMetadata } from '../document.ts'
 import { markDeleted } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
 
-export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground'
+type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground'
 
 export interface DeletionWish {
   /** Absent: what the kind itself says. */

@@ -13,7 +13,7 @@ import { hasOurRules, probeForwarding, probeIptables } from '../../node/rules/in
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
 
-export class CheckError extends PlatnetError<'not-fit' | 'EPERM'> {}
+class CheckError extends PlatnetError<'not-fit' | 'EPERM'> {}
 
 export interface HostCheck {
   readonly findings: readonly Finding[]

@@ -37,7 +37,7 @@ export function isKept({ metadata }: Endpoints, dialect: Dialect): boolean {
   return metadata.labels[dialect.labels.endpointsManagedBy] === manager
 }
 
-export interface EndpointsContent {
+interface EndpointsContent {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   readonly subsets: readonly EndpointSubset[]

@@ -4,9 +4,9 @@ import type { OwnerReference } from '../runtime/metadata.ts'
 import { blocks, type GraphNode, isReachable, type OwnerGraph } from './owner-graph.ts'
 
 /** Keeps a deleted owner until what blocks it is gone. */
-export const foregroundFinalizer = 'foregroundDeletion'
+const foregroundFinalizer = 'foregroundDeletion'
 /** Keeps a deleted owner until its dependents are free of it. */
-export const orphanFinalizer = 'orphan'
+const orphanFinalizer = 'orphan'
 
 export interface CollectionPlan {
   readonly writes: readonly Write[]

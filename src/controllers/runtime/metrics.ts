@@ -15,7 +15,7 @@ export interface QueueMetrics {
   observeWork(durationMs: number): void
 }
 
-export type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error'
+type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error'
 
 export interface ControllerMetrics {
   /** A queue that starts again under the same name takes its former self's place. */

@@ -13,7 +13,7 @@ export interface Traversal {
 }
 
 /** How a packet leaves a chain: `end` of it without a verdict, or with one. `done` ends the table, not the way. */
-export type Exit = 'end' | 'done' | 'drop' | 'reject'
+type Exit = 'end' | 'done' | 'drop' | 'reject'
 
 export type ChainExit = readonly [exit: Exit, traversal: Traversal]
 

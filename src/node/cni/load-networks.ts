@@ -13,7 +13,7 @@ export interface LoadedNetworks {
   readonly skipped: readonly SkippedFile[]
 }
 
-export interface SkippedFile {
+interface SkippedFile {
   readonly file: string
   /** Begins with the file, or with that of `net.d/<name>/` that is at fault. */
   readonly reason: string

@@ -7,7 +7,7 @@ import { parseNetworkFile } from './parse-config.ts'
 import { isJsonObject } from './types.ts'
 
 /** The network list that comes with this program, in `net.d` and under `cni/` of the package. */
-export const shippedFile = '10-platnet.conflist'
+const shippedFile = '10-platnet.conflist'
 
 export interface ShippedNetwork {
   /** The package's `cni/` folder. */
@@ -57,7 +57,7 @@ function isList(name: string): boolean {
 }
 
 /** The list with this node's networks in it: a range set and a default route for each family. */
-export async function renderShippedNetwork(network: ShippedNetwork): Promise<string> {
+async function renderShippedNetwork(network: ShippedNetwork): Promise<string> {
   const file = join(network.templateDir, shippedFile)
   const { json } = parseNetworkFile(file, await readFile(file, 'utf8')).config
   const plugins = Array.isArray(json['plugins']) ? json['plugins'].filter(isJsonObject) : []

@@ -31,21 +31,21 @@ export interface PortMapping {
 }
 
 /** Rates in bits a second, bursts in bits. */
-export interface Bandwidth {
+interface Bandwidth {
   readonly ingressRate?: number
   readonly ingressBurst?: number
   readonly egressRate?: number
   readonly egressBurst?: number
 }
 
-export interface IpRange {
+interface IpRange {
   readonly subnet: Cidr
   readonly rangeStart?: Ip
   readonly rangeEnd?: Ip
   readonly gateway?: Ip
 }
 
-export interface PodDns {
+interface PodDns {
   readonly servers: readonly Ip[]
   readonly searches: readonly string[]
   readonly options: readonly string[]
@@ -67,7 +67,7 @@ export interface CniAddress {
   readonly interface?: number
 }
 
-export interface CniInterface {
+interface CniInterface {
   readonly name: string
   readonly mac?: string
   /** The namespace's path; absent for an interface of the node. */
@@ -79,7 +79,7 @@ export interface CniRoute {
   readonly gateway?: Ip
 }
 
-export interface CniDns {
+interface CniDns {
   readonly nameservers: readonly string[]
   readonly domain?: string
   readonly search: readonly string[]

@@ -74,7 +74,7 @@ export function removeCgroups(layout: CgroupLayout, name: string): void {
 }
 
 /** By controller: file and text. Version 2 says both of a CPU limit's numbers in one file. */
-export function limitFiles(
+function limitFiles(
   layout: CgroupLayout,
   { memoryBytes, cpuMillis, processes }: GroupLimits,
 ): Readonly<Record<string, readonly (readonly [string, string])[]>> {

@@ -25,7 +25,7 @@ export interface LaunchPlan {
 const scratchLimits = 'size=256m,nr_inodes=100k'
 
 /** Names and their values, each a word that ends with a zero byte: NAME COUNT VALUE … Later versions read it, so a name keeps its meaning. Pure. */
-export function launchText(plan: LaunchPlan): string {
+function launchText(plan: LaunchPlan): string {
   const { launch, calls, view } = plan
   const { security } = launch
   const values: Readonly<Record<string, readonly (string | number)[]>> = {

@@ -9,7 +9,7 @@ import { listFolder, type PodFolders, type StoredPod } from './pod-folders.ts'
 import type { ContainerRun } from './runtime.ts'
 
 /** The output of one run of one container. */
-export interface LogSource {
+interface LogSource {
   /** Holds the pieces of the log. */
   readonly folder: string
   /** True once nothing more will come. */
@@ -79,7 +79,7 @@ function hasNotRun({ namespace, pod, previous }: LogRequest, container: string):
 }
 
 /** The log from its oldest piece, or its last lines; with `follow` until the container ends. */
-export async function* followLog({ folder, isOver }: LogSource, { follow, tail }: LogOptions): AsyncGenerator<Buffer> {
+async function* followLog({ folder, isOver }: LogSource, { follow, tail }: LogOptions): AsyncGenerator<Buffer> {
   let { piece, offset } = tail === undefined ? { piece: listFolder(folder)[0], offset: 0 } : findTail(folder, tail)
   for (;;) {
     // Asked before reading: what was written until then is read below.

@@ -4,7 +4,7 @@ import type { Launch } from './container-launch.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodSpec } from './pod-spec.ts'
 
-export interface PortMapping {
+interface PortMapping {
   readonly hostPort: number
   readonly containerPort: number
   readonly protocol: 'tcp' | 'udp' | 'sctp'

@@ -29,7 +29,7 @@ export const capabilityNumbers = {
   SETFCAP: 31,
 } as const
 
-export type CapabilityName = keyof typeof capabilityNumbers
+type CapabilityName = keyof typeof capabilityNumbers
 
 /** What a container has that asks for nothing: less than containerd gives, as CRI-O does. */
 const defaultCapabilities: readonly CapabilityName[] = [

@@ -21,7 +21,7 @@ import {
 import type { ConntrackMetrics } from './metrics.ts'
 
 /** What the cleaner does to the kernel; flows go back as they came. */
-export interface FlowTable<F extends FlowEnds> {
+interface FlowTable<F extends FlowEnds> {
   list(protocol: F['protocol']): Promise<readonly F[]>
   remove(flows: readonly F[]): Promise<void>
 }

@@ -17,7 +17,7 @@ export function lostEndpoints(before: readonly Frontend[], after: readonly Front
 }
 
 /** Every endpoint a packet may be sent to, for either traffic policy, once. */
-export function endpointsOf(frontend: Frontend): readonly FrontendEndpoint[] {
+function endpointsOf(frontend: Frontend): readonly FrontendEndpoint[] {
   const all = [...frontend.clusterEndpoints, ...frontend.localEndpoints]
   return [...new Map(all.map((endpoint) => [`${endpoint.address} ${endpoint.port}`, endpoint])).values()]
 }

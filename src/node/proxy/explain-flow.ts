@@ -24,7 +24,7 @@ export interface FlowExplanation {
   readonly lines: readonly string[]
 }
 
-export interface OutcomeExplanation {
+interface OutcomeExplanation {
   readonly probability: number
   readonly verdict: TraceOutcome['verdict']
   /** `10.244.0.7:80` */

@@ -22,7 +22,7 @@ export interface ServiceExplanation {
   readonly chains: readonly string[]
 }
 
-export interface PortExplanation {
+interface PortExplanation {
   readonly servicePort: string
   readonly protocol: string
   /** `cluster IP 10.96.0.10:80` */

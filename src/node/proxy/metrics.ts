@@ -6,7 +6,7 @@ import type { ChangeSet } from '../state/index.ts'
 import { type ClaimRefusal, claimRefusals, type RefusedClaim } from './service-claims.ts'
 import type { ProxyView } from './view.ts'
 
-export type SyncKind = 'full' | 'partial'
+type SyncKind = 'full' | 'partial'
 
 /** What one family's plane tells; the registry's own metrics carry the family as a label. */
 export interface ProxyMetrics {

@@ -26,7 +26,7 @@ export interface NodeNetwork {
 const maxPods = 110
 
 /** Longer than four missed renewals (every 10 s). */
-export const leaseDurationSeconds = 40
+const leaseDurationSeconds = 40
 
 export function nodeLabels({ name, architecture }: MachineInfo, { labels }: Dialect): Readonly<Record<string, string>> {
   return { [labels.hostname]: name, [labels.operatingSystem]: 'linux', [labels.architecture]: architecture }

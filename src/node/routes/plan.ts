@@ -27,7 +27,7 @@ export interface PodRoute {
 }
 
 /** Who is behind the VXLAN device, told by us and not learned. */
-export interface VxlanPeer {
+interface VxlanPeer {
   readonly mac: string
   /** The peer's end of the device: the network address of its pod network, which no pod has. */
   readonly inner: Ip

@@ -13,7 +13,7 @@ import { parseNode } from './nodes.ts'
 import { masqueradeTable, type NetworkNode, planRoutes, type RouteMode, type RoutePlan } from './plan.ts'
 
 /** The networks from which Services get their addresses, followed once they are wanted. */
-export interface ServiceNetworks {
+interface ServiceNetworks {
   readonly serviceCidrs: readonly Cidr[]
   want(resource: 'servicecidrs'): Promise<void>
   subscribe(listener: () => void): () => void

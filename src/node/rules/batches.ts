@@ -103,7 +103,7 @@ function unstamped(change: TableChange): readonly (readonly [string, Chain])[] {
 const maxRemovalsAhead = 200
 
 /** At most one commit, to be made before `changes`. Until those have succeeded no stamp vouches for the table. */
-export function planRemovalsAhead(
+function planRemovalsAhead(
   changes: readonly TableChange[],
   nat: Pick<WantedTable, 'chains' | 'isKnown' | 'heldBefore'>,
   { removalsAheadFrom }: BatchSize,

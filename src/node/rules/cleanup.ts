@@ -9,7 +9,7 @@ import { findPrograms, readLegacyTableNames } from './flavour.ts'
 import type { Flavour, Run } from './iptables.ts'
 
 /** What was removed from one table. */
-export interface TableCleanup {
+interface TableCleanup {
   readonly family: IpFamily
   readonly flavour: Flavour
   readonly table: string

@@ -6,7 +6,7 @@ export const nodeName = 'node-a'
 export const [serverAddress, nodeToServer] = ['198.19.0.1', '198.19.0.2']
 
 export const families = ['IPv4', 'IPv6'] as const
-export type Family = (typeof families)[number]
+type Family = (typeof families)[number]
 
 /** Of the first or second port of a Service. */
 export const nodePortOf = (n: number, port = 0): number => 30_000 + n + 500 * port

@@ -19,7 +19,7 @@ const triesFor = (endpoints: number): number => (endpoints > 2 ? 56 : 28)
 const triesAtOnce = 7
 
 /** Every Service by each of its ways from each place, and an endpoint that asks for itself. */
-export function flowsTo(cases: readonly Case[]): readonly Flow[] {
+function flowsTo(cases: readonly Case[]): readonly Flow[] {
   return families.flatMap((family) => cases.flatMap((wish, index) => flowsToCase(family, wish, index + 1)))
 }
 

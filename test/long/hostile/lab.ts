@@ -13,13 +13,13 @@ export interface Reply {
   readonly text: string
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** One who asks, by a client certificate. */
-export class Identity {
+class Identity {
   readonly #access: AdminAccess
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
 

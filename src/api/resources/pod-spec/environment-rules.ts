@@ -27,7 +27,7 @@ function checkVariableName(name: string): string | undefined {
 }
 
 /** A key of a ConfigMap or Secret. */
-export function checkDataKey(key: string): string | undefined {
+function checkDataKey(key: string): string | undefined {
   if (key.length > 253) return 'must be no more than 253 characters'
   if (key === '.' || key === '..') return `must not be '${key}'`
   if (key.startsWith('..')) return "must not start with '..'"

@@ -26,7 +26,7 @@ export interface DaemonSetView {
   readonly nowMs: number
 }
 
-export interface ToleratedTaints {
+interface ToleratedTaints {
   readonly noExecute: readonly string[]
   readonly noSchedule: readonly string[]
   /** What only those heed that wait for the pod network: daemons in the node's own network, which may be what brings it. */

@@ -13,7 +13,7 @@ import { statusWrites } from '../status-write.ts'
 import { podFromTemplate, revisionHashLabel } from '../template.ts'
 
 /** The labels that say which pod of its set a pod is. */
-export interface StatefulSetLabels {
+interface StatefulSetLabels {
   readonly podName: string
   readonly podIndex: string
   /** Of its revisions: the hash in their names. */

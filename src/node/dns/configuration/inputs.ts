@@ -6,7 +6,7 @@ import { readNamedFile } from './file-rights.ts'
 import { type NamedFile, namedFiles } from './named-files.ts'
 import type { ConfigurationInputs } from './server-plan.ts'
 
-export type FoundFiles = Pick<ConfigurationInputs, 'nameservers' | 'hostsTexts' | 'pemTexts'>
+type FoundFiles = Pick<ConfigurationInputs, 'nameservers' | 'hostsTexts' | 'pemTexts'>
 
 export interface FoundInputs extends FoundFiles {
   readonly linkAddresses: ConfigurationInputs['linkAddresses']

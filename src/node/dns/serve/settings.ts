@@ -5,7 +5,7 @@ import type { LogRule } from '../plugins/log/settings.ts'
 import type { ChainSettings } from './chain.ts'
 
 /** Who gets answers there: everybody, or only the cluster's and the nodes' addresses. */
-export type Access = 'everybody' | 'cluster'
+type Access = 'everybody' | 'cluster'
 
 /** One address and port on which every serving thread listens, over UDP and TCP. */
 export interface ListenAddress {

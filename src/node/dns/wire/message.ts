@@ -155,7 +155,7 @@ export function readMessage(message: Buffer, length: number): DnsMessage {
 }
 
 /** One record of a message, its pointers resolved. Throws DnsFormatError. */
-export function readRecord(message: Buffer, length: number, location: RecordLocation): DnsRecord {
+function readRecord(message: Buffer, length: number, location: RecordLocation): DnsRecord {
   return {
     name: readName(message, location.start, length).name,
     type: location.type,

@@ -11,7 +11,7 @@ export type QueryVerdict = 'ok' | 'drop' | 'formerr' | 'notimp' | 'badvers'
 export const headerLength = 12
 
 /** The size of an answer over UDP where the query offers none (RFC 1035 4.2.1). */
-export const plainUdpSize = 512
+const plainUdpSize = 512
 
 const maxOptionBytes = 512
 

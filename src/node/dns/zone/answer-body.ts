@@ -9,14 +9,14 @@ import { type DnsRecord, writeAddress } from '../wire/record.ts'
 /** The answer to one type of question about a name. */
 export type PlannedAnswer = PlannedRecords | PlannedAddresses
 
-export interface PlannedRecords {
+interface PlannedRecords {
   readonly type: number
   readonly answer: readonly DnsRecord[]
   readonly additional: readonly DnsRecord[]
 }
 
 /** The name's own addresses, all of one kind: there may be thousands, so none becomes a record by itself. */
-export interface PlannedAddresses {
+interface PlannedAddresses {
   readonly type: number
   readonly ttl: number
   readonly addresses: readonly Ip[]

@@ -289,7 +289,7 @@ function isAddressType(type: number): boolean {
 }
 
 /** Three dashes apart from each other are dots, any others colons. */
-export function readDashedAddress(label: string): Ip | undefined {
+function readDashedAddress(label: string): Ip | undefined {
   const dotted = label.split('-').length === 4 && !label.includes('--')
   return parseIp(label.replaceAll('-', dotted ? '.' : ':'))
 }

@@ -27,7 +27,7 @@ export interface CacheCounts {
   evictions: Record<CacheKind, number>
 }
 
-export function emptyCounts(): CacheCounts {
+function emptyCounts(): CacheCounts {
   return {
     hits: { success: 0, denial: 0 },
     misses: 0,

@@ -11,7 +11,7 @@ export interface UpstreamTarget {
 }
 
 /** PEM texts; the server's name is checked against its certificate and sent (SNI). */
-export interface UpstreamTls {
+interface UpstreamTls {
   readonly serverName?: string
   readonly authority?: string
   readonly certificate?: string
@@ -78,7 +78,7 @@ export interface ForwardPlugin extends Omit<ForwardSettings, 'targets'> {
 }
 
 /** Paths of PEM files, and the line they stand in. */
-export interface ForwardTls {
+interface ForwardTls {
   readonly location: SourceLocation
   readonly certificate?: string
   readonly key?: string
