@@ -62,9 +62,9 @@ function repeatedItems(items: readonly string[]): ReadonlySet<number> {
 }
 
 function checkName(name: string, path: string): readonly FieldError[] {
-  if (name === '') return [requiredField(path)]
   const problem = checkDnsSubdomain(name.toLowerCase())
   return [
+    ...(name === '' ? [requiredField(path)] : []),
     ...(name.length > maxNameLength ? [tooLongField(path, maxNameLength)] : []),
     ...(problem === undefined ? [] : [invalidField(path, name, problem)]),
   ]

@@ -141,7 +141,8 @@ function statefulSetStrategy(value: Json, path: string): readonly FieldError[] {
 function validateSelector(spec: JsonObject, kind: WorkloadKind): readonly FieldError[] {
   const selector = spec['selector']
   const labels = objectAt(spec, 'template', 'metadata', 'labels')
-  const mismatch = invalidField('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')
+  const shown = valueAt(spec, 'template', 'metadata', 'labels')
+  const mismatch = invalidField('spec.template.metadata.labels', shown, '`selector` does not match template `labels`')
   if (selector === undefined || selector === null) return [requiredField('spec.selector'), mismatch]
   const isEmpty =
     Object.keys(objectAt(selector, 'matchLabels')).length === 0 && listAt(selector, 'matchExpressions').length === 0

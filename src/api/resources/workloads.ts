@@ -157,6 +157,7 @@ function controllerRevisions(): Resource {
     kind: 'ControllerRevision',
     plural: 'controllerrevisions',
     namespaced: true,
+    defaults: { revision: { default: 0 } },
     columns: [column('Revision', (document) => Number(textAt(document['revision'])))],
     strategy: { validate: validateRevision, validateUpdate: validateDataKept },
   })

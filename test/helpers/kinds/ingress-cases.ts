@@ -190,6 +190,10 @@ const controller = (text: string | null) => spec({ controller: text })
 const parameters = (change: object) =>
   spec({ controller: 'example.com/controller', parameters: { kind: 'Parameters', name: 'p', ...change } })
 const updateClass = changes(`${classPath}/nginx`)
+const replaceClass = replaces(`${classPath}/nginx`, {
+  metadata: { name: 'nginx' },
+  spec: { controller: 'example.com/nginx' },
+})
 const namespaced = { scope: 'Namespace', namespace: 'default' }
 
 export const ingressClassCases: KindCases = {
@@ -243,6 +247,8 @@ export const ingressClassCases: KindCases = {
     ingressClass('parameters of the cluster in an empty namespace', parameters({ namespace: '' }), [
       'Forbidden spec.parameters.namespace',
     ]),
+    replaceClass('the object without its revision', {}),
+    replaceClass('another controller', { spec: { controller: 'example.com/other' } }, ['Invalid spec.controller']),
     updateClass('parameters', { spec: { parameters: { kind: 'A', name: 'a', scope: 'Cluster' } } }),
     updateClass('parameters without scope', { spec: { parameters: { kind: 'A', name: 'a' } } }),
     updateClass('another controller', { spec: { controller: 'example.com/other' } }, ['Invalid spec.controller']),

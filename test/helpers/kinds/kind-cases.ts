@@ -3,6 +3,7 @@ import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
 import { reviewCases, tokenRequestCases } from './review-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
+import { csiNodeCases } from './storage-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
 
@@ -22,6 +23,7 @@ export const kindCases: readonly KindCases[] = [
   revisionCases,
   bindingCases,
   evictionCases,
+  csiNodeCases,
   reviewCases,
   tokenRequestCases,
 ]

@@ -1,4 +1,4 @@
-import { changes, creates, emptyIsAbsent, type KindCases, otherWords } from './write-case.ts'
+import { changes, creates, emptyIsAbsent, type KindCases, otherWords, replaces } from './write-case.ts'
 
 const group = '/apis/networking.k8s.io/v1'
 const policyPath = `${group}/namespaces/default/networkpolicies`
@@ -127,6 +127,7 @@ const types = [
   policy('egress rules for ingress alone', spec({ policyTypes: ['Ingress'], egress: [{}] })),
 ]
 
+const replacePolicy = replaces(`${policyPath}/web`, { metadata: { name: 'web' }, spec: {} })
 const updatePolicy = changes(`${policyPath}/web`)
 
 export const networkPolicyCases: KindCases = {
@@ -137,6 +138,7 @@ export const networkPolicyCases: KindCases = {
     ...peers,
     ...portCases,
     ...types,
+    replacePolicy('the object without its revision', {}),
     updatePolicy('other pods', { spec: { podSelector: { matchLabels: { app: 'web' } } } }),
     updatePolicy('a network that is none', { spec: { ingress: [{ from: [{ ipBlock: { cidr: 'x' } }] }] } }, [
       `Invalid ${from0}.ipBlock.cidr`,
@@ -152,6 +154,7 @@ const parented = (change: object) => ({ spec: { parentRef: { ...parentRef, ...ch
 const address = creates(addressPath, { metadata: { name: '198.51.100.1' }, ...parented({}) })
 const named = (name: string) => ({ metadata: { name } })
 const parent = 'spec.parentRef'
+const replaceAddress = replaces(`${addressPath}/198.51.100.9`, { ...named('198.51.100.9'), ...parented({}) })
 const updateAddress = changes(`${addressPath}/198.51.100.9`)
 
 export const ipAddressCases: KindCases = {
@@ -176,6 +179,8 @@ export const ipAddressCases: KindCases = {
       `Invalid ${parent}.namespace`,
     ]),
     address('a parent of the cluster', parented({ namespace: null })),
+    replaceAddress('the object without its revision', {}),
+    replaceAddress('no parent', { spec: {} }, [`Required ${parent}`, `Invalid ${parent}`]),
     updateAddress('a label', { metadata: { labels: { a: 'b' } } }),
     updateAddress(
       'another parent',
@@ -190,6 +195,7 @@ export const ipAddressCases: KindCases = {
 const cidrPath = `${group}/servicecidrs`
 const cidr = creates(cidrPath, { metadata: { name: 'new' }, spec: { cidrs: ['198.18.0.0/24'] } })
 const cidrs = (...list: readonly string[]) => ({ spec: { cidrs: list } })
+const replaceCidr = replaces(`${cidrPath}/more`, { metadata: { name: 'more' }, ...cidrs('198.18.1.0/24') })
 const updateCidr = changes(`${cidrPath}/more`)
 const cidrStatus = changes(`${cidrPath}/more/status`)
 
@@ -217,6 +223,8 @@ export const serviceCidrCases: KindCases = {
       'Invalid spec.cidrs',
     ]),
     cidr('a network of IPv6 in capitals', cidrs('2001:DB8::/108'), ['Invalid spec.cidrs[0]']),
+    replaceCidr('the object without its revision', {}),
+    replaceCidr('no networks', cidrs(), ['Invalid spec.cidrs']),
     updateCidr('a second family', cidrs('198.18.1.0/24', '2001:db8::/108')),
     updateCidr('a second network of the family', cidrs('198.18.1.0/24', '198.18.3.0/24'), ['Invalid spec.cidrs']),
     updateCidr('a second network that is none', cidrs('198.18.1.0/24', 'x'), ['Invalid spec.cidrs[1]']),

@@ -197,6 +197,10 @@ export const clusterRoleBindingCases: KindCases = {
       'Required subjects[0].namespace',
     ]),
     clusterBinding('a group', subject({ kind: 'Group', name: 'admins' })),
+    replaces(`${group}/clusterrolebindings/viewers`, { metadata: { name: 'viewers' }, roleRef: clusterRef })(
+      'the object without its revision and subjects',
+      {},
+    ),
     updateClusterBinding('another role', { roleRef: { name: 'edit' } }, ['Invalid roleRef'], otherWords.goFields),
     updateClusterBinding('other subjects', { subjects: [account] }),
   ],

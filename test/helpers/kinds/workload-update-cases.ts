@@ -34,10 +34,23 @@ const relabeled = toSpec({
 const nameless = toSpec({ template: { spec: { containers: [{ image: 'web:1' }] } } })
 const newImage = toSpec({ template: { spec: { containers: [{ name: 'web', image: 'web:2' }] } } })
 
+const saysSelector: Expected = { differs: 'Kubernetes does not say that a DaemonSet needs a selector' }
+
+/** What an object lacks that has no spec any more. */
+function specless(plural: string): readonly string[] {
+  const template = ['Invalid spec.template.metadata.labels', 'Required spec.template.spec.containers']
+  if (plural === 'statefulsets') return ['Required spec.selector', ...template, 'Forbidden spec']
+  return ['Required spec.selector', 'Invalid spec.selector', ...template]
+}
+
 /** What holds for every kind that makes Pods. */
 function common(plural: string): readonly WriteCase[] {
   const update = changes(path(plural))
+  const kept = plural === 'statefulsets' ? { serviceName: 'web', volumeClaimTemplates: [claim] } : {}
+  const replace = replaces(path(plural), { metadata: { name: 'web' }, spec: { ...spec, ...kept } })
   return [
+    replace(`${plural}: the object without its revision`, {}),
+    replace(`${plural}: no spec`, { spec: null }, specless(plural), plural === 'daemonsets' ? saysSelector : {}),
     update(`${plural}: another image`, newImage),
     update(`${plural}: a container without name`, nameless, ['Required spec.template.spec.containers[0].name']),
     update(`${plural}: pods that run once`, toSpec({ template: { spec: { restartPolicy: 'Never' } } }), [
@@ -312,6 +325,10 @@ export const revisionCases: KindCases = {
     revision('data that is a list', { data: [] }, [], noObject),
     revision('data that is a number', { data: 1 }, [], noObject),
     revision('empty data', { data: {} }),
+    replaces(`${revisionPath}/first`, { metadata: { name: 'first' }, revision: 3, data: { a: 1 } })(
+      'the object without its resourceVersion',
+      {},
+    ),
     updateRevision('another revision', { revision: 2 }),
     updateRevision('a negative revision', { revision: -2 }, ['Invalid revision']),
     updateRevision('other data', { data: { a: 2 } }, ['Invalid data']),
