@@ -70,9 +70,9 @@ export class ApiClient {
     return this.#object({ method: 'POST', path: collectionPath(collection), body: JSON.stringify(object) }, options)
   }
 
-  /** Posts to a subresource, such as a pod's binding; resolves with a Status or the object. */
-  async createAt(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<void> {
-    await this.#json({ method: 'POST', path: objectPath(ref), body: JSON.stringify(object) }, options)
+  /** Posts to a subresource, such as a pod's binding; resolves with a Status or an object, which is not validated. */
+  createAt(ref: ObjectRef, object: ApiObject, options?: RequestOptions): Promise<unknown> {
+    return this.#json({ method: 'POST', path: objectPath(ref), body: JSON.stringify(object) }, options)
   }
 
   /** Posts a review, such as a TokenReview, which the server answers and does not store; the answer is not validated. */

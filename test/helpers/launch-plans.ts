@@ -12,7 +12,7 @@ const shim = resolve(import.meta.dirname, '../../src/node/pods/container-shim.sh
 /** A container with nothing of its own, in the host's network. */
 export function launchOf(command: readonly string[], changed: Partial<Launch> = {}): Launch {
   const security = decideSecurity({}, {}, false)
-  const plain = { image: '', env: [], workingDir: '', limits: {}, rootFilesystem: undefined }
+  const plain = { image: '', env: [], workingDir: '', limits: {}, mounts: [], rootFilesystem: undefined }
   return { ...plain, command, security, ...changed }
 }
 
@@ -25,7 +25,17 @@ export function planOf(
   const calls = systemCallsOf(process.arch)
   if (calls === undefined) throw new Error(`no numbers of system calls for ${process.arch}`)
   const view = launch.rootFilesystem === undefined ? planHostView({ shown, hidden }) : undefined
-  return { launch, calls, view, netnsPath: undefined, hostname: undefined, files: [], cgroups: [], ...others }
+  return {
+    launch,
+    calls,
+    view,
+    netnsPath: undefined,
+    hostname: undefined,
+    files: [],
+    volumes: [],
+    cgroups: [],
+    ...others,
+  }
 }
 
 /** Starts the shim as the runtime does, with logs of `logPieces` of `logBytes`. */

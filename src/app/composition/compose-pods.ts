@@ -195,7 +195,8 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
 function secretPaths(values: Options['values']): readonly string[] {
   const { app, node, api, cni } = values
   const files = [node.kubeconfig, api.tokenAuthFile, app.config].filter((path) => path !== undefined)
-  return [app.dataDir, podsFolder(values), node.controlSocket, cni.cniCacheDir, ...files].map((path) => resolve(path))
+  const { root, volumesRoot } = new PodFolders(podsFolder(values))
+  return [app.dataDir, root, volumesRoot, node.controlSocket, cni.cniCacheDir, ...files].map((path) => resolve(path))
 }
 
 /** Returns the folder with the records and logs of this node's pods. */

@@ -15,6 +15,8 @@ my ($attr_rdonly, $attr_nosuid, $attr_nodev, $attr_noexec) = (1, 2, 4, 8);
 my ($at_fdcwd, $at_recursive, $mnt_detach) = (-100, 0x8000, 2);
 my ($o_path, $o_cloexec) = (0x200000, 0x80000);
 my ($open_tree_clone, $at_empty_path) = (1, 0x1000);
+# The source is a descriptor; the target may be a link.
+my $move_mount_flags = 4 | 0x10;
 my $all_fds = 0x7fffffff;
 my $not_there = 2;
 my $invalid = 22;
@@ -70,6 +72,16 @@ sub set_mount {
     return;
 }
 
+# A mount of its own of what is at a path, which is itself at no path yet.
+sub copy_mount {
+    my ($path, $set) = @_;
+    my $fd = call('open_tree', $at_fdcwd, "$path", $open_tree_clone | $o_cloexec);
+    $fd >= 0 or fail("open_tree $path");
+    my $attributes = pack 'Q4', $set, 0, 0, 0;
+    call('mount_setattr', $fd, '', $at_empty_path, $attributes, length $attributes) == 0 or fail("mount_setattr $path");
+    return $fd;
+}
+
 sub write_file {
     my ($file, $text) = @_;
     open my $handle, '>', $file or fail($file);
@@ -91,7 +103,11 @@ sub make_folders {
     my $at = '';
     for my $name (grep { $_ ne '' } split m{/}, $path) {
         $at .= "/$name";
-        mkdir $at, 0755 or -d $at or fail("mkdir $at");
+        next if mkdir $at, 0755;
+        my $why = $! + 0;
+        next if -d $at;
+        $! = $why;
+        fail("mkdir $at");
     }
     return;
 }
@@ -129,10 +145,7 @@ sub again {
 # As `again`, by a read-only mount of this program alone: a namespace of mounts, copied for each probe, would cost more than the probe.
 sub again_unchangeable {
     my ($next, @more) = @_;
-    my $fd = call('open_tree', $at_fdcwd, "$^X", $open_tree_clone | $o_cloexec);
-    $fd >= 0 or fail("open_tree $^X");
-    my $attributes = pack 'Q4', $attr_rdonly, 0, 0, 0;
-    call('mount_setattr', $fd, '', $at_empty_path, $attributes, length $attributes) == 0 or fail("mount_setattr $^X");
+    my $fd = copy_mount($^X, $attr_rdonly);
     exec { "/proc/self/fd/$fd" } $^X, '-w', $0, $next, $folder, @more or fail("exec $^X");
 }
 
@@ -183,10 +196,13 @@ sub inside {
     put(make_sys(), 'sys');
     my @files = @{ $plan{files} };
     while (my ($source, $target) = splice @files, 0, 2) { mount_at($source, place($target, 0), '', $ms_bind, '') }
+    my @volumes = @{ $plan{volumes} // [] };
+    $_ % 2 or $volumes[$_] = copy_mount($volumes[$_], $attr_rdonly | $attr_nosuid | $attr_nodev) for 0 .. $#volumes;
     chdir $view or fail("chdir $view");
     must('pivot_root', my $new = '.', my $old = '.');
     must('umount2', my $host = '.', $mnt_detach);
     chdir '/' or fail('chdir /');
+    while (my ($volume, $target) = splice @volumes, 0, 2) { attach($volume, $target) }
     make_folders(one('workdir'));
     set_mount('/', 0, $attr_rdonly) if one('readonly');
     my $name = one('hostname');
@@ -275,6 +291,14 @@ sub make_sys {
     one('netns') eq '' ? mount_at('/sys', $sys, '', $ms_bind, '') : mount_at('sysfs', $sys, 'sysfs', $flags, '');
     cover("$sys/$_") for qw(firmware devices/virtual/powercap);
     return $sys;
+}
+
+# Done when nothing but the container's own root is left: links on the way lead nowhere else.
+sub attach {
+    my ($volume, $target) = @_;
+    make_folders($target);
+    call('move_mount', $volume, '', $at_fdcwd, "$target", $move_mount_flags) == 0 or fail("mount $target");
+    return;
 }
 
 # The path of a folder, or file, in the view, made where it is missing; never through a link.

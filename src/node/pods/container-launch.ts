@@ -3,6 +3,7 @@ import type { Ip } from '../../model/ip.ts'
 import { parseQuantity, QuantityError } from '../../model/quantity.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
 import { decideSecurity, refuseSharedNamespaces, type Security } from './security-context.ts'
+import { type Mount, planMounts } from './volumes/plan-mounts.ts'
 
 export interface Limits {
   /** Thousandths of a CPU. */
@@ -21,6 +22,8 @@ export interface Launch {
   readonly workingDir: string
   readonly security: Security
   readonly limits: Limits
+  /** The pod's volumes, at their places in the container. */
+  readonly mounts: readonly Mount[]
   /** A folder to be the container's root; undefined: a root of its own with the host's programs. */
   readonly rootFilesystem: string | undefined
 }
@@ -88,6 +91,7 @@ function describeLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFacts,
     workingDir: container.workingDir,
     security: decideSecurity(pod.spec.securityContext, container.securityContext, facts.runsImages),
     limits: readLimits(container.resources.limits),
+    mounts: planMounts(pod.spec, container.volumeMounts),
     rootFilesystem: root,
   }
 }
@@ -101,12 +105,11 @@ function findRootFault(root: string, { runsImages, rootFilesystems }: PodFacts):
 }
 
 function findUnsupported(container: ContainerSpec): string | undefined {
-  const { envFrom, env, volumeMounts, restartPolicy, readinessProbe, livenessProbe, startupProbe } = container
+  const { envFrom, env, volumeDevices, restartPolicy, readinessProbe, livenessProbe, startupProbe } = container
   if ([readinessProbe, livenessProbe, startupProbe].some((probe) => probe?.grpc)) return 'grpc probes are not supported'
   if (restartPolicy !== '')
     return 'restartPolicy of a single container is not supported: an init container that runs on (a sidecar) would hold up the pod for ever'
-  if (volumeMounts.length > 0)
-    return 'volumeMounts are not supported: a container here has a root of its own with the programs of the host'
+  if (volumeDevices.length > 0) return 'volumeDevices are not supported: a container sees no disks'
   if (envFrom.length > 0) return 'envFrom is not supported: write the variables as env'
   const foreign = env.find(({ valueFrom }) => valueFrom !== undefined && !valueFrom.fieldRef)
   return foreign && `env ${foreign.name}: only values and fieldRef are supported`

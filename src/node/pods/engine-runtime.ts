@@ -117,7 +117,11 @@ export class EngineRuntime implements PodRuntime {
 
   async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
     const name = containerName(sandbox, run)
-    const { resolver, hosts } = this.#parts.folders.files(sandbox.uid)
+    const { folders } = this.#parts
+    const { resolver, hosts } = folders.files(sandbox.uid)
+    const volumes = launch.mounts.map(
+      ({ volume, target }) => `${join(folders.volumesFolder(sandbox.uid), volume)}:${target}:ro`,
+    )
     await this.#remove(name)
     const { cpuMillis, memoryBytes } = launch.limits
     const { user, groups, capabilities, noNewPrivileges, isRootReadOnly } = launch.security
@@ -140,7 +144,7 @@ export class EngineRuntime implements PodRuntime {
         GroupAdd: groups.map(String),
         ReadonlyRootfs: isRootReadOnly,
         SecurityOpt: noNewPrivileges ? ['no-new-privileges'] : [],
-        Binds: [`${resolver}:/etc/resolv.conf:ro`, `${hosts}:/etc/hosts:ro`],
+        Binds: [`${resolver}:/etc/resolv.conf:ro`, `${hosts}:/etc/hosts:ro`, ...volumes],
         ...(memoryBytes === undefined ? {} : { Memory: memoryBytes }),
         ...(cpuMillis === undefined ? {} : { NanoCpus: cpuMillis * 1_000_000 }),
       },

@@ -17,6 +17,8 @@ export interface LaunchPlan {
   readonly hostname: string | undefined
   /** Files to show inside: the resolver's, the hosts file. */
   readonly files: readonly { readonly source: string; readonly target: string }[]
+  /** Folders to show inside, read-only: volumes. */
+  readonly volumes: readonly { readonly source: string; readonly target: string }[]
   /** Folders of the control groups that programs beside the container's join. */
   readonly cgroups: readonly string[]
 }
@@ -40,6 +42,7 @@ function launchText(plan: LaunchPlan): string {
     shown: view?.shown ?? [],
     hidden: view?.hidden ?? [],
     files: plan.files.flatMap(({ source, target }) => [source, target]),
+    volumes: plan.volumes.flatMap(({ source, target }) => [source, target]),
     readonly: [security.isRootReadOnly ? 1 : ''],
     workdir: [launch.workingDir === '' ? '/' : launch.workingDir],
     cgroups: plan.cgroups,

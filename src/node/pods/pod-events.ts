@@ -19,6 +19,7 @@ export type PodEventReason =
   | 'Unhealthy'
   | 'FailedCreatePodSandBox'
   | 'FailedKillPod'
+  | 'FailedMount'
   | 'FailedValidation'
 
 const normalReasons: ReadonlySet<PodEventReason> = new Set(['Started', 'Killing'])

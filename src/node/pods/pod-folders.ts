@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { chmod, mkdir, open, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -74,9 +75,17 @@ const recordFile = 'pod.json'
 /** The folders of this node's pods, one a uid: what is written down about each, its files and the runs of its containers. */
 export class PodFolders {
   readonly root: string
+  /** The folder of volumes, on a tmpfs by default, because volumes contain tokens and Secrets. */
+  readonly volumesRoot: string
 
-  constructor(root: string) {
+  constructor(root: string, volumesRoot: string = volumesRootOf(root)) {
     this.root = root
+    this.volumesRoot = volumesRoot
+  }
+
+  /** Contains a folder for each volume of the pod, with the name of the volume. */
+  volumesFolder(uid: string): string {
+    return join(this.volumesRoot, uid)
   }
 
   folder(uid: string): string {
@@ -145,6 +154,11 @@ export class PodFolders {
       return undefined
     }
   }
+}
+
+/** Each agent of a machine has a folder of its own. */
+function volumesRootOf(root: string): string {
+  return join('/run/platnet/volumes', createHash('sha256').update(root).digest('hex').slice(0, 12))
 }
 
 /** The names in a folder; none where there is no folder. */

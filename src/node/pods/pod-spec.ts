@@ -2,15 +2,11 @@ import { z } from 'zod'
 import { objectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { parseIp } from '../../model/ip.ts'
+import { absentAs, dnsLabel, maxListLength, text } from './schemas.ts'
 import { containerSecuritySchema, podSecuritySchema } from './security-context.ts'
+import { mountSchema, volumeSchema } from './volumes/volume-spec.ts'
 
-const maxListLength = 1000
-const absentAs = <S extends z.ZodType>(schema: S, value: z.output<S>) =>
-  z.preprocess((json) => (json === null ? undefined : json), schema.optional()).transform((found) => found ?? value)
-
-const text = z.string().refine((value) => !value.includes('\0'), 'expected text without a zero byte')
 const texts = absentAs(z.array(text).max(maxListLength), [])
-const dnsLabel = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'expected a DNS label')
 const dnsName = z.string().regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'expected a DNS name')
 const uid = z.string().regex(/^[A-Za-z0-9][-A-Za-z0-9]{0,62}$/, 'expected a uid')
 const protocol = z.enum(['TCP', 'UDP', 'SCTP'])
@@ -85,7 +81,8 @@ const containerSchema = z.object({
   resources: absentAs(z.object({ limits: absentAs(z.record(z.string(), quantity), {}) }), { limits: {} }),
   /** Of an init container: one that runs on beside the others. */
   restartPolicy: absentAs(text, ''),
-  volumeMounts: absentAs(z.array(z.unknown()), []),
+  volumeMounts: absentAs(z.array(mountSchema).max(maxListLength), []),
+  volumeDevices: absentAs(z.array(z.unknown()), []),
   securityContext: containerSecuritySchema,
   readinessProbe: probeSchema,
   livenessProbe: probeSchema,
@@ -126,6 +123,7 @@ const podSchema = z.object({
     securityContext: podSecuritySchema,
     dnsPolicy: absentAs(z.enum(['ClusterFirst', 'Default', 'ClusterFirstWithHostNet', 'None']), 'ClusterFirst'),
     dnsConfig: dnsConfigSchema,
+    volumes: absentAs(z.array(volumeSchema).max(maxListLength), []),
     readinessGates: absentAs(z.array(z.object({ conditionType: text })), []),
     initContainers: absentAs(z.array(containerSchema).max(100), []),
     containers: z.array(containerSchema).min(1).max(100),

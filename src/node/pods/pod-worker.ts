@@ -9,6 +9,7 @@ import type { Logger } from '../../observe/index.ts'
 import type { StallReason } from '../cni/index.ts'
 import { type LaunchDecision, planLaunch, type Refusal } from './container-launch.ts'
 import { ContainerProbes, describeProbeFailure } from './container-probes.ts'
+import { isVolumeFailure } from './errors.ts'
 import type { PodsMetrics } from './metrics.ts'
 import { type ContainerState, type PodStep, planPod, soonerOf } from './plan.ts'
 import type { PodApi } from './pod-api.ts'
@@ -22,6 +23,8 @@ import type { ContainerRun, PodRuntime } from './runtime.ts'
 import type { SandboxTurns } from './sandbox-turns.ts'
 import { backOffOf, changedStatus, describeStatus, isHeldBack, type PodView, phaseOf } from './status.ts'
 import type { Traffic } from './traffic.ts'
+import { none, type Observed, viewContainers } from './view-containers.ts'
+import type { VolumeKeeper } from './volumes/volume-keeper.ts'
 
 export interface PodWorkerParts {
   readonly runtime: PodRuntime
@@ -36,6 +39,7 @@ export interface PodWorkerParts {
   /** The folder whose own folders may be root filesystems. */
   readonly rootFilesystems: string | undefined
   readonly files: (pod: PodSpec, ips: readonly Ip[]) => Promise<PodFiles>
+  readonly volumes: Volumes
   readonly turns: SandboxTurns
   readonly metrics: PodsMetrics
   readonly log: Logger
@@ -43,10 +47,8 @@ export interface PodWorkerParts {
   readonly onForgotten: (uid: string) => void
 }
 
-interface Observed {
-  readonly state: ContainerState
-  readonly previous: ContainerState
-}
+/** The volumes of this node's pods, as VolumeKeeper has them. */
+type Volumes = Pick<VolumeKeeper, 'make' | 'keep' | 'follow' | 'drop'>
 
 const afterKillMs = 20
 const statusRetryMs = 2000
@@ -109,6 +111,7 @@ export class PodWorker {
   setPod(pod: PodSpec | undefined): void {
     this.#pod = pod
     this.#uid ??= pod?.uid
+    if (pod !== undefined) this.#parts.volumes.follow(pod)
     this.wake()
   }
 
@@ -209,6 +212,7 @@ export class PodWorker {
     if (record === undefined) return
     await this.#write({ ...record, sandbox: 'removing', containers: this.#withEnds(record) })
     await this.#parts.runtime.removeSandbox(record)
+    await this.#parts.volumes.drop(record.uid)
     await this.#write({ ...record, containers: this.#withEnds(record), sandbox: 'none', ips: [] })
   }
 
@@ -231,6 +235,7 @@ export class PodWorker {
       this.#tell('Failed', `Error: ${decision.refusal.reason}: ${decision.refusal.message}`)
       return
     }
+    await this.#parts.volumes.make(pod)
     this.#dropProbes(container)
     await this.#write({ ...record, containers: { ...record.containers, [container]: { attempt, level } } })
     const problems = await this.#parts.runtime.start(pod, record, { container, attempt }, decision.launch)
@@ -280,6 +285,7 @@ export class PodWorker {
     this.#release()
     this.#isOver = true
     if (this.#uid === undefined) return
+    await this.#parts.volumes.drop(this.#uid)
     this.#parts.folders.remove(this.#uid)
     this.#record = undefined
     this.#parts.onForgotten(this.#uid)
@@ -298,6 +304,8 @@ export class PodWorker {
       this.#follow(container, { container, attempt }, state)
     }
     this.#states = states
+    const isRunning = Object.values(states).some(({ state }) => state.kind === 'running')
+    if (isRunning && this.#pod !== undefined) this.#parts.volumes.keep(this.#pod)
     await this.#repeatSignal(record)
   }
 
@@ -393,28 +401,12 @@ export class PodWorker {
   }
 
   #view(pod: PodSpec): PodView {
-    const names = [...pod.spec.initContainers, ...pod.spec.containers].map(({ name }) => name)
-    const containers = names.map((name) => {
-      const { state, previous } = this.#states[name] ?? { state: none, previous: none }
-      const probes = this.#probes.get(name)
-      const isRunning = state.kind === 'running'
-      return [
-        name,
-        {
-          state,
-          previous,
-          isStarted: isRunning && (probes?.isStarted ?? false),
-          isReady: isRunning && (probes?.isReady ?? false),
-          refusal: this.#refusals.get(name),
-        },
-      ] as const
-    })
     return {
       pod,
       wanted: wantedOf(pod),
       bar: this.#bar,
       record: this.#record,
-      containers: Object.fromEntries(containers),
+      containers: viewContainers(pod, this.#states, this.#probes, this.#refusals),
       hostIps: this.#parts.hostIps,
       trouble: this.#trouble,
       delay: this.#delay,
@@ -439,7 +431,8 @@ export class PodWorker {
 
   #onTrouble(error: unknown, retryInMs: number): void {
     this.#trouble = describeError(error)
-    this.#tellFailure(this.#trouble)
+    if (isVolumeFailure(error)) this.#tell('FailedMount', this.#trouble)
+    else this.#tellFailure(this.#trouble)
     this.#parts.metrics.countFailure()
     this.#parts.log.warn('a step of a pod failed and is tried again', {
       pod: this.#name,
@@ -457,5 +450,3 @@ export class PodWorker {
     return this.#pod?.key ?? `${this.#record?.namespace}/${this.#record?.name}`
   }
 }
-
-const none: ContainerState = { kind: 'none' }

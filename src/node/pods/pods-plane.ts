@@ -28,6 +28,8 @@ import { type PodSpec, parsePod } from './pod-spec.ts'
 import { PodWorker, type PodWorkerParts } from './pod-worker.ts'
 import { SandboxTurns } from './sandbox-turns.ts'
 import type { Traffic } from './traffic.ts'
+import { HttpVolumeApi } from './volumes/volume-api.ts'
+import { VolumeKeeper } from './volumes/volume-keeper.ts'
 
 export interface PodsPlaneParts {
   readonly client: ApiClient
@@ -64,6 +66,7 @@ export class PodsPlane implements Component {
   readonly #informer: Informer
   readonly #namespaces: NamespaceLabels
   readonly #events: EventRecorder
+  readonly #volumes: VolumeKeeper
   #sinceMs = Date.now()
   #kubelet = false
   #chosen: ChosenRuntime | undefined
@@ -73,6 +76,11 @@ export class PodsPlane implements Component {
     this.#parts = parts
     this.#metrics = createPodsMetrics(parts.metrics, () => this.#workers.values().map(({ phase }) => phase))
     this.#events = new ApiEventRecorder(parts.client, 'platnet-pods', parts.log.child('events'))
+    this.#volumes = new VolumeKeeper({
+      folders: parts.folders,
+      api: new HttpVolumeApi(parts.client),
+      onTrouble: (pod, error) => this.#tellStaleVolumes(pod, error),
+    })
     this.#namespaces = new NamespaceLabels({
       client: parts.client,
       onChange: (namespace) => this.#wake(namespace),
@@ -109,6 +117,7 @@ export class PodsPlane implements Component {
       chosen,
       pods.filter(({ sandbox }) => sandbox !== 'none'),
     )
+    await this.#volumes.collect(new Set(pods.map(({ uid }) => uid)))
     for (const record of pods) this.#workers.set(record.uid, this.#createWorker(chosen, record))
     if (pods.length > 0) log.info('pods of an agent before this one are taken up', { pods: pods.length })
     if (this.#parts.isOn) await this.#namespaces.start(scope)
@@ -119,6 +128,7 @@ export class PodsPlane implements Component {
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     await Promise.all([this.#informer.stop(), this.#namespaces.stop()])
     await Promise.all(this.#workers.values().map((worker) => worker.stop(scope)))
+    await this.#volumes.stop()
   }
 
   health(): Health {
@@ -146,6 +156,12 @@ export class PodsPlane implements Component {
     } catch (error) {
       this.#parts.log.warn('leftovers of pods could not be removed', { error: describeError(error) })
     }
+  }
+
+  /** Containers continue with their current files. */
+  #tellStaleVolumes(pod: PodSpec, error: unknown): void {
+    this.#parts.log.warn("the update of a pod's volumes failed; a retry follows", { pod: pod.key, error })
+    new PodEvents(this.#events).tell(pod, 'FailedMount', `volumes are not up to date: ${describeError(error)}`)
   }
 
   #createHandler(): InformerHandler {
@@ -200,6 +216,7 @@ export class PodsPlane implements Component {
       permission: { isOn, labelsOf: (namespace) => this.#namespaces.of(namespace) },
       rootFilesystems,
       files: (pod, ips) => this.#files(pod, ips),
+      volumes: this.#volumes,
       turns: this.#turns,
       metrics: this.#metrics,
       log,

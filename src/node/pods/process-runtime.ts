@@ -163,6 +163,9 @@ export class ProcessRuntime implements PodRuntime {
       netnsPath: sandbox.hostNetwork ? undefined : this.#netnsPath(sandbox),
       hostname: sandbox.hostNetwork ? undefined : hostnameOf(pod),
       files: this.#files(pod),
+      volumes: launch.mounts.map(({ volume, target }) => {
+        return { source: join(this.#parts.folders.volumesFolder(pod.uid), volume), target }
+      }),
       cgroups,
     })
   }

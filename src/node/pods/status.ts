@@ -13,7 +13,7 @@ import {
 import type { PodSpec } from './pod-spec.ts'
 
 /** What is known of a container beside its run's state. */
-interface ContainerView {
+export interface ContainerView {
   readonly state: ContainerState
   /** The run before this one. */
   readonly previous: ContainerState

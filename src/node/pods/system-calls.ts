@@ -20,6 +20,7 @@ type InitCall =
   | 'keyctl'
   | 'mount'
   | 'mount_setattr'
+  | 'move_mount'
   | 'open_tree'
   | 'pivot_root'
   | 'prctl'
@@ -83,6 +84,7 @@ const x64: SystemCalls = {
       keyctl: 250,
       mount: 165,
       mount_setattr: 442,
+      move_mount: 429,
       open_tree: 428,
       pivot_root: 155,
     },
@@ -106,6 +108,7 @@ const arm64: SystemCalls = {
       keyctl: 219,
       mount: 40,
       mount_setattr: 442,
+      move_mount: 429,
       open_tree: 428,
       pivot_root: 41,
     },

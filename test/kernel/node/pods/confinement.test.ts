@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
-import { runProgram } from '../../../../src/host/index.ts'
-import { readRun } from '../../../../src/node/pods/container-files.ts'
 import type { Launch } from '../../../../src/node/pods/container-launch.ts'
 import { decideSecurity } from '../../../../src/node/pods/security-context.ts'
 import { systemCallsOf } from '../../../../src/node/pods/system-calls.ts'
-import { launchOf, planOf, startShim } from '../../../helpers/launch-plans.ts'
+import { launchOf } from '../../../helpers/launch-plans.ts'
 import { NetnsLab, skipReason } from '../../../helpers/netns.ts'
+import { env, makeRoot, runContainer, shell } from '../../../helpers/run-container.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
-import { until } from '../../../helpers/until.ts'
 
-const deadlineMs = 30_000
 const hostile = readFileSync(resolve(import.meta.dirname, 'hostile.pl'), 'utf8')
-const env = [['PATH', '/usr/sbin:/usr/bin:/sbin:/bin']] as const
 /** What the hostile program calls beside the calls that make a container, by processor. */
 const otherCalls = {
   x64: {
@@ -30,30 +26,6 @@ const otherCalls = {
   },
 }[process.arch as string]
 const calls = { ...systemCallsOf(process.arch)?.init, ...otherCalls, clone3: 435, io_uring_setup: 425 }
-
-interface Seen {
-  readonly exitCode: number | undefined
-  readonly log: string
-}
-
-/** Runs a container to its end. */
-async function runContainer(
-  context: TestContext,
-  launch: Launch,
-  changed: Parameters<typeof planOf>[1] = {},
-  folder = makeTemporaryFolder(context),
-): Promise<Seen> {
-  await startShim(folder, planOf(launch, changed))
-  await until('the container has ended', () => readRun(folder, Date.now()).kind === 'exited', deadlineMs)
-  const end = readRun(folder, Date.now())
-  const pieces = readdirSync(join(folder, 'log')).toSorted()
-  const log = pieces.map((piece) => readFileSync(join(folder, 'log', piece), 'utf8')).join('')
-  return { exitCode: end.kind === 'exited' ? end.exitCode : undefined, log }
-}
-
-function shell(script: string, changed: Partial<Launch> = {}): Launch {
-  return launchOf(['/bin/sh', '-c', script], { env, ...changed })
-}
 
 /** What the hostile program saw, by the name of each trial. */
 async function runHostile(context: TestContext, launch: Partial<Launch>, netnsPath?: string) {
@@ -262,19 +234,6 @@ describe('a container', { skip: skipReason('perl', 'setsid') }, () => {
     assert.equal(log, `${odd}||${odd}||3`)
   })
 })
-
-/** A root filesystem with a shell and what that needs, nothing else. */
-async function makeRoot(context: TestContext): Promise<string> {
-  const root = join(makeTemporaryFolder(context), 'root')
-  mkdirSync(join(root, 'bin'), { recursive: true })
-  const { stdout } = await runProgram('ldd', ['/bin/sh'], { timeoutMs: 10_000 })
-  for (const [library = ''] of stdout.matchAll(/\/\S+/g)) {
-    mkdirSync(join(root, dirname(library)), { recursive: true })
-    copyFileSync(library, join(root, library))
-  }
-  copyFileSync('/bin/sh', join(root, 'bin/sh'))
-  return root
-}
 
 describe('a container with a root filesystem of its own', { skip: skipReason('perl', 'setsid', 'ldd') }, () => {
   test('sees that and nothing else, with its own files of the network, and writes to it', async (context) => {

@@ -45,7 +45,16 @@ async function newNode(context: TestContext) {
   const run = async (attempt: number, script: string, limits: Launch['limits'], more: Partial<Launch> = {}) => {
     const command = ['/bin/sh', '-c', script]
     const security = decideSecurity({}, {}, false)
-    const plain = { image: '', command, env: [], workingDir: '', security, limits, rootFilesystem: undefined }
+    const plain = {
+      image: '',
+      command,
+      env: [],
+      workingDir: '',
+      security,
+      limits,
+      mounts: [],
+      rootFilesystem: undefined,
+    }
     const launch: Launch = { ...plain, ...more }
     const began = { container: 'main', attempt }
     end.push(() => runtime.signal(sandbox, began, 'SIGKILL'))

@@ -63,10 +63,11 @@ describe('how a container is run', () => {
   const refusals: readonly [string, object, RegExp][] = [
     ['an image without a command', { image: 'nginx' }, /^ImageNotSupported .*"nginx" is not fetched/],
     [
-      'volumes',
+      'a volume that the pod does not have',
       { command: ['x'], volumeMounts: [{ name: 'v', mountPath: '/v' }] },
-      /^CreateContainerConfigError volumeMounts/,
+      /^CreateContainerConfigError volumeMounts: the pod has no volume "v"/,
     ],
+    ['volumeDevices', { command: ['x'], volumeDevices: [{}] }, /^CreateContainerConfigError volumeDevices/],
     [
       'an init container that would run on',
       { command: ['x'], restartPolicy: 'Always' },

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import type { StallReason } from '../../../../src/node/cni/index.ts'
+import { PodError } from '../../../../src/node/pods/errors.ts'
 import { createPodsMetrics } from '../../../../src/node/pods/metrics.ts'
 import type { ContainerState } from '../../../../src/node/pods/plan.ts'
 import { PodFolders, type StoredPod } from '../../../../src/node/pods/pod-folders.ts'
@@ -20,9 +21,9 @@ import { until } from '../../../helpers/until.ts'
 const dialect = createDialect('platform')
 const deadlineMs = 30_000
 
-function makePod(container: object = {}, restartPolicy = 'Never'): PodSpec {
+function makePod(container: object = {}, restartPolicy = 'Never', more: object = {}): PodSpec {
   const metadata = { name: 'web', namespace: 'shop', uid: 'u-1' }
-  const spec = { restartPolicy, containers: [{ name: 'main', command: ['serve'], ...container }] }
+  const spec = { ...more, restartPolicy, containers: [{ name: 'main', command: ['serve'], ...container }] }
   const parsed = parsePod({ metadata, spec }, dialect)
   if (parsed.kind !== 'pod') throw new Error(JSON.stringify(parsed))
   return parsed.pod
@@ -37,6 +38,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
   const statuses: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
   const network: { stallReason?: StallReason; made?: Promise<void> } = {}
+  const volumes = { faults: 0, kept: 0, dropped: [] as string[] }
   const permission = { isOn: true, labels: { [dialect.labels.runPods]: 'true' } as Labels | undefined }
   const turns = new SandboxTurns(1)
   const written = () => folders.readAll().pods[0]
@@ -96,6 +98,15 @@ function makeWorker(context: TestContext, record?: StoredPod) {
       },
       rootFilesystems: undefined,
       files: async () => ({ resolver: '', hosts: '' }),
+      volumes: {
+        make: async ({ spec }) => {
+          if (spec.volumes.length > 0) events.push('make the volumes')
+          if (volumes.faults-- > 0) throw new PodError('volume-failed', 'configmap "web" not found')
+        },
+        keep: () => void volumes.kept++,
+        follow: () => {},
+        drop: async (uid) => void volumes.dropped.push(uid),
+      },
       turns,
       metrics: createPodsMetrics(createMetrics(), () => []),
       log: silentLogger,
@@ -106,7 +117,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
     record,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
-  return { worker, folders, events, phases, told, statuses, node, network, turns, permission }
+  return { worker, folders, events, phases, told, statuses, node, network, volumes, turns, permission }
 }
 
 describe('one pod', () => {
@@ -215,6 +226,30 @@ describe('one pod', () => {
     assert.equal(worker.trouble, undefined)
     assert.equal(phases[0], 'Pending')
     assert.equal(told[0], 'u-1 Warning FailedCreatePodSandBox: Failed to create pod sandbox: no address is free')
+  })
+
+  test('has its volumes before its container starts, says why they are not there, and loses them with its network', async (context) => {
+    const { worker, events, phases, told, statuses, node, volumes } = makeWorker(context)
+    volumes.faults = 1
+    const pod = makePod({}, 'Never', { volumes: [{ name: 'web', configMap: { name: 'web' } }] })
+    worker.setPod(pod)
+    await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
+    assert.deepEqual(events.splice(0).slice(1), [
+      'make the volumes',
+      'make the volumes',
+      'start run 0, written down as 0',
+    ])
+    assert.equal(told[0], 'u-1 Warning FailedMount: configmap "web" not found')
+    assert.ok(
+      statuses.some((status) => status.includes('configmap \\"web\\" not found')),
+      statuses.join('\n'),
+    )
+    assert.ok(volumes.kept > 0)
+    assert.deepEqual(volumes.dropped, [])
+    node.isOut = true
+    worker.setPod({ ...pod, deletion: { atMs: Date.now(), graceSeconds: 0 } })
+    await until('it is gone', () => node.isForgotten, deadlineMs)
+    assert.deepEqual(new Set(volumes.dropped), new Set(['u-1']))
   })
 
   test('whose container fails, its probe, or what it asks for, says so in Events as people know them', async (context) => {
