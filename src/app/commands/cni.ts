@@ -94,9 +94,9 @@ export async function repairCni(options: Options, user: CniUser): Promise<Repair
 /** Releases attachments and addresses whose namespace is gone. Resolves with one line for each release and one for each failure. */
 export async function cleanCni(options: Options, user: CniUser): Promise<Repairs> {
   const runtime = cniRuntimeOfCli(options, user)
-  const first = await runtime.clean(await runtime.leftovers())
+  const first = await runtime.garbage.clean(await runtime.garbage.leftovers())
   // Addresses that a DEL cannot release without its namespace become visible only after that DEL.
-  const { released } = await runtime.clean(await runtime.leftovers())
+  const { released } = await runtime.garbage.clean(await runtime.garbage.leftovers())
   return {
     done: [...first.deleted.map((attachment) => `undid ${attachment}`), ...first.released, ...released],
     failures: first.errors.map(describeError),

@@ -8,7 +8,11 @@ const fixRemedy = 'platnet cni doctor --fix'
 
 /** What is right and wrong with this node's networks, as its runtime sees them. Changes nothing. */
 export async function examineNetworks(runtime: CniRuntime): Promise<readonly Finding[]> {
-  const [plugins, networks, leftovers] = [await runtime.plugins(), await runtime.networks(), await runtime.leftovers()]
+  const [plugins, networks, leftovers] = [
+    await runtime.plugins(),
+    await runtime.networks(),
+    await runtime.garbage.leftovers(),
+  ]
   const atWork = runtime.pluginsAtWork().map(({ command, containerId, pid }): Finding => {
     return { level: 'ok', what: `a plugin is at work: ${command} of ${containerId}, process ${pid}` }
   })

@@ -1,68 +1,22 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { isNamespace, runCaptured, runProgram } from '../../host/index.ts'
-import type { JsonObject } from '../../model/api-object.ts'
+import { runCaptured, runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
-import type { Logger } from '../../observe/index.ts'
-import type { PluginRunner, StopSignals } from './call-plugin.ts'
-import { addChain, type ChainContext, checkChain, collectChain, deleteChain, statusOfChain } from './chain.ts'
+import { AttachmentRemoval, cachedConfig } from './attachment-removal.ts'
+import { beginAttachment } from './begin-attachment.ts'
+import { addChain, type ChainContext, checkChain, statusOfChain } from './chain.ts'
 import { EarlierPlugins, findPlugins, type StartedPlugin } from './earlier-plugins.ts'
 import { CniError } from './errors.ts'
-import { findOnNode, type LeftoverPlaces, releaseLeftovers } from './find-leftovers.ts'
+import { GarbageCollection } from './garbage-collection.ts'
 import { type LoadedNetworks, loadNetworks, negotiate } from './load-networks.ts'
 import { AttachmentLocks } from './locks.ts'
-import { parseCachedNetwork } from './parse-config.ts'
 import { parseResult } from './parse-result.ts'
-import { type Leftovers, planLeftovers } from './plan.ts'
 import { type FoundPlugin, PluginBinaries } from './plugin-binaries.ts'
 import { type Attachment, ResultCache } from './result-cache.ts'
 import { describeRunning, type RunningCall, RunningCalls } from './running-calls.ts'
-import { capabilityArguments, checkSandbox, cniArguments } from './sandbox-arguments.ts'
-import type { CniResult, CniSandbox, Network, NetworkConfig } from './types.ts'
+import { checkSandbox } from './sandbox-arguments.ts'
+import type { CniSettings } from './settings.ts'
+import type { CniResult, CniSandbox, Network } from './types.ts'
 import { isAtLeast, since } from './versions.ts'
-
-export interface CniSettings {
-  /** Such as /etc/cni/net.d. */
-  readonly configDir: string
-  /** Such as /opt/cni/bin; the first folder that has a plugin wins. */
-  readonly binDirs: readonly string[]
-  /** Such as /var/lib/cni. */
-  readonly cacheDir: string
-  /** One plugin may run so long; 60 s when absent. */
-  readonly pluginTimeoutMs?: number
-  /** Between attempts while a binary is being replaced; 1 s when absent. */
-  readonly busyDelayMs?: number
-  readonly env?: Readonly<Record<string, string | undefined>>
-  /** Written into our files in the cache, so that GC knows them; `platnet` when absent. */
-  readonly owner?: string
-  /** Folders of host-local, with a folder a network; `networks` of the cache folder when absent. */
-  readonly ipamDirs?: readonly string[]
-  /** Who starts iptables when leftovers are looked for; as `run`. */
-  readonly runProgram?: typeof runProgram
-  /** Who starts the plugins; in this process' own namespaces when absent. */
-  readonly run?: PluginRunner
-  /** A plugin takes milliseconds; one that still runs at this age is told of. 3 s when absent. */
-  readonly slowAfterMs?: number
-  /** Called with it then and every 10 s from then on; the log is told when absent. */
-  readonly onSlow?: (call: RunningCall) => void
-  /** For a command that its user ends. */
-  readonly stop?: StopSignals
-  readonly log: Logger
-}
-
-/** What a container is known by to GC. */
-export interface LiveSandbox {
-  readonly containerId: string
-  readonly ifName: string
-}
-
-export interface GcReport {
-  /** Attachments that were undone, `network/container/interface`. */
-  readonly deleted: readonly string[]
-  /** Addresses, chains and files that were taken away beside that, a line each. */
-  readonly released: readonly string[]
-  readonly errors: readonly unknown[]
-}
 
 /** Why making or removing the network of a pod takes long. */
 export interface StallReason {
@@ -81,12 +35,14 @@ export interface CheckOutcome {
 
 /** Runs CNI plugins for the pods of this node. See README.md for what it promises. */
 export class CniRuntime {
+  /** Garbage collection of this node's attachments. */
+  readonly garbage: GarbageCollection
   readonly #settings: CniSettings
   readonly #context: ChainContext
   readonly #cache: ResultCache
-  readonly #places: LeftoverPlaces
   readonly #locks = new AttachmentLocks()
   readonly #earlier: EarlierPlugins
+  readonly #removal: AttachmentRemoval
   readonly #running: RunningCalls
   /** Why ADDs failed that are being undone, by container. */
   readonly #failures = new Map<string, string>()
@@ -108,11 +64,12 @@ export class CniRuntime {
     this.#earlier = new EarlierPlugins(binDirs, callSettings)
     this.#context = { binaries: new PluginBinaries(binDirs, callSettings), binDirs, settings: callSettings }
     this.#cache = new ResultCache(settings.cacheDir, settings.owner ?? 'platnet')
-    this.#places = {
-      cache: this.#cache,
-      ipamDirs: settings.ipamDirs ?? [join(settings.cacheDir, 'networks')],
-      run: settings.runProgram ?? runProgram,
-    }
+    const [context, cache, locks] = [this.#context, this.#cache, this.#locks]
+    const networks = () => this.networks()
+    this.#removal = new AttachmentRemoval({ context, cache, earlier: this.#earlier, networks })
+    const ipamDirs = settings.ipamDirs ?? [join(settings.cacheDir, 'networks')]
+    const places = { cache, ipamDirs, run: settings.runProgram ?? runProgram }
+    this.garbage = new GarbageCollection({ context, places, locks, removal: this.#removal, networks })
   }
 
   /** Every network of the folder, in order, and why the others are not among them. */
@@ -174,9 +131,9 @@ export class CniRuntime {
     checkSandbox(sandbox)
     await this.#locks.forContainer(sandbox.containerId, async () => {
       const remembered = await this.#cache.find(sandbox.containerId, sandbox.ifName)
-      if (remembered.length > 0) return this.#deleteAll(remembered)
+      if (remembered.length > 0) return this.#removal.deleteAll(remembered)
       const network = (await this.networks()).networks[0]
-      if (network) await this.#delete(network, beginAttachment(sandbox, network))
+      if (network) await this.#removal.delete(network, beginAttachment(sandbox, network))
     })
   }
 
@@ -228,65 +185,6 @@ export class CniRuntime {
     return network
   }
 
-  /**
-   * Undoes what this runtime added for sandboxes that are not among the living, releases addresses and chains that nobody's attachment
-   * accounts for, and tells plugins that know GC. Attachments of other runtimes in the same cache are left alone. Runs while nothing
-   * else does.
-   */
-  async gc(live: readonly LiveSandbox[]): Promise<GcReport> {
-    return this.#locks.alone(async () => {
-      await this.#cache.removeHalfWritten()
-      const found = await findOnNode(this.#places)
-      const leftovers = planLeftovers(found, new Set(live.map(({ containerId }) => containerId)))
-      const ours = leftovers.attachments.filter(({ isOurs }) => isOurs)
-      const report = await this.#clean({ ...leftovers, attachments: ours, unreadableFiles: [] })
-      // What others added on the same network is as valid as ours.
-      const valid = [...live, ...found.attachments.filter(({ isOurs }) => !isOurs)]
-      return { ...report, errors: [...report.errors, ...(await this.#tellPlugins(valid))] }
-    })
-  }
-
-  /**
-   * What no living container needs, whoever made it; for people, who may ask while the agent is away. A container lives as long as its
-   * namespace stands. Changes nothing.
-   */
-  async leftovers(): Promise<Leftovers> {
-    return planLeftovers(await findOnNode(this.#places), undefined)
-  }
-
-  /** Takes away what `leftovers` found. */
-  async clean(leftovers: Leftovers): Promise<GcReport> {
-    return this.#locks.alone(() => this.#clean(leftovers))
-  }
-
-  async #clean(leftovers: Leftovers): Promise<GcReport> {
-    const errors: unknown[] = []
-    const deleted: string[] = []
-    for (const { network, containerId, ifName } of leftovers.attachments) {
-      try {
-        const remembered = await this.#cache.find(containerId, ifName)
-        await this.#deleteAll(remembered.filter((attachment) => attachment.network === network))
-        deleted.push(`${network}/${containerId}/${ifName}`)
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    try {
-      return { deleted, released: await releaseLeftovers(leftovers, this.#places), errors }
-    } catch (error) {
-      return { deleted, released: [], errors: [...errors, error] }
-    }
-  }
-
-  async #tellPlugins(valid: readonly LiveSandbox[]): Promise<unknown[]> {
-    const errors: unknown[] = []
-    for (const network of (await this.networks()).networks) {
-      if (network.disableGc || !isAtLeast(network.cniVersion, since.gc)) continue
-      errors.push(...(await collectChain(this.#context, network, valid)))
-    }
-    return errors
-  }
-
   #logSlow(call: RunningCall): void {
     const failure = this.#failures.get(call.containerId ?? '')
     this.#settings.log.warn('a plugin takes long', { pod: call.containerId, what: describeRunning(call), failure })
@@ -295,7 +193,7 @@ export class CniRuntime {
   async #undo(network: Network, attachment: Attachment, failure: string): Promise<void> {
     this.#failures.set(attachment.containerId, failure)
     try {
-      await this.#delete(network, attachment)
+      await this.#removal.delete(network, attachment)
     } catch (error) {
       this.#settings.log.warn('a failed ADD could not be undone', {
         pod: attachment.containerId,
@@ -306,79 +204,17 @@ export class CniRuntime {
     }
   }
 
-  async #deleteAll(attachments: readonly Attachment[]): Promise<void> {
-    for (const attachment of attachments) await this.#delete(await this.#networkToDelete(attachment), attachment)
-  }
-
-  /** The cache forgets only what is undone. */
-  async #delete(network: Network, attachment: Attachment): Promise<void> {
-    await this.#earlier.ended(attachment.containerId)
-    const errors = await deleteChain(this.#context, network, await nameOnlyNamespace(attachment))
-    if (errors.length === 0) return this.#cache.remove(attachment)
-    const causes = errors.map(describeError).join('; ')
-    throw new CniError('delete-failed', `the network ${network.name} could not be taken from the pod: ${causes}`, {
-      object: `container ${attachment.containerId}`,
-      remedy: '"platnet cni doctor" shows what is left; a pod of the agent is tried again by itself',
-      cause: new AggregateError(errors, causes),
-    })
-  }
-
-  /**
-   * A remembered configuration that makes no sense keeps no pod from going: what net.d says today comes nearest to it. Nor does a plugin
-   * that is gone, or speaks no version any more that the list declares: all are called at the version of ADD, and each fails for itself.
-   */
-  async #networkToDelete(attachment: Attachment): Promise<Network> {
-    let config: NetworkConfig
-    try {
-      config = rememberedConfig(attachment)
-    } catch (error) {
-      const { networks } = await this.networks()
-      const found = networks.find(({ name }) => name === attachment.network)
-      if (found === undefined) throw error
-      return found
-    }
-    try {
-      return await negotiate(config, this.#context.binaries)
-    } catch {
-      return { ...config, cniVersion: String(config.json['cniVersion']) }
-    }
-  }
-
-  /** As it was at ADD, whatever net.d says today. */
+  /** Returns the network in its configuration at ADD; net.d may differ now. */
   async #networkOf(attachment: Attachment): Promise<Network> {
-    return negotiate(rememberedConfig(attachment), this.#context.binaries)
+    return negotiate(cachedConfig(attachment), this.#context.binaries)
   }
 }
 
-/** In the words of libcni, whose users search for them. */
+/** Throws with libcni's wording, because its users search for that. */
 function refuseCheckBefore({ name, cniVersion }: Network): void {
   if (isAtLeast(cniVersion, since.check)) return
   throw new CniError('not-supported', `configuration version "${cniVersion}" does not support the CHECK command`, {
     object: `network ${name}`,
     remedy: `CHECK came with ${since.check}: declare that version or a newer one in the list, for pods that are made from then on`,
   })
-}
-
-/** A file that is there and is no namespace is one for plugins to fail at, again and again; none at all is a pod like any that has lost its own. */
-async function nameOnlyNamespace(attachment: Attachment): Promise<Attachment> {
-  const { netnsPath } = attachment
-  return existsSync(netnsPath) && !(await isNamespace(netnsPath)) ? { ...attachment, netnsPath: '' } : attachment
-}
-
-function rememberedConfig({ network, config }: Attachment): NetworkConfig {
-  return parseCachedNetwork(`the remembered network ${network}`, config)
-}
-
-function beginAttachment(sandbox: CniSandbox, network: Network): Attachment {
-  const config: JsonObject = { ...network.json, cniVersion: network.cniVersion }
-  return {
-    network: network.name,
-    containerId: sandbox.containerId,
-    ifName: sandbox.ifName,
-    netnsPath: sandbox.netnsPath,
-    config: JSON.stringify(config),
-    cniArgs: cniArguments(sandbox),
-    capabilityArgs: capabilityArguments(sandbox),
-    isOurs: true,
-  }
 }

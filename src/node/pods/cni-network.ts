@@ -37,7 +37,7 @@ export class CniNetwork implements PodNetwork {
   }
 
   async collect(live: readonly NetworkSandbox[]): Promise<void> {
-    const { deleted, errors } = await this.#cni.gc(live)
+    const { deleted, errors } = await this.#cni.garbage.collect(live)
     for (const attachment of deleted) this.#log.info('a network attachment without a pod is undone', { attachment })
     for (const error of errors) this.#log.warn('a network attachment without a pod could not be undone', { error })
   }

@@ -46,7 +46,7 @@ test(
         results.map((file) => file.split('/').at(-1)),
         [`plt-${shared.containerId}-eth0`],
       )
-      assert.deepEqual((await node.runtime().gc([])).deleted, [], 'it is not ours')
+      assert.deepEqual((await node.runtime().garbage.collect([])).deleted, [], 'it is not ours')
       await node.runtime().del(shared)
       assert.deepEqual(await node.traces(), before)
     }),

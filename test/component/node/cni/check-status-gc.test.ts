@@ -78,7 +78,7 @@ test('STATUS and GC ask no plugin below 1.1.0', async (t) => {
   const { cni, runtime } = newCni(t)
   cni.network('10-test.conflist', { ...list, cniVersion: '1.0.0' })
   await runtime.status()
-  await runtime.gc([])
+  await runtime.garbage.collect([])
   assert.deepEqual(cni.order(), [])
 })
 
@@ -86,7 +86,7 @@ test('GC undoes what has no living sandbox, then names the living to the plugins
   const { cni, second, runtime } = newCni(t)
   await runtime.add(sandbox)
   await runtime.add(other)
-  const { deleted, errors } = await runtime.gc([other])
+  const { deleted, errors } = await runtime.garbage.collect([other])
   assert.deepEqual([deleted, errors], [['test/c1/eth0'], []])
   assert.deepEqual(cni.order().slice(4), ['DEL second', 'DEL first', 'GC first', 'GC second'])
   const attachments = [{ containerID: 'c2', ifname: 'eth0' }]
@@ -107,7 +107,7 @@ test('GC goes on past what fails, reports it, and keeps what could not be undone
   first.answer('GC', { out: { code: 11, msg: 'later too' }, exit: 1 })
   await runtime.add(sandbox)
   await runtime.add(other)
-  const { deleted, errors } = await runtime.gc([])
+  const { deleted, errors } = await runtime.garbage.collect([])
   assert.deepEqual([deleted, errors.length], [[], 3])
   assert.deepEqual(cni.cacheFiles(), ['test-c1-eth0', 'test-c2-eth0'])
   assert.equal(cni.order().filter((line) => line === 'GC second').length, 1)
@@ -116,7 +116,7 @@ test('GC goes on past what fails, reports it, and keeps what could not be undone
 test('disableGC keeps plugins from being told', async (t) => {
   const { cni, runtime } = newCni(t)
   cni.network('10-test.conflist', { ...list, disableGC: true })
-  await runtime.gc([])
+  await runtime.garbage.collect([])
   assert.deepEqual(cni.order(), [])
 })
 
@@ -126,7 +126,7 @@ test('attachments of another runtime are left alone and are valid to GC', async 
   const file = join(cni.cacheDir, 'results/test-c1-eth0')
   const { owner: _, ...theirs } = JSON.parse(readFileSync(file, 'utf8'))
   writeFileSync(file, JSON.stringify(theirs))
-  assert.deepEqual((await runtime.gc([])).deleted, [])
+  assert.deepEqual((await runtime.garbage.collect([])).deleted, [])
   assert.deepEqual(first.inputs('GC')[0]?.['cni.dev/attachments'], [{ containerID: 'c1', ifname: 'eth0' }])
 })
 
@@ -136,7 +136,7 @@ test('what an ADD began and a crash interrupted is undone by GC', async (t) => {
   const file = join(cni.cacheDir, 'results/test-c1-eth0')
   const { result: _, ...begun } = JSON.parse(readFileSync(file, 'utf8'))
   writeFileSync(file, JSON.stringify({ ...begun, result: { cniVersion: '1.0.0' } }))
-  assert.deepEqual((await cni.runtime(quiet).gc([])).deleted, ['test/c1/eth0'])
+  assert.deepEqual((await cni.runtime(quiet).garbage.collect([])).deleted, ['test/c1/eth0'])
   assert.equal(first.inputs('DEL')[0]?.['prevResult'], undefined)
   assert.deepEqual(cni.cacheFiles(), [])
 })
@@ -147,8 +147,8 @@ test('half a file that a crash left is removed when it is old, and never read', 
   const results = join(cni.cacheDir, 'results')
   for (const name of ['.old.tmp', '.young.tmp']) writeFileSync(join(results, name), '{')
   utimesSync(join(results, '.old.tmp'), 1, 1)
-  assert.deepEqual((await runtime.leftovers()).unreadableFiles, [])
-  await runtime.gc([sandbox])
+  assert.deepEqual((await runtime.garbage.leftovers()).unreadableFiles, [])
+  await runtime.garbage.collect([sandbox])
   assert.deepEqual(cni.cacheFiles(), ['.young.tmp', 'test-c1-eth0'])
 })
 
@@ -156,7 +156,7 @@ test('operations on one container follow one another, those on others run beside
   const { cni, first, runtime } = newCni(t)
   const gate = join(cni.folder, 'gate')
   first.answer('ADD', { sh: `while [ ! -e ${gate} ]; do sleep 0.02; done` })
-  const work = [runtime.add(sandbox), runtime.del(sandbox), runtime.add(other), runtime.gc([other])]
+  const work = [runtime.add(sandbox), runtime.del(sandbox), runtime.add(other), runtime.garbage.collect([other])]
   const waiting = () => cni.order().filter((line) => line === 'ADD first').length === 2
   for (let waitedMs = 0; !waiting() && waitedMs < 30_000; waitedMs += 20) await sleep(20)
   assert.deepEqual(cni.order(), ['ADD first', 'ADD first'])

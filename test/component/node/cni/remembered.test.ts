@@ -229,7 +229,7 @@ test('every command has a deadline, and the pod goes on from there as after any 
   assert.match(check.status === 'rejected' ? check.reason.message : '', killed('CHECK'))
   assert.match(status.status === 'rejected' ? status.reason.message : '', killed('STATUS'))
   assert.match(loaded.status === 'fulfilled' ? (loaded.value.skipped[0]?.reason ?? '') : '', killed('VERSION'))
-  const [gc, del] = [await runtime.gc([sandbox]), await runtime.del(sandbox).catch((error) => error)]
+  const [gc, del] = [await runtime.garbage.collect([sandbox]), await runtime.del(sandbox).catch((error) => error)]
   assert.match(String(gc.errors[0]), killed('GC'))
   assert.match(del.message, killed('DEL'))
   assert.deepEqual(cni.cacheFiles(), ['test-c1-eth0'], 'DEL is tried again')

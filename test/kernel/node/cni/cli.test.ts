@@ -46,7 +46,7 @@ test('platnet cni gives a namespace a network, checks it, and takes it away', op
     const checked = await platnetCni(node, 'check', pod.name)
     assert.deepEqual([checked.code, checked.out], [0, 'not checked: disableCheck is set in the list of plt\n'])
     const agent = node.runtime()
-    assert.deepEqual((await agent.gc([])).deleted, [], 'the agent leaves alone what a person added')
+    assert.deepEqual((await agent.garbage.collect([])).deleted, [], 'the agent leaves alone what a person added')
     assert.deepEqual((await platnetCni(node, 'del', pod.name)).code, 0)
     assert.deepEqual(await node.traces(), before)
     assert.deepEqual((await platnetCni(node, 'add', pod.name, '--publish', '70000:80')).code, 2)

@@ -53,7 +53,7 @@ for (const operation of ['ADD', 'DEL'] as const) {
           })
           if (operation === 'DEL') await runtime.add(sandbox)
           await crash(node, sandbox, { operation, point, call })
-          const { errors } = await node.runtime().gc([alive.sandbox])
+          const { errors } = await node.runtime().garbage.collect([alive.sandbox])
           assert.deepEqual(errors, [])
           assert.deepEqual(await node.traces(), before)
           assert.doesNotMatch(await pod.exec('ip', '-brief', 'link'), /^eth0/m)

@@ -26,12 +26,12 @@ test('after a reboot all traces of pods that are gone are released, and those of
     const gone = await node.sandbox('gone', { portMappings })
     await runtime.add(gone.sandbox)
     await node.removePod(gone.pod)
-    const { deleted, errors } = await node.runtime().gc([alive.sandbox])
+    const { deleted, errors } = await node.runtime().garbage.collect([alive.sandbox])
     assert.deepEqual([deleted, errors], [['plt/plt-gone/eth0'], []])
     assert.deepEqual((await node.traces()).results, before.results)
     assert.deepEqual((await node.traces()).addresses, before.addresses)
     // The bridge plugin leaves its masquerading when the namespace is gone; nobody accounts for it now.
-    await node.runtime().gc([alive.sandbox])
+    await node.runtime().garbage.collect([alive.sandbox])
     assert.deepEqual(await node.traces(), before)
     await runtime.check(alive.sandbox)
   }),
@@ -47,10 +47,10 @@ test('addresses and chains whose results were lost are found by their age and ow
     await runtime.add(lost.sandbox)
     await node.removePod(lost.pod)
     rmSync(join(node.cacheDir, 'results'), { recursive: true })
-    const young = await runtime.gc([])
+    const young = await runtime.garbage.collect([])
     assert.deepEqual(young.released, [], 'another runtime may be in the middle of its ADD')
     makeOld(node)
-    const { released, errors } = await runtime.gc([])
+    const { released, errors } = await runtime.garbage.collect([])
     assert.deepEqual(errors, [])
     assert.deepEqual(released.map((line) => line.replace(/[0-9a-f]{20,}/, 'HASH')).sort(), [
       'released 198.18.7.2 of the network plt, held for plt-lost',
@@ -86,7 +86,7 @@ test('what another runtime added on the same network is never touched', options,
     writeFileSync(file, JSON.stringify(theirs))
     makeOld(node)
     const before = await node.traces()
-    const { deleted, released, errors } = await node.runtime().gc([])
+    const { deleted, released, errors } = await node.runtime().garbage.collect([])
     assert.deepEqual([deleted, released, errors], [[], [], []])
     assert.deepEqual(await node.traces(), before)
   }),
@@ -104,16 +104,16 @@ test(
       const { sandbox, pod } = await node.sandbox('gone', { portMappings })
       await runtime.add(sandbox)
       writeFileSync(join(node.cacheDir, 'results/plt-plt-old-eth0'), '')
-      assert.deepEqual((await runtime.leftovers()).attachments, [], 'its namespace stands')
+      assert.deepEqual((await runtime.garbage.leftovers()).attachments, [], 'its namespace stands')
       await node.removePod(pod)
-      const leftovers = await runtime.leftovers()
+      const leftovers = await runtime.garbage.leftovers()
       assert.deepEqual(
         leftovers.attachments.map(({ containerId }) => containerId),
         ['plt-gone'],
       )
       assert.equal(leftovers.unreadableFiles.length, 1)
-      await runtime.clean(leftovers)
-      await runtime.clean(await runtime.leftovers())
+      await runtime.garbage.clean(leftovers)
+      await runtime.garbage.clean(await runtime.garbage.leftovers())
       assert.deepEqual(await node.traces(), before)
     }),
 )
