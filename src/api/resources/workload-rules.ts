@@ -13,8 +13,8 @@ import {
 import { checkMetadata } from '../schema/metadata-rules.ts'
 import { validateLabelSelector } from './label-selector.ts'
 import { checkDnsLabel } from './names.ts'
+import { claimSpec } from './pod-spec/claim-rules.ts'
 import { validatePodSpec } from './pod-spec/pod-spec-rules.ts'
-import { claimSpec } from './pod-spec/volume-rules.ts'
 
 /** The kinds that make Pods from a template. */
 export type WorkloadKind = 'Deployment' | 'ReplicaSet' | 'StatefulSet' | 'DaemonSet'
@@ -86,8 +86,10 @@ function podCount(mostPercent: number): Check {
 const upToAll = podCount(100)
 const anyPart = podCount(Number.MAX_SAFE_INTEGER)
 
+/** A text that is no number counts as none. */
 function isZero(value: Json | undefined): boolean {
-  return value === undefined || value === null || Number.parseInt(textAt(value), 10) === 0
+  const text = textAt(value)
+  return !/^(-?\d+|\d+%)$/.test(text) || Number.parseInt(text, 10) === 0
 }
 
 function deploymentStrategy(value: Json, path: string): readonly FieldError[] {
@@ -184,6 +186,7 @@ function withSetIdentity(spec: JsonObject): JsonObject {
 
 function validateForTemplate(kind: WorkloadKind, podSpec: JsonObject, path: string): readonly FieldError[] {
   const policy = textAt(podSpec, 'restartPolicy')
+  const maker = kind === 'Deployment' ? 'ReplicaSet' : kind
   const hasDeadline = (podSpec['activeDeadlineSeconds'] ?? null) !== null
   return [
     ...(listAt(podSpec, 'ephemeralContainers').length > 0
@@ -191,7 +194,7 @@ function validateForTemplate(kind: WorkloadKind, podSpec: JsonObject, path: stri
       : []),
     ...(policy === '' || policy === 'Always' ? [] : [unsupportedField(`${path}.restartPolicy`, policy, ['Always'])]),
     ...(hasDeadline
-      ? [forbiddenField(`${path}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]
+      ? [forbiddenField(`${path}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${maker} is not Supported`)]
       : []),
   ]
 }

@@ -5,6 +5,7 @@ import { type FieldError, invalidField, requiredField } from '../schema/field-er
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
 import { formatLabelSelector } from './label-selector.ts'
+import { checkDnsLabel } from './names.ts'
 import { completePodSpec, podSpecDefaults } from './pod-spec/pod-defaults.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 import { validateWorkload, validateWorkloadUpdate, type WorkloadKind } from './workload-rules.ts'
@@ -200,6 +201,7 @@ function strategyOf(kind: WorkloadKind, rolling?: RollingPace): Strategy {
     return { ...document, spec: { ...spec, ...completeTemplate(spec), ...withPace(spec, rolling) } }
   }
   return {
+    ...(kind === 'StatefulSet' ? { validateName: checkDnsLabel } : {}),
     statusLeaves: kind === 'Deployment' ? ['labels'] : [],
     prepareForCreate: fill,
     prepareForUpdate: fill,

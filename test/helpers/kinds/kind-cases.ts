@@ -4,6 +4,7 @@ import { bindingCases, evictionCases } from './pod-action-cases.ts'
 import { reviewCases, tokenRequestCases } from './review-cases.ts'
 import { clusterRoleBindingCases, clusterRoleCases, roleBindingCases, roleCases } from './role-cases.ts'
 import { csiNodeCases } from './storage-cases.ts'
+import { workloadCreateCases } from './workload-create-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
 
@@ -18,6 +19,7 @@ export const kindCases: readonly KindCases[] = [
   clusterRoleCases,
   roleBindingCases,
   clusterRoleBindingCases,
+  workloadCreateCases,
   workloadUpdateCases,
   scaleUpdateCases,
   revisionCases,

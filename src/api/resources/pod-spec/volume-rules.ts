@@ -10,6 +10,7 @@ import {
   requiredField,
 } from '../../schema/field-error.ts'
 import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
+import { claimSpec } from './claim-rules.ts'
 import { fieldRef } from './environment-rules.ts'
 import type { Volumes } from './mount-rules.ts'
 import { descendingPath, unreservedPath, withoutBacksteps } from './path-rules.ts'
@@ -109,21 +110,6 @@ function sizeLimit(value: Json, path: string): readonly FieldError[] {
 
 function absolutePath(value: Json, path: string): readonly FieldError[] {
   return textAt(value).startsWith('/') ? [] : [invalidField(path, value, 'must be an absolute path')]
-}
-
-/** The claim that a generic ephemeral volume or a StatefulSet makes. */
-export function claimSpec(value: Json, path: string): readonly FieldError[] {
-  const storage = textAt(value, 'resources', 'requests', 'storage')
-  const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
-  const at = `${path}.resources[storage]`
-  return [
-    ...(listAt(value, 'accessModes').length === 0
-      ? [requiredField(`${path}.accessModes`, 'at least 1 access mode is required')]
-      : []),
-    ...fields({ accessModes: (list, at) => listAt(list).flatMap((mode) => oneOf(...modes)(mode, at)) })(value, path),
-    ...(storage === '' ? [requiredField(at)] : []),
-    ...(storage !== '' && parseQuantity(storage) <= 0n ? [invalidField(at, storage, 'must be greater than zero')] : []),
-  ]
 }
 
 const tokenSeconds = fields({

@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../../model/api-object.ts'
+import { parseQuantity } from '../../../model/quantity.ts'
+import { listAt, objectAt, textAt, valueAt } from '../../document.ts'
+import { all, fields, oneOf, required, text } from '../../schema/checks.ts'
+import { type FieldError, forbiddenField, invalidField, requiredField } from '../../schema/field-error.ts'
+import { validateLabelSelector } from '../label-selector.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
+
+const singlePod = 'ReadWriteOncePod'
+const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', singlePod]
+const oneMode = oneOf(...modes)
+
+const source = all([required('name', 'kind'), fields({ apiGroup: text(checkDnsSubdomain) }), checkSourceKind])
+
+const claimFields = fields({
+  accessModes: checkModes,
+  selector: (value, path) => validateLabelSelector(value, path),
+  storageClassName: text(checkDnsSubdomain),
+  volumeMode: oneOf('Block', 'Filesystem'),
+  dataSource: source,
+  dataSourceRef: [source, fields({ namespace: text(checkDnsLabel) })],
+  volumeAttributesClassName: text(checkDnsSubdomain),
+})
+
+/** The claim that a generic ephemeral volume or a StatefulSet makes. */
+export function claimSpec(value: Json, path: string): readonly FieldError[] {
+  return [
+    ...(listAt(value, 'accessModes').length === 0
+      ? [requiredField(`${path}.accessModes`, 'at least 1 access mode is required')]
+      : []),
+    ...claimFields(value, path),
+    ...checkSize(textAt(value, 'resources', 'requests', 'storage'), `${path}.resources[storage]`),
+    ...checkSources(value, path),
+  ]
+}
+
+function checkModes(value: Json, path: string): readonly FieldError[] {
+  const list = listAt(value).map((mode) => textAt(mode))
+  const isMixed = list.includes(singlePod) && list.some((mode) => mode !== singlePod && modes.includes(mode))
+  return [
+    ...list.flatMap((mode) => oneMode(mode, path)),
+    ...(isMixed ? [forbiddenField(path, `may not use ${singlePod} with other access modes`)] : []),
+  ]
+}
+
+function checkSize(storage: string, path: string): readonly FieldError[] {
+  if (storage === '') return [requiredField(path)]
+  return parseQuantity(storage) > 0n ? [] : [invalidField(path, storage, 'must be greater than zero')]
+}
+
+function checkSourceKind(value: Json, path: string): readonly FieldError[] {
+  const kind = textAt(value, 'kind')
+  if (textAt(value, 'apiGroup') !== '' || kind === 'PersistentVolumeClaim') return []
+  return [invalidField(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")]
+}
+
+/** The older field names what the newer one names, or nothing where that is in another namespace. */
+function checkSources(value: Json, path: string): readonly FieldError[] {
+  const [older, newer] = [valueAt(value, 'dataSource'), valueAt(value, 'dataSourceRef')]
+  if (older === undefined || newer === undefined) return []
+  if (textAt(newer, 'namespace') !== '')
+    return [invalidField(path, {}, 'may not be specified when dataSourceRef.namespace is specified')]
+  const { namespace: _, ...same } = objectAt(newer)
+  return isDeepStrictEqual(older, same) ? [] : [invalidField(path, {}, 'must match dataSourceRef')]
+}
