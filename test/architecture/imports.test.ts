@@ -63,10 +63,30 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
     'controller-manager.ts',
     'index.ts options.ts',
   ],
+  'src/node/dns': [
+    'errors.ts metrics options.ts wire',
+    'bind corefile kube-dns zone',
+    'plugins',
+    'feed http resolver serve',
+    'threads',
+    'configuration',
+    'plane',
+    'sources',
+    'index.ts',
+  ],
+  'src/node/dns/plugins': [
+    'client.ts',
+    'handler.ts',
+    'resolve-target.ts',
+    'bind errors forward health hosts kubernetes loadbalance log prometheus ready reload rewrite template',
+    'cache loop',
+    'metric-help.ts served-block.ts server-block.ts',
+    'directives.ts handlers.ts',
+  ],
 }
 
 /** Rooms whose files still import each other in circles. A room whose circles are gone leaves the list; none is added. */
-const roomsWithCircles = ['api', 'node/dns', 'node/proxy']
+const roomsWithCircles = ['api', 'node/proxy']
 
 /** Packages that only their own room may use; what is not listed is free to all but the pure rooms. */
 const packageOwners: Readonly<Record<string, readonly string[]>> = {

@@ -87,7 +87,7 @@ export class TestResolver {
       {
         onReply: () => {},
         onProbeFailure: note('probe failed'),
-        onChannel: () => {},
+        onConnection: () => {},
         onChange: ({ name, isDown }) => void this.events.push(`${name} is ${isDown ? 'down' : 'up'}`),
         onBroken: note('broken'),
         onRejected: note('rejected'),

@@ -1,11 +1,11 @@
 import type { TestContext } from 'node:test'
 import type { Ip } from '../../src/model/ip.ts'
-import { configurationSeries, hostsEntries } from '../../src/node/dns/configuration/configuration-series.ts'
+import { configurationSeries, metricHelp } from '../../src/node/dns/configuration/metrics.ts'
 import { readCorefile } from '../../src/node/dns/configuration/read-corefile.ts'
 import { planServer, type ServerPlan } from '../../src/node/dns/configuration/server-plan.ts'
 import { HttpEndpoints } from '../../src/node/dns/http/endpoints.ts'
-import { metricHelp } from '../../src/node/dns/metrics/help.ts'
 import { renderSeries } from '../../src/node/dns/metrics/series.ts'
+import { hostsEntries } from '../../src/node/dns/plugins/hosts/metrics.ts'
 import type { Corefile } from '../../src/node/dns/plugins/server-block.ts'
 import { DnsThreads } from '../../src/node/dns/threads/dns-threads.ts'
 import { ClusterZone } from '../../src/node/dns/zone/cluster-zone.ts'
@@ -62,7 +62,10 @@ export async function startCorefileServer(test: TestContext, shape: CorefileShap
   const configured = {
     corefile,
     text: shape.text,
-    hostsEntries: hostsEntries(corefile, texts),
+    hostsEntries: hostsEntries(
+      corefile.blocks.flatMap(({ hosts }) => hosts ?? []),
+      texts,
+    ),
     atMs: Date.now(),
     failedReloads: 0,
   }

@@ -1,8 +1,9 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import type { ServedBlock } from '../../src/node/dns/plugins/served-block.ts'
 import type { ResolverSettings } from '../../src/node/dns/resolver/settings.ts'
-import type { ServedBlock, ServingSettings } from '../../src/node/dns/serve/settings.ts'
+import type { ServingSettings } from '../../src/node/dns/serve/settings.ts'
 import { DnsThreads } from '../../src/node/dns/threads/dns-threads.ts'
 import { FrameReader, frameMessage } from '../../src/node/dns/wire/frames.ts'
 import { encodeName } from '../../src/node/dns/wire/name.ts'
@@ -18,23 +19,24 @@ import { createRecordingLogger } from './recording-logger.ts'
 export interface ServerShape {
   readonly zone?: Partial<ZoneSettings>
   readonly resolver?: ResolverShape
-  readonly access?: 'everybody' | 'cluster'
+  readonly access?: 'all' | 'cluster'
   readonly clusterSources?: readonly string[]
   readonly maxConnections?: number
   readonly servingThreads?: number
 }
 
 /** A block for every name, without plugins beside those that `details` tells of. */
-export function servedBlock(details: Pick<ServedBlock, 'resolves' | 'threadCache' | 'forwards'>): ServedBlock {
+export function servedBlock(details: Pick<ServedBlock, 'cache' | 'forwards'>): ServedBlock {
   return {
     id: '.:53',
     zones: [encodeName('.')],
     server: 'dns://:53',
-    table: 0,
-    rotate: false,
-    order: undefined,
     log: [],
-    chain: { rewrite: [], template: [], hosts: undefined },
+    loadbalance: undefined,
+    rewrite: [],
+    template: [],
+    hosts: undefined,
+    kubernetes: { table: 0 },
     ...details,
   }
 }
@@ -86,13 +88,12 @@ export class TestDnsServer {
   }
 
   #configure() {
-    const { resolver, access = 'everybody', clusterSources = [], maxConnections = 100 } = this.#shape
+    const { resolver, access = 'all', clusterSources = [], maxConnections = 100 } = this.#shape
     const resolvers: readonly ResolverSettings[] = resolver ? [resolverSettings(resolver)] : []
     const serving: ServingSettings = {
       blocks: [
         servedBlock({
-          resolves: resolver !== undefined,
-          threadCache: resolvers[0]?.cache && {
+          cache: resolvers[0]?.cache && {
             zones: resolvers[0].cache.zones,
             keepTtl: resolvers[0].cache.settings.keepTtl,
           },

@@ -2,13 +2,15 @@ import { dnsPort } from '../../../model/dns-ports.ts'
 import { type Cidr, type Ip, ipFamily, parseIp } from '../../../model/ip.ts'
 import { CorefileError } from '../corefile/errors.ts'
 import type { EndpointAddress } from '../corefile/zones.ts'
+import type { HttpEndpoint } from '../http/endpoints.ts'
+import type { ListenAddress } from '../plugins/client.ts'
 import type { ForwardPlugin, UpstreamTarget } from '../plugins/forward/settings.ts'
 import type { KubernetesSettings } from '../plugins/kubernetes/settings.ts'
-import type { OrderSettings } from '../plugins/loadbalance/answer-order.ts'
+import type { OrderSettings } from '../plugins/loadbalance/handler.ts'
 import type { LoadbalanceSettings } from '../plugins/loadbalance/settings.ts'
+import type { ServedBlock } from '../plugins/served-block.ts'
 import type { Corefile, ServerBlock } from '../plugins/server-block.ts'
 import type { ForwardRule, ResolverSettings } from '../resolver/settings.ts'
-import type { ListenAddress, ServedBlock } from '../serve/settings.ts'
 import type { ThreadSettings } from '../threads/dns-threads.ts'
 import { nameText } from '../wire/name.ts'
 import type { ZoneSettings } from '../zone/settings.ts'
@@ -28,12 +30,6 @@ export interface ConfigurationInputs {
   /** The text of each PEM file that it names. */
   readonly pemTexts: ReadonlyMap<string, string>
   readonly clusterSources: readonly Cidr[]
-}
-
-export interface HttpEndpoint {
-  readonly kind: 'health' | 'ready' | 'metrics'
-  readonly address: Ip
-  readonly port: number
 }
 
 /** More would not leave a stopping agent the time to take its address away. */
@@ -81,7 +77,7 @@ export function planServer({ blocks }: Corefile, inputs: ConfigurationInputs): S
         clusterSources: inputs.clusterSources,
         maxConnections,
       },
-      resolvers: portBlocks.filter(({ served }) => served.resolves).map((one) => planResolver(one, inputs)),
+      resolvers: portBlocks.filter(({ served }) => served.forwards).map((one) => planResolver(one, inputs)),
     },
     zones,
     http: planHttp(blocks, inputs),
@@ -115,8 +111,8 @@ function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]):
 }
 
 /** Nothing where the order of addresses is only to turn. */
-function planOrder(balance: LoadbalanceSettings | undefined, inputs: ConfigurationInputs): OrderSettings | undefined {
-  if (balance === undefined || (balance.policy === 'round_robin' && balance.prefer.length === 0)) return undefined
+function planOrder(balance: LoadbalanceSettings, inputs: ConfigurationInputs): OrderSettings | undefined {
+  if (balance.policy === 'round_robin' && balance.prefer.length === 0) return undefined
   const weights = balance.file === undefined ? undefined : (inputs.hostsTexts.get(balance.file) ?? '')
   return { prefer: balance.prefer, weights }
 }
@@ -131,17 +127,13 @@ function splitByPort(block: ServerBlock, table: number, inputs: ConfigurationInp
       id: `${zones.map((zone) => nameText(zone)).join(',')}:${port} ${bound}`,
       zones,
       server: serverLabel(block, port),
-      table: table === -1 ? undefined : table,
-      chain: {
-        rewrite: block.rewrite,
-        template: block.template,
-        hosts: block.hosts && { settings: block.hosts, text: inputs.hostsTexts.get(block.hosts.file) ?? '' },
-      },
       log: block.log,
-      rotate: block.loadbalance !== undefined,
-      order: planOrder(block.loadbalance, inputs),
-      resolves: block.forward.length > 0,
-      threadCache: planThreadCache(block),
+      loadbalance: block.loadbalance && { order: planOrder(block.loadbalance, inputs) },
+      rewrite: block.rewrite,
+      template: block.template,
+      hosts: block.hosts && { settings: block.hosts, text: inputs.hostsTexts.get(block.hosts.file) ?? '' },
+      kubernetes: table === -1 ? undefined : { table },
+      cache: planThreadCache(block),
       forwards: block.forward.length > 0,
     }
     return { block, port, served }
@@ -149,7 +141,7 @@ function splitByPort(block: ServerBlock, table: number, inputs: ConfigurationInp
 }
 
 /** A cache that asks again for what is asked for often has to hear of every question. */
-function planThreadCache({ cache }: ServerBlock): ServedBlock['threadCache'] {
+function planThreadCache({ cache }: ServerBlock): ServedBlock['cache'] {
   if (cache === undefined || cache.settings.prefetch !== undefined) return undefined
   return { zones: cache.zones, keepTtl: cache.settings.keepTtl }
 }
@@ -182,7 +174,7 @@ function planListenAddresses(portBlocks: readonly PortBlock[], inputs: Configura
 function addressesOf({ bind }: ServerBlock, inputs: ConfigurationInputs): Pick<ListenAddress, 'address' | 'access'>[] {
   const { clusterDns, nodeAddress, linkAddresses } = inputs
   if (bind.length === 0) {
-    const own = clusterDns.map((address) => ({ address, access: 'everybody' as const }))
+    const own = clusterDns.map((address) => ({ address, access: 'all' as const }))
     return nodeAddress === undefined ? own : [...own, { address: nodeAddress, access: 'cluster' }]
   }
   const expand = (name: string) => linkAddresses.get(name) ?? [name as Ip]
@@ -190,7 +182,7 @@ function addressesOf({ bind }: ServerBlock, inputs: ConfigurationInputs): Pick<L
     const left = new Set(except.flatMap(expand))
     return addresses.flatMap(expand).filter((address) => !left.has(address))
   })
-  return [...new Set(bound)].map((address) => ({ address, access: 'everybody' }))
+  return [...new Set(bound)].map((address) => ({ address, access: 'all' }))
 }
 
 function planResolver({ block, served }: PortBlock, inputs: ConfigurationInputs): ResolverSettings {
@@ -256,13 +248,4 @@ function planHttp(
     add('metrics', prometheus?.listen, nodeAddress === undefined ? clusterDns : [...clusterDns, nodeAddress])
   }
   return [...endpoints.values()]
-}
-
-/** Settings whose names would be made alike. */
-export function sameZone(a: ZoneSettings, b: ZoneSettings): boolean {
-  return zoneText(a) === zoneText(b)
-}
-
-function zoneText(settings: ZoneSettings): string {
-  return JSON.stringify(settings, (_, value) => (value instanceof Set ? [...value] : value))
 }

@@ -6,12 +6,11 @@ import type { ObjectKey } from '../../../model/api-object.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Logger } from '../../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../state/index.ts'
-import { sameZone } from '../configuration/server-plan.ts'
-import { createHistogram, observe, programmingBounds } from '../metrics/buckets.ts'
 import type { Series } from '../metrics/series.ts'
+import { KubernetesMetrics } from '../plugins/kubernetes/metrics.ts'
 import { ClusterZone, type PodView } from '../zone/cluster-zone.ts'
 import type { SharedTable } from '../zone/layout.ts'
-import type { ZoneSettings } from '../zone/settings.ts'
+import { sameZone, type ZoneSettings } from '../zone/settings.ts'
 import { LabelSelection, type Labels } from './label-selection.ts'
 
 /** How long a reload waits for the labels that a zone chooses by. */
@@ -45,7 +44,7 @@ export class ZoneFeed {
   #areServiceLabelsListed = false
   readonly #changedAtMs = new Map<ObjectKey, number>()
   readonly #sync: BoundedFrequencyRunner
-  readonly #programming = createHistogram(programmingBounds)
+  readonly #metrics = new KubernetesMetrics()
   /** When what changed endpoints of headless Services happened, for changes that are not in the answers yet. */
   readonly #triggeredAtMs: number[] = []
   #zones: readonly FedZone[] = []
@@ -74,11 +73,8 @@ export class ZoneFeed {
     return this.#zones.reduce((sum, { zone }) => sum + zone.size, 0)
   }
 
-  *series(): Iterable<Series> {
-    yield { kind: 'gauge', name: 'platnet_dns_names', labels: {}, value: this.names }
-    const name = 'coredns_kubernetes_dns_programming_duration_seconds'
-    const labels = { service_kind: 'headless_with_selector' }
-    if (this.#zones.length > 0) yield { kind: 'histogram', name, labels, histogram: this.#programming }
+  series(): Iterable<Series> {
+    return this.#metrics.series(this.names, this.#zones.length > 0)
   }
 
   /** When the Service was last seen to change, in ms since 1970. */
@@ -242,7 +238,7 @@ export class ZoneFeed {
     }
     for (const { zone } of this.#zones) await takeSteps(zone.answerReverseInSteps(), slice)
     for (const { zone } of this.#zones) zone.setSerial(Math.floor(Date.now() / 1000))
-    for (const atMs of this.#triggeredAtMs.splice(0)) observe(this.#programming, (Date.now() - atMs) / 1000)
+    for (const atMs of this.#triggeredAtMs.splice(0)) this.#metrics.observeProgramming((Date.now() - atMs) / 1000)
     applied.publish('dns', revision)
     if (this.#namespacesListed) this.#finishFirst()
   }

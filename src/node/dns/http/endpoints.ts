@@ -1,10 +1,17 @@
 import type { Component } from '../../../loop/component.ts'
 import { describeError } from '../../../model/errors.ts'
+import type { Ip } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 import { createRouter, httpListener, type RoutedRequest, type TextAnswer } from '../../../serve/index.ts'
-import type { HttpEndpoint } from '../configuration/server-plan.ts'
 import type { Series } from '../metrics/series.ts'
-import { HealthProbe } from '../plugins/health/health-probe.ts'
+import { HealthProbe } from '../plugins/health/metrics.ts'
+
+/** An HTTP endpoint of DNS and the plugin it belongs to. */
+export interface HttpEndpoint {
+  readonly kind: 'health' | 'ready' | 'metrics'
+  readonly address: Ip
+  readonly port: number
+}
 
 export interface EndpointAnswers {
   /** Plugins that are not ready yet, or why nothing is any more; none when DNS is. */

@@ -8,18 +8,20 @@ import type { Logger } from '../../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../state/index.ts'
 import { NotrackRules } from '../bind/notrack-rules.ts'
 import { OwnAddresses } from '../bind/own-addresses.ts'
-import { type ConfiguredDns, configurationSeries, hostsEntries } from '../configuration/configuration-series.ts'
 import { type ConfigMapData, type LoadedCorefile, loadCorefile } from '../configuration/corefile-loader.ts'
 import { type FoundInputs, readInputs, readLinkAddresses } from '../configuration/inputs.ts'
+import { type ConfiguredDns, configurationSeries, metricHelp } from '../configuration/metrics.ts'
 import { planServer, type ServerPlan } from '../configuration/server-plan.ts'
 import { optionsWithoutEffect } from '../configuration/without-effect.ts'
 import { ZoneFeed } from '../feed/zone-feed.ts'
 import { HttpEndpoints } from '../http/endpoints.ts'
-import { metricHelp } from '../metrics/help.ts'
 import { renderSeries } from '../metrics/series.ts'
+import { hostsEntries } from '../plugins/hosts/metrics.ts'
+import type { HostsSettings } from '../plugins/hosts/settings.ts'
+import type { ListenFailure } from '../serve/listeners.ts'
 import { SourceFilter } from '../serve/source-filter.ts'
 import { DnsThreads } from '../threads/dns-threads.ts'
-import type { Explanation, ListenFailure } from '../threads/messages.ts'
+import type { Explanation } from '../threads/messages.ts'
 import { recordType, typeCode } from '../wire/codes.ts'
 import { readMessage } from '../wire/message.ts'
 import { encodeName, foldName, isUnder, nameText } from '../wire/name.ts'
@@ -236,7 +238,7 @@ export class DnsPlane implements Component {
     this.#current = { loaded, plan, text, inputs: { nameservers: found.nameservers } }
     this.#configured = {
       ...loaded,
-      hostsEntries: hostsEntries(loaded.corefile, inputs.hostsTexts),
+      hostsEntries: hostsEntries(hostsOf(loaded.corefile), inputs.hostsTexts),
       atMs: Date.now(),
     }
     if (!servesDomain(plan, settings.clusterDomain))
@@ -313,6 +315,10 @@ export class DnsPlane implements Component {
     const sinceMs = this.#health.level === level ? this.#health.sinceMs : Date.now()
     this.#health = { level, message, sinceMs }
   }
+}
+
+function hostsOf({ blocks }: LoadedCorefile['corefile']): readonly HostsSettings[] {
+  return blocks.flatMap(({ hosts }) => hosts ?? [])
 }
 
 /** The Service that a name of the cluster's zone is of: `namespace/name`. */

@@ -4,13 +4,13 @@ import { AnswerCache, type CachedAnswer, isUsableStale } from '../plugins/cache/
 import { isFailure } from '../plugins/cache/lifetime.ts'
 import { questionKey } from '../plugins/cache/question-key.ts'
 import type { ServeStale } from '../plugins/cache/settings.ts'
-import type { CachedCopy } from '../plugins/cache/thread-answer-cache.ts'
 import { restoreCase } from '../plugins/forward/case-randomization.ts'
 import { Forwarder } from '../plugins/forward/forwarder.ts'
 import { QueryLimiter } from '../plugins/forward/query-limiter.ts'
 import type { UpstreamEvents } from '../plugins/forward/upstream.ts'
 import type { UpstreamAnswer } from '../plugins/forward/upstream-answer.ts'
 import { makeUpstreamQuery } from '../plugins/forward/upstream-query.ts'
+import type { Answer, CachedCopy } from '../plugins/handler.ts'
 import { LoopProbes } from '../plugins/loop/loop-probes.ts'
 import { followAliases } from '../wire/aliases.ts'
 import { rcode } from '../wire/codes.ts'
@@ -34,11 +34,11 @@ export interface ResolverQuery {
 export interface ResolverAnswer {
   /** The answer to that query; undefined where there must be none. */
   readonly message: Buffer | undefined
-  readonly plugin: 'cache' | 'forward' | 'loop' | ''
+  readonly plugin: Answer['plugin']
   /** How long it has been kept. */
   readonly ageMs: number
   /** What the cache holds, of an answer that it may give again as it is. */
-  readonly kept?: CachedCopy
+  readonly copy?: CachedCopy
 }
 
 export interface ResolverEvents extends UpstreamEvents {
@@ -290,8 +290,8 @@ function fromCache(request: ResolverQuery, cached: CachedAnswer, nowMs: number, 
   const message = writeFor(request, cached, { ageSeconds })
   if (cached.layout.questionName === undefined || isFailure(cached.layout.rcode))
     return { message, plugin: 'cache', ageMs }
-  const kept = { message: cached.message, kind: cached.kind, ageMs, leftMs: cached.expiresAtMs - nowMs }
-  return { message, plugin: 'cache', ageMs, kept }
+  const copy = { message: cached.message, kind: cached.kind, ageMs, leftMs: cached.expiresAtMs - nowMs }
+  return { message, plugin: 'cache', ageMs, copy }
 }
 
 function writeFor(

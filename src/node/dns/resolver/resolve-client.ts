@@ -1,18 +1,18 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { ResolveRequest, ResolveResult } from '../threads/messages.ts'
+import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 
 type Done = (result: ResolveResult | undefined) => void
 
-const patienceMs = 15_000
+const timeoutMs = 15_000
 
-/** A serving thread's line to the one that resolves. What is asked in one turn of the event loop goes in one message. */
+/** A serving thread's channel to the resolver thread. The requests of one turn of the event loop go in one message. */
 export class ResolveClient {
   readonly #waiting = new Map<number, Done>()
   #port: MessagePort | undefined
   #outbox: ResolveRequest[] = []
   #nextId = 1
 
-  /** The other thread may have begun anew: what was asked of the former is lost. */
+  /** Connects to a resolver thread. A former one has ended: its open requests get no answer. */
   connect(port: MessagePort): void {
     this.#port?.close()
     for (const done of this.#waiting.values()) done(undefined)
@@ -21,17 +21,17 @@ export class ResolveClient {
     port.on('message', (results: readonly ResolveResult[]) => this.#take(results))
   }
 
-  /** Undefined when nobody resolves. The question's bytes are copied. */
-  run(errand: Omit<ResolveRequest, 'id'>): Promise<ResolveResult | undefined> {
+  /** Gives undefined when the resolver thread does not answer. Copies the bytes of the question. */
+  resolve(request: Omit<ResolveRequest, 'id'>): Promise<ResolveResult | undefined> {
     const id = this.#nextId
     this.#nextId += 1
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
-    // A view would be sent with all of the memory it looks at.
-    this.#outbox.push({ ...errand, id, question: new Uint8Array(errand.question) })
+    // A view would be sent with all of the memory behind it.
+    this.#outbox.push({ ...request, id, question: new Uint8Array(request.question) })
     return new Promise((resolve) => {
-      const late = setTimeout(() => this.#finish(id, undefined), patienceMs)
+      const timer = setTimeout(() => this.#finish(id, undefined), timeoutMs)
       this.#waiting.set(id, (result) => {
-        clearTimeout(late)
+        clearTimeout(timer)
         resolve(result)
       })
     })

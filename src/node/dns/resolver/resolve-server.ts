@@ -1,9 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { ResolveRequest, ResolveResult } from '../threads/messages.ts'
+import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
 import { Query } from '../wire/query.ts'
 import type { BlockResolver, ResolverAnswer } from './block-resolver.ts'
 
-/** The resolving thread's end of the line to one serving thread. */
+/** The resolver thread's end of the channel to one serving thread. */
 export class ResolveServer {
   readonly #port: MessagePort
   readonly #find: (block: string) => BlockResolver | undefined
@@ -12,8 +12,8 @@ export class ResolveServer {
   constructor(port: MessagePort, find: (block: string) => BlockResolver | undefined) {
     this.#port = port
     this.#find = find
-    port.on('message', (errands: readonly ResolveRequest[]) => {
-      for (const errand of errands) this.#take(errand)
+    port.on('message', (requests: readonly ResolveRequest[]) => {
+      for (const request of requests) this.#take(request)
     })
   }
 
@@ -21,10 +21,10 @@ export class ResolveServer {
     this.#port.close()
   }
 
-  #take(errand: ResolveRequest): void {
-    const resolution = this.#resolve(errand)
-    if (resolution instanceof Promise) void resolution.then((done) => this.#reply(errand, done))
-    else this.#reply(errand, resolution)
+  #take(request: ResolveRequest): void {
+    const answer = this.#resolve(request)
+    if (answer instanceof Promise) void answer.then((resolved) => this.#reply(request, resolved))
+    else this.#reply(request, answer)
   }
 
   #resolve({ block, question, client, overTcp, limit }: ResolveRequest): ResolverAnswer | Promise<ResolverAnswer> {
@@ -36,11 +36,11 @@ export class ResolveServer {
     return resolver.resolve({ query, client, overTcp, limit })
   }
 
-  #reply({ id, wantsCopy }: ResolveRequest, { message, plugin, ageMs, kept }: ResolverAnswer): void {
+  #reply({ id, wantsCopy }: ResolveRequest, { message, plugin, ageMs, copy }: ResolverAnswer): void {
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
-    // A view would be sent with all of the memory it looks at.
-    const copy = wantsCopy && kept !== undefined && { kept: { ...kept, message: new Uint8Array(kept.message) } }
-    this.#outbox.push({ id, message: message && new Uint8Array(message), plugin, ageMs, ...copy })
+    // A view would be sent with all of the memory behind it.
+    const sent = wantsCopy && copy !== undefined && { copy: { ...copy, message: new Uint8Array(copy.message) } }
+    this.#outbox.push({ id, message: message && new Uint8Array(message), plugin, ageMs, ...sent })
   }
 
   #flush(): void {

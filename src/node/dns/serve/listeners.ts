@@ -1,9 +1,15 @@
 import { describeError } from '../../../model/errors.ts'
-import type { ListenFailure } from '../threads/messages.ts'
+import type { ListenAddress, Listener } from '../plugins/client.ts'
 import type { Responder } from './responder.ts'
-import type { ListenAddress, Listener } from './settings.ts'
 import { TcpServer } from './tcp-server.ts'
 import { UdpServer } from './udp-server.ts'
+
+/** An address on which a thread could not listen. */
+export interface ListenFailure {
+  readonly address: string
+  readonly port: number
+  readonly message: string
+}
 
 interface OpenListener {
   readonly listener: Listener

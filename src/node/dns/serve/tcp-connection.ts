@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
+import type { Client } from '../plugins/client.ts'
 import { readUint16 } from '../wire/bytes.ts'
 import { rcode } from '../wire/codes.ts'
 import { FrameReader, frameMessage } from '../wire/frames.ts'
-import type { Client, Responder } from './responder.ts'
+import type { Responder } from './responder.ts'
 
 /** As CoreDNS has them: for the first query, between queries, for an answer to be taken. */
 const firstQueryMs = 3_000

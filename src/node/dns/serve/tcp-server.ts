@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { DnsError } from '../errors.ts'
+import type { Listener } from '../plugins/client.ts'
 import type { Responder } from './responder.ts'
-import type { Listener } from './settings.ts'
 import { TcpConnection } from './tcp-connection.ts'
 
 /** Answers connections on one address and port, which it shares with the other threads. */

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type Datagram, DatagramBatch } from '../../../host/index.ts'
 import { ipFamily } from '../../../model/ip.ts'
 import { DnsError } from '../errors.ts'
-import { type Client, later, type Responder } from './responder.ts'
-import type { Listener } from './settings.ts'
+import type { Client, Listener } from '../plugins/client.ts'
+import { type Responder, responderResult } from './responder.ts'
 
 const scratchBytes = 65_536
 /** Datagrams that the kernel does not take are waited with up to here, then dropped as a full network does. */
@@ -66,7 +66,7 @@ export class UdpServer {
     const client: Client = { address: from.address, port: from.port, transport: 'udp', listener: this.#listener }
     const length = this.#responder.respondNow(message, message.length, client, this.#scratch)
     if (length > 0) this.#socket.send(this.#scratch, 0, length, from.port, from.address)
-    else if (length === later) this.#answerLater(message, client)
+    else if (length === responderResult.later) this.#answerLater(message, client)
   }
 
   /**
@@ -87,7 +87,7 @@ export class UdpServer {
     const { bytes, length } = client.datagram
     const answered = this.#responder.respondNow(bytes, length, client, batch.answer)
     if (answered > 0) batch.reply(index, answered)
-    else if (answered === later) this.#answerLater(Buffer.from(bytes.subarray(0, length)), client.kept)
+    else if (answered === responderResult.later) this.#answerLater(Buffer.from(bytes.subarray(0, length)), client.kept)
   }
 
   #answerLater(message: Buffer, client: Client): void {

@@ -5,16 +5,10 @@ import type { Cidr } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 import type { Series } from '../metrics/series.ts'
 import type { ResolverSettings } from '../resolver/settings.ts'
+import type { ListenFailure } from '../serve/listeners.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
-import type {
-  Explanation,
-  ListenFailure,
-  ResolverAnswers,
-  ResolverRequest,
-  ServingAnswers,
-  ServingRequest,
-} from './messages.ts'
+import type { Explanation, ResolverAnswers, ResolverRequest, ServingAnswers, ServingRequest } from './messages.ts'
 import { ThreadLink } from './thread-link.ts'
 
 type ServingLink = ThreadLink<ServingRequest, ServingAnswers>

@@ -1,16 +1,17 @@
 import { flushCompileCache } from 'node:module'
 import { parentPort } from 'node:worker_threads'
 import { describeError } from '../../../model/errors.ts'
-import type { ThreadNote } from './messages.ts'
+import type { Logger } from '../../../observe/index.ts'
+import type { ThreadLogRecord } from './messages.ts'
 
 interface Envelope<Request> {
   readonly id: number
   readonly request: Request
 }
 
-/** A thread's end of its line to the main one: each request is answered, with what `answer` gives or why it failed. */
+/** Answers the requests of the main thread: each gets what `answer` returns, or the error it throws. */
 export function serveMainThread<Request>(answer: (request: Request) => unknown): void {
-  // Kept also when the process is killed: the next thread loads compiled code and no compiler of its own, 15 MiB less.
+  // Flushed now, because a killed process would not: the next thread loads compiled code and no compiler of its own, 15 MiB less.
   flushCompileCache()
   parentPort?.on('message', async ({ id, request }: Envelope<Request>) => {
     try {
@@ -21,7 +22,14 @@ export function serveMainThread<Request>(answer: (request: Request) => unknown):
   })
 }
 
-/** Tells the main thread something to log. */
-export function tellMainThread(note: ThreadNote): void {
-  parentPort?.postMessage({ note })
+/** Sends log records to the main thread, which writes them. */
+export const mainThreadLog: Pick<Logger, ThreadLogRecord['level']> = {
+  error: (message, fields = {}) => send({ level: 'error', message, fields }),
+  warn: (message, fields = {}) => send({ level: 'warn', message, fields }),
+  info: (message, fields = {}) => send({ level: 'info', message, fields }),
+  debug: (message, fields = {}) => send({ level: 'debug', message, fields }),
+}
+
+function send(record: ThreadLogRecord): void {
+  parentPort?.postMessage({ record })
 }

@@ -1,13 +1,14 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Cidr } from '../../../model/ip.ts'
+import type { LogFields } from '../../../observe/logger.ts'
 import type { Series } from '../metrics/series.ts'
-import type { CachedCopy } from '../plugins/cache/thread-answer-cache.ts'
-import type { ResolverAnswer } from '../resolver/block-resolver.ts'
+import type { Answer } from '../plugins/handler.ts'
 import type { ResolverSettings } from '../resolver/settings.ts'
+import type { ListenFailure } from '../serve/listeners.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
 
-/** What the main thread asks of one that serves; each is answered with its `id`. */
+/** The requests of the main thread to a serving thread. Each gets an answer with its id. */
 export type ServingRequest =
   | { readonly kind: 'configure'; readonly settings: ServingSettings; readonly tables: readonly SharedTable[] }
   | { readonly kind: 'table'; readonly index: number; readonly table: SharedTable }
@@ -17,19 +18,12 @@ export type ServingRequest =
   | { readonly kind: 'series' }
   | { readonly kind: 'close' }
 
-/** What the main thread asks of the one that resolves. */
+/** The requests of the main thread to the resolver thread. */
 export type ResolverRequest =
   | { readonly kind: 'configure'; readonly blocks: readonly ResolverSettings[] }
   | { readonly kind: 'connect'; readonly port: MessagePort }
   | { readonly kind: 'series' }
   | { readonly kind: 'close' }
-
-/** A place on which a thread could not listen. */
-export interface ListenFailure {
-  readonly address: string
-  readonly port: number
-  readonly message: string
-}
 
 export interface ServingAnswers {
   readonly configure: readonly ListenFailure[]
@@ -48,37 +42,14 @@ export interface ResolverAnswers {
   readonly close: undefined
 }
 
-/** Where an answer came from. */
-export interface Explanation {
-  readonly plugin: string
-  readonly ageMs: number
+/** The answer to a question, and the plugin that gives it. */
+export interface Explanation extends Pick<Answer, 'plugin' | 'ageMs'> {
   readonly message: Uint8Array | undefined
 }
 
-/** What a thread says of its own accord. */
-export interface ThreadNote {
+/** A log record of a thread, which the main thread writes. */
+export interface ThreadLogRecord {
   readonly level: 'error' | 'warn' | 'info' | 'debug'
   readonly message: string
-  readonly fields: Readonly<Record<string, unknown>>
-}
-
-/** A question on its way from a serving thread to the resolving one, and back. */
-export interface ResolveRequest {
-  readonly id: number
-  /** Of the server block. */
-  readonly block: string
-  readonly question: Uint8Array
-  readonly client: string
-  readonly overTcp: boolean
-  readonly limit: number
-  /** Whether what comes from the cache is wanted as it is kept there, too. */
-  readonly wantsCopy: boolean
-}
-
-export interface ResolveResult {
-  readonly id: number
-  readonly message: Uint8Array | undefined
-  readonly plugin: ResolverAnswer['plugin']
-  readonly ageMs: number
-  readonly kept?: CachedCopy
+  readonly fields: LogFields
 }

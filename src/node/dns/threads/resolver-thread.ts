@@ -1,11 +1,13 @@
-// The entry of the thread that resolves: one cache and one set of upstreams a server block, for all serving threads.
+// The entry of the resolver thread: one cache and one set of upstreams for each server block, shared by all serving threads.
 import type { Series } from '../metrics/series.ts'
+import { cacheSeries } from '../plugins/cache/metrics.ts'
 import { FailureLog } from '../plugins/errors/failure-log.ts'
+import { ForwardMetrics } from '../plugins/forward/metrics.ts'
+import { LoopMetrics } from '../plugins/loop/metrics.ts'
 import { BlockResolver, type ResolverEvents } from '../resolver/block-resolver.ts'
 import { ResolveServer } from '../resolver/resolve-server.ts'
-import { cacheSeries, ResolverCounts } from '../resolver/resolver-counts.ts'
 import type { ResolverSettings } from '../resolver/settings.ts'
-import { serveMainThread, tellMainThread } from './main-link.ts'
+import { mainThreadLog, serveMainThread } from './main-link.ts'
 import type { ResolverAnswers, ResolverRequest } from './messages.ts'
 import { restoreBuffers } from './restore-buffers.ts'
 
@@ -15,33 +17,30 @@ interface ActiveResolver {
   readonly failures: FailureLog
 }
 
-const counts = new ResolverCounts()
-const desks: ResolveServer[] = []
+const metrics = { forward: new ForwardMetrics(), loop: new LoopMetrics() }
+const servers: ResolveServer[] = []
 let active: ReadonlyMap<string, ActiveResolver> = new Map()
 
 const events: Omit<ResolverEvents, 'onFailure'> = {
-  onReply: (upstream, seconds, rcode) => counts.countReply(upstream, seconds, rcode),
-  onProbeFailure: (upstream) => counts.countProbeFailure(upstream),
-  onChannel: (upstream, transport, kept) => counts.countChannel(upstream, transport, kept),
+  onReply: (upstream, seconds, rcode) => metrics.forward.countReply(upstream, seconds, rcode),
+  onProbeFailure: (upstream) => metrics.forward.countProbeFailure(upstream),
+  onConnection: (upstream, transport, reused) => metrics.forward.countConnection(upstream, transport, reused),
   onChange: ({ name, isDown }) =>
-    tellMainThread({
-      level: 'warn',
-      message: `an upstream of DNS is ${isDown ? 'down' : 'up again'}`,
-      fields: { upstream: name },
-    }),
-  onBroken: () => counts.countBroken(),
-  onRejected: () => counts.countRejected(),
+    mainThreadLog.warn(`an upstream of DNS is ${isDown ? 'down' : 'up again'}`, { upstream: name }),
+  onBroken: () => metrics.forward.countBroken(),
+  onRejected: () => metrics.forward.countRejected(),
   onLoop: (upstream) => {
-    counts.countLoop()
+    metrics.loop.countLoop()
     const remedy = 'name in the Corefile, or in /etc/resolv.conf of this node, servers that do not ask this one'
-    const message = 'queries to this upstream come back to this server: it is not asked any more'
-    tellMainThread({ level: 'error', message, fields: { upstream, remedy } })
+    mainThreadLog.error('queries to this upstream come back to this server: it is not asked any more', {
+      upstream,
+      remedy,
+    })
   },
-  onLoopEnd: (upstream) =>
-    tellMainThread({ level: 'info', message: 'this upstream does not lead back here any more', fields: { upstream } }),
+  onLoopEnd: (upstream) => mainThreadLog.info('this upstream does not lead back here any more', { upstream }),
 }
 
-/** Unchanged blocks go on as they are; of changed ones the cache does. */
+/** Keeps unchanged blocks as they are, and the caches of changed ones. */
 function configure(blocks: readonly ResolverSettings[]): undefined {
   const before = active
   const next = new Map<string, ActiveResolver>()
@@ -59,8 +58,8 @@ function configure(blocks: readonly ResolverSettings[]): undefined {
 }
 
 function startResolver(settings: ResolverSettings, before: BlockResolver | undefined): ActiveResolver {
-  const failures = new FailureLog(settings.errors, tellMainThread)
-  const onFailure: ResolverEvents['onFailure'] = (query, error) => failures.failed(query, error)
+  const failures = new FailureLog(settings.errors, mainThreadLog)
+  const onFailure: ResolverEvents['onFailure'] = (query, error) => failures.logFailure(query, error)
   const resolver = new BlockResolver(settings, { ...events, onFailure }, before)
   resolver.start()
   return { settings, resolver, failures }
@@ -71,8 +70,12 @@ function sameSettings(a: ResolverSettings, b: ResolverSettings): boolean {
 }
 
 function* series(): Iterable<Series> {
-  yield* counts.series()
-  for (const { settings, resolver } of active.values()) yield* cacheSeries(settings, resolver)
+  yield* metrics.forward.series()
+  yield* metrics.loop.series()
+  for (const { settings, resolver } of active.values()) {
+    if (settings.cache === undefined || resolver.cache === undefined) continue
+    yield* cacheSeries({ server: settings.server, zones: settings.cache.zones }, resolver.cache)
+  }
 }
 
 type Handlers = {
@@ -83,10 +86,10 @@ type Handlers = {
 
 const handlers: Handlers = {
   configure: ({ blocks }) => configure(restoreBuffers(blocks)),
-  connect: ({ port }) => void desks.push(new ResolveServer(port, (block) => active.get(block)?.resolver)),
+  connect: ({ port }) => void servers.push(new ResolveServer(port, (block) => active.get(block)?.resolver)),
   series: () => [...series()],
   close: () => {
-    for (const desk of desks.splice(0)) desk.close()
+    for (const server of servers.splice(0)) server.close()
     for (const { resolver, failures } of active.values()) {
       failures.close()
       resolver.close()

@@ -1,16 +1,18 @@
-// The entry of a serving thread: sockets, the cluster's names, and a line to the thread that resolves.
-
+// The entry of a serving thread: sockets, a view of the cluster's names, and a channel to the resolver thread.
 import { ResolveClient } from '../resolver/resolve-client.ts'
 import { Listeners } from '../serve/listeners.ts'
 import { Responder } from '../serve/responder.ts'
-import { serveMainThread } from './main-link.ts'
-import type { ServingAnswers, ServingRequest } from './messages.ts'
+import { mainThreadLog, serveMainThread } from './main-link.ts'
+import type { Explanation, ServingAnswers, ServingRequest } from './messages.ts'
 import { raiseThreadPriority } from './priority.ts'
 import { restoreBuffers } from './restore-buffers.ts'
 
 raiseThreadPriority()
-const line = new ResolveClient()
-const responder = new Responder(line)
+const resolver = new ResolveClient()
+const responder = new Responder({
+  resolve: (request) => resolver.resolve(request),
+  writeLog: (line) => mainThreadLog.info(line),
+})
 const listeners = new Listeners(responder)
 
 type Handlers = {
@@ -28,19 +30,21 @@ const handlers: Handlers = {
   },
   table: ({ index, table }) => void responder.changeTable(index, table),
   sources: ({ networks }) => void responder.sources.changeNetworks(networks),
-  resolver: ({ port }) => void line.connect(port),
-  explain: ({ question, port }) => {
-    const listener = listeners.find(port)
-    return (
-      listener &&
-      responder.explain(Buffer.from(question), { address: '127.0.0.1', port: 1, transport: 'tcp', listener })
-    )
-  },
+  resolver: ({ port }) => void resolver.connect(port),
+  explain: ({ question, port }) => explain(question, port),
   series: () => [...responder.series()],
   close: async () => {
     await listeners.closeAll()
-    line.close()
+    resolver.close()
   },
+}
+
+async function explain(question: Uint8Array, port: number): Promise<Explanation | undefined> {
+  const listener = listeners.find(port)
+  if (listener === undefined) return undefined
+  const client = { address: '127.0.0.1', port: 1, transport: 'tcp', listener } as const
+  const answer = await responder.explain(Buffer.from(question), client)
+  return answer && { plugin: answer.plugin, ageMs: answer.ageMs, message: answer.message }
 }
 
 serveMainThread<ServingRequest>((request) => {

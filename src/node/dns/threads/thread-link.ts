@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads'
 import type { Logger } from '../../../observe/index.ts'
 import { DnsError } from '../errors.ts'
-import type { ThreadNote } from './messages.ts'
+import type { ThreadLogRecord } from './messages.ts'
 
 type Answered =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly failure: string }
-  | { readonly note: ThreadNote }
+  | { readonly record: ThreadLogRecord }
 
 interface Waiting {
   readonly resolve: (answer: never) => void
@@ -56,8 +56,8 @@ export class ThreadLink<Request extends { readonly kind: string }, Answers exten
   }
 
   #take(message: Answered): void {
-    if ('note' in message) {
-      const { level, message: text, fields } = message.note
+    if ('record' in message) {
+      const { level, message: text, fields } = message.record
       this.#log[level](text, fields)
       return
     }

@@ -6,6 +6,9 @@ import { headerLength } from './query.ts'
 import { isReadableData, readData } from './rdata.ts'
 import type { DnsRecord } from './record.ts'
 
+/** The most bytes of a message over TCP, whose length is two bytes (RFC 1035 4.2.2). */
+export const maxMessageLength = 65_535
+
 export type Section = 'answer' | 'authority' | 'additional'
 const sections: readonly Section[] = ['answer', 'authority', 'additional']
 

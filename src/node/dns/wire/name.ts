@@ -158,6 +158,16 @@ export function encodeName(text: string): WireName {
   return Buffer.from(bytes)
 }
 
+/** Returns the name in wire form, or undefined where the text is not a name. */
+export function readNameText(text: string): WireName | undefined {
+  try {
+    return encodeName(text)
+  } catch (error) {
+    if (error instanceof DnsFormatError) return undefined
+    throw error
+  }
+}
+
 function closeLabel(bytes: number[], labelAt: number, text: string): void {
   const length = bytes.length - labelAt - 1
   if (length === 0) throw new DnsFormatError('label', `an empty label in the name ${text}`)
@@ -225,6 +235,19 @@ function endsAlike(name: Uint8Array, tail: Uint8Array): boolean {
     if (foldByte(name[skip + at] ?? 0) !== foldByte(tail[at] ?? 0)) return false
   }
   return true
+}
+
+/** Returns the name below `parent` with these labels before it. The bytes of the labels are ASCII. */
+export function below(parent: WireName, ...labels: readonly string[]): WireName {
+  const length = labels.reduce((sum, label) => sum + label.length + 1, 0)
+  const name = Buffer.allocUnsafe(length + parent.length)
+  let at = 0
+  for (const label of labels) {
+    name[at] = label.length
+    at += 1 + name.write(label, at + 1, 'latin1')
+  }
+  parent.copy(name, at)
+  return name
 }
 
 /** How many labels a name has; the root has none. */

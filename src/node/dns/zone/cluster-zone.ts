@@ -1,13 +1,14 @@
 import type { ObjectKey } from '../../../model/api-object.ts'
 import type { Ip } from '../../../model/ip.ts'
 import { recordType } from '../wire/codes.ts'
-import { isUnder, type WireName } from '../wire/name.ts'
+import { below, isUnder, type WireName } from '../wire/name.ts'
 import { makeRecord } from '../wire/record.ts'
+import { isReverse, reverseName } from '../wire/reverse-name.ts'
 import type { PlannedName } from './answer-body.ts'
 import { AnswerTableWriter, type TableCapacity } from './answer-table-writer.ts'
 import { planAddresses, planFixedNames } from './fixed-names.ts'
+import { isLabel, podLabel } from './labels.ts'
 import type { SharedTable } from './layout.ts'
-import { below, isLabel, isReverse, podLabel, reverseName } from './names.ts'
 import { ReverseOwners, type ReverseTargets } from './reverse-owners.ts'
 import {
   type Extent,

@@ -1,9 +1,9 @@
 import { type Ip, ipFamily } from '../../../model/ip.ts'
 import { recordType } from '../wire/codes.ts'
-import type { WireName } from '../wire/name.ts'
+import { below, type WireName } from '../wire/name.ts'
 import { addressRecord, makeRecord, txtData } from '../wire/record.ts'
+import { isReverse } from '../wire/reverse-name.ts'
 import type { PlannedAnswer, PlannedName } from './answer-body.ts'
-import { below, isReverse } from './names.ts'
 import { schemaVersion, versionTtl, type ZoneSettings } from './settings.ts'
 
 /** The names that a zone has whatever the cluster holds. */

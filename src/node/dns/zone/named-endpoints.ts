@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../../model/endpoint-slice.ts'
 import type { Ip } from '../../../model/ip.ts'
-import { dashedAddress, isLabel } from './names.ts'
+import { dashedAddress, isLabel } from './labels.ts'
 
 /** An address that is ready, once for each hostname, with the ports of all slices that have it. */
 export interface NamedEndpoint {

@@ -36,3 +36,12 @@ export const versionTtl = 28_800
 
 /** Of the DNS specification of Kubernetes that the records follow. */
 export const schemaVersion = '1.1.0'
+
+/** Returns whether two settings give the same names and answers. */
+export function sameZone(a: ZoneSettings, b: ZoneSettings): boolean {
+  return zoneText(a) === zoneText(b)
+}
+
+function zoneText(settings: ZoneSettings): string {
+  return JSON.stringify(settings, (_, value) => (value instanceof Set ? [...value] : value))
+}

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { flag, rcode, recordType, typeName } from '../../../../src/node/dns/wire/codes.ts'
 import { nameText } from '../../../../src/node/dns/wire/name.ts'
-import { reverseName } from '../../../../src/node/dns/zone/names.ts'
+import { reverseName } from '../../../../src/node/dns/wire/reverse-name.ts'
 import { exampleServices, serviceRecords, TestZone } from '../../../helpers/dns-zone.ts'
 
 const types = [

@@ -1,21 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import type { MetricLabels, Series } from '../../metrics/series.ts'
+import type { Series } from '../../metrics/series.ts'
 import { type MessageLayout, readLayout } from '../../wire/message.ts'
-import { nameText } from '../../wire/name.ts'
 import type { Query } from '../../wire/query.ts'
 import { writeRawReply } from '../../wire/raw.ts'
+import type { CachedCopy } from '../handler.ts'
 import type { CacheKind } from './lifetime.ts'
+import { copySeries } from './metrics.ts'
 import { questionKey } from './question-key.ts'
-
-/** What the cache holds for a question, told to a thread that was asked for it; plain data. */
-export interface CachedCopy {
-  /** As the upstream sent it. */
-  readonly message: Uint8Array
-  readonly kind: CacheKind
-  /** How long it has been kept, and how much longer it may be given. */
-  readonly ageMs: number
-  readonly leftMs: number
-}
 
 /** Of one block's cache, as a thread that keeps copies has to know it; plain data. */
 export interface ThreadCacheSettings {
@@ -86,19 +77,7 @@ export class ThreadAnswerCache {
     return { length: writeRawReply(query, copy.message, copy.layout, out, { limit, ageSeconds }), layout: copy.layout }
   }
 
-  /** To be added to what the cache itself counts. */
-  *series({ server }: { readonly server: string }): Iterable<Series> {
-    const zones = this.#settings.zones.map((zone) => nameText(zone)).join(',')
-    const labels = { server, zones, view: '' }
-    for (const kind of ['success', 'denial'] as const) {
-      const own = { server, type: kind, zones, view: '' }
-      yield counter('coredns_cache_hits_total', this.#hits[kind], own)
-    }
-    yield counter('coredns_cache_requests_total', this.#hits.success + this.#hits.denial, labels)
-    yield { kind: 'gauge', name: 'platnet_dns_cache_bytes', labels, value: this.#copies.calculatedSize }
+  series({ server }: { readonly server: string }): Iterable<Series> {
+    return copySeries({ server, zones: this.#settings.zones }, this.#hits, this.#copies.calculatedSize)
   }
-}
-
-function counter(name: string, value: number, labels: MetricLabels): Series {
-  return { kind: 'counter', name, labels, value }
 }

@@ -1,16 +1,20 @@
 import { RE2JS } from 're2js'
 import { describeError } from '../../../../model/errors.ts'
-import type { ThreadNote } from '../../threads/messages.ts'
+import type { Logger } from '../../../../observe/index.ts'
 import { typeName } from '../../wire/codes.ts'
 import { nameText } from '../../wire/name.ts'
 import type { Query } from '../../wire/query.ts'
 import type { ConsolidateRule, ErrorsSettings } from './settings.ts'
 
 const maxLinesPerSecond = 10
-const noteLevels = { warning: 'warn', error: 'error', info: 'info', debug: 'debug' } as const
+const logLevels = { warning: 'warn', error: 'error', info: 'info', debug: 'debug' } as const
 
-/** Failures that one rule gathers; `count` is of the period that runs. */
-interface Gathered {
+type Level = (typeof logLevels)[keyof typeof logLevels]
+
+export type FailureLogger = Pick<Logger, Level>
+
+/** The failures that one rule consolidates, with their number in the current period. */
+interface ConsolidatedFailures {
   readonly rule: ConsolidateRule
   readonly pattern: RE2JS
   count: number
@@ -18,19 +22,19 @@ interface Gathered {
 }
 
 /**
- * What `errors` tells of one server block: each failure in a line of its own, as many a second as somebody can read (the metrics
- * count them all), and those that a `consolidate` takes in one line at the end of its period.
+ * Logs the failures of one server block as its `errors` says: each failure on a line of its own, at most ten a second (the metrics count them all), and
+ * those that match a `consolidate` on one line at the end of its period.
  */
 export class FailureLog {
-  readonly #tell: (note: ThreadNote) => void
-  readonly #gathered: readonly Gathered[]
-  readonly #isWanted: boolean
+  readonly #log: FailureLogger
+  readonly #consolidated: readonly ConsolidatedFailures[]
+  readonly #isEnabled: boolean
   #lines = { second: 0, count: 0 }
 
-  constructor(settings: ErrorsSettings | undefined, tell: (note: ThreadNote) => void) {
-    this.#tell = tell
-    this.#isWanted = settings !== undefined
-    this.#gathered = (settings?.consolidate ?? []).map((rule) => ({
+  constructor(settings: ErrorsSettings | undefined, log: FailureLogger) {
+    this.#log = log
+    this.#isEnabled = settings !== undefined
+    this.#consolidated = (settings?.consolidate ?? []).map((rule) => ({
       rule,
       pattern: RE2JS.compile(rule.pattern),
       count: 0,
@@ -38,41 +42,42 @@ export class FailureLog {
     }))
   }
 
-  /** A question was answered with SERVFAIL because of that error. The first rule that matches its text takes it. */
-  failed(query: Query, error: unknown): void {
-    if (!this.#isWanted) return
+  /** Logs that a question got SERVFAIL because of this error. The first rule that matches the text of the error consolidates it. */
+  logFailure(query: Query, error: unknown): void {
+    if (!this.#isEnabled) return
     const text = describeError(error)
-    const gathered = this.#gathered.find(({ pattern }) => pattern.matcher(text).find())
-    if (gathered === undefined) {
-      this.#tellOne(query, text, 'warn')
+    const consolidated = this.#consolidated.find(({ pattern }) => pattern.matcher(text).find())
+    if (consolidated === undefined) {
+      this.#logOne(query, text, 'warn')
       return
     }
-    gathered.count += 1
-    if (gathered.count === 1 && gathered.rule.showFirst) this.#tellOne(query, text, noteLevels[gathered.rule.level])
-    gathered.timer ??= setTimeout(() => this.#sumUp(gathered), gathered.rule.periodMs).unref()
+    const { rule } = consolidated
+    consolidated.count += 1
+    if (consolidated.count === 1 && rule.showFirst) this.#logOne(query, text, logLevels[rule.level])
+    consolidated.timer ??= setTimeout(() => this.#logSummary(consolidated), rule.periodMs).unref()
   }
 
-  /** What was gathered is told now. */
+  /** Logs the summaries of the current periods. */
   close(): void {
-    for (const gathered of this.#gathered) if (gathered.timer !== undefined) this.#sumUp(gathered)
+    for (const consolidated of this.#consolidated) if (consolidated.timer !== undefined) this.#logSummary(consolidated)
   }
 
-  #sumUp(gathered: Gathered): void {
-    const { rule, count } = gathered
-    clearTimeout(gathered.timer)
-    gathered.timer = undefined
-    gathered.count = 0
-    // The first one had its line.
+  #logSummary(consolidated: ConsolidatedFailures): void {
+    const { rule, count } = consolidated
+    clearTimeout(consolidated.timer)
+    consolidated.timer = undefined
+    consolidated.count = 0
+    // The first failure already has its line.
     if (rule.showFirst && count === 1) return
     const fields = { count, like: rule.pattern, withinSeconds: rule.periodMs / 1000 }
-    this.#tell({ level: noteLevels[rule.level], message: 'questions were answered with SERVFAIL', fields })
+    this.#log[logLevels[rule.level]]('questions were answered with SERVFAIL', fields)
   }
 
-  #tellOne(query: Query, error: string, level: ThreadNote['level']): void {
+  #logOne(query: Query, error: string, level: Level): void {
     const second = Math.floor(performance.now() / 1000)
     this.#lines = { second, count: second === this.#lines.second ? this.#lines.count + 1 : 1 }
     if (this.#lines.count > maxLinesPerSecond) return
     const fields = { name: nameText(query.name), type: typeName(query.type), error }
-    this.#tell({ level, message: 'a question was answered with SERVFAIL', fields })
+    this.#log[level]('a question was answered with SERVFAIL', fields)
   }
 }

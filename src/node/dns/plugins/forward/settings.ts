@@ -48,7 +48,7 @@ export interface ForwardSettings {
 export interface ChannelSettings extends Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'> {
   readonly random: RandomNumbers
   /** Told of each query: over what it goes, and whether a connection was kept for it. */
-  readonly onChannel?: (transport: UpstreamTransport, kept: boolean) => void
+  readonly onConnection?: (transport: UpstreamTransport, kept: boolean) => void
 }
 
 export type UpstreamTransport = 'udp' | 'tcp' | 'tcp-tls'

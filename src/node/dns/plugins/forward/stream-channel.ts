@@ -103,7 +103,7 @@ export class StreamChannels {
   /** Where a kept connection turns out to be closed, one more attempt is made on a new one. */
   async exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
     const kept = this.#channel
-    this.#settings.onChannel?.(this.#target.tls ? 'tcp-tls' : 'tcp', kept?.takesMore === true)
+    this.#settings.onConnection?.(this.#target.tls ? 'tcp-tls' : 'tcp', kept?.takesMore === true)
     if (kept?.takesMore !== true) return this.#open().exchange(query, timeoutMs)
     try {
       return await kept.exchange(query, timeoutMs)

@@ -122,7 +122,7 @@ export class UdpChannels {
     const slot = this.#settings.random.byte() & (maxChannels - 1)
     const known = this.#channels[slot]
     const isKept = known?.takesMore === true
-    this.#settings.onChannel?.('udp', isKept)
+    this.#settings.onConnection?.('udp', isKept)
     const channel = isKept ? known : this.#replace(slot)
     const reply = channel.exchange(query, timeoutMs)
     if (!channel.takesMore) this.#retire(slot)

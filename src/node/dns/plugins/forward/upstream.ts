@@ -16,7 +16,7 @@ export interface UpstreamEvents {
   /** Seconds it took, and the rcode. */
   readonly onReply: (upstream: Upstream, seconds: number, rcodeValue: number) => void
   readonly onProbeFailure: (upstream: Upstream) => void
-  readonly onChannel: (upstream: Upstream, transport: UpstreamTransport, kept: boolean) => void
+  readonly onConnection: (upstream: Upstream, transport: UpstreamTransport, kept: boolean) => void
   /** It counts as down now, or as up again. */
   readonly onChange: (upstream: Upstream) => void
 }
@@ -41,8 +41,8 @@ export class Upstream {
     this.#target = target
     this.#settings = settings
     this.#events = events
-    const onChannel = (transport: UpstreamTransport, kept: boolean) => events.onChannel(this, transport, kept)
-    const channels = { ...channelSettings(target, settings), random: this.#random, onChannel }
+    const onConnection = (transport: UpstreamTransport, kept: boolean) => events.onConnection(this, transport, kept)
+    const channels = { ...channelSettings(target, settings), random: this.#random, onConnection }
     this.#udp = new UdpChannels(target, channels)
     this.#stream = new StreamChannels(target, channels)
   }

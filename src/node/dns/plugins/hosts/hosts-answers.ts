@@ -1,11 +1,10 @@
 import { bigIntToIp, type Ip, ipFamily, parseIp } from '../../../../model/ip.ts'
 import { fallsThrough } from '../../corefile/fallthrough.ts'
 import { flag, rcode, recordType } from '../../wire/codes.ts'
-import { encodeName, foldName, isUnder, nameText } from '../../wire/name.ts'
+import { encodeName, foldName, isUnder, nameText, readNameText } from '../../wire/name.ts'
 import type { Query } from '../../wire/query.ts'
 import { addressRecord, makeRecord } from '../../wire/record.ts'
 import type { Reply } from '../../wire/response.ts'
-import { readNameText } from '../../zone/names.ts'
 import type { HostsSettings } from './settings.ts'
 
 /** The `hosts` plugin of a server block: names and addresses from a file and from the Corefile. */

@@ -14,7 +14,7 @@ import {
 } from '../../corefile/values.ts'
 import type { ServerKey } from '../../corefile/zones.ts'
 import { readFallthrough, zonesOr } from '../../corefile/zones.ts'
-import { isReverse } from '../../zone/names.ts'
+import { isReverse } from '../../wire/reverse-name.ts'
 import type { PodRecords } from '../../zone/settings.ts'
 import type { KubernetesSettings, LocatedOption } from './settings.ts'
 

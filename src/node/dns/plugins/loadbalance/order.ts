@@ -1,11 +1,10 @@
 import { type Cidr, cidrContains, hostCidr, type Ip, parseIp } from '../../../../model/ip.ts'
 import { rcode, recordType } from '../../wire/codes.ts'
 import type { MessageLayout, RecordLocation } from '../../wire/message.ts'
-import { foldName, nameText } from '../../wire/name.ts'
+import { foldName, nameText, readNameText } from '../../wire/name.ts'
 import type { DnsRecord } from '../../wire/record.ts'
 import { addressText } from '../../wire/record.ts'
 import type { Reply } from '../../wire/response.ts'
-import { readNameText } from '../../zone/names.ts'
 
 /** Numbers from 0 up to 1, as `Math.random` gives them. */
 export type Random = () => number

@@ -8,16 +8,12 @@ import type { Query } from '../../wire/query.ts'
 import type { DnsRecord } from '../../wire/record.ts'
 import { parseRecordText } from '../../wire/record-text.ts'
 import type { Reply } from '../../wire/response.ts'
+import type { CountTemplate, TemplateFailure } from './metrics.ts'
 import type { TemplateSettings } from './settings.ts'
 import { type CompiledTemplate, compileTemplate, type TemplateData } from './text-template.ts'
 
 /** Of a record whose template names none (RFC 1035 has none; CoreDNS takes an hour). */
 const defaultTtl = 3600
-
-type TemplateFailure = 'template_failures_total' | 'rr_failures_total'
-
-/** Told of each match and failure, by the names and labels of CoreDNS' metrics. */
-export type CountTemplate = (name: 'matches_total' | TemplateFailure, labels: Readonly<Record<string, string>>) => void
 
 interface RecordTemplate {
   readonly text: string

@@ -3,11 +3,11 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
+import type { ListenAddress } from '../../../../../src/node/dns/plugins/client.ts'
+import type { ResolveRequest } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
 import { Responder } from '../../../../../src/node/dns/serve/responder.ts'
-import type { ListenAddress } from '../../../../../src/node/dns/serve/settings.ts'
 import { UdpServer } from '../../../../../src/node/dns/serve/udp-server.ts'
-import type { ResolveRequest } from '../../../../../src/node/dns/threads/messages.ts'
 import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
@@ -17,7 +17,7 @@ import { TestZone } from '../../../../helpers/dns-zone.ts'
 import { findFreePort } from '../../../../helpers/platnet-server.ts'
 import { makeService } from '../../../../helpers/services.ts'
 
-const block = servedBlock({ resolves: true, threadCache: undefined, forwards: true })
+const block = servedBlock({ cache: undefined, forwards: true })
 
 test('questions that wait together are answered together: from memory, later, or not at all', (context) =>
   answerMany(context, true))
@@ -29,19 +29,19 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   zone.setNamespace('default', true)
   zone.markSynced()
   const line = new ResolveClient()
-  // Who resolves gives every question back, its AA bit set: an answer of its kind.
+  // The resolver gives every question back, its AA bit set: an answer of its kind.
   const { port1, port2 } = new MessageChannel()
-  port2.on('message', (errands: readonly ResolveRequest[]) =>
-    port2.postMessage(errands.map(({ id, question }) => ({ id, message: question, plugin: 'forward', ageMs: 0 }))),
+  port2.on('message', (requests: readonly ResolveRequest[]) =>
+    port2.postMessage(requests.map(({ id, question }) => ({ id, message: question, plugin: 'forward', ageMs: 0 }))),
   )
   line.connect(port1)
   const listenAddress: ListenAddress = {
     address: ipOf('127.0.0.1'),
     port: await findFreePort(),
-    access: 'everybody',
+    access: 'all',
     blocks: [0],
   }
-  const responder = new Responder(line)
+  const responder = new Responder({ resolve: (request) => line.resolve(request), writeLog: () => {} })
   responder.configure({ blocks: [block], addresses: [listenAddress], clusterSources: [], maxConnections: 1 }, [
     zone.table,
   ])

@@ -26,7 +26,7 @@ test("the built-in Corefile is served at the cluster's address and, for the clus
   const { threads, zones, http, lameduckMs } = planServer(read(defaultCorefile('cluster.local')), inputs)
   assert.deepEqual(
     threads.serving.addresses.map(({ address, port, access }) => `${address} ${port} ${access}`),
-    ['10.96.0.10 53 everybody', '192.0.2.1 53 cluster'],
+    ['10.96.0.10 53 all', '192.0.2.1 53 cluster'],
   )
   assert.equal(zones.length, 1)
   const [resolver] = threads.resolvers
@@ -60,7 +60,7 @@ test('answers of a cache are kept in the serving threads too, but not of one tha
   const options = ['cache 30', 'cache {\n    keepttl\n  }', 'cache {\n    prefetch 10\n  }', 'errors']
   const seen = options.map((option) => {
     const { threads } = planServer(read(`. {\n  ${option}\n  forward . 192.0.2.9\n}\n`), inputs)
-    return threads.serving.blocks[0]?.threadCache?.keepTtl
+    return threads.serving.blocks[0]?.cache?.keepTtl
   })
   assert.deepEqual(seen, [false, true, undefined, undefined])
 })

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, mock, test } from 'node:test'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Series } from '../../../../../src/node/dns/metrics/series.ts'
-import type { CachedCopy } from '../../../../../src/node/dns/plugins/cache/thread-answer-cache.ts'
+import type { Client, ListenAddress } from '../../../../../src/node/dns/plugins/client.ts'
+import type { ResolveRequest, ResolveResult } from '../../../../../src/node/dns/plugins/forward/resolve-request.ts'
+import type { CachedCopy } from '../../../../../src/node/dns/plugins/handler.ts'
+import type { ServedBlock } from '../../../../../src/node/dns/plugins/served-block.ts'
 import { ResolveClient } from '../../../../../src/node/dns/resolver/resolve-client.ts'
-import { type Client, later, Responder } from '../../../../../src/node/dns/serve/responder.ts'
-import type { ListenAddress, ServedBlock } from '../../../../../src/node/dns/serve/settings.ts'
-import type { ResolveRequest, ResolveResult } from '../../../../../src/node/dns/threads/messages.ts'
+import { Responder, responderResult } from '../../../../../src/node/dns/serve/responder.ts'
 import { encodeName } from '../../../../../src/node/dns/wire/name.ts'
 import { ipOf } from '../../../../helpers/addresses.ts'
 import { makeQuery } from '../../../../helpers/dns-messages.ts'
@@ -16,20 +17,20 @@ const block: ServedBlock = {
   id: '.:53',
   zones: [encodeName('.')],
   server: 'dns://:53',
-  table: undefined,
-  rotate: false,
-  order: undefined,
   log: [],
-  chain: { rewrite: [], template: [], hosts: undefined },
-  resolves: true,
-  threadCache: { zones: [encodeName('.')], keepTtl: false },
+  loadbalance: undefined,
+  rewrite: [],
+  template: [],
+  hosts: undefined,
+  kubernetes: undefined,
+  cache: { zones: [encodeName('.')], keepTtl: false },
   forwards: true,
 }
-const listenAddress: ListenAddress = { address: ipOf('127.0.0.1'), port: 53, access: 'everybody', blocks: [0] }
+const listenAddress: ListenAddress = { address: ipOf('127.0.0.1'), port: 53, access: 'all', blocks: [0] }
 const client: Client = { address: '127.0.0.1', port: 1000, transport: 'udp', listener: { current: listenAddress } }
 
 let elapsedMs = 0
-let errands = 0
+let requests = 0
 /** What the cache is said to hold, 10 s old, for 20 s more; nothing of a name that begins with `new`. */
 let kept: Omit<CachedCopy, 'message'> | undefined
 let line: ResolveClient
@@ -43,7 +44,7 @@ before(() => {
   line = new ResolveClient()
   line.connect(port1)
   resolver.on('message', (asked: readonly ResolveRequest[]) => {
-    errands += asked.length
+    requests += asked.length
     resolver.postMessage(asked.map(answerOf))
   })
 })
@@ -53,9 +54,9 @@ after(() => {
   resolver.close()
 })
 beforeEach(() => {
-  errands = 0
+  requests = 0
   kept = { kind: 'success', ageMs: 10_000, leftMs: 20_000 }
-  responder = new Responder(line)
+  responder = new Responder({ resolve: (request) => line.resolve(request), writeLog: () => {} })
   configure()
 })
 
@@ -68,7 +69,7 @@ function configure(changed: Partial<ServedBlock> = {}): void {
 
 function answerOf({ id, question, wantsCopy }: ResolveRequest): ResolveResult {
   const message = new Uint8Array(answerBytes(Buffer.from(question), { addresses: ['192.0.2.1'], ttl: 30 }))
-  const copy = wantsCopy && kept !== undefined && { kept: { ...kept, message } }
+  const copy = wantsCopy && kept !== undefined && { copy: { ...kept, message } }
   return { id, message: new Uint8Array(message), plugin: 'cache', ageMs: 0, ...copy }
 }
 
@@ -77,7 +78,7 @@ function answerNow(name: string, id = 7): readonly string[] | undefined {
   const out = Buffer.alloc(1232)
   const query = makeQuery(name, 1, { id })
   const length = responder.respondNow(query, query.length, client, out)
-  return length === later ? undefined : seeAnswer(out.subarray(0, length)).records
+  return length === responderResult.later ? undefined : seeAnswer(out.subarray(0, length)).records
 }
 
 async function ask(name: string): Promise<void> {
@@ -98,7 +99,7 @@ test('what the cache holds is given again without asking it, older with time, un
   assert.deepEqual(answerNow('www.example.test.'), ['A 192.0.2.1 5'])
   elapsedMs += 6_000
   assert.equal(answerNow('www.example.test.'), undefined)
-  assert.equal(errands, 1)
+  assert.equal(requests, 1)
 })
 
 test('other questions, and answers that the cache does not hold, are asked for', async () => {
@@ -120,7 +121,7 @@ test('hits are counted as the cache counts its own, also over a reload, which dr
 })
 
 test('a cache that asks again for popular names hears of every question: nothing of it is kept', async () => {
-  configure({ threadCache: undefined })
+  configure({ cache: undefined })
   await ask('www.example.test.')
   assert.equal(answerNow('www.example.test.'), undefined)
 })

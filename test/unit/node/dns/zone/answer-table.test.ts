@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { joinAlias } from '../../../../../src/node/dns/plugins/kubernetes/external-name.ts'
+import { makeTargetQuery } from '../../../../../src/node/dns/plugins/resolve-target.ts'
 import { ednsOption, flag, rcode, recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { readMessage } from '../../../../../src/node/dns/wire/message.ts'
 import { encodeName, nameText } from '../../../../../src/node/dns/wire/name.ts'
 import { writeReply } from '../../../../../src/node/dns/wire/response.ts'
-import { askForTarget, joinAlias } from '../../../../../src/node/dns/zone/external-name.ts'
 import { makeOption, makeQuery, parsedQuery } from '../../../../helpers/dns-messages.ts'
 import { exampleServices, messageLine, recordText, TestZone, view } from '../../../../helpers/dns-zone.ts'
 import { ip, makeEndpoint, makePort, makeService, makeSlice } from '../../../../helpers/services.ts'
@@ -257,7 +258,7 @@ describe('an ExternalName', () => {
     const query = parsedQuery(makeQuery(name, recordType.A, { edns: {} }))
     const alias = zone.table.alias(query)
     assert.ok(alias)
-    const bytes = answerTarget(askForTarget(query, alias.data))
+    const bytes = answerTarget(makeTargetQuery(query, alias.data))
     const reply = joinAlias(alias, bytes && { bytes, length: bytes.length })
     return messageLine(readMessage(out, writeReply(query, reply, out, 1232)))
   }

@@ -1,10 +1,19 @@
-import { createHistogram, type HistogramCounts, observe, sizeBounds, timeBounds } from '../metrics/buckets.ts'
-import type { MetricLabels, Series } from '../metrics/series.ts'
-import { rcodeName, recordType, typeName } from '../wire/codes.ts'
-import { nameText } from '../wire/name.ts'
-import type { ServedBlock } from './settings.ts'
+import { createHistogram, type HistogramCounts, observe, sizeBounds, timeBounds } from '../../metrics/buckets.ts'
+import type { MetricLabels, Series } from '../../metrics/series.ts'
+import { rcodeName, recordType, typeName } from '../../wire/codes.ts'
+import { nameText } from '../../wire/name.ts'
+import type { Transport } from '../client.ts'
 
-/** Those that have a label of their own in CoreDNS' metrics; the others are `other`. */
+export const requestHelp = {
+  coredns_dns_requests_total: 'Questions.',
+  coredns_dns_responses_total: 'Answers, by rcode and by the plugin that gave them.',
+  coredns_dns_do_requests_total: 'Questions with the DO bit.',
+  coredns_dns_request_duration_seconds: 'Time from a question to its answer.',
+  coredns_dns_request_size_bytes: 'Sizes of questions.',
+  coredns_dns_response_size_bytes: 'Sizes of answers.',
+} as const
+
+/** The record types with a label of their own in CoreDNS' metrics. All others are `other`. */
 const countedTypes = [
   recordType.A,
   recordType.AAAA,
@@ -32,9 +41,7 @@ for (const [slot, type] of countedTypes.entries()) typeSlots[type] = slot
 
 const perTransport = countedTypes.length + 1
 
-export type Transport = 'udp' | 'tcp'
-
-/** What one thread counts for one server block, cheap enough to do for every query. */
+/** Counts the questions and answers of one server block on one thread, cheaply enough for every query. */
 export class BlockCounts {
   /** By transport, then family, then type. */
   readonly #requests = new Float64Array(4 * perTransport)
@@ -43,7 +50,7 @@ export class BlockCounts {
   readonly #seconds = createHistogram(timeBounds)
   readonly #requestBytes = { udp: createHistogram(sizeBounds), tcp: createHistogram(sizeBounds) }
   readonly #responseBytes = { udp: createHistogram(sizeBounds), tcp: createHistogram(sizeBounds) }
-  /** What plugins count beside it, by name and labels. */
+  /** Counters of plugins, by name and labels. */
   readonly #named = new Map<string, { readonly name: string; readonly labels: MetricLabels; value: number }>()
   #dnssecOk = 0
 
@@ -64,7 +71,7 @@ export class BlockCounts {
     observe(this.#seconds, seconds)
   }
 
-  /** One more of a counter of a plugin; its labels stand beside server, zone and view of the block, or instead of them. */
+  /** Adds one to a counter of a plugin. Its labels are added to server, zone and view of the block, or replace them. */
   countNamed(name: string, labels: MetricLabels): void {
     const key = `${name} ${JSON.stringify(labels)}`
     const line = this.#named.get(key) ?? { name, labels, value: 0 }
@@ -72,8 +79,7 @@ export class BlockCounts {
     this.#named.set(key, line)
   }
 
-  /** Under CoreDNS' names. */
-  *series({ server, zones }: Pick<ServedBlock, 'server' | 'zones'>): Iterable<Series> {
+  *series({ server, zones }: { readonly server: string; readonly zones: readonly Uint8Array[] }): Iterable<Series> {
     const zone = zones[0] === undefined ? 'dropped' : nameText(zones[0])
     const labels = { server, zone, view: '' }
     yield* this.#requestSeries(labels)

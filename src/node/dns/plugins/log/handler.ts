@@ -1,19 +1,9 @@
-import type { Client } from '../../serve/responder.ts'
 import { readUint16 } from '../../wire/bytes.ts'
 import { className, flag, rcode, rcodeName, recordType, typeName } from '../../wire/codes.ts'
 import { readLayout } from '../../wire/message.ts'
 import { foldName, isUnder, nameText } from '../../wire/name.ts'
-import type { Query } from '../../wire/query.ts'
+import type { AnsweredQuestion, Handler } from '../handler.ts'
 import type { LogClass, LogRule } from './settings.ts'
-
-/** One answered question, as a line of the log tells it. */
-export interface AnsweredQuestion {
-  readonly query: Query
-  readonly client: Client
-  /** Undefined where there is none. */
-  readonly message: Buffer | undefined
-  readonly seconds: number
-}
 
 type Field = (answered: AnsweredQuestion) => string | number
 
@@ -41,8 +31,25 @@ const noValue = '-'
 
 const flagNames = { qr: flag.QR, aa: flag.AA, tc: flag.TC, rd: flag.RD, ra: flag.RA, ad: flag.AD, cd: flag.CD } as const
 
+/** Writes a line for each answer that a rule of the block asks for. */
+export class LogHandler implements Handler {
+  readonly plugin = 'log'
+  readonly #rules: readonly LogRule[]
+  readonly #write: (line: string) => void
+
+  constructor(rules: readonly LogRule[], write: (line: string) => void) {
+    this.#rules = rules
+    this.#write = write
+  }
+
+  onAnswered(answered: AnsweredQuestion): void {
+    const line = renderLogLine(this.#rules, answered)
+    if (line !== undefined) this.#write(line)
+  }
+}
+
 /** The line that the first rule for the name wants of an answer; undefined where it wants none. */
-export function renderLogLine(rules: readonly LogRule[], answered: AnsweredQuestion): string | undefined {
+function renderLogLine(rules: readonly LogRule[], answered: AnsweredQuestion): string | undefined {
   const rule = rules.find(({ zone }) => isUnder(answered.query.name, zone))
   if (rule === undefined || !isWanted(rule, answered)) return undefined
   return rule.format.replace(/\{([^{}]+)\}/g, (text, name: string) => renderField(name, answered) ?? text)

@@ -3,9 +3,15 @@ import { Periodic } from '../../../../loop/periodic.ts'
 import { createHistogram, observe, slimTimeBounds } from '../../metrics/buckets.ts'
 import type { Series } from '../../metrics/series.ts'
 
+export const healthHelp = {
+  coredns_health_request_duration_seconds:
+    'Time from a request to our own health endpoint, once a second, to its answer.',
+  coredns_health_request_failures_total: 'Requests that our own health endpoint did not answer.',
+} as const
+
 const timeoutMs = 5_000
 
-/** Asks our own health endpoint once a second, as CoreDNS does: an answer that takes long tells that this process is overloaded. */
+/** Requests our own health endpoint once a second, as CoreDNS does: a slow answer shows that this process is overloaded. */
 export class HealthProbe {
   readonly #seconds = createHistogram(slimTimeBounds)
   readonly #loop: Periodic

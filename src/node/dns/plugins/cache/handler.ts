@@ -1,0 +1,30 @@
+import type { Query } from '../../wire/query.ts'
+import { type Answer, type Handler, handlerResult, type Next, type Question } from '../handler.ts'
+import { rotateAddresses } from '../loadbalance/order.ts'
+import type { ThreadAnswerCache } from './thread-answer-cache.ts'
+
+/** Answers from this thread's copies of the cache, and keeps copies of what the cache answers. */
+export class CacheHandler implements Handler {
+  readonly plugin = 'cache'
+  readonly copies: ThreadAnswerCache
+  readonly #rotates: boolean
+
+  /** `rotates`: the block has `loadbalance`. */
+  constructor(copies: ThreadAnswerCache, rotates: boolean) {
+    this.copies = copies
+    this.#rotates = rotates
+  }
+
+  answerNow(query: Query, out: Buffer, limit: number): number {
+    const found = this.copies.answer(query, out, limit)
+    if (found === undefined) return handlerResult.next
+    if (this.#rotates) rotateAddresses(out, found.length, found.layout, Math.random)
+    return found.length
+  }
+
+  async answer(question: Question, next: Next): Promise<Answer> {
+    const answer = await next(question)
+    if (answer.copy) this.copies.put(question.query, answer.copy)
+    return answer
+  }
+}
