@@ -16,7 +16,6 @@ const roomsToDo = new Set([
   'host',
   'netfilter',
   'node',
-  'node/cni',
   'node/control',
   'node/dns',
   'node/pods',

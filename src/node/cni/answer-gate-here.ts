@@ -6,9 +6,9 @@ import { isJsonObject } from './types.ts'
 
 export interface GateHere {
   readonly gate: Pick<CniGate, 'answer'>
-  /** Path of our own `platnet-gate`; another file of that name is a program like any other. */
+  /** Path of this version's `platnet-gate`; another file of that name runs as an ordinary plugin. */
   readonly program: string
-  /** This agent's control socket: a list that names another one means another agent. */
+  /** This agent's control socket; a list that names another socket means another agent. */
   readonly socket: string
   /** Starts every other plugin. */
   readonly run: PluginRunner
@@ -19,9 +19,9 @@ const defaultTimeoutMs = 10_000
 const passedVariables = ['COMMAND', 'CONTAINERID', 'IFNAME', 'NETNS', 'ARGS'] as const
 
 /**
- * A runner that answers for `platnet-gate` within the agent, where the agent itself runs the list and would start a program only to be
- * asked by it. What comes out is what the program would have said (cni/platnet-gate, whose tests hold for both), VERSION apart,
- * which is asked of the program once.
+ * Creates a runner that answers for `platnet-gate` in the agent itself: where the agent runs the list, the program would only ask the
+ * agent that started it. The output equals that of the program (cni/platnet-gate; the same tests cover both). VERSION still starts the
+ * program, once.
  */
 export function answerGateHere({ gate, program, socket, run }: GateHere): PluginRunner {
   return async (file, args, options) => {
@@ -59,7 +59,7 @@ async function answer(
   return end(outcome(env['CNI_COMMAND'], config, isOpen ? undefined : body))
 }
 
-/** DEL, CHECK and GC never fail. */
+/** Builds the answer of DEL, CHECK and GC, which never fail. */
 function outcome(
   command: string | undefined,
   { prevResult }: JsonObject,

@@ -7,7 +7,7 @@ import type { RunningCalls } from './running-calls.ts'
 
 export type Command = 'ADD' | 'DEL' | 'CHECK' | 'STATUS' | 'GC' | 'VERSION'
 
-/** Who starts plugins: `runCaptured`, or the same inside a namespace. */
+/** Starts plugins: `runCaptured`, or a variant of it inside a namespace. */
 export type PluginRunner = typeof runCaptured
 
 export interface PluginCall {
@@ -15,7 +15,7 @@ export interface PluginCall {
   /** The plugin's type, for messages. */
   readonly plugin: string
   readonly path: string
-  /** Undefined where it is asked for its versions. */
+  /** The container; undefined for VERSION. */
   readonly network?: { readonly name: string; readonly file: string }
   /** The keys of the specification, `CNI_COMMAND` and `CNI_PATH` apart. */
   readonly variables: Readonly<Record<string, string>>
@@ -26,33 +26,33 @@ export interface PluginCall {
 
 export interface CallSettings {
   readonly run: PluginRunner
-  /** The process group is killed at this age. */
+  /** Time limit, at which the process group is killed. */
   readonly timeoutMs: number
-  /** Between attempts while the binary is being replaced. */
+  /** Delay between attempts while the binary is being replaced. */
   readonly busyDelayMs: number
-  /** What plugins get of this process' environment is PATH and the trace variables. */
+  /** The environment, of which plugins get PATH and the trace variables. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Knows each call while it runs. */
+  /** Registry of running calls. */
   readonly running: RunningCalls
-  /** For a command that its user ends. */
+  /** Signals of a command that its user interrupts. */
   readonly stop?: StopSignals | undefined
 }
 
 export interface StopSignals {
-  /** Kills every plugin that runs, and begins no other; what an ADD made is then undone. */
+  /** Kills every running plugin and starts no other; an interrupted ADD is then undone. */
   readonly work: AbortSignal
-  /** The same of those that undo (DEL). */
+  /** Kills every plugin of an undo (DEL) and starts no other. */
   readonly undoing: AbortSignal
 }
 
-/** A result is a few hundred bytes; a plugin that prints more than this has gone mad. */
+/** Limit of a plugin's output; a result has a few hundred bytes. */
 const maxOutputBytes = 1024 * 1024
 const busyAttempts = 6
 const passedVariables = ['PATH', 'TRACEPARENT', 'TRACESTATE', 'BAGGAGE'] as const
 
 /**
- * Calls one plugin once. Resolves with what it printed, an object, empty where it printed nothing. Throws CniError with the plugin's own
- * message, worded as by libcni so that its users find it.
+ * Calls one plugin once. Resolves with the object that it printed, an empty one if it printed nothing. Throws CniError with the plugin's
+ * own message in libcni's wording, which users search for.
  */
 export async function callPlugin(call: PluginCall, settings: CallSettings): Promise<JsonObject> {
   const result = await runWhileBusy(call, settings)
@@ -112,7 +112,7 @@ function parseOutput(call: PluginCall, stdout: string): JsonObject {
     const json: unknown = JSON.parse(stdout)
     if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject
   } catch {
-    // Told below, as everything that is no object.
+    // The check below reports this and every other output that is not an object.
   }
   throw new CniError('bad-output', `${nameOf(call)} printed what is not a JSON object: ${quote(stdout)}`, {
     object: call.path,
@@ -142,7 +142,7 @@ function explainFailure(
   })
 }
 
-/** What to do about what people ask for most often. */
+/** Remedies for the most frequent causes. */
 function remedyOf(message: string, code: number | undefined): string | undefined {
   if (code === 11) return 'the plugin asks to be tried again later'
   if (message.includes('no IP addresses available'))
@@ -152,7 +152,7 @@ function remedyOf(message: string, code: number | undefined): string | undefined
   return `the range of the network's list was changed while the bridge ${bridge} has the old one: put the old one back, or end the pods of this node and take the bridge away ("ip link delete ${bridge}"): the next pod makes it anew`
 }
 
-/** The three wordings are libcni's. */
+/** Builds the message in one of libcni's three wordings. */
 function readMessage({ stdout, stderr, exitCode }: { stdout: string; stderr: string; exitCode: number | undefined }): {
   readonly message: string
   readonly code?: number

@@ -28,7 +28,7 @@ export async function addChain(
   return previous ?? {}
 }
 
-/** Runs DEL from the last plugin to the first; one that fails keeps none of the others from their part. Resolves with the errors. */
+/** Runs DEL from the last plugin to the first; after a failure the others still run. Resolves with the errors. */
 export async function deleteChain(context: ChainContext, network: Network, attachment: Attachment): Promise<unknown[]> {
   const errors: unknown[] = []
   for (const plugin of network.plugins.toReversed()) {
@@ -41,7 +41,7 @@ export async function deleteChain(context: ChainContext, network: Network, attac
   return errors
 }
 
-/** Throws CniError of the first plugin that finds its part not as it made it. */
+/** Runs CHECK through the list. Throws CniError of the first plugin that finds a difference from its ADD. */
 export async function checkChain(context: ChainContext, network: Network, attachment: Attachment): Promise<void> {
   const previous = previousFor(network, attachment)
   for (const plugin of network.plugins) await callOne(context, 'CHECK', { network, plugin, attachment, previous })
@@ -52,14 +52,14 @@ export async function statusOfChain(context: ChainContext, network: Network): Pr
   for (const plugin of network.plugins) await callOne(context, 'STATUS', { network, plugin })
 }
 
-/** Tells every plugin which attachments are valid; resolves with the errors. */
+/** Runs GC of every plugin with the valid attachments; resolves with the errors. */
 export async function collectChain(
   context: ChainContext,
   network: Network,
   valid: readonly { readonly containerId: string; readonly ifName: string }[],
 ): Promise<unknown[]> {
   const attachments = valid.map(({ containerId, ifName }) => ({ containerID: containerId, ifname: ifName }))
-  // The specification first named it the one way, then the other; plugins read either.
+  // The specification changed the name of this field; plugins read either.
   const extra = { 'cni.dev/valid-attachments': attachments, 'cni.dev/attachments': attachments }
   const errors: unknown[] = []
   for (const plugin of network.plugins) {

@@ -7,30 +7,30 @@ const pollMs = 20
 
 type EarlierSettings = Pick<CallSettings, 'timeoutMs' | 'running' | 'stop'>
 
-/** A plugin that somebody started and that still runs. */
+/** A running plugin, whichever process started it. */
 export interface StartedPlugin extends ProcessIdentity {
   readonly command: string
   readonly containerId: string
 }
 
 /**
- * Plugins that an agent before this one started and that still run: it was killed, they were not. Until they have ended nothing else is done at
- * their container, since an ADD that goes on beside our DEL makes what nobody knows of.
+ * Tracks plugins of an earlier agent that still run: the agent was killed, they were not. No operation on their container starts before
+ * they have ended, because an ADD beside our DEL would make what no cache file records.
  */
 export class EarlierPlugins {
   readonly #binDirs: readonly string[]
   readonly #settings: EarlierSettings
-  /** By container; looked for once, before this process starts a plugin of its own. */
+  /** Found plugins by container; the search runs once, before this process starts a plugin. */
   #found: ReadonlyMap<string, readonly StartedPlugin[]> | undefined
   #deadlineMs = 0
 
-  /** Those of other runtimes know other folders. At `timeoutMs`, which is as long as any plugin may take, their process groups are killed. */
+  /** `binDirs` distinguishes our plugins from those of other runtimes. At `timeoutMs`, the time limit of any plugin, their process groups are killed. */
   constructor(binDirs: readonly string[], settings: EarlierSettings) {
     this.#binDirs = binDirs
     this.#settings = settings
   }
 
-  /** Resolves when none is left at this container. Throws CniError `cancelled` where its user ends the wait. */
+  /** Resolves when no earlier plugin of this container runs. Throws CniError `cancelled` if the user interrupts the wait. */
   async ended(containerId: string): Promise<void> {
     if (this.#found === undefined) {
       this.#found = Map.groupBy(findPlugins(this.#binDirs), ({ containerId }) => containerId)
@@ -55,7 +55,7 @@ export class EarlierPlugins {
   }
 }
 
-/** Those of this machine that look for others in these folders, whoever started them. */
+/** Finds the running plugins of this machine whose CNI_PATH has these folders, whichever process started them. */
 export function findPlugins(binDirs: readonly string[]): readonly StartedPlugin[] {
   return findGroupLeaders('CNI_COMMAND').flatMap(({ environment, ...plugin }) => {
     const containerId = environment.get('CNI_CONTAINERID')

@@ -1,8 +1,8 @@
 import { PlatnetError } from '../../model/errors.ts'
 
 /**
- * `no-network`: no valid configuration; `plugin-failed`: a plugin said no, or could not be started; `plugin-timeout`: it was ended at the
- * deadline; `bad-output`: what it printed is not what the specification wants; `cancelled`: the caller gave up;
+ * `no-network`: no valid configuration; `plugin-failed`: a plugin reported an error or could not start; `plugin-timeout`: it was killed at
+ * its time limit; `bad-output`: its output violates the specification; `cancelled`: the caller interrupted it;
  * `delete-failed`: at least one plugin could not undo its part; `not-supported`: the version of the list has no such operation.
  */
 type CniErrorCode =
@@ -34,7 +34,7 @@ export class CniError extends PlatnetError<CniErrorCode> {
   }
 }
 
-/** No fault of a file or plugin: whoever asked wants no answer any more. */
+/** Builds the error of an operation that its caller interrupted. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof CniError && error.code === 'cancelled'
 }

@@ -6,7 +6,7 @@ import type { CniRuntime } from './runtime.ts'
 
 const fixRemedy = 'platnet cni doctor --fix'
 
-/** What is right and wrong with this node's networks, as its runtime sees them. Changes nothing. */
+/** Examines this node's networks, plugins and leftovers through its runtime. Changes nothing. */
 export async function examineNetworks(runtime: CniRuntime): Promise<readonly Finding[]> {
   const [plugins, networks, leftovers] = [
     await runtime.plugins(),
@@ -20,7 +20,7 @@ export async function examineNetworks(runtime: CniRuntime): Promise<readonly Fin
 }
 
 function aboutNetworks({ networks, skipped }: LoadedNetworks): readonly Finding[] {
-  const broken = skipped.map(({ reason, remedy = 'mend the file, or take it away' }): Finding => {
+  const broken = skipped.map(({ reason, remedy = 'correct the file or remove it' }): Finding => {
     return { level: 'warn', what: `skipped: ${reason}`, remedy }
   })
   const [first, ...others] = networks

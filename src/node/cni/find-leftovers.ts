@@ -8,16 +8,16 @@ import type { ResultCache } from './result-cache.ts'
 
 export interface LeftoverPlaces {
   readonly cache: ResultCache
-  /** Folders of host-local with a folder a network: /var/lib/cni/networks. */
+  /** Folders of host-local with one folder per network: /var/lib/cni/networks. */
   readonly ipamDirs: readonly string[]
-  /** Starts iptables; in the namespace of the plugins. */
+  /** Starts iptables in the namespace of the plugins. */
   readonly run: typeof runProgram
 }
 
 const programs = ['iptables', 'ip6tables'] as const
 const commandTimeoutMs = 30_000
 
-/** Looks, and changes nothing. */
+/** Collects attachments, addresses and chains of this node. Changes nothing. */
 export async function findOnNode({ cache, ipamDirs, run }: LeftoverPlaces): Promise<FoundOnNode> {
   const entries = await cache.list()
   const attachments = entries.flatMap(({ attachment }) => (attachment ? [attachment] : []))
@@ -31,7 +31,7 @@ export async function findOnNode({ cache, ipamDirs, run }: LeftoverPlaces): Prom
   }
 }
 
-/** Takes away what no DEL can reach. What meanwhile belongs to somebody else is left alone. Resolves with one line a thing. */
+/** Releases what no DEL can reach, unless another container owns it by now. Resolves with one line for each release. */
 export async function releaseLeftovers(
   { unreadableFiles, addresses, chains }: Omit<Leftovers, 'attachments'>,
   { run }: Pick<LeftoverPlaces, 'run'>,
@@ -58,7 +58,7 @@ export async function releaseLeftovers(
   return lines
 }
 
-/** All in one write: jumps first, since a chain that is referred to cannot be deleted. */
+/** Removes all in one write: jumps first, because a chain with references cannot be deleted. */
 function renderRemoval(chains: readonly FoundChain[]): string {
   const jumps = chains.flatMap((one) => one.jumps.map((jump) => jump.replace(/^-A /, '-D ')))
   const flushes = chains.map(({ chain }) => `-F ${chain}`)
@@ -92,13 +92,13 @@ async function readAddress(file: string, network: string, ip: string): Promise<F
   return [{ file, network, ip, containerId, ageMs: Date.now() - found.mtimeMs }]
 }
 
-/** The first line of a reservation is the container, the second its interface. */
+/** Reads a reservation: its first line is the container, the second the interface. */
 async function readHolder(file: string): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   return text?.split(/\r?\n/, 1)[0]?.trim()
 }
 
-/** host-local writes an IPv6 address as it is; on Windows, which shares the format, with `_` for `:`. */
+/** Parses the file name of a reservation: the address, on Windows with `_` for `:`. */
 function ipOf(name: string): string {
   return name.replaceAll('_', ':')
 }

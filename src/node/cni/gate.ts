@@ -7,15 +7,15 @@ import type { AppliedRevisions, LiveNodeState } from '../state/index.ts'
 import { parseResult } from './parse-result.ts'
 import { isJsonObject } from './types.ts'
 
-/** What `cni/platnet-gate` sends: the variables and the input it got. */
+/** The request of `cni/platnet-gate`: its CNI variables and its input. */
 export interface GateRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: string
-  /** Aborts when the plugin is gone. */
+  /** Aborts when the plugin disconnects. */
   readonly signal: AbortSignal
 }
 
-/** 200 lets the container start; the body of any other status is the reason in one line. */
+/** The answer to the gate: 200 lets the container start; the body of any other status is the reason in one line. */
 export interface GateAnswer {
   readonly status: 200 | 400 | 504
   readonly body: string
@@ -43,7 +43,7 @@ const headersSchema = z.object({
 })
 
 /**
- * The agent's half of platnet-gate: an ADD is answered when every plane has applied the pod's addresses, so that no packet of the
+ * Answers platnet-gate in the agent: an ADD waits until every plane has applied the pod's addresses, so that no packet of the
  * container passes before its isolation, its Services and its names are in place.
  */
 export class CniGate {

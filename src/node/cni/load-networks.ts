@@ -8,24 +8,24 @@ import type { Network, NetworkConfig } from './types.ts'
 import { negotiateVersion } from './versions.ts'
 
 export interface LoadedNetworks {
-  /** In lexical order of their files: the first is the default. */
+  /** The networks in lexical order of their files: the first is the default. */
   readonly networks: readonly Network[]
   readonly skipped: readonly SkippedFile[]
 }
 
 interface SkippedFile {
   readonly file: string
-  /** Begins with the file, or with that of `net.d/<name>/` that is at fault. */
+  /** The reason; it begins with the name of the faulty file, also one of `net.d/<name>/`. */
   readonly reason: string
-  /** What to do, where that is not to mend the file. */
+  /** The remedy, if it is not to correct the file. */
   readonly remedy?: string
 }
 
 const extensions = ['.conf', '.conflist', '.json']
 
 /**
- * Reads a folder such as /etc/cni/net.d; one that is missing is empty. A file that cannot be used harms only itself. These are a few small
- * files, read for every operation: directly, as turns through the thread pool would cost more than all else here.
+ * Reads a folder such as /etc/cni/net.d; a missing folder counts as empty. A faulty file is skipped and harms no other. The few small
+ * files are read for every operation, synchronously: turns through the thread pool would cost more than everything else here.
  */
 export async function loadNetworks(configDir: string, binaries: PluginBinaries): Promise<LoadedNetworks> {
   const networks: Network[] = []
@@ -48,7 +48,7 @@ function describeSkipped(configDir: string, file: string, error: unknown): Skipp
   return { file, reason, ...(remedy !== undefined && { remedy }) }
 }
 
-/** The network with the version that all sides speak. Throws CniError. */
+/** Chooses the version that the list, all plugins and this runtime support. Throws CniError. */
 export async function negotiate(config: NetworkConfig, binaries: PluginBinaries): Promise<Network> {
   const types = [...new Set(config.plugins.map(({ type }) => type))]
   const spoken = await Promise.all(types.map((type) => binaries.versions(type)))

@@ -1,8 +1,8 @@
-/** Lets work on different containers run side by side, work on one container one after another, and exclusive work alone. */
+/** Runs work on different containers in parallel, work on one container in sequence, and exclusive work alone. */
 export class AttachmentLocks {
   readonly #tails = new Map<string, Promise<void>>()
   #shared = new Set<Promise<void>>()
-  /** Exclusive work that runs or waits; shared work that comes later waits for it, so that it gets its turn. */
+  /** Exclusive work that runs or waits; later shared work waits for it, so that it cannot starve. */
   #exclusive: Promise<void> = Promise.resolve()
 
   async forContainer<T>(containerId: string, work: () => Promise<T>): Promise<T> {

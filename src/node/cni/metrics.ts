@@ -6,7 +6,7 @@ export interface NetworkMetrics {
   setSkipped(files: number): void
 }
 
-/** What the watch of `net.d` tells. */
+/** Metrics of the watch of `net.d`. */
 export function createNetworkMetrics(metrics: Metrics): NetworkMetrics {
   const ready = metrics.gauge({
     name: 'platnet_cni_network_ready',
@@ -19,7 +19,7 @@ export function createNetworkMetrics(metrics: Metrics): NetworkMetrics {
   return { setReady: (isReady) => ready.set(isReady ? 1 : 0), setSkipped: (files) => skipped.set(files) }
 }
 
-/** What the gate tells of itself. */
+/** Metrics of the gate. */
 export function createGateMetrics(metrics: Metrics): GateMetrics {
   const wait = metrics.histogram<'outcome'>({
     name: 'platnet_cni_gate_wait_seconds',

@@ -7,10 +7,10 @@ interface ContainerChain {
 
 const chainName = /^CNI-(?:[A-Z]{2}-)?[0-9a-f]{8,}$/
 
-/** `name: "net" id: "container"`, as the reference plugins write it; iptables-save puts a backslash before inner quotes. */
+/** Matches `name: "net" id: "container"` of the reference plugins; iptables-save puts a backslash before inner quotes. */
 const idComment = / -m comment --comment "[^\n]*?id: \\"([A-Za-z0-9][A-Za-z0-9_.-]*)\\"/
 
-/** Reads what `iptables-save -t nat` printed. Chains that name no container are left out: they belong to all, or not to a plugin. */
+/** Parses the output of `iptables-save -t nat`. Chains that name no container are omitted: all containers share them, or no plugin made them. */
 export function parseSavedChains(text: string): readonly ContainerChain[] {
   const lines = text.split('\n')
   const names = lines.flatMap((line) => (line.startsWith(':') ? [line.slice(1).split(' ', 1)[0] ?? ''] : []))

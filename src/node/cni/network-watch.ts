@@ -8,7 +8,7 @@ import type { NetworkMetrics } from './metrics.ts'
 import { describeRunning } from './running-calls.ts'
 import type { CniRuntime } from './runtime.ts'
 
-/** Whether pods of this node can get a network now; the message names the network, or what is missing. */
+/** Tells whether pods of this node can get a network now; the message names the network or what is missing. */
 export interface NetworkReadiness {
   readonly isReady: boolean
   readonly message: string
@@ -17,22 +17,22 @@ export interface NetworkReadiness {
 export interface NetworkWatchParts {
   readonly configDir: string
   readonly runtime: Pick<CniRuntime, 'networks' | 'status' | 'slowCalls'>
-  /** Asked at the start: whether pods get their network by CNI here at all. */
+  /** Called at the start: tells whether pods of this node get their network by CNI. */
   readonly isWanted: () => boolean
-  /** Called with the first finding and with each one that differs. */
+  /** Receives the first finding and each different one. */
   readonly onChange: (readiness: NetworkReadiness) => void
   readonly metrics: NetworkMetrics
   readonly log: Logger
 }
 
-/** As often as containerd asks. Plugins and the folders above are not watched, and a watch can miss something. */
+/** Interval of checks beside the watch; containerd uses the same. Plugins are not watched, and a watch can miss a change. */
 const rescanIntervalMs = 5000
-/** A list is copied, then renamed, then its neighbour is removed: one look at the end of it. */
+/** Delay after a change: an installer copies a list, renames it and removes another, which should cause one check. */
 const settleMs = 50
 
 /**
- * Tells when a list appears in `net.d` or goes, and when its plugins can serve or no longer can. Operations do not need it, as they read
- * the folder themselves; the Node's condition, the status and the metric do.
+ * Reports when a list appears in `net.d` or disappears, and when its plugins become usable or unusable. The Node's condition, the
+ * status and the metric need it; operations read the folder themselves.
  */
 export class NetworkWatch implements Component {
   readonly name = 'networks'
@@ -40,7 +40,7 @@ export class NetworkWatch implements Component {
   readonly #rescan: Periodic
   readonly #watched = new Map<string, { readonly inode: number; readonly watcher: FSWatcher }>()
   #settling: NodeJS.Timeout | undefined
-  #told = ''
+  #reported = ''
   #skipped: ReadonlySet<string> = new Set()
   #health: Health = { level: 'ok', message: 'no pod gets its network by CNI here', sinceMs: Date.now() }
 
@@ -63,7 +63,7 @@ export class NetworkWatch implements Component {
     await this.#rescan.stop(scope)
   }
 
-  /** A plugin that hangs is told of while it does. */
+  /** Checks again; reports a plugin that hangs while the check waits for it. */
   health(): Health {
     const [slow] = this.#parts.runtime.slowCalls()
     if (slow === undefined) return this.#health
@@ -73,11 +73,11 @@ export class NetworkWatch implements Component {
 
   async #look(): Promise<void> {
     const { configDir, runtime } = this.#parts
-    // The parent too: a watch is of an inode, and the folder may be replaced.
+    // The parent is watched too, because a watch is bound to an inode and the folder may be replaced.
     for (const folder of [configDir, dirname(configDir)]) this.#arm(folder)
     const { skipped } = await runtime.networks()
     this.#nameSkipped(skipped.map(({ reason }) => reason))
-    this.#tell(await this.#ask())
+    this.#report(await this.#ask())
   }
 
   async #ask(): Promise<NetworkReadiness> {
@@ -96,11 +96,11 @@ export class NetworkWatch implements Component {
     metrics.setSkipped(reasons.length)
   }
 
-  #tell(readiness: NetworkReadiness): void {
+  #report(readiness: NetworkReadiness): void {
     const { isReady, message } = readiness
-    if (message === this.#told) return
+    if (message === this.#reported) return
     const { log, metrics, onChange } = this.#parts
-    this.#told = message
+    this.#reported = message
     this.#health = { level: isReady ? 'ok' : 'degraded', message, sinceMs: Date.now() }
     metrics.setReady(isReady)
     if (isReady) log.info('pods get their network', { network: message })
@@ -118,7 +118,7 @@ export class NetworkWatch implements Component {
       watcher.on('error', () => this.#forget(folder))
       this.#watched.set(folder, { inode, watcher })
     } catch {
-      // No watch to be had (inotify's limits): the next look is in a few seconds.
+      // Without a watch (inotify limits) the next periodic check finds the change.
     }
   }
 

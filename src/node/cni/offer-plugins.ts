@@ -2,8 +2,8 @@ import { lstat, mkdir, readdir, readlink, rm, stat, symlink } from 'node:fs/prom
 import { join } from 'node:path'
 
 /**
- * Links the plugins of the given folders into the one that CNI knows (/opt/cni/bin). What stands there is left alone, a link of which
- * nothing is left apart; of two plugins with one name the first folder's counts. Resolves with the names of new links.
+ * Links the plugins of the given folders into the plugin folder (/opt/cni/bin). Existing files stay, except dangling links; of two
+ * plugins with one name the first folder's counts. Resolves with the names of new links.
  */
 export async function offerPlugins(from: readonly string[], to: string): Promise<readonly string[]> {
   await mkdir(to, { recursive: true })
@@ -29,7 +29,7 @@ async function isExecutableFile(path: string): Promise<boolean> {
   return found?.isFile() === true && (found.mode & 0o111) !== 0
 }
 
-/** A link to nothing is taken away: a package that was removed, or an older checkout of ours. */
+/** Removes a dangling link, which a removed package or an older checkout leaves. */
 async function isTaken(path: string): Promise<boolean> {
   const entry = await lstat(path).catch(() => undefined)
   if (entry === undefined) return false

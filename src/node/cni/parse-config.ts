@@ -4,13 +4,13 @@ import { CniError } from './errors.ts'
 import { isJsonObject, type NetworkConfig, type PluginConfig } from './types.ts'
 import { knownVersions } from './versions.ts'
 
-/** Also the only names under which files of the result cache are kept, so no path can be smuggled in. */
+/** Allowed names of networks. Cache files carry these names, so a name can never contain a path. */
 const networkName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'expected letters, digits, "_", "." and "-"')
 const pluginType = z
   .string()
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, 'expected the file name of a plugin, without a path')
 const version = z.string().regex(/^\d+\.\d+\.\d+$/, 'expected a version such as 1.0.0')
-/** Some tools write their templates' booleans as text. */
+/** A boolean, also as text, because the templates of some tools quote it. */
 const flag = z.union([z.boolean(), z.stringbool()], 'expected true or false').default(false)
 
 const pluginSchema = z.looseObject({
@@ -35,7 +35,7 @@ export interface ParsedList {
 }
 
 /**
- * A `.conf` file holds one plugin, a `.conflist` a list, a `.json` either. Throws CniError `invalid-config` that names the field.
+ * Parses a network file: a `.conf` file holds one plugin, a `.conflist` a list, a `.json` either. Throws CniError `invalid-config` that names the field.
  */
 export function parseNetworkFile(file: string, text: string): ParsedList {
   const json = parseJson(file, text)
@@ -43,14 +43,14 @@ export function parseNetworkFile(file: string, text: string): ParsedList {
   return isList ? parseList(file, json) : parseSingle(file, json)
 }
 
-/** One plugin of `net.d/<name>/`. */
+/** Parses one plugin of `net.d/<name>/`. */
 export function parsePluginFile(file: string, text: string): JsonObject {
   const json = parseJson(file, text)
   check(file, pluginSchema, json)
   return json
 }
 
-/** The list with these plugins after its own. Throws where there is none at all. */
+/** Appends plugins to the list's own. Throws CniError if the list then has none. */
 export function withPlugins({ config }: ParsedList, more: readonly JsonObject[]): NetworkConfig {
   const plugins = [...config.plugins, ...more.map(readPlugin)]
   if (plugins.length > 0)
@@ -61,7 +61,7 @@ export function withPlugins({ config }: ParsedList, more: readonly JsonObject[])
   })
 }
 
-/** The configuration of a network as it stands in the result cache. */
+/** Parses the configuration of a network in the result cache. */
 export function parseCachedNetwork(file: string, text: string): NetworkConfig {
   const json = parseJson(file, text)
   return withPlugins(json['plugins'] === undefined ? parseSingle(file, json) : parseList(file, json), [])
@@ -86,7 +86,7 @@ function parseList(file: string, json: JsonObject): ParsedList {
   return { config, takesFolder: !list.loadOnlyInlinedPlugins }
 }
 
-/** A single plugin is a list of one (specification 1.0.0 knows only lists). */
+/** Turns a single plugin into a list of one, because specification 1.0.0 has only lists. */
 function parseSingle(file: string, json: JsonObject): ParsedList {
   check(file, pluginSchema, json)
   const { name, cniVersion, cniVersions, disableCheck, ...plugin } = json

@@ -11,7 +11,7 @@ const ip = z
     (text, context) => parseIp(text) ?? refuse(context, `expected an IP address, found ${JSON.stringify(text)}`),
   )
 
-/** As libcni reads it, null is nothing. */
+/** An optional field; null counts as absent, as in libcni. */
 const address = z.object({ address: z.string(), gateway: ip.nullish(), interface: z.number().nullish() })
 const route = z.object({ dst: z.string(), gw: ip.nullish() })
 const link = z.object({ name: z.string(), mac: z.string().nullish(), sandbox: z.string().nullish() })
@@ -27,7 +27,7 @@ const resultSchema = z.object({
   dns: z.object({ nameservers: names, domain: z.string().nullish(), search: names, options: names }).nullish(),
 })
 
-/** Understands the results of 0.3.0 to 1.1.0. Throws CniError `bad-output` that names the field. */
+/** Parses a result of versions 0.3.0 to 1.1.0. Throws CniError `bad-output` that names the field. */
 export function parseResult(json: JsonObject, from: string): CniResult {
   const parsed = resultSchema.safeParse(json)
   if (!parsed.success) {
@@ -48,7 +48,7 @@ export function parseResult(json: JsonObject, from: string): CniResult {
   }
 }
 
-/** The same result in the words of another version: since 1.0.0 an address does not say its family. */
+/** Converts a result to another version: since 1.0.0 an address has no field for its family. */
 export function convertResult(json: JsonObject, cniVersion: string): JsonObject {
   const { ips } = json
   if (json['cniVersion'] === cniVersion) return json

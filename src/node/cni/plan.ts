@@ -1,7 +1,7 @@
-/** What stands on this node of CNI attachments, as it was found. */
+/** Everything of CNI attachments that was found on this node. */
 export interface FoundOnNode {
   readonly attachments: readonly FoundAttachment[]
-  /** Files of the result cache that say nothing, for example because they are empty. */
+  /** Files of the result cache that cannot be parsed, for example empty ones. */
   readonly unreadableFiles: readonly string[]
   readonly addresses: readonly FoundAddress[]
   readonly chains: readonly FoundChain[]
@@ -11,13 +11,13 @@ interface FoundAttachment {
   readonly network: string
   readonly containerId: string
   readonly ifName: string
-  /** Made by this program, and not by containerd, CRI-O or cnitool. */
+  /** True if this program made it, and not containerd, CRI-O or cnitool. */
   readonly isOurs: boolean
-  /** Its namespace stands. */
+  /** True if its namespace exists. */
   readonly hasNetns: boolean
 }
 
-/** One reservation of host-local. */
+/** An address that host-local has reserved. */
 export interface FoundAddress {
   readonly file: string
   readonly network: string
@@ -26,36 +26,36 @@ export interface FoundAddress {
   readonly ageMs: number
 }
 
-/** A chain of the nat table that a plugin made for one container, with the rules that lead into it as they were saved. */
+/** A chain of the nat table that a plugin made for one container, with the rules that jump to it in the notation of iptables-save. */
 export interface FoundChain {
   readonly program: 'iptables' | 'ip6tables'
   readonly chain: string
   readonly containerId: string
-  /** `-A POSTROUTING … -j CHAIN`. */
+  /** Rules such as `-A POSTROUTING … -j CHAIN`. */
   readonly jumps: readonly string[]
 }
 
 export interface Leftovers {
-  /** To be undone by DEL. */
+  /** Attachments to remove by DEL. */
   readonly attachments: readonly FoundAttachment[]
   readonly unreadableFiles: readonly string[]
   readonly addresses: readonly FoundAddress[]
   readonly chains: readonly FoundChain[]
 }
 
-/** Another runtime writes its result after its plugins are done: until then its address looks as if it were nobody's. */
+/** Age below which an address is kept: another runtime writes its result after its plugins are done, and until then the address has no owner. */
 const youngMs = 60_000
 
 /**
- * What no living container needs any more. `live` names the containers of this program that live; without it (nobody can say), and for
- * containers of others, one lives as long as its namespace stands. What an attachment that lives could need is never a leftover.
+ * Plans what no living container needs. `live` names the living containers of this program. Without it, and for containers of other
+ * runtimes, a container lives as long as its namespace exists. What a living attachment could need is never a leftover.
  */
 export function planLeftovers(found: FoundOnNode, live: ReadonlySet<string> | undefined): Leftovers {
   const isAlive = (attachment: FoundAttachment) =>
     live !== undefined && attachment.isOurs ? live.has(attachment.containerId) : attachment.hasNetns
   const alive = new Set([...(live ?? []), ...found.attachments.filter(isAlive).map(({ containerId }) => containerId)])
   const attachments = found.attachments.filter((attachment) => !isAlive(attachment))
-  // What is undone by DEL is not taken away under it.
+  // DEL releases what belongs to its attachment, so nothing of that is released here.
   const remembered = new Set(attachments.map(({ containerId }) => containerId))
   const isForgotten = (containerId: string) => !alive.has(containerId) && !remembered.has(containerId)
   const addresses = found.addresses.filter(({ containerId, ageMs }) => isForgotten(containerId) && ageMs >= youngMs)

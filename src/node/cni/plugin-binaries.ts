@@ -11,16 +11,16 @@ export interface FoundPlugin {
   readonly type: string
   readonly path: string
   readonly versions: readonly string[]
-  /** Why it names no version. */
+  /** The reason why its versions are unknown. */
   readonly problem?: string
 }
 
 const versionAnswer = z.looseObject({ supportedVersions: z.array(z.string()).min(1) })
 
-/** A plugin that does not say what it speaks holds up every pod: it has not the time that an ADD has. */
+/** Time limit of VERSION, shorter than that of ADD, because a plugin that does not answer delays every pod. */
 const versionTimeoutMs = 10_000
 
-/** Finds plugins and remembers what each answered to VERSION, as long as its file is the same (inode and mtime). */
+/** Finds plugins and caches the answer of each to VERSION while its file is unchanged (inode and mtime). */
 export class PluginBinaries {
   readonly #binDirs: readonly string[]
   readonly #settings: CallSettings
@@ -32,8 +32,8 @@ export class PluginBinaries {
   }
 
   /**
-   * The first executable of that name in the folders. Throws CniError `plugin-missing`. Each plugin of each operation is looked for: asked
-   * of the kernel directly, as a turn through the thread pool costs ten times as much.
+   * Finds the first executable of that name in the folders. Throws CniError `plugin-missing`. It runs for each plugin of each operation,
+   * with synchronous calls, because a turn through the thread pool costs ten times as much.
    */
   find(type: string): string {
     const found = this.#locate(type)
@@ -44,7 +44,7 @@ export class PluginBinaries {
     })
   }
 
-  /** Each name once, from the first folder that has it. */
+  /** Lists all plugins: each name once, from the first folder that has it. */
   async list(): Promise<readonly FoundPlugin[]> {
     const folders = await Promise.all(this.#binDirs.map((dir) => readdir(dir).catch(() => [])))
     const found: FoundPlugin[] = []
@@ -68,7 +68,7 @@ export class PluginBinaries {
     }
   }
 
-  /** Throws CniError where the plugin is missing or gives no sensible answer. */
+  /** Returns the versions that a plugin supports. Throws CniError if it is missing or its answer is invalid. */
   async versions(type: string): Promise<readonly string[]> {
     const path = this.find(type)
     const { ino, mtimeMs, dev } = statSync(path)
@@ -82,7 +82,7 @@ export class PluginBinaries {
 
   async #ask(type: string, path: string): Promise<readonly string[]> {
     const call = { command: 'VERSION', plugin: type, path, binDirs: this.#binDirs } as const
-    // Old plugins check all variables before they look at the command.
+    // Old plugins check all variables before they read the command.
     const variables = { CNI_CONTAINERID: 'version', CNI_NETNS: 'version', CNI_IFNAME: 'version' }
     const output = await callPlugin(
       { ...call, variables, config: { cniVersion: knownVersions.at(-1) } },

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import { isJsonObject } from './types.ts'
 
-/** One ADD as it is remembered: enough to undo it when configuration and pod are long gone. */
+/** One cached ADD: enough to undo it after configuration and pod are gone. */
 export interface Attachment {
   readonly network: string
   readonly containerId: string
@@ -18,9 +18,9 @@ export interface Attachment {
   readonly config: string
   readonly cniArgs: readonly (readonly [string, string])[]
   readonly capabilityArgs: JsonObject
-  /** The result of the last plugin; absent between the begin of ADD and its end. */
+  /** The result of the last plugin; absent during ADD. */
   readonly result?: JsonObject
-  /** Made by this runtime, and not by containerd, CRI-O or cnitool, which keep theirs in the same folder. */
+  /** True if this runtime made it, and not containerd, CRI-O or cnitool, which use the same folder. */
   readonly isOurs: boolean
 }
 
@@ -28,11 +28,11 @@ type AttachmentName = Pick<Attachment, 'network' | 'containerId' | 'ifName'>
 
 export interface CacheEntry {
   readonly file: string
-  /** Undefined where the file could not be read as an attachment, for example because it is empty. */
+  /** Undefined if the file cannot be parsed, for example because it is empty. */
   readonly attachment: Attachment | undefined
 }
 
-/** `owner` is ours; everything else is libcni's `cniCacheV1`. */
+/** The cache file: libcni's `cniCacheV1` with our field `owner`. */
 const schema = z.looseObject({
   kind: z.literal('cniCacheV1'),
   containerId: z.string(),
@@ -47,23 +47,23 @@ const schema = z.looseObject({
 })
 
 /**
- * What ADDs made, in libcni's path and format (`results/<network>-<container>-<interface>`), so that cnitool and CRI-O read it too. Files
- * appear whole or not at all.
+ * Stores attachments in libcni's path and format (`results/<network>-<container>-<interface>`), which cnitool and CRI-O read too. Each
+ * file is replaced in one step.
  */
 export class ResultCache {
   readonly #folder: string
   readonly #owner: string
 
-  /** `owner` tells our files from those of other runtimes. */
+  /** `owner` marks our files among those of other runtimes. */
   constructor(cacheDir: string, owner: string) {
     this.#folder = join(cacheDir, 'results')
     this.#owner = owner
   }
 
   /**
-   * What an ADD begins is there for a process that comes after this one; only what it made is synced, so that a machine that loses its power
-   * keeps no empty file. Without the first one such a machine has lost nothing: its links and namespaces are gone as well, and an address
-   * that no file accounts for is released. What a process before this one did not finish to write goes with the next write, or with `remove`.
+   * Writes an attachment. The file of an ADD that begins survives this process and is not synced: after a power failure its links and
+   * namespaces are gone as well, and GC releases its address. The file with the result is synced, so that a power failure leaves no empty
+   * file. An incomplete file of an earlier process disappears with the next write or `remove`.
    */
   async write(attachment: Attachment): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
@@ -73,7 +73,7 @@ export class ResultCache {
       const file = openSync(temporary, 'wx', 0o600)
       try {
         writeFileSync(file, JSON.stringify(toFile(attachment, this.#owner)))
-        // A disk takes its time: others go on meanwhile.
+        // A sync is slow, so it is asynchronous.
         if (attachment.result !== undefined) await syncToDisk(file)
       } finally {
         closeSync(file)
@@ -89,7 +89,7 @@ export class ResultCache {
     for (const file of [this.#unfinishedOf(attachment), this.#fileOf(attachment)]) await rm(file, { force: true })
   }
 
-  /** The attachments of one interface of one container, whatever their network. */
+  /** Finds the attachments of one interface of one container on all networks. */
   async find(containerId: string, ifName: string): Promise<readonly Attachment[]> {
     const entries = await this.list((name) => name.endsWith(`-${containerId}-${ifName}`))
     return entries
@@ -97,7 +97,7 @@ export class ResultCache {
       .filter((attachment) => attachment.containerId === containerId && attachment.ifName === ifName)
   }
 
-  /** What a crash in the middle of a write left of an attachment that nobody undoes; a file that is being written is younger than a minute. */
+  /** Removes temporary files that a crash left; a file that is being written is younger than a minute. */
   async removeHalfWritten(): Promise<void> {
     for (const name of (await this.#names()).filter((one) => one.endsWith('.tmp'))) {
       const file = join(this.#folder, name)
@@ -124,7 +124,7 @@ export class ResultCache {
     return join(this.#folder, baseName(name))
   }
 
-  /** One for all writes of an attachment: they come one after another, and whoever ends it knows where half of one is. */
+  /** Returns the temporary path of an attachment: one for all its writes, because they are sequential, so that `remove` finds an incomplete one. */
   #unfinishedOf(name: AttachmentName): string {
     return join(this.#folder, `.${createHash('sha256').update(baseName(name)).digest('hex').slice(0, 32)}.tmp`)
   }
@@ -146,7 +146,7 @@ async function readEntry(file: string, owner: string): Promise<CacheEntry> {
   }
 }
 
-/** An unfinished ADD gets an empty result: libcni cannot read a cache file without one. */
+/** Builds the file's content; an unfinished ADD gets an empty result, because libcni cannot read a file without one. */
 function toFile(attachment: Attachment, owner: string): JsonObject {
   return {
     kind: 'cniCacheV1',

@@ -1,29 +1,29 @@
-/** What is known of a call before it is begun. */
+/** A plugin call before it starts. */
 interface Call {
   readonly command: string
   readonly plugin: string
-  /** Undefined where it is asked for its versions, or was begun by another process. */
+  /** The network; undefined for VERSION and for a call of another process. */
   readonly network?: { readonly name: string; readonly file: string } | undefined
-  /** Undefined where it is asked about no container: VERSION, STATUS, GC. */
+  /** The container; undefined for VERSION, STATUS and GC. */
   readonly containerId: string | undefined
 }
 
-/** A plugin that runs now. */
+/** A running plugin call. */
 export interface RunningCall extends Call {
   readonly sinceMs: number
-  /** When it is killed. */
+  /** Time at which it is killed. */
   readonly timeoutMs: number
 }
 
 const repeatMs = 10_000
 
-/** The plugins that run now, for people who wait for them. */
+/** Tracks running plugin calls, so that status and commands can name a slow one. */
 export class RunningCalls {
   readonly #calls = new Set<RunningCall>()
   readonly #slowMs: number
   readonly #onSlow: (call: RunningCall) => void
 
-  /** `onSlow` is called at that age of a call, and every 10 s from then on. */
+  /** Creates the registry; `onSlow` is called when a call reaches `slowAfterMs`, then every 10 s. */
   constructor(slowMs: number, onSlow: (call: RunningCall) => void) {
     this.#slowMs = slowMs
     this.#onSlow = onSlow
@@ -45,14 +45,14 @@ export class RunningCalls {
     }
   }
 
-  /** Those that people should know of, the oldest first. */
+  /** Returns the slow calls, the oldest first. */
   slow(): readonly RunningCall[] {
     const nowMs = Date.now()
     return [...this.#calls].filter(({ sinceMs }) => nowMs - sinceMs >= this.#slowMs)
   }
 }
 
-/** The same text for as long as it runs. */
+/** Describes a call; the text stays equal while the call runs. */
 export function describeRunning({ command, plugin, network, sinceMs, timeoutMs }: RunningCall): string {
   const from = network?.file.startsWith('/') ? ` (${network.file})` : ''
   const ofNetwork = network === undefined ? '' : ` of the network ${network.name}${from}`

@@ -18,7 +18,7 @@ import type { CniSettings } from './settings.ts'
 import type { CniResult, CniSandbox, Network } from './types.ts'
 import { isAtLeast, since } from './versions.ts'
 
-/** Why making or removing the network of a pod takes long. */
+/** The reason why adding or removing the network of a pod takes long. */
 export interface StallReason {
   /** The error of the ADD that is being undone. */
   readonly failure?: string
@@ -26,10 +26,10 @@ export interface StallReason {
   readonly waitsFor?: string
 }
 
-/** Whether an attachment's plugins were asked. */
+/** The outcome of CHECK for one attachment. */
 export interface CheckOutcome {
   readonly network: string
-  /** False where its list disables CHECK. */
+  /** False if the network list disables CHECK. */
   readonly isAsked: boolean
 }
 
@@ -44,7 +44,7 @@ export class CniRuntime {
   readonly #earlier: EarlierPlugins
   readonly #removal: AttachmentRemoval
   readonly #running: RunningCalls
-  /** Why ADDs failed that are being undone, by container. */
+  /** Errors of failed ADDs that are being undone, by container. */
   readonly #failures = new Map<string, string>()
 
   constructor(settings: CniSettings) {
@@ -72,22 +72,22 @@ export class CniRuntime {
     this.garbage = new GarbageCollection({ context, places, locks, removal: this.#removal, networks })
   }
 
-  /** Every network of the folder, in order, and why the others are not among them. */
+  /** Loads every network of the folder in order, and the reasons for skipped files. */
   async networks(): Promise<LoadedNetworks> {
     return loadNetworks(this.#settings.configDir, this.#context.binaries)
   }
 
-  /** Every plugin of the folders, with what it answers to VERSION or why it does not. */
+  /** Lists every plugin of the folders, with its versions or the reason why they are unknown. */
   async plugins(): Promise<readonly FoundPlugin[]> {
     return this.#context.binaries.list()
   }
 
-  /** Those that are at work on a container now, also another process' own. */
+  /** Lists the plugins that work on a container now, also those of other processes. */
   pluginsAtWork(): readonly StartedPlugin[] {
     return findPlugins(this.#context.binDirs)
   }
 
-  /** The first valid one. Throws CniError `no-network` that names each file and its fault. */
+  /** Loads the first valid network. Throws CniError `no-network` that names each file and its fault. */
   async defaultNetwork(): Promise<Network> {
     const { networks, skipped } = await this.networks()
     const [first] = networks
@@ -95,13 +95,13 @@ export class CniRuntime {
     const reasons = skipped.map(({ reason }) => `; ${reason}`).join('')
     throw new CniError('no-network', `no usable network in ${this.#settings.configDir}${reasons}`, {
       object: this.#settings.configDir,
-      remedy: 'put a network list there; "platnet cni doctor" says what is wrong with those it has',
+      remedy: 'put a network list there; "platnet cni doctor" names the faults of those in it',
     })
   }
 
   /**
-   * Gives the pod its interface. When it throws, everything was undone as far as the plugins could, and the error is the first one. The
-   * signal kills the plugin that runs.
+   * Adds the pod's interface. Before it throws, it undoes everything as far as the plugins can; the error is the first one. The signal
+   * kills the running plugin.
    */
   async add(sandbox: CniSandbox, { signal }: { signal?: AbortSignal } = {}): Promise<CniResult> {
     checkSandbox(sandbox)
@@ -109,7 +109,7 @@ export class CniRuntime {
       await this.#earlier.ended(sandbox.containerId)
       const network = await this.defaultNetwork()
       const begun = beginAttachment(sandbox, network)
-      // Before the first plugin: what a crash interrupts can be undone from it.
+      // Written before the first plugin runs, so that an ADD that a crash interrupts can be undone.
       await this.#cache.write(begun)
       try {
         const result = await addChain(this.#context, network, begun, signal)
@@ -124,8 +124,8 @@ export class CniRuntime {
   }
 
   /**
-   * Takes the pod's interface away, by the configuration it was made with. Safe to repeat, and for what was never added. Throws CniError
-   * `delete-failed` after every plugin had its turn; its cause is an AggregateError.
+   * Removes the pod's interface with the configuration of its ADD. Safe to repeat, and for an interface that was never added. Throws
+   * CniError `delete-failed` after every plugin was called; its cause is an AggregateError.
    */
   async del(sandbox: CniSandbox): Promise<void> {
     checkSandbox(sandbox)
@@ -137,17 +137,17 @@ export class CniRuntime {
     })
   }
 
-  /** Whether an ADD of this interface began that no DEL has finished. */
+  /** Tells whether an ADD of this interface has begun and no DEL has completed since. */
   async isRemembered({ containerId, ifName }: Pick<CniSandbox, 'containerId' | 'ifName'>): Promise<boolean> {
     return (await this.#cache.find(containerId, ifName)).length > 0
   }
 
-  /** The plugins that take long at this moment, the oldest first. */
+  /** Lists the plugin calls that are slow now, the oldest first. */
   slowCalls(): readonly RunningCall[] {
     return this.#running.slow()
   }
 
-  /** Undefined where the container has no failed ADD and no slow plugin. */
+  /** Returns why the container's network takes long; undefined if it has no failed ADD and no slow plugin. */
   stallReasonOf(containerId: string): StallReason | undefined {
     const failure = this.#failures.get(containerId)
     const call = this.slowCalls().find((one) => one.containerId === containerId)
@@ -155,7 +155,7 @@ export class CniRuntime {
     return { ...(failure !== undefined && { failure }), ...(call && { waitsFor: describeRunning(call) }) }
   }
 
-  /** Throws CniError of the plugin that finds its part not as it made it, and `not-supported` before 0.4.0. */
+  /** Runs CHECK. Throws CniError of the plugin that finds a difference from its ADD, and `not-supported` below 0.4.0. */
   async check(sandbox: CniSandbox): Promise<readonly CheckOutcome[]> {
     checkSandbox(sandbox)
     return this.#locks.forContainer(sandbox.containerId, async () => {
@@ -178,7 +178,7 @@ export class CniRuntime {
     })
   }
 
-  /** Resolves with the default network when an ADD could succeed now. Throws CniError. Below 1.1.0 plugins cannot be asked. */
+  /** Resolves with the default network if an ADD could succeed now, by STATUS from version 1.1.0 on. Throws CniError. */
   async status(): Promise<Network> {
     const network = await this.defaultNetwork()
     if (isAtLeast(network.cniVersion, since.status)) await statusOfChain(this.#context, network)

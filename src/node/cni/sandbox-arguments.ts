@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { CniError } from './errors.ts'
 import type { CniSandbox } from './types.ts'
 
-/** libcni's own rules: the names become parts of file names and of `K=V;K=V`. */
+/** Rules of libcni for names, which become parts of file names and of `K=V;K=V`. */
 const shapes: readonly { readonly field: keyof CniSandbox; readonly pattern: RegExp; readonly expected: string }[] = [
   {
     field: 'containerId',
@@ -16,7 +16,7 @@ const shapes: readonly { readonly field: keyof CniSandbox; readonly pattern: Reg
   { field: 'podUid', pattern: /^[A-Za-z0-9_.-]*$/, expected: 'a UID' },
 ]
 
-/** Throws CniError `invalid-sandbox` that names the field. */
+/** Validates a sandbox. Throws CniError `invalid-sandbox` that names the field. */
 export function checkSandbox(sandbox: CniSandbox): void {
   for (const { field, pattern, expected } of shapes) {
     const value = sandbox[field]
@@ -27,7 +27,7 @@ export function checkSandbox(sandbox: CniSandbox): void {
   }
 }
 
-/** The pairs of CNI_ARGS. Without IgnoreUnknown the reference plugins refuse keys they do not know. */
+/** Builds the pairs of CNI_ARGS. Without IgnoreUnknown the reference plugins refuse unknown keys. */
 export function cniArguments(sandbox: CniSandbox): readonly (readonly [string, string])[] {
   return [
     ['IgnoreUnknown', '1'],
@@ -38,15 +38,15 @@ export function cniArguments(sandbox: CniSandbox): readonly (readonly [string, s
   ]
 }
 
-/** Everything a plugin may ask for with `capabilities`, under the names of the conventions (CNI the CNI project's "Extension conventions"). */
+/** Builds the values for `capabilities`, under the names of the CNI project's "Extension conventions". */
 export function capabilityArguments(sandbox: CniSandbox): JsonObject {
   const { portMappings, bandwidth, ipRanges, ips, mac, dns, aliases } = sandbox
   const all = { portMappings, bandwidth, ipRanges, ips, mac, dns, aliases }
-  // Through JSON: absent fields drop out and what is kept in the cache is what plugins got.
+  // A round trip through JSON drops absent fields, so that the cache holds exactly what plugins received.
   return JSON.parse(JSON.stringify(all))
 }
 
-/** What one plugin gets of them: what it declares and somebody provides. Undefined for nothing. */
+/** Selects the values that one plugin declares and the sandbox provides. Undefined if there are none. */
 export function runtimeConfig(capabilities: readonly string[], provided: JsonObject): JsonObject | undefined {
   const wanted = capabilities.flatMap((name): [string, Json][] => {
     const value = provided[name]

@@ -6,7 +6,7 @@ import type { Cidr } from '../../model/ip.ts'
 import { parseNetworkFile } from './parse-config.ts'
 import { isJsonObject } from './types.ts'
 
-/** The network list that comes with this program, in `net.d` and under `cni/` of the package. */
+/** File name of the default network list, in `net.d` and in `cni/` of the package. */
 const shippedFile = '10-platnet.conflist'
 
 export interface ShippedNetwork {
@@ -15,21 +15,21 @@ export interface ShippedNetwork {
   readonly configDir: string
   /** This node's pod networks, one of each family at most. */
   readonly podCidrs: readonly Cidr[]
-  /** Where platnet-gate finds the agent. */
+  /** The control socket on which platnet-gate reaches the agent. */
   readonly controlSocket: string
-  /** Of the pods' interfaces, where packets between nodes are carried inside others; the kernel's own when absent. */
+  /** MTU of the pods' interfaces, for a network that encapsulates packets; the kernel's default if absent. */
   readonly mtu?: number
-  /** Where host-local keeps its addresses; its own folder when absent. */
+  /** Data folder of host-local; its own default if absent. */
   readonly ipamDir?: string
 }
 
 /**
- * `others`: the folder holds lists of somebody else, which are used as they are; `no-pod-cidr`: this node has no pod network yet;
- * `written` and `kept`: ours stands there as it should.
+ * `others`: the folder holds lists of other programs, which stay in use; `no-pod-cidr`: this node has no pod network yet;
+ * `written` and `kept`: the default list is in place.
  */
 export type InstallOutcome = 'written' | 'kept' | 'others' | 'no-pod-cidr'
 
-/** Writes our list where no other stands, and again when the pod networks change. The file appears whole. */
+/** Writes the default list if there is no other, and again when the pod networks change. The file is replaced in one step. */
 export async function installShippedNetwork(network: ShippedNetwork): Promise<InstallOutcome> {
   const { configDir, podCidrs } = network
   if (podCidrs.length === 0) return 'no-pod-cidr'
@@ -45,7 +45,7 @@ export async function installShippedNetwork(network: ShippedNetwork): Promise<In
   return 'written'
 }
 
-/** Whether pods get their network by our list: the first of the folder. `otherwise` where there is none, or no folder that can be read. */
+/** Tells whether the first list of the folder is the default list; returns `otherwise` for a folder without a list or an unreadable one. */
 export async function isNetworkOurs(configDir: string, otherwise: boolean): Promise<boolean> {
   const names = await readdir(configDir).catch((): string[] => [])
   const [first] = names.filter(isList).sort()
@@ -56,7 +56,7 @@ function isList(name: string): boolean {
   return /\.(conf|conflist|json)$/.test(name)
 }
 
-/** The list with this node's networks in it: a range set and a default route for each family. */
+/** Builds the list with this node's networks: a range set and a default route for each family. */
 async function renderShippedNetwork(network: ShippedNetwork): Promise<string> {
   const file = join(network.templateDir, shippedFile)
   const { json } = parseNetworkFile(file, await readFile(file, 'utf8')).config

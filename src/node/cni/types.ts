@@ -1,22 +1,22 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Cidr, Ip } from '../../model/ip.ts'
 
-/** One interface of one pod: what an ADD makes and a DEL takes away. */
+/** One interface of one pod, which ADD creates and DEL removes. */
 export interface CniSandbox {
   /** Letters, digits, `_`, `.` and `-`, the first a letter or digit; also part of file names. */
   readonly containerId: string
-  /** A path such as /run/netns/web-0 that holds the namespace open. It must stand until DEL is done. */
+  /** A path such as /run/netns/web-0 that holds the namespace open. It must exist until DEL is done. */
   readonly netnsPath: string
-  /** At most 15 characters; `eth0` by custom. */
+  /** At most 15 characters; usually `eth0`. */
   readonly ifName: string
   readonly podNamespace: string
   readonly podName: string
   readonly podUid: string
   readonly portMappings?: readonly PortMapping[]
   readonly bandwidth?: Bandwidth
-  /** Sets of ranges for the `ipRanges` capability, one set an address. */
+  /** Sets of ranges for the `ipRanges` capability, one set per address. */
   readonly ipRanges?: readonly (readonly IpRange[])[]
-  /** Addresses with prefix length that are asked for (`ips`). */
+  /** Requested addresses with prefix length (`ips`). */
   readonly ips?: readonly string[]
   readonly mac?: string
   readonly dns?: PodDns
@@ -30,7 +30,7 @@ export interface PortMapping {
   readonly hostIP?: Ip
 }
 
-/** Rates in bits a second, bursts in bits. */
+/** Rates in bits per second, bursts in bits. */
 interface Bandwidth {
   readonly ingressRate?: number
   readonly ingressBurst?: number
@@ -51,7 +51,7 @@ interface PodDns {
   readonly options: readonly string[]
 }
 
-/** What an ADD made, parsed; addresses are canonical. */
+/** The parsed result of an ADD; addresses are canonical. */
 export interface CniResult {
   readonly ips: readonly CniAddress[]
   readonly interfaces: readonly CniInterface[]
@@ -86,26 +86,26 @@ interface CniDns {
   readonly options: readonly string[]
 }
 
-/** One plugin of a network as its file has it. */
+/** One plugin of a network file. */
 export interface PluginConfig {
   readonly type: string
   /** Names of the capabilities it declares. */
   readonly capabilities: readonly string[]
-  /** Everything in the file, `capabilities` apart. */
+  /** All fields of the file except `capabilities`. */
   readonly fields: JsonObject
 }
 
-/** A network list, before its plugins were asked for their versions. */
+/** A network list whose plugin versions are not known yet. */
 export interface NetworkConfig {
   readonly name: string
   /** Path of the file it came from. */
   readonly file: string
-  /** `cniVersion` and `cniVersions` together, those we know. */
+  /** The known versions of `cniVersion` and `cniVersions`. */
   readonly versions: readonly string[]
   readonly disableCheck: boolean
   readonly disableGc: boolean
   readonly plugins: readonly PluginConfig[]
-  /** The list as it is kept in the result cache: plugins of `net.d/<name>/` are in it. */
+  /** The list in the form of the result cache, with the plugins of `net.d/<name>/`. */
   readonly json: JsonObject
 }
 

@@ -1,7 +1,7 @@
-/** What we speak, oldest first. 0.3.x is not asked for by anyone who wrote a list since 2019, but many lists still say it. */
+/** Supported versions, oldest first. 0.3.x is here because many lists from before 2019 still name it. */
 export const knownVersions: readonly string[] = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0']
 
-/** What came with which version of the specification. */
+/** The version of the specification that introduced each operation. */
 export const since = {
   check: '0.4.0',
   previousResultOnDelete: '0.4.0',
@@ -14,7 +14,7 @@ export function isAtLeast(version: string, other: string): boolean {
   return knownVersions.indexOf(version) >= knownVersions.indexOf(other)
 }
 
-/** The newest version that the list declares, every plugin speaks and we know; undefined where there is none. */
+/** Chooses the newest version that the list declares, every plugin supports and this runtime supports; undefined if there is none. */
 export function negotiateVersion(
   declared: readonly string[],
   spoken: readonly (readonly string[])[],
