@@ -57,6 +57,13 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
       assert.match(await kubectl('get', 'all'), /cache\.example\.com\/front/)
     })
 
+    test('the fields of every object are explained in the words that conformance tests look for', async () => {
+      assert.match(await kubectl('explain', 'caches'), /apiVersion\s+<string>\s+APIVersion defines /)
+      const metadata = await kubectl('explain', 'caches.metadata')
+      assert.match(metadata, /DESCRIPTION:\s+Standard object's metadata/)
+      assert.match(metadata, /creationTimestamp\s+<string>\s+CreationTimestamp is a timestamp /)
+    })
+
     test('its fields are explained', async () => {
       assert.match(await kubectl('explain', 'cache.spec'), /engine\s+<string> -required-/)
     })

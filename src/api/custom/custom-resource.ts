@@ -44,13 +44,14 @@ function customResource(
   const scale = scalePaths(version)
   const { schema: stated } = parseSchema(version.schema, '')
   const schema = instanceSchema(stated)
-  const { plural, singular, kind, shortNames, categories } = names
+  const { plural, singular, kind, listKind, shortNames, categories } = names
   return {
     group,
     version: version.name,
     plural,
     singular,
     kind,
+    ...(listKind === '' ? {} : { listKind }),
     shortNames,
     categories,
     namespaced: definition.isNamespaced,

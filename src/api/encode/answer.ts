@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, textAt } from '../document.ts'
 import { formsOfText, isTable, protobufType, type Representation, type TableForm } from '../negotiate/accept.ts'
-import type { Resource } from '../resources/resource.ts'
+import { listKindOf, type Resource } from '../resources/resource.ts'
 import { notAcceptable } from '../status.ts'
 import type { Answer } from '../verbs/verb-context.ts'
 import { toMetadataText, typeMetaOf } from './partial-metadata.ts'
@@ -90,7 +90,8 @@ function* yamlParts(answer: ListAnswer): Generator<string, void> {
 
 function listHead(answer: ListAnswer, isMetadata: boolean): JsonObject {
   const { kind, apiVersion } = typeMetaOf(answer.resource, isMetadata)
-  return { kind: `${kind}List`, apiVersion, metadata: listMetadata(answer) }
+  const listKind = listKindOf(isMetadata ? { kind } : answer.resource)
+  return { kind: listKind, apiVersion, metadata: listMetadata(answer) }
 }
 
 function tableBody(answer: Exclude<Answer, { kind: 'document' }>, form: TableForm, now: Date): EncodedAnswer['body'] {

@@ -1,7 +1,14 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { descriptionOf } from '../schema/kind-tables.ts'
-import type { Schema } from '../schema/schema.ts'
+import { anyProperty, type Schema } from '../schema/schema.ts'
+import type { ValidationRule } from '../schema/validation-rule.ts'
+import { typeComponentName } from './component-names.ts'
+
+/** Where a component of version 3 is found. */
+export function referenceTo(name: string): string {
+  return `#/components/schemas/${name}`
+}
 
 /** Types of which several kinds are made, by name: a document gives each once and refers to it. */
 export class SharedTypes {
@@ -14,14 +21,15 @@ export class SharedTypes {
   }
 
   /** The reference to a type, which is added with all that it refers to. */
-  refer(name: string, schema: Schema): JsonObject {
+  refer(typeName: string, schema: Schema): JsonObject {
+    const name = typeComponentName(typeName, this.dialect)
     if (!this.#schemas.has(name)) {
       const { typeName: _, default: _own, ...type } = withoutPlace(schema)
       this.#schemas.set(name, {})
-      const description = descriptionOf(name, '')
+      const description = descriptionOf(typeName, '')
       this.#schemas.set(name, { ...(description === undefined ? {} : { description }), ...toOpenApiSchema(type, this) })
     }
-    return { $ref: `#/components/schemas/${name}` }
+    return { $ref: referenceTo(name) }
   }
 
   all(): JsonObject {
@@ -42,7 +50,18 @@ export function toOpenApiSchema(schema: Schema, shared: SharedTypes): JsonObject
 }
 
 const plainNames = [
-  ...(['type', 'format', 'description', 'required', 'default', 'nullable', 'enum', 'pattern', 'multipleOf'] as const),
+  ...([
+    'type',
+    'format',
+    'title',
+    'description',
+    'required',
+    'default',
+    'nullable',
+    'enum',
+    'pattern',
+    'multipleOf',
+  ] as const),
   ...(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength'] as const),
   ...(['minItems', 'maxItems', 'minProperties', 'maxProperties'] as const),
 ]
@@ -58,17 +77,26 @@ function nested(schema: Schema, shared: SharedTypes): JsonObject {
   const entries = Object.entries(properties ?? {}).map(([name, inner]) => [name, toOpenApiSchema(inner, shared)])
   return {
     properties: entries.length === 0 ? undefined : Object.fromEntries(entries),
-    additionalProperties: one(schema.additionalProperties),
+    additionalProperties: additionalProperties(schema, shared),
     items: one(schema.items),
     allOf: each(schema.allOf),
-    anyOf: each(schema.anyOf),
-    oneOf: schema.intOrString === true ? numberOrString(schema) : each(schema.oneOf),
+    ...alternatives(schema, each),
     not: one(schema.not),
   }
 }
 
-function numberOrString({ format }: Schema): readonly JsonObject[] {
-  return [{ type: format === 'quantity' ? 'number' : 'integer' }, { type: 'string' }]
+function additionalProperties({ additionalProperties: each }: Schema, shared: SharedTypes): Json | undefined {
+  if (each === anyProperty) return true
+  return each === undefined ? undefined : toOpenApiSchema(each, shared)
+}
+
+/** A definition may write the two types of an integer or string itself. */
+function alternatives(schema: Schema, each: (schemas: readonly Schema[] | undefined) => Json | undefined): JsonObject {
+  const { intOrString, format, anyOf, oneOf } = schema
+  if (intOrString !== true) return { anyOf: each(anyOf), oneOf: each(oneOf) }
+  const isBuiltIn = format === 'quantity' || format === 'int-or-string'
+  const types = [{ type: format === 'quantity' ? 'number' : 'integer' }, { type: 'string' }]
+  return isBuiltIn ? { oneOf: types } : { anyOf: each(anyOf) ?? types, oneOf: each(oneOf) }
 }
 
 /** The names that Kubernetes clients read, and the platform's own beside the one that its documents promise. */
@@ -79,8 +107,13 @@ function extensions(schema: Schema, { dialect }: SharedTypes): JsonObject {
     'x-platform-preserve-unknown-fields': dialect === 'platform' && schema.preserveUnknownFields,
     'x-kubernetes-embedded-resource': schema.embeddedResource,
     'x-kubernetes-map-type': schema.mapType,
+    'x-kubernetes-validations': schema.validations?.map(toRule),
     ...patchExtensions(schema),
   }
+}
+
+function toRule({ keyword: _, ...rule }: ValidationRule): JsonObject {
+  return compact({ ...rule })
 }
 
 function patchExtensions(schema: Schema): JsonObject {

@@ -3,65 +3,45 @@ import type { Dialect } from '../../model/dialect.ts'
 import { type GroupVersionKind, kindOfSubresource, subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
 import { protobufType } from '../negotiate/accept.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
+import { kindComponentName, listComponentName, typeComponentName } from './component-names.ts'
+import { type Action, operationId, operationTag, type Place } from './operation-id.ts'
+import {
+  deleteParameters,
+  listParameters,
+  type Parameter,
+  patchParameters,
+  pathParameters,
+  readParameters,
+  writeParameters,
+} from './parameters.ts'
 
-/** One method of one path, as both versions of OpenAPI need it. */
+/** One method of one path, as both versions of OpenAPI need it. Types stand with the names of their components. */
 export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** In the words of `x-kubernetes-action`. */
-  readonly action: string
-  /** In the words of discovery and of roles. */
-  readonly verb: string
-  /** Names of the query parameters. */
-  readonly query: readonly string[]
-  /** Media types of the body, none where there is no body. */
-  readonly consumes: readonly string[]
+  readonly action: Action
+  readonly id: string
+  readonly tag: string
+  readonly description: string
+  readonly parameters: readonly Parameter[]
+  readonly body?: { readonly type: string; readonly isRequired: boolean; readonly mediaTypes: readonly string[] }
+  /** The codes that come with the type. */
+  readonly codes: readonly (200 | 201 | 202)[]
+  readonly answer: string
+  readonly produces: readonly string[]
+  /** What is read and written there. */
+  readonly kind: GroupVersionKind
 }
 
 export interface OperationPath {
   readonly path: string
-  readonly resource: Resource
-  /** What is read and written there, where it is not the resource's own kind. */
-  readonly part?: GroupVersionKind
+  readonly parameters: readonly Parameter[]
   readonly operations: readonly Operation[]
 }
 
-const writeQuery = ['dryRun', 'fieldManager', 'fieldValidation']
-const listQuery = [
-  ...['allowWatchBookmarks', 'continue', 'fieldSelector', 'labelSelector', 'limit', 'resourceVersion'],
-  ...['resourceVersionMatch', 'sendInitialEvents', 'timeoutSeconds', 'watch'],
-]
-const deleteQuery = ['dryRun', 'gracePeriodSeconds', 'propagationPolicy']
-const objectTypes = ['application/json', 'application/yaml', protobufType]
-const patchTypes = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-  'application/apply-patch+yaml',
-]
-
-const get: Operation = { method: 'get', action: 'get', verb: 'get', query: [], consumes: [] }
-const put: Operation = { method: 'put', action: 'put', verb: 'update', query: writeQuery, consumes: objectTypes }
-const patch: Operation = {
-  method: 'patch',
-  action: 'patch',
-  verb: 'patch',
-  query: [...writeQuery, 'force'],
-  consumes: patchTypes,
-}
-const remove: Operation = {
-  method: 'delete',
-  action: 'delete',
-  verb: 'delete',
-  query: deleteQuery,
-  consumes: objectTypes,
-}
-const list: Operation = { method: 'get', action: 'list', verb: 'list', query: listQuery, consumes: [] }
-const post: Operation = { method: 'post', action: 'post', verb: 'create', query: writeQuery, consumes: objectTypes }
-const removeAll: Operation = {
-  ...remove,
-  action: 'deletecollection',
-  verb: 'deletecollection',
-  query: [...deleteQuery, ...listQuery],
+/** In the words of discovery and of roles. */
+const verbs: Readonly<Record<Action, string>> = {
+  ...{ get: 'get', list: 'list', post: 'create', put: 'update', patch: 'patch', delete: 'delete' },
+  deletecollection: 'deletecollection',
 }
 
 /** `api/v1`, `apis/apps/v1` */
@@ -70,48 +50,123 @@ export function groupVersionPath(resource: { readonly group: string; readonly ve
 }
 
 /** Every path under which a resource is reached, with what can be done there. */
-export function pathsOf(resource: Resource): readonly OperationPath[] {
-  const verbs = verbsOf(resource)
-  const served = allPathsOf(resource).map((path) => ({
-    ...path,
-    operations: path.operations.filter(({ verb }) => verbs.includes(verb)).map((each) => forKind(each, resource)),
-  }))
-  return served.filter(({ operations }) => operations.length > 0)
+export function pathsOf(resource: Resource, dialect: Dialect['name']): readonly OperationPath[] {
+  return placesOf(resource)
+    .filter(({ actions }) => actions.length > 0)
+    .map((place) => ({
+      path: place.path,
+      parameters: pathParameters(place.path),
+      operations: place.actions.map((action) => toOperation(action, place, dialect)),
+    }))
 }
 
-/** What custom resources do not take: their fields have no numbers, and their lists no keys that a patch could know. */
-const builtInTypes = [protobufType, 'application/strategic-merge-patch+json']
-
-function forKind(operation: Operation, { isCustom }: Resource): Operation {
-  if (isCustom !== true) return operation
-  return { ...operation, consumes: operation.consumes.filter((type) => !builtInTypes.includes(type)) }
-}
-
-function allPathsOf(resource: Resource): readonly OperationPath[] {
+function placesOf(resource: Resource): readonly Place[] {
+  const { namespaced, plural, subresources } = resource
   const root = `/${groupVersionPath(resource)}`
-  const collection = resource.namespaced
-    ? `${root}/namespaces/{namespace}/${resource.plural}`
-    : `${root}/${resource.plural}`
-  const item = `${collection}/{name}`
-  const everywhere = { path: `${root}/${resource.plural}`, resource, operations: [list] }
+  const collection = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`
+  const served = verbsOf(resource)
+  const own = (...actions: readonly Action[]) => actions.filter((action) => served.includes(verbs[action]))
   return [
-    ...(resource.namespaced ? [everywhere] : []),
-    { path: collection, resource, operations: [list, post, removeAll] },
-    { path: item, resource, operations: [get, put, patch, remove] },
-    ...resource.subresources.filter(isDescribed).map((name) => {
-      const kind = kindOfSubresource(resource, name)
-      const part = kind.kind === resource.kind ? {} : { part: kind }
-      const operations = [get, put, patch, post].filter(({ verb }) => subresourceVerbsOf(name).includes(verb))
-      return { path: `${item}/${name}`, resource, operations, ...part }
+    ...(namespaced ? [{ path: `${root}/${plural}`, resource, actions: own('list'), isEverywhere: true }] : []),
+    { path: collection, resource, actions: own('list', 'post', 'deletecollection') },
+    { path: `${collection}/{name}`, resource, actions: own('get', 'put', 'patch', 'delete') },
+    ...subresources.map((subresource) => {
+      const verbsThere = subresourceVerbsOf(subresource)
+      const actions = (['get', 'put', 'patch', 'post'] as const).filter((each) => verbsThere.includes(verbs[each]))
+      return { path: `${collection}/{name}/${subresource}`, resource, actions, subresource }
     }),
   ]
 }
 
-const forPrograms: readonly string[] = ['binding', 'eviction', 'finalize']
+const methods: Readonly<Record<Action, Operation['method']>> = {
+  ...({ get: 'get', list: 'get', post: 'post', put: 'put', patch: 'patch', delete: 'delete' } as const),
+  deletecollection: 'delete',
+}
 
-/** What no person writes is left out. */
-function isDescribed(subresource: string): boolean {
-  return !forPrograms.includes(subresource)
+const parametersOf: Readonly<Record<Action, readonly Parameter[]>> = {
+  ...{ get: [], list: listParameters, post: writeParameters, put: writeParameters, patch: patchParameters },
+  delete: deleteParameters,
+  deletecollection: [...deleteParameters, ...listParameters],
+}
+
+const codes: Readonly<Record<Action, Operation['codes']>> = {
+  ...({ get: [200], list: [200], post: [200, 201, 202], put: [200, 201], patch: [200, 201] } as const),
+  ...({ delete: [200, 202], deletecollection: [200] } as const),
+}
+
+const texts: Readonly<Record<Action, (kind: string) => string>> = {
+  get: (kind) => `Reads ${kind}.`,
+  list: (kind) => `Lists or watches objects of kind ${kind}.`,
+  post: (kind) => `Creates ${kind}.`,
+  put: (kind) => `Replaces ${kind}.`,
+  patch: (kind) => `Changes parts of ${kind}.`,
+  delete: (kind) => `Deletes ${kind}.`,
+  deletecollection: (kind) => `Deletes all objects of kind ${kind} that the selectors name.`,
+}
+
+function toOperation(action: Action, place: Place, dialect: Dialect['name']): Operation {
+  const { resource, subresource } = place
+  const part = subresource === undefined ? resource : kindOfSubresource(resource, subresource)
+  const [about, body] = [aboutOf(place), bodyOf(action, part, resource, dialect)]
+  return {
+    method: methods[action],
+    action,
+    id: operationId(action, place),
+    tag: operationTag(resource),
+    description: texts[action](about),
+    parameters: action === 'get' && resource.isCustom === true ? readParameters : parametersOf[action],
+    ...(body === undefined ? {} : { body }),
+    codes: action === 'patch' && resource.isCustom === true ? [200] : codes[action],
+    answer: answerOf(action, part, resource, dialect),
+    produces: [...textTypes, ...(resource.isCustom === true ? [] : [protobufType])],
+    kind: resource.isCustom === true ? resource : part,
+  }
+}
+
+/** `the Pod`, `the scale of the Deployment`; of collections the kind alone. */
+function aboutOf({ resource, subresource, path }: Place): string {
+  if (subresource !== undefined) return `the ${subresource} of the ${resource.kind}`
+  return path.endsWith('{name}') ? `the ${resource.kind}` : resource.kind
+}
+
+const textTypes = ['application/json', 'application/yaml']
+const patchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+]
+/** Custom resources take none: their lists have no keys that a patch could know. */
+const strategicType = 'application/strategic-merge-patch+json'
+
+function bodyOf(
+  action: Action,
+  part: GroupVersionKind,
+  { isCustom }: Resource,
+  dialect: Dialect['name'],
+): Operation['body'] {
+  const objectTypes = isCustom === true ? textTypes : [...textTypes, protobufType]
+  switch (action) {
+    case 'get':
+    case 'list':
+      return undefined
+    case 'post':
+    case 'put':
+      return { type: kindComponentName(part, dialect), isRequired: true, mediaTypes: objectTypes }
+    case 'patch': {
+      const mediaTypes = patchTypes.filter((type) => isCustom !== true || type !== strategicType)
+      return { type: typeComponentName('meta.v1.Patch', dialect), isRequired: true, mediaTypes }
+    }
+    default:
+      return { type: typeComponentName('meta.v1.DeleteOptions', dialect), isRequired: false, mediaTypes: objectTypes }
+  }
+}
+
+function answerOf(action: Action, part: GroupVersionKind, resource: Resource, dialect: Dialect['name']): string {
+  if (action === 'list') return listComponentName(resource, dialect)
+  if (action === 'deletecollection') return typeComponentName('meta.v1.Status', dialect)
+  const answersObject = action !== 'delete' || resource.strategy.showDeleted !== undefined
+  return answersObject ? kindComponentName(part, dialect) : typeComponentName('meta.v1.Status', dialect)
 }
 
 export function groupVersionKind({ group, version, kind }: GroupVersionKind): JsonObject {
@@ -122,9 +177,4 @@ export function groupVersionKind({ group, version, kind }: GroupVersionKind): Js
 export function kindExtension(dialect: Dialect['name'], value: Json): JsonObject {
   const platform = dialect === 'platform' ? { 'x-platform-group-version-kind': value } : {}
   return { 'x-kubernetes-group-version-kind': value, ...platform }
-}
-
-/** `core.v1.Pod`, `internal.platform.discovery.v1.EndpointSlice` */
-export function componentName({ group, version, kind }: Resource): string {
-  return `${group === '' ? 'core' : group.split('.').toReversed().join('.')}.${version}.${kind}`
 }

@@ -144,6 +144,7 @@ const response = message({ description: field(1, text), schema: field(2, within(
 
 const operation = message(
   {
+    tags: field(1, text),
     summary: field(2, text),
     description: field(3, text),
     operationId: field(5, text),

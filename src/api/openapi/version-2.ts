@@ -2,62 +2,75 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { isJsonObject } from '../document.ts'
 import type { Resource } from '../resources/resource.ts'
-import {
-  componentName,
-  groupVersionKind,
-  kindExtension,
-  type Operation,
-  type OperationPath,
-  pathsOf,
-} from './operations.ts'
-import { info, toComponents } from './version-3.ts'
+import { toComponents } from './components.ts'
+import { groupVersionKind, kindExtension, type Operation, type OperationPath, pathsOf } from './operations.ts'
+import type { Parameter } from './parameters.ts'
+import { codeTexts, info } from './version-3.ts'
 
 /** The OpenAPI v2 document of everything, for clients older than v3. */
 export function toVersion2(resources: readonly Resource[], dialect: Dialect['name']): JsonObject {
-  const paths = resources.flatMap(pathsOf).map((path) => [path.path, toPathItem(path, dialect)] as const)
-  const definitions = toDefinitions(toComponents(resources, dialect))
-  return { swagger: '2.0', info, paths: Object.fromEntries(paths), definitions }
+  const paths = resources.flatMap((resource) => pathsOf(resource, dialect))
+  return {
+    swagger: '2.0',
+    info,
+    paths: Object.fromEntries(paths.map((path) => [path.path, toPathItem(path, dialect)])),
+    definitions: toDefinitions(toComponents(resources, dialect, 2)),
+  }
 }
 
-function toPathItem(item: OperationPath, dialect: Dialect['name']): JsonObject {
-  const { path, operations } = item
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-  const parameters = names.map((name) => ({ name, in: 'path', required: true, type: 'string' }))
+function toPathItem({ parameters, operations }: OperationPath, dialect: Dialect['name']): JsonObject {
   return {
-    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, item, dialect)])),
+    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, dialect)])),
+    ...(parameters.length === 0 ? {} : { parameters: parameters.map(toParameter) }),
+  }
+}
+
+function toParameter(parameter: Parameter): JsonObject {
+  return { ...parameter, ...(parameter.in === 'path' ? { required: true } : {}) }
+}
+
+function toOperation(operation: Operation, dialect: Dialect['name']): JsonObject {
+  const { tag, description, id, body, codes, answer, produces } = operation
+  const parameters = [...(body === undefined ? [] : [toBody(body)]), ...operation.parameters.map(toParameter)]
+  const responses = codes.map((code) => [code, { description: codeTexts[code], schema: toSchema(answer) }])
+  return {
+    tags: [tag],
+    description,
+    operationId: id,
+    ...(body === undefined ? {} : { consumes: body.mediaTypes }),
+    produces,
     ...(parameters.length === 0 ? {} : { parameters }),
+    responses: { ...Object.fromEntries(responses), 401: { description: 'Unauthorized' } },
+    'x-kubernetes-action': operation.action,
+    ...kindExtension(dialect, groupVersionKind(operation.kind)),
   }
 }
 
-function toOperation(
-  { action, query, consumes }: Operation,
-  { resource, part }: OperationPath,
-  dialect: Dialect['name'],
-): JsonObject {
-  const schema = part === undefined ? { $ref: `#/definitions/${componentName(resource)}` } : { type: 'object' }
-  const isWhole = action === 'post' || action === 'put'
-  const body = { name: 'body', in: 'body', required: isWhole, schema: isWhole ? schema : { type: 'object' } }
-  const parameters = query.map((name) => ({ name, in: 'query', type: 'string' }))
-  return {
-    consumes,
-    produces: ['application/json', 'application/yaml'],
-    parameters: consumes.length === 0 ? parameters : [...parameters, body],
-    responses: { 200: { description: 'OK', schema } },
-    'x-kubernetes-action': action,
-    ...kindExtension(dialect, groupVersionKind(part ?? resource)),
-  }
+function toBody({ type, isRequired }: NonNullable<Operation['body']>): JsonObject {
+  return { name: 'body', in: 'body', ...(isRequired ? { required: true } : {}), schema: toSchema(type) }
 }
 
-/** What v2 cannot say is left out: alternatives, negation, null. */
-function toDefinition(schema: JsonObject): JsonObject {
-  const kept = Object.entries(schema).filter(([name]) => !['oneOf', 'anyOf', 'not', 'nullable'].includes(name))
-  return Object.fromEntries(kept.map(([name, value]) => [name, toKeyword(name, value)]))
+function toSchema(type: string): JsonObject {
+  return { $ref: `#/definitions/${type}` }
+}
+
+/** What v2 cannot say is left out, and defaults, of which its clients make nothing. */
+const leftOut = ['oneOf', 'anyOf', 'not', 'nullable', 'default']
+
+function toDefinition({ allOf, ...schema }: JsonObject): JsonObject {
+  const kept = Object.entries(schema).filter(([name]) => !leftOut.includes(name))
+  return Object.fromEntries([...kept, ...reference(allOf)].map(([name, value]) => [name, toKeyword(name, value)]))
+}
+
+/** What v3 wraps, so that a description can stand beside it. */
+function reference(allOf: Json | undefined): readonly [string, Json | undefined][] {
+  const [only, ...more] = Array.isArray(allOf) ? (allOf as readonly Json[]) : []
+  return isJsonObject(only) && only['$ref'] !== undefined && more.length === 0 ? [['$ref', only['$ref']]] : []
 }
 
 function toKeyword(name: string, value: Json | undefined): Json {
   if (name === '$ref') return String(value).replace('#/components/schemas/', '#/definitions/')
   if (name === 'properties' && isJsonObject(value)) return toDefinitions(value)
-  if (name === 'allOf' && Array.isArray(value)) return value.filter(isJsonObject).map(toDefinition)
   const isSchema = (name === 'items' || name === 'additionalProperties') && isJsonObject(value)
   return isSchema ? toDefinition(value) : (value ?? null)
 }

@@ -2,60 +2,64 @@ import type { JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { Resource } from '../resources/resource.ts'
 import { versionInfo } from '../version.ts'
-import { SharedTypes, toOpenApiSchema } from './open-api-schema.ts'
-import {
-  componentName,
-  groupVersionKind,
-  kindExtension,
-  type Operation,
-  type OperationPath,
-  pathsOf,
-} from './operations.ts'
+import { toComponents } from './components.ts'
+import { referenceTo } from './open-api-schema.ts'
+import { groupVersionKind, kindExtension, type Operation, type OperationPath, pathsOf } from './operations.ts'
+import type { Parameter } from './parameters.ts'
 
 export const info = { title: 'Platnet', version: versionInfo.gitVersion }
 
 /** The OpenAPI v3 document of one group and version. */
 export function toVersion3(resources: readonly Resource[], dialect: Dialect['name']): JsonObject {
-  const paths = resources.flatMap(pathsOf).map((path) => [path.path, toPathItem(path, dialect)] as const)
-  const components = { schemas: toComponents(resources, dialect) }
-  return { openapi: '3.0.0', info, paths: Object.fromEntries(paths), components }
-}
-
-/** The kinds with their names in the API, and the types that they share. */
-export function toComponents(resources: readonly Resource[], dialect: Dialect['name']): JsonObject {
-  const shared = new SharedTypes(dialect)
-  const kinds = resources.map((resource) => {
-    const { typeName: _, ...schema } = resource.schema
-    const extensions = kindExtension(dialect, [groupVersionKind(resource)])
-    return [componentName(resource), { ...toOpenApiSchema(schema, shared), ...extensions }] as const
-  })
-  return { ...shared.all(), ...Object.fromEntries(kinds) }
-}
-
-function toPathItem(item: OperationPath, dialect: Dialect['name']): JsonObject {
-  const { path, operations } = item
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-  const parameters = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+  const paths = resources.flatMap((resource) => pathsOf(resource, dialect))
   return {
-    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, item, dialect)])),
-    ...(parameters.length === 0 ? {} : { parameters }),
+    openapi: '3.0.0',
+    info,
+    paths: Object.fromEntries(paths.map((path) => [path.path, toPathItem(path, dialect)])),
+    components: { schemas: toComponents(resources, dialect, 3) },
   }
 }
 
-function toOperation(
-  { action, query, consumes }: Operation,
-  { resource, part }: OperationPath,
-  dialect: Dialect['name'],
-): JsonObject {
-  const content = part === undefined ? { $ref: `#/components/schemas/${componentName(resource)}` } : { type: 'object' }
-  const body = action === 'post' || action === 'put' ? content : { type: 'object' }
+function toPathItem({ parameters, operations }: OperationPath, dialect: Dialect['name']): JsonObject {
   return {
-    parameters: query.map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
-    ...(consumes.length === 0
-      ? {}
-      : { requestBody: { content: Object.fromEntries(consumes.map((type) => [type, { schema: body }])) } }),
-    responses: { 200: { description: 'OK', content: { 'application/json': { schema: content } } } },
-    'x-kubernetes-action': action,
-    ...kindExtension(dialect, groupVersionKind(part ?? resource)),
+    ...Object.fromEntries(operations.map((operation) => [operation.method, toOperation(operation, dialect)])),
+    ...toParameters(parameters),
   }
+}
+
+/** An empty list says nothing, and kube-openapi does not write it again. */
+function toParameters(parameters: readonly Parameter[]): JsonObject {
+  if (parameters.length === 0) return {}
+  return {
+    parameters: parameters.map(({ type, ...parameter }) => ({
+      ...parameter,
+      ...(parameter.in === 'path' ? { required: true } : {}),
+      schema: { type },
+    })),
+  }
+}
+
+function toOperation(operation: Operation, dialect: Dialect['name']): JsonObject {
+  const { tag, description, id, parameters, body, codes, answer, produces } = operation
+  const responses = codes.map((code) => [code, { description: codeTexts[code], content: toContent(produces, answer) }])
+  return {
+    tags: [tag],
+    description,
+    operationId: id,
+    ...toParameters(parameters),
+    ...(body === undefined ? {} : { requestBody: toBody(body) }),
+    responses: { ...Object.fromEntries(responses), 401: { description: 'Unauthorized' } },
+    'x-kubernetes-action': operation.action,
+    ...kindExtension(dialect, groupVersionKind(operation.kind)),
+  }
+}
+
+export const codeTexts = { 200: 'OK', 201: 'Created', 202: 'Accepted' } as const
+
+function toBody({ mediaTypes, type, isRequired }: NonNullable<Operation['body']>): JsonObject {
+  return { content: toContent(mediaTypes, type), ...(isRequired ? { required: true } : {}) }
+}
+
+function toContent(mediaTypes: readonly string[], type: string): JsonObject {
+  return Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { $ref: referenceTo(type) } }]))
 }

@@ -16,6 +16,8 @@ export interface Resource {
   readonly kind: string
   readonly plural: string
   readonly singular: string
+  /** What a list of it is; absent: its kind and `List`. */
+  readonly listKind?: string
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
   readonly namespaced: boolean
@@ -156,6 +158,10 @@ export interface CoWrites {
   readonly writes: readonly StoreWrite[]
   /** Why the change cannot be: becomes a 422. */
   readonly errors: readonly FieldError[]
+}
+
+export function listKindOf({ kind, listKind }: Pick<Resource, 'kind' | 'listKind'>): string {
+  return listKind ?? `${kind}List`
 }
 
 /** `v1`, `discovery.k8s.io/v1` */

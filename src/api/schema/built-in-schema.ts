@@ -15,9 +15,17 @@ export function builtInSchema(group: string, version: string, kind: string): Sch
 
 /** What every object says of itself. */
 export const objectFields = {
-  apiVersion: { ...text, description: 'The group and version of the kind, such as apps/v1.' },
-  kind: { ...text, description: 'The kind of the object, such as Service.' },
+  apiVersion: {
+    ...text,
+    description: 'APIVersion defines the form of the object by group and version, such as apps/v1.',
+  },
+  kind: { ...text, description: 'Kind is the name of the type of the object, such as Service.' },
 } as const
+
+/** A type of `kinds.json` that is no stored kind, such as `meta.v1.Status`. */
+export function typeSchema(name: string): Schema {
+  return new SchemaBuilder().messageSchema(name)
+}
 
 /** The metadata of every object, those of custom resources too; never absent. */
 export function metadataSchema(): Schema {

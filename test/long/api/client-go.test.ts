@@ -7,6 +7,7 @@ import { testToken } from '../../helpers/api-server.ts'
 import { prepareDurableServer } from '../../helpers/durable-server.ts'
 import { buildGoProgram } from '../../helpers/go-program.ts'
 import { InformerProgram } from '../../helpers/informer-program.ts'
+import { richDefinition } from '../../helpers/rich-definition.ts'
 
 const protobuf = 'application/vnd.kubernetes.protobuf'
 
@@ -67,6 +68,23 @@ test('client-go finds out what is served where it takes protobuf alone', async (
     const { items } = (await server.call('GET', path, { headers })).body
     assert.deepEqual(aggregated[path], items, path)
   }
+})
+
+test('kube-openapi reads every document and writes it again as it was', async (t) => {
+  const program = buildGoProgram('openapi')
+  if ('lack' in program) return t.skip(program.lack)
+  const { caFile, start } = await prepareDurableServer(t)
+  await using server = await start()
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  assert.equal((await server.call('POST', path, { body: richDefinition })).code, 201)
+  const args = ['--server', server.url, '--ca', caFile]
+  const options = { env: { TOKEN: testToken }, maxBuffer: 64 * 1024 * 1024 }
+  const { stdout } = await promisify(execFile)(program.file, args, options)
+  const { lost, unstable, models } = JSON.parse(stdout)
+  assert.ok(Object.hasOwn(lost, 'v2') && Object.hasOwn(lost, 'apis/rich.example.com/v1'))
+  for (const [document, places] of Object.entries(lost)) assert.deepEqual(places, [], document)
+  assert.equal(unstable, null, 'a second reading is the first one')
+  assert.ok(models.includes('com.example.rich.v1.Rich') && models.includes('io.k8s.api.core.v1.Pod'))
 })
 
 /** Go writes a list that is not there as null. */

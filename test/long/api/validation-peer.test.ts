@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { csiNodeCases, csiNodeOf } from '../../helpers/csi-node-cases.ts'
 import { lackOfPeer, type Peer, startPeer } from '../../helpers/kubernetes-peer.ts'
 import { podOf } from '../../helpers/pod-case.ts'
 import { podCases } from '../../helpers/pod-cases.ts'
@@ -45,10 +44,6 @@ describe('the table of invalid Pods and workloads beside kube-apiserver', { skip
     test(`a Pod: ${each.title}`, { skip: skipOf(each.title) }, () =>
       assertErrors('/api/v1/namespaces/default/pods', podOf(each), each.errors),
     )
-
-  for (const each of csiNodeCases)
-    test(`a CSINode: ${each.title}`, () =>
-      assertErrors('/apis/storage.k8s.io/v1/csinodes', csiNodeOf(each), each.errors))
 
   for (const each of workloadCases)
     test(`${each.plural}: ${each.title}`, { skip: each.plural === 'daemonsets' && skipOf(each.title) }, () =>

@@ -6,6 +6,7 @@ import { OpenApiDocuments } from '../../../../src/api/openapi/open-api-documents
 import { configMaps } from '../../../../src/api/resources/config-maps.ts'
 import { Registry } from '../../../../src/api/resources/registry.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
+import { richDefinition } from '../../../helpers/rich-definition.ts'
 
 /** The length-delimited fields of a protobuf message, by number. */
 function fieldsOf(bytes: Uint8Array): ReadonlyMap<number, readonly Uint8Array[]> {
@@ -72,9 +73,7 @@ describe('the documents under /openapi', () => {
 
   test('v2 is there as JSON', async () => {
     const { body } = await server.call('GET', '/openapi/v2')
-    assert.deepEqual(body.definitions['core.v1.Pod'].properties.status.allOf, [
-      { $ref: '#/definitions/core.v1.PodStatus' },
-    ])
+    assert.equal(body.definitions['core.v1.Pod'].properties.status.$ref, '#/definitions/core.v1.PodStatus')
     assert.doesNotMatch(JSON.stringify(body), /components\/schemas/)
     const headers = { accept: 'application/xml' }
     assert.equal((await server.call('GET', '/openapi/v2', { headers })).code, 406)
@@ -127,6 +126,89 @@ test('the kubernetes dialect publishes the extensions of Kubernetes alone', asyn
   t.after(() => server.stop())
   for (const path of ['/openapi/v2', '/openapi/v3/api/v1', '/openapi/v3/apis/apps/v1'])
     assert.equal((await server.call('GET', path)).text.match(/x-platform-[a-z-]*/)?.[0], undefined)
+})
+
+describe('the documents of a definition', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ dialect: 'kubernetes' })
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+    const made = await server.call('POST', path, { body: richDefinition })
+    assert.equal(made.code, 201, made.text)
+  })
+  after(async () => server.stop())
+
+  const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
+  const read = async (version: string) =>
+    (await server.call('GET', `/openapi/v3/apis/rich.example.com/${version}`)).body
+
+  test('describe the fields of every object in the words that conformance tests look for', async () => {
+    const { schemas } = (await read('v1')).components
+    const { apiVersion, kind, metadata } = schemas['com.example.rich.v1.Rich'].properties
+    assert.match(apiVersion.description, /^APIVersion defines /)
+    assert.match(kind.description, /^Kind is /)
+    assert.match(metadata.description, /^Standard object's metadata/)
+    assert.deepEqual(metadata.allOf, [{ $ref: `#/components/schemas/${objectMeta}` }])
+    assert.match(schemas[objectMeta].properties.creationTimestamp.description, /^CreationTimestamp is a timestamp /)
+  })
+
+  test('name every type that they refer to', async () => {
+    const text = JSON.stringify(await read('v1'))
+    const { schemas } = JSON.parse(text).components
+    const names = [...text.matchAll(/#\/components\/schemas\/([^"]+)/g)].map(([, name = '']) => name)
+    assert.ok(names.includes('com.example.rich.v1.RichList') && names.includes('io.k8s.api.autoscaling.v1.Scale'))
+    for (const name of names) assert.ok(Object.hasOwn(schemas, name), name)
+  })
+
+  test('hold what is selectable, and the rules', async () => {
+    const rich = (await read('v1')).components.schemas['com.example.rich.v1.Rich']
+    assert.deepEqual(rich['x-kubernetes-selectable-fields'], [{ fieldPath: 'spec.color' }])
+    assert.deepEqual(rich.properties.spec['x-kubernetes-validations'], [
+      { rule: 'self.replicas > 0', message: 'm', reason: 'FieldValueInvalid', fieldPath: '.replicas' },
+    ])
+  })
+
+  test('say in version 2 nothing of an object that takes any field', async () => {
+    const { definitions } = (await server.call('GET', '/openapi/v2')).body
+    const { 'x-kubernetes-group-version-kind': kinds, ...open } = definitions['com.example.rich.v3.Rich']
+    assert.deepEqual([open, kinds[0].version], [{ type: 'object' }, 'v3'])
+    assert.deepEqual(definitions['com.example.rich.v4.Rich'].properties.spec, {
+      description: 's',
+      'x-kubernetes-preserve-unknown-fields': true,
+    })
+  })
+
+  test('say what each operation takes and answers', async () => {
+    const { paths } = await read('v1')
+    const { post, get } = paths['/apis/rich.example.com/v1/namespaces/{namespace}/riches']
+    const $ref = '#/components/schemas/com.example.rich.v1.Rich'
+    assert.deepEqual(post.requestBody, {
+      content: { 'application/json': { schema: { $ref } }, 'application/yaml': { schema: { $ref } } },
+      required: true,
+    })
+    assert.deepEqual(Object.keys(post.responses), ['200', '201', '202', '401'])
+    assert.equal(get.responses[200].content['application/json'].schema.$ref, `${$ref}List`)
+    assert.deepEqual([post.operationId, post.tags], ['createRichExampleComV1NamespacedRich', ['richExampleCom_v1']])
+    const limit = get.parameters.find(({ name }: { name: string }) => name === 'limit')
+    assert.deepEqual([limit.in, limit.schema], ['query', { type: 'integer' }])
+    const scale = paths['/apis/rich.example.com/v1/namespaces/{namespace}/riches/{name}/scale']
+    assert.deepEqual(
+      scale.parameters.map(({ name, required }: { name: string; required: boolean }) => [name, required]),
+      [
+        ['namespace', true],
+        ['name', true],
+      ],
+    )
+    assert.deepEqual(Object.keys(scale).sort(), ['get', 'parameters', 'patch', 'put'])
+  })
+})
+
+test('no document holds an empty list, which kube-openapi does not write again', async (t) => {
+  const server = await startTestServer({ dialect: 'kubernetes' })
+  t.after(() => server.stop())
+  const links = Object.values<{ serverRelativeURL: string }>((await server.call('GET', '/openapi/v3')).body.paths)
+  for (const path of ['/openapi/v2', ...links.map(({ serverRelativeURL }) => serverRelativeURL)])
+    assert.equal((await server.call('GET', path)).text.match(/"(?!default")[^"]*":\[\]/)?.[0], undefined, path)
 })
 
 describe('a document', () => {

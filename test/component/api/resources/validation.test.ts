@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
-import { csiNodeCases, csiNodeOf } from '../../../helpers/csi-node-cases.ts'
 import { podOf } from '../../../helpers/pod-case.ts'
 import { podCases } from '../../../helpers/pod-cases.ts'
 import { workloadCases, workloadOf } from '../../../helpers/workload-cases.ts'
@@ -27,10 +26,6 @@ describe('what kube-apiserver 1.34 refuses is refused, with the fields it names'
 
   for (const each of podCases)
     test(`a Pod: ${each.title}`, () => assertErrors('/api/v1/namespaces/default/pods', podOf(each), each.errors))
-
-  for (const each of csiNodeCases)
-    test(`a CSINode: ${each.title}`, () =>
-      assertErrors('/apis/storage.k8s.io/v1/csinodes', csiNodeOf(each), each.errors))
 
   for (const each of workloadCases)
     test(`${each.plural}: ${each.title}`, () =>

@@ -31,7 +31,7 @@ describe('a schema as OpenAPI', () => {
     [
       'an integer or a string has both spellings of that',
       { intOrString: true },
-      { oneOf: [{ type: 'integer' }, { type: 'string' }], 'x-kubernetes-int-or-string': true },
+      { anyOf: [{ type: 'integer' }, { type: 'string' }], 'x-kubernetes-int-or-string': true },
     ],
     [
       'unknown fields are kept in both vocabularies',

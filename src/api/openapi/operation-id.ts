@@ -1,0 +1,50 @@
+import type { Resource, Subresource } from '../resources/resource.ts'
+
+/** In the words of `x-kubernetes-action`. */
+export type Action = 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection'
+
+/** A path of a resource, and what can be done there. */
+export interface Place {
+  readonly path: string
+  readonly actions: readonly Action[]
+  readonly resource: Resource
+  readonly subresource?: Subresource
+  /** All namespaces at once. */
+  readonly isEverywhere?: boolean
+}
+
+const words: Readonly<Record<Action, string>> = {
+  ...{ get: 'read', list: 'list', post: 'create', put: 'replace', patch: 'patch', delete: 'delete' },
+  deletecollection: 'delete',
+}
+
+/** The name of a method in generated clients, as Kubernetes forms it: `listAppsV1NamespacedDeployment`. */
+export function operationId(action: Action, { resource, subresource, isEverywhere }: Place): string {
+  const { namespaced, kind, version } = resource
+  return [
+    words[action],
+    capitalize(groupWord(resource)),
+    capitalize(version),
+    action === 'deletecollection' ? 'Collection' : '',
+    namespaced && isEverywhere !== true ? 'Namespaced' : '',
+    kind,
+    subresource === undefined ? '' : capitalize(subresource),
+    isEverywhere === true ? 'ForAllNamespaces' : '',
+  ].join('')
+}
+
+/** What belongs together in generated clients: `apps_v1`, `richExampleCom_v1`. */
+export function operationTag(resource: Resource): string {
+  return `${groupWord(resource)}_${resource.version}`
+}
+
+/** `networking` for `networking.k8s.io`, `richExampleCom` for `rich.example.com`. */
+function groupWord({ group }: Resource): string {
+  if (group === '') return 'core'
+  const [first = '', ...labels] = group.replace(/\.k8s\.io$/, '').split(/[.-]/)
+  return first + labels.map(capitalize).join('')
+}
+
+function capitalize(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}

@@ -1,0 +1,67 @@
+/** A parameter of an operation, as both versions of OpenAPI need it. */
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly type: 'string' | 'boolean' | 'integer'
+  readonly description: string
+}
+
+type Entry = readonly [name: string, type: Parameter['type'], description: string]
+
+function query(...entries: readonly Entry[]): readonly Parameter[] {
+  return entries.map(([name, type, description]) => ({ name, in: 'query', type, description }))
+}
+
+const dryRun: Entry = ['dryRun', 'string', 'With the value All everything is checked and nothing is stored.']
+const selectors: readonly Entry[] = [
+  ['fieldSelector', 'string', 'Limits the objects by the values of fields.'],
+  ['labelSelector', 'string', 'Limits the objects by their labels.'],
+]
+const version: Entry = ['resourceVersion', 'string', 'The version of the data that is wanted.']
+const reading: readonly Entry[] = [
+  ['continue', 'string', 'The token of the page before, from its metadata.'],
+  ['limit', 'integer', 'The largest number of objects in the answer; the rest comes by further pages.'],
+  version,
+  ['resourceVersionMatch', 'string', 'How the resourceVersion is meant: Exact or NotOlderThan.'],
+  ['sendInitialEvents', 'boolean', 'A watch begins with the objects there are, and a bookmark after them.'],
+  ['timeoutSeconds', 'integer', 'How long a list or watch may take.'],
+  ['watch', 'boolean', 'Changes are sent as they happen, instead of a list.'],
+]
+
+export const readParameters = query(version)
+
+export const listParameters = query(
+  ['allowWatchBookmarks', 'boolean', 'A watch may send bookmarks: events that bring a new resourceVersion alone.'],
+  ...selectors,
+  ...reading,
+)
+
+export const writeParameters = query(
+  dryRun,
+  ['fieldManager', 'string', 'The name under which the fields that are written are recorded.'],
+  ['fieldValidation', 'string', 'What happens to unknown and duplicate fields: Ignore, Warn or Strict.'],
+)
+
+export const patchParameters = [
+  ...writeParameters,
+  ...query(['force', 'boolean', 'An apply takes over fields that other managers own.']),
+]
+
+export const deleteParameters = query(
+  dryRun,
+  ['gracePeriodSeconds', 'integer', 'How long the object may take to end. Zero ends it at once.'],
+  ['orphanDependents', 'boolean', 'Deprecated by propagationPolicy. Dependents stay when it is true.'],
+  ['propagationPolicy', 'string', 'What happens to dependents: Orphan, Background or Foreground.'],
+)
+
+const pathTexts: Readonly<Record<string, string>> = {
+  name: 'The name of the object.',
+  namespace: 'The namespace of the objects.',
+}
+
+/** The names in braces of a path. */
+export function pathParameters(path: string): readonly Parameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    return { name, in: 'path', type: 'string', description: pathTexts[name] ?? '' }
+  })
+}
