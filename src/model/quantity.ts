@@ -18,13 +18,24 @@ const quantityText = /^([+-]?)(\d{0,20})(?:\.(\d{0,12}))?(?:([eE])([+-]?\d{1,3})
  * Parses a Kubernetes quantity (`500m`, `1.5`, `2Gi`, `1e3`) to thousandths, rounded up: 1 CPU is 1000, 1 Ki is 1,024,000. Throws QuantityError.
  */
 export function parseQuantity(text: string): bigint {
-  const [, sign, whole = '', fraction = '', , exponent, suffix = ''] = quantityText.exec(text) ?? []
-  if (sign === undefined || (whole === '' && fraction === '')) throw new QuantityError(text)
-  if (Math.abs(Number(exponent ?? 0)) > 24) throw new QuantityError(text)
+  const parts = partsOf(text)
+  if (parts === undefined) throw new QuantityError(text)
+  const [, sign, whole = '', fraction = '', , exponent, suffix = ''] = parts
   const power = Number(exponent ?? 0) + decimalPower(suffix) - fraction.length + 3
   const factor = 1024n ** BigInt(Math.max(0, binary.indexOf(suffix)))
   const magnitude = scaleUp(BigInt(whole + fraction) * factor, power, sign === '-')
   return sign === '-' ? -magnitude : magnitude
+}
+
+export function isQuantity(text: string): boolean {
+  return partsOf(text) !== undefined
+}
+
+function partsOf(text: string): RegExpExecArray | undefined {
+  const parts = quantityText.exec(text)
+  const [, , whole = '', fraction = '', , exponent] = parts ?? []
+  const hasDigits = whole !== '' || fraction !== ''
+  return parts !== null && hasDigits && Math.abs(Number(exponent ?? 0)) <= 24 ? parts : undefined
 }
 
 function decimalPower(suffix: string): number {

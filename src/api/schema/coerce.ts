@@ -1,9 +1,12 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import { isQuantity } from '../../model/quantity.ts'
 import { isJsonObject, jsonTypeName } from '../document.ts'
 import { numberOf } from '../exact-json.ts'
 import { defaultedFields } from './defaulted-fields.ts'
 import { joinPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
+import { shortJson } from './short-json.ts'
+import { readTextForm, type TextForm, textForms } from './text-forms.ts'
 
 /** More are of no use to people, and naming one takes as long as its path. */
 const maxProblems = 100
@@ -30,8 +33,17 @@ function coerceValue(schema: Schema, value: Json, path: string, problems: TypePr
     if (problems.length < maxProblems) problems.push({ path, ...describeMismatch(schema, value) })
     return value
   }
+  if (typeof value === 'string')
+    return schema.textForm === undefined ? value : coerceText(schema.textForm, value, path, problems)
   if (Array.isArray(value)) return coerceItems(schema, value, path, problems)
   return isJsonObject(value) ? coerceObject(schema, value, path, problems) : value
+}
+
+function coerceText(form: TextForm, value: string, path: string, problems: TypeProblem[]): string {
+  const text = readTextForm(form, value)
+  if (text === undefined && problems.length < maxProblems)
+    problems.push({ path, expected: textForms[form], found: 'another text' })
+  return text ?? value
 }
 
 function coerceItems(schema: Schema, items: readonly Json[], path: string, problems: TypeProblem[]): Json {
@@ -90,8 +102,8 @@ function hasDeclaredType(schema: Schema, value: Json): boolean {
 
 /** Resource quantities are often written as fractions: `cpu: 0.5`. */
 function isIntOrString(schema: Schema, value: Json): boolean {
-  if (typeof value === 'string') return true
-  return schema.format === 'quantity' ? typeof value === 'number' : isWhole(schema, value)
+  if (schema.format === 'quantity') return typeof value === 'string' ? isQuantity(value) : typeof value === 'number'
+  return typeof value === 'string' || isWhole(schema, value)
 }
 
 const int32 = { least: -(2 ** 31), most: 2 ** 31 - 1 }
@@ -103,6 +115,7 @@ function isWhole({ format }: Schema, value: Json): boolean {
 
 /** Of a number that does not fit, the number says more than its type. */
 function describeMismatch({ type, format, intOrString }: Schema, value: Json): Pick<TypeProblem, 'expected' | 'found'> {
+  if (format === 'quantity') return { expected: 'quantity', found: shortJson(value) }
   const isNumber = numberOf(value) !== undefined
   const wanted = type === 'integer' && isNumber ? (format ?? type) : type
   const isShown = isNumber && (type === 'integer' || intOrString === true)

@@ -1,4 +1,5 @@
 import type { Json } from '../../model/api-object.ts'
+import type { TextForm } from './text-forms.ts'
 import type { ValidationRule } from './validation-rule.ts'
 
 /**
@@ -8,6 +9,8 @@ import type { ValidationRule } from './validation-rule.ts'
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
   readonly format?: string
+  /** Of a built-in kind's text that is not stored in any other form. */
+  readonly textForm?: TextForm
   /** The type of Kubernetes this is exactly, `core.v1.PodSpec`: documents give it once. */
   readonly typeName?: string
   readonly title?: string

@@ -1,0 +1,29 @@
+import { hasTextFormat } from './formats.ts'
+
+/** What clients decode a text into. One text of another form would make a whole list unreadable to them. */
+export type TextForm = 'base64' | 'time' | 'micro-time'
+
+export const textForms: Readonly<Record<TextForm, string>> = {
+  base64: 'text in base64',
+  time: 'time in RFC 3339',
+  'micro-time': 'time in RFC 3339',
+}
+
+/** The text as it is stored; undefined where it has another form. */
+export function readTextForm(form: TextForm, text: string): string | undefined {
+  if (form === 'base64') return readBase64(text)
+  if (!timeText.test(text) || !hasTextFormat('date-time', text)) return undefined
+  return form === 'time' ? text : text.replace(/(?:\.(\d+))?(Z|[+-]..:..)$/, withMicroseconds)
+}
+
+const timeText = /^\d{4}-\d\d-\d\dT[^ ]+$/
+
+/** Clients written in Go read microseconds with exactly six digits. */
+function withMicroseconds(_: string, digits = '', zone = 'Z'): string {
+  return `.${digits.slice(0, 6).padEnd(6, '0')}${zone}`
+}
+
+function readBase64(text: string): string | undefined {
+  const joined = text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, '') : text
+  return joined.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(joined) ? joined : undefined
+}
