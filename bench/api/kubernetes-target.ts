@@ -17,8 +17,8 @@ export function isPeerBuilt(): boolean {
   return existsSync(programs.apiServer) && existsSync(programs.etcd)
 }
 
-/** kube-apiserver with etcd on the same disk, as a small cluster runs them. */
-export async function createKubernetesTarget(folder: string): Promise<BenchTarget> {
+/** kube-apiserver with etcd on the same disk, as a small cluster runs them; Services have addresses of one network, or of one of each family. */
+export async function createKubernetesTarget(folder: string, serviceRange = '10.96.0.0/16'): Promise<BenchTarget> {
   const dir = mkdtempSync(`${folder}/kubernetes-`)
   const access = await makeCertificates(dir, await findFreePort())
   const etcdPorts = [await findFreePort(), await findFreePort()] as const
@@ -28,7 +28,7 @@ export async function createKubernetesTarget(folder: string): Promise<BenchTarge
     hasLoop: false,
     start: async () => {
       children = [run(dir, programs.etcd, etcdFlags(dir, etcdPorts))]
-      children.push(run(dir, programs.apiServer, apiServerFlags(dir, access.port, etcdPorts[0])))
+      children.push(run(dir, programs.apiServer, apiServerFlags(dir, access.port, etcdPorts[0], serviceRange)))
       while (!(await isReady(access)) || !(await hasDefaultNamespace(access))) await sleep(20)
       return access
     },
@@ -84,7 +84,7 @@ function etcdFlags(dir: string, [clientPort, peerPort]: readonly [number, number
   ]
 }
 
-function apiServerFlags(dir: string, port: number, etcdPort: number): string[] {
+function apiServerFlags(dir: string, port: number, etcdPort: number, serviceRange: string): string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     '--bind-address=127.0.0.1',
@@ -96,7 +96,7 @@ function apiServerFlags(dir: string, port: number, etcdPort: number): string[] {
     `--service-account-key-file=${dir}/accounts.key`,
     `--service-account-signing-key-file=${dir}/accounts.key`,
     '--authorization-mode=RBAC',
-    '--service-cluster-ip-range=10.96.0.0/16',
+    `--service-cluster-ip-range=${serviceRange}`,
     `--cert-dir=${dir}`,
   ]
 }

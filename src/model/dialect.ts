@@ -48,6 +48,11 @@ export interface Dialect {
     /** On a Pod: bits a second that it may get and send, for the network plugin that limits them. */
     readonly ingressBandwidth: string
     readonly egressBandwidth: string
+    /** On a Service, in its two names: whether its traffic stays in a zone. */
+    readonly topologyHints: string
+    readonly topologyMode: string
+    /** On a Service, as it was written before there was a field: the networks that its load balancer lets in. */
+    readonly loadBalancerSourceRanges: string
   }
   readonly labels: {
     /** On an EndpointSlice: the name of the Service it belongs to. */
@@ -215,6 +220,9 @@ function platformDialect(domain: string): Dialect {
       rootFilesystem: `pods.${domain}/root-filesystem`,
       ingressBandwidth: `${domain}/ingress-bandwidth`,
       egressBandwidth: `${domain}/egress-bandwidth`,
+      topologyHints: `service.${domain}/topology-aware-hints`,
+      topologyMode: `service.${domain}/topology-mode`,
+      loadBalancerSourceRanges: `service.beta.${domain}/load-balancer-source-ranges`,
     },
     labels: {
       serviceName: `${domain}/service-name`,
@@ -266,19 +274,7 @@ function kubernetesDialect(domain: string): Dialect {
     ipAllocatorName: 'ipallocator.k8s.io',
     wellKnownPrefixes: ['kubernetes.io/'],
     serviceAccountClaim: 'kubernetes.io',
-    annotations: {
-      defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
-      ingressClass: 'kubernetes.io/ingress.class',
-      lastChangeTriggerTime: 'endpoints.kubernetes.io/last-change-trigger-time',
-      overCapacity: 'endpoints.kubernetes.io/over-capacity',
-      electionRecord: 'control-plane.alpha.kubernetes.io/leader',
-      podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
-      mirrorPod: 'kubernetes.io/config.mirror',
-      // Ours alone, so it keeps our name.
-      rootFilesystem: `pods.${domain}/root-filesystem`,
-      ingressBandwidth: 'kubernetes.io/ingress-bandwidth',
-      egressBandwidth: 'kubernetes.io/egress-bandwidth',
-    },
+    annotations: kubernetesAnnotations(domain),
     labels: {
       serviceName: 'kubernetes.io/service-name',
       managedBy: 'endpointslice.kubernetes.io/managed-by',
@@ -314,5 +310,24 @@ function kubernetesDialect(domain: string): Dialect {
       enforceMountableSecrets: 'kubernetes.io/enforce-mountable-secrets',
     },
     taints: nodeTaints('node.kubernetes.io'),
+  }
+}
+
+function kubernetesAnnotations(domain: string): Dialect['annotations'] {
+  return {
+    defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
+    ingressClass: 'kubernetes.io/ingress.class',
+    lastChangeTriggerTime: 'endpoints.kubernetes.io/last-change-trigger-time',
+    overCapacity: 'endpoints.kubernetes.io/over-capacity',
+    electionRecord: 'control-plane.alpha.kubernetes.io/leader',
+    podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
+    mirrorPod: 'kubernetes.io/config.mirror',
+    // Ours alone, so it keeps our name.
+    rootFilesystem: `pods.${domain}/root-filesystem`,
+    ingressBandwidth: 'kubernetes.io/ingress-bandwidth',
+    egressBandwidth: 'kubernetes.io/egress-bandwidth',
+    topologyHints: 'service.kubernetes.io/topology-aware-hints',
+    topologyMode: 'service.kubernetes.io/topology-mode',
+    loadBalancerSourceRanges: 'service.beta.kubernetes.io/load-balancer-source-ranges',
   }
 }

@@ -19,7 +19,8 @@ export function settleFamilies(
   if (spec.type === 'ExternalName' || isPreferenceKept(spec, old)) return { spec, errors: [] }
   const isFree = isHeadless(spec) && Object.keys(spec.selector ?? {}).length === 0
   const ipFamilyPolicy = spec.ipFamilyPolicy ?? (isFree ? 'RequireDualStack' : 'SingleStack')
-  const errors = checkFamilies({ ...spec, ipFamilyPolicy }, configured, isFree)
+  const own = [...checkSingle({ ...asked, ipFamilyPolicy }), ...checkInferred(asked, configured)]
+  const errors = own.length > 0 || isFree ? own : checkConfigured({ ...spec, ipFamilyPolicy }, configured)
   const [primary = 'IPv4'] = configured
   const first = spec.ipFamilies?.length ? spec.ipFamilies : [primary]
   const wantsTwo = dualStack.includes(ipFamilyPolicy) && (isFree || configured.length > 1)
@@ -41,30 +42,43 @@ function isPreferenceKept(spec: ServiceSpec, old: ServiceSpec | undefined): bool
   return spec.ipFamilyPolicy === 'PreferDualStack' && isSame
 }
 
-function checkFamilies(spec: ServiceSpec, configured: readonly IpFamily[], isFree: boolean): readonly FieldError[] {
-  const policy = spec.ipFamilyPolicy
-  const field = 'spec.ipFamilyPolicy'
-  const errors = policy === 'SingleStack' ? checkSingle(spec) : []
-  if (isFree) return errors
-  const unknown = (spec.ipFamilies ?? []).flatMap((family, index) =>
+/** An address of a family that the cluster does not have, where the Service does not name the family. */
+function checkInferred(
+  { ipFamilies = [], clusterIPs = [] }: ServiceSpec,
+  configured: readonly IpFamily[],
+): readonly FieldError[] {
+  return clusterIPs.flatMap((address, index) => {
+    const family = index < ipFamilies.length ? undefined : familyOf(address)
+    if (family === undefined || configured.includes(family)) return []
+    const why = `${family} is not configured on this cluster`
+    return [invalidField(`spec.clusterIPs[${index}]`, [...clusterIPs], why)]
+  })
+}
+
+function checkConfigured(
+  { ipFamilies = [], ipFamilyPolicy }: ServiceSpec,
+  configured: readonly IpFamily[],
+): readonly FieldError[] {
+  const unknown = ipFamilies.flatMap((family, index) =>
     configured.some((each) => each === family)
       ? []
       : [invalidField(`spec.ipFamilies[${index}]`, family, 'not configured on this cluster')],
   )
-  const isTooMuch = policy === 'RequireDualStack' && configured.length < 2
+  if (ipFamilyPolicy !== 'RequireDualStack' || configured.length > 1) return unknown
   const why = 'this cluster is not configured for dual-stack services'
-  return [...errors, ...unknown, ...(isTooMuch ? [invalidField(field, policy, why)] : [])]
+  return [invalidField('spec.ipFamilyPolicy', ipFamilyPolicy, why), ...unknown]
 }
 
 function checkSingle({ ipFamilyPolicy, clusterIPs = [], ipFamilies = [] }: ServiceSpec): readonly FieldError[] {
+  if (ipFamilyPolicy !== 'SingleStack') return []
   const refuse = (what: string) =>
     invalidField(
       'spec.ipFamilyPolicy',
       ipFamilyPolicy,
-      `must be RequireDualStack or PreferDualStack when multiple ${what} are specified`,
+      `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
     )
   return [
-    ...(clusterIPs.length === 2 ? [refuse('clusterIPs')] : []),
-    ...(ipFamilies.length === 2 ? [refuse('ipFamilies')] : []),
+    ...(clusterIPs.length === 2 ? [refuse('cluster IPs')] : []),
+    ...(ipFamilies.length === 2 ? [refuse('IP families')] : []),
   ]
 }

@@ -47,7 +47,8 @@ async function tryClaim(address: string, { claims, lock, ranges }: IpAllocation)
   const ip = parseIp(address)
   const cidr = ip && rangeOf(ip, ranges)
   if (ip === undefined || cidr === undefined) {
-    return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${ranges.join(', ')}`
+    const own = ip === undefined ? ranges : ranges.filter((range) => ipFamily(range) === ipFamily(ip))
+    return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${own.join(', ')}`
   }
   return (await claims.claim(clusterIpPool(cidr, lock), ipToBigInt(ip)))
     ? undefined

@@ -27,39 +27,55 @@ function keysOf(document: ApiDocument): readonly string[] {
   return [...Object.keys(objectAt(document['data'])), ...Object.keys(objectAt(document['binaryData']))]
 }
 
-const maxDataBytes = 1024 * 1024
+/** Of all values of a ConfigMap or a Secret together. */
+export const maxDataBytes = 1024 * 1024
+
+function validateConfigMap(document: ApiDocument): readonly FieldError[] {
+  const errors: FieldError[] = []
+  const [data, binaryData] = [objectAt(document['data']), objectAt(document['binaryData'])]
+  let bytes = 0
+  for (const [key, value] of Object.entries(data)) {
+    bytes += Buffer.byteLength(textAt(value))
+    errors.push(...checkConfigKey(key, 'data'))
+    if (Object.hasOwn(binaryData, key))
+      errors.push(invalidField(`data[${key}]`, key, 'duplicate of key present in binaryData'))
+  }
+  for (const [key, value] of Object.entries(binaryData)) {
+    bytes += Buffer.byteLength(textAt(value), 'base64')
+    errors.push(...checkConfigKey(key, 'binaryData'))
+  }
+  if (bytes > maxDataBytes) errors.push(tooLongField(wholeObject, maxDataBytes))
+  return errors
+}
+
+/** How Kubernetes names the whole object as a field. */
+const wholeObject = '[]'
 
 const keyRule =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-
-function validateConfigMap(document: ApiDocument): readonly FieldError[] {
-  const twice = Object.keys(objectAt(document['data'])).filter((key) =>
-    Object.hasOwn(objectAt(document['binaryData']), key),
-  )
-  return [
-    ...validateConfigKeys(document, 'data'),
-    ...validateConfigKeys(document, 'binaryData'),
-    ...twice.map((key) => invalidField('data', key, 'duplicate of key present in binaryData')),
-    ...(dataBytes(document) > maxDataBytes ? [tooLongField('', maxDataBytes)] : []),
-  ]
-}
-
-function dataBytes(document: ApiDocument): number {
-  const values = (field: string) => Object.values(objectAt(document[field])).map((value) => textAt(value))
-  const plain = values('data').reduce((sum, value) => sum + Buffer.byteLength(value), 0)
-  return values('binaryData').reduce((sum, value) => sum + Buffer.byteLength(value, 'base64'), plain)
-}
+const none: readonly FieldError[] = []
 
 /** The keys of a map become file names in pods. */
-export function validateConfigKeys(document: ApiDocument, field: string): readonly FieldError[] {
-  return Object.keys(objectAt(document[field]))
-    .filter((key) => key.length > 253 || !/^[-._a-zA-Z0-9]+$/.test(key) || key === '.' || key === '..')
-    .map((key) => invalidField(`${field}[${key}]`, key, keyRule))
+export function checkConfigKey(key: string, field: string): readonly FieldError[] {
+  const isFormGood = /^[-._a-zA-Z0-9]+$/.test(key)
+  if (isFormGood && key.length <= 253 && !/^\.(?:\.|$)/.test(key)) return none
+  const problems = [
+    ...(key.length > 253 ? ['must be no more than 253 characters'] : []),
+    ...(isFormGood ? [] : [keyRule]),
+    ...(key === '.' || key === '..' ? [`must not be '${key}'`] : []),
+    ...(key.startsWith('..') && key !== '..' ? ["must not start with '..'"] : []),
+  ]
+  return problems.map((why) => invalidField(`${field}[${key}]`, key, why))
 }
 
 function validateImmutable(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  if (old['immutable'] !== true) return []
-  return ['immutable', 'data', 'binaryData']
+  return checkSealed(['data', 'binaryData'], document, old)
+}
+
+/** What says that it is immutable stays so, with all its data. */
+export function checkSealed(fields: readonly string[], document: ApiDocument, old: ApiDocument): readonly FieldError[] {
+  if (old['immutable'] !== true) return none
+  return ['immutable', ...fields]
     .filter((field) => !isDeepStrictEqual(document[field], old[field]))
     .map((field) => forbiddenField(field, 'field is immutable when `immutable` is set'))
 }

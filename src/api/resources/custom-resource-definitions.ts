@@ -29,6 +29,7 @@ export function customResourceDefinitions(dialect: Dialect, store: Store, now: (
     selectableFields: {},
     columns: [column('Created At', ({ metadata }) => metadata.creationTimestamp ?? '')],
     strategy: {
+      takesAnyFinalizer: true,
       needsRevision: 'object-and-status',
       statusLeaves: ['labels', 'annotations', 'finalizers', 'ownerReferences'],
       prepareForCreate: (document) => withCleanup(withDefaults(document), dialect),

@@ -1,9 +1,9 @@
 import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { ipFamily, parseIp } from '../../model/ip.ts'
-import { isDnsSubdomain } from '../../model/selector.ts'
-import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../document.ts'
+import { type Ip, ipFamily, parseIp } from '../../model/ip.ts'
+import { type ApiDocument, isJsonObject, listAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
+import { type Check, each, fields, oneOf, text, unique } from '../schema/checks.ts'
 import {
   duplicateField,
   type FieldError,
@@ -13,9 +13,11 @@ import {
   unsupportedField,
 } from '../schema/field-error.ts'
 import { object, type Schema } from '../schema/schema.ts'
-import { checkDnsLabel, checkPortNumber } from './names.ts'
+import { dnsLabel, labelValue, nodeName, portNumber, qualifiedName } from './name-checks.ts'
+import { checkDnsLabel, checkDnsSubdomain } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
+import { badIp } from './service-addresses.ts'
 import { validateSpecialAddress } from './special-addresses.ts'
 
 /** How much a slice holds: in the platform dialect what spec 2.7 says, else what Kubernetes does. */
@@ -28,6 +30,7 @@ const limits: Readonly<Record<Dialect['name'], SliceLimits>> = {
   kubernetes: { endpoints: 1_000, ports: 20_000 },
 }
 const maxAddresses = 100
+const maxHints = 8
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
 
 /**
@@ -80,11 +83,9 @@ function shorten(items: readonly string[]): string {
 
 function validateSlice(slice: ApiDocument, most: SliceLimits): readonly FieldError[] {
   const addressType = textAt(slice, 'addressType')
-  const endpoints = listAt(slice, 'endpoints')
   return [
     ...validateAddressType(addressType),
-    ...(endpoints.length > most.endpoints ? [tooManyField('endpoints', endpoints.length, most.endpoints)] : []),
-    ...endpoints.flatMap((item, index) => validateEndpoint(item, addressType, `endpoints[${index}]`)),
+    ...validateEndpoints(listAt(slice, 'endpoints'), addressType, most.endpoints),
     ...validatePorts(listAt(slice, 'ports'), most.ports),
   ]
 }
@@ -94,54 +95,112 @@ function validateAddressType(addressType: string): readonly FieldError[] {
   return addressTypes.includes(addressType) ? [] : [unsupportedField('addressType', addressType, addressTypes)]
 }
 
-function validateEndpoint(item: Json, addressType: string, path: string): readonly FieldError[] {
-  const addresses = listAt(item, 'addresses').map((address) => textAt(address))
-  const hostname = textAt(item, 'hostname')
-  const hostnameProblem = hostname === '' ? undefined : checkDnsLabel(hostname)
-  return [
-    ...(addresses.length === 0 ? [requiredField(`${path}.addresses`, 'must contain at least 1 address')] : []),
-    ...(addresses.length > maxAddresses ? [tooManyField(`${path}.addresses`, addresses.length, maxAddresses)] : []),
-    ...addresses.flatMap((address, index) => validateAddress(address, addressType, `${path}.addresses[${index}]`)),
-    ...(hostnameProblem === undefined ? [] : [invalidField(`${path}.hostname`, hostname, hostnameProblem)]),
-  ]
+function validateEndpoints(endpoints: readonly Json[], addressType: string, most: number): readonly FieldError[] {
+  if (endpoints.length > most) return [tooManyField('endpoints', endpoints.length, most)]
+  return each(...(endpointChecks.get(addressType) ?? otherChecks))(endpoints, 'endpoints')
 }
 
-function validateAddress(address: string, addressType: string, path: string): readonly FieldError[] {
-  if (addressType === 'FQDN') {
-    const isGood = isDnsSubdomain(address) && address.includes('.')
-    return isGood ? [] : [invalidField(path, address, 'must be a fully qualified domain name')]
+const hints: Check = (value, path) => {
+  const zones = hintedNames(value, 'forZones', path)
+  return zones.some(({ reason }) => reason === 'FieldValueTooMany')
+    ? zones
+    : [...zones, ...hintedNames(value, 'forNodes', path)]
+}
+const hintRules = { forZones: each(fields({ name: labelValue })), forNodes: each(nodeNamed) }
+
+/** A name twice is no other place. */
+function hintedNames(value: Json, field: keyof typeof hintRules, path: string): readonly FieldError[] {
+  const list = listAt(value, field)
+  const at = `${path}.${field}`
+  if (list.length > maxHints) return [tooManyField(at, list.length, maxHints)]
+  return [...unique('name')(list, at), ...hintRules[field](list, at)]
+}
+
+function nodeNamed(value: Json, path: string): readonly FieldError[] {
+  return nodeName(textAt(value, 'name'), `${path}.name`)
+}
+
+/** What an endpoint may be, whatever its addresses. */
+const otherChecks: readonly Check[] = [
+  (value, path) => {
+    const count = listAt(value, 'addresses').length
+    const at = `${path}.addresses`
+    if (count === 0) return [requiredField(at, 'must contain at least 1 address')]
+    return count > maxAddresses ? [tooManyField(at, count, maxAddresses)] : []
+  },
+  fields({ nodeName, hostname: dnsLabel, hints }),
+]
+
+const endpointChecks: ReadonlyMap<string, readonly Check[]> = new Map([
+  ['IPv4', [fields({ addresses: addressesBy(checkIpv4) }), ...otherChecks]],
+  ['IPv6', [fields({ addresses: addressesBy(checkIpv6) }), ...otherChecks]],
+  ['FQDN', [fields({ addresses: addressesBy(checkDomain) }), ...otherChecks]],
+])
+
+/** `rule` gets an address, its own path and that of the list. */
+function addressesBy(rule: (address: string, path: string, list: string) => readonly FieldError[]): Check {
+  return (value, path) => {
+    const check = each((address, at) => rule(textAt(address), at, path))
+    return check(value, path)
   }
-  if (addressType !== 'IPv4' && addressType !== 'IPv6') return []
+}
+
+function checkIpv4(address: string, path: string, list: string): readonly FieldError[] {
   const ip = parseIp(address)
-  if (ip !== undefined && ipFamily(ip) === addressType) return validateSpecialAddress(address, path)
-  return [invalidField(path, address, `must be a valid ${addressType} address`)]
+  if (ip === undefined) return [invalidField(path, address, badIp)]
+  const special = validateSpecialAddress(address, path)
+  return ipFamily(ip) === 'IPv4' ? special : [invalidField(list, address, 'must be an IPv4 address'), ...special]
+}
+
+/** One form for an address: in two it would be two endpoints. */
+function checkIpv6(address: string, path: string, list: string): readonly FieldError[] {
+  const ip = parseIp(address)
+  if (ip === undefined) return [invalidField(path, address, badIp)]
+  const special = validateSpecialAddress(address, path)
+  const form = checkForm(address, ip, path)
+  if (form.length > 0) return [...form, ...special]
+  return ipFamily(ip) === 'IPv6' ? special : [invalidField(list, address, 'must be an IPv6 address'), ...special]
+}
+
+function checkForm(address: string, ip: Ip, path: string): readonly FieldError[] {
+  if (address.includes(':') && ipFamily(ip) === 'IPv4')
+    return [invalidField(path, address, 'must not be an IPv4-mapped IPv6 address')]
+  return ip === address ? [] : [invalidField(path, address, `must be in canonical form (${JSON.stringify(ip)})`)]
+}
+
+function checkDomain(address: string, path: string): readonly FieldError[] {
+  if (address === '') return [requiredField(path)]
+  const name = address.replace(/\.$/, '')
+  const problem = checkDnsSubdomain(name)
+  if (problem !== undefined) return [invalidField(path, name, problem)]
+  if (!name.includes('.'))
+    return [invalidField(path, name, 'should be a domain with at least two segments separated by dots')]
+  const long = name.split('.').find((label) => label.length > 63)
+  return long === undefined ? [] : dnsLabel(long, path)
 }
 
 function validatePorts(ports: readonly Json[], most: number): readonly FieldError[] {
-  const errors: FieldError[] = []
+  if (ports.length > most) return [tooManyField('ports', ports.length, most)]
   const names = new Set<string>()
-  if (ports.length > most) errors.push(tooManyField('ports', ports.length, most))
-  for (const [index, item] of ports.entries()) {
+  const isRepeated = (name: string) => names.has(name) || !names.add(name)
+  return ports.flatMap((item, index) => {
+    const path = `ports[${index}]`
     const name = textAt(item, 'name')
-    if (names.has(name)) errors.push(duplicateField(`ports[${index}].name`, name))
-    names.add(name)
-    errors.push(...validatePort(item, `ports[${index}]`))
-  }
-  return errors
+    const repeated = isRepeated(name) ? [duplicateField(`${path}.name`, name)] : []
+    return [...repeated, ...validatePort(item, path)]
+  })
 }
 
+const portRules = fields({
+  name: text(checkDnsLabel),
+  protocol: oneOf(...protocols),
+  appProtocol: qualifiedName,
+  port: portNumber,
+})
+
 function validatePort(item: Json, path: string): readonly FieldError[] {
-  if (isJsonObject(item) && item['name'] === null) {
-    return [invalidField(`${path}.name`, null, 'must not be null, the empty string is valid')]
-  }
-  const name = textAt(item, 'name')
-  const nameProblem = name === '' ? undefined : checkDnsLabel(name)
-  const protocol = textAt(item, 'protocol')
-  const number = valueAt(item, 'port')
-  const numberProblem = typeof number === 'number' ? checkPortNumber(number) : undefined
-  return [
-    ...(nameProblem === undefined ? [] : [invalidField(`${path}.name`, name, nameProblem)]),
-    ...(protocols.includes(protocol) ? [] : [unsupportedField(`${path}.protocol`, protocol, protocols)]),
-    ...(numberProblem === undefined ? [] : [invalidField(`${path}.port`, number, numberProblem)]),
-  ]
+  const isNull = isJsonObject(item) && item['name'] === null
+  return isNull
+    ? [invalidField(`${path}.name`, null, 'must not be null, the empty string is valid')]
+    : portRules(item, path)
 }

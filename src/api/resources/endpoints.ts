@@ -1,12 +1,15 @@
 import type { Json } from '../../model/api-object.ts'
 import { parseIp } from '../../model/ip.ts'
-import { type ApiDocument, listAt, textAt } from '../document.ts'
+import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
-import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
+import { each, fields, oneOf, required, text } from '../schema/checks.ts'
+import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { object } from '../schema/schema.ts'
-import { checkPortNumber } from './names.ts'
+import { nodeName, portNumber, qualifiedName } from './name-checks.ts'
+import { checkDnsLabel } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
+import { badIp } from './service-addresses.ts'
 import { validateSpecialAddress } from './special-addresses.ts'
 
 const defaults = object({
@@ -29,6 +32,7 @@ export function endpoints(): Resource {
     selectableFields: {},
     columns: [column('Endpoints', endpointsCell)],
     strategy: {
+      createsOnUpdate: true,
       validate: (document) =>
         listAt(document['subsets']).flatMap((item, index) => validateSubset(item, `subsets[${index}]`)),
     },
@@ -39,29 +43,27 @@ function validateSubset(item: Json, path: string): readonly FieldError[] {
   const isEmpty = listAt(item, 'addresses').length === 0 && listAt(item, 'notReadyAddresses').length === 0
   return [
     ...(isEmpty ? [requiredField(path, 'must specify `addresses` or `notReadyAddresses`')] : []),
-    ...['addresses', 'notReadyAddresses'].flatMap((list) => validateAddresses(item, list, path)),
-    ...listAt(item, 'ports').flatMap((entry, index) => validatePort(entry, `${path}.ports[${index}]`)),
+    ...subsetRules(item, path),
+    ...(listAt(item, 'ports').length > 1 ? namedPorts(listAt(item, 'ports'), `${path}.ports`) : []),
   ]
 }
 
-function validateAddresses(item: Json, list: string, path: string): readonly FieldError[] {
-  return listAt(item, list).flatMap((entry, index) => {
-    const ip = textAt(entry, 'ip')
-    const field = `${path}.${list}[${index}].ip`
-    if (parseIp(ip) !== undefined) return validateSpecialAddress(ip, field)
-    return [invalidField(field, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]
-  })
+const addresses = each(
+  (value, path) => validateIp(textAt(value, 'ip'), `${path}.ip`),
+  fields({ hostname: text(checkDnsLabel), nodeName }),
+)
+
+function validateIp(ip: string, path: string): readonly FieldError[] {
+  return parseIp(ip) === undefined ? [invalidField(path, ip, badIp)] : validateSpecialAddress(ip, path)
 }
 
-function validatePort(entry: Json, path: string): readonly FieldError[] {
-  const number = Number(textAt(entry, 'port'))
-  const problem = checkPortNumber(number)
-  const protocol = textAt(entry, 'protocol')
-  return [
-    ...(problem === undefined ? [] : [invalidField(`${path}.port`, number, problem)]),
-    ...(protocols.includes(protocol) ? [] : [unsupportedField(`${path}.protocol`, protocol, protocols)]),
-  ]
-}
+const ports = each(
+  (value, path) => portNumber(valueAt(value, 'port') ?? 0, `${path}.port`),
+  fields({ name: text(checkDnsLabel), protocol: oneOf(...protocols), appProtocol: qualifiedName }),
+)
+
+const namedPorts = each(required('name'))
+const subsetRules = fields({ addresses, notReadyAddresses: addresses, ports })
 
 function endpointsCell(document: ApiDocument): string {
   const pairs = listAt(document['subsets']).flatMap((item) =>

@@ -2,8 +2,9 @@ import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt } from '../document.ts'
 import { formatAge } from '../encode/age.ts'
-import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { defineKind } from './define-kind.ts'
+import { storedNames, validateCoreEvent, validateGroupEvent, validateGroupEventUpdate } from './event-rules.ts'
+import { checkPathSegment } from './names.ts'
 import { column, type Resource } from './resource.ts'
 
 /** Events of the core group, the form in which all Events are stored. */
@@ -26,20 +27,15 @@ export function coreEvents(): Resource {
     hidesAge: true,
     hidesName: true,
     columns: eventColumns('involvedObject', 'message', ['lastTimestamp', 'firstTimestamp', 'count', 'source']),
-    strategy: { validate: (event) => validatePlace(event, 'involvedObject') },
+    strategy: {
+      validateName: checkPathSegment,
+      takesAnyFinalizer: true,
+      createsOnUpdate: true,
+      validate: validateCoreEvent,
+    },
   })
 }
 
-/** How the newer group names what the core group stores. */
-const storedNames: Readonly<Record<string, string>> = {
-  regarding: 'involvedObject',
-  note: 'message',
-  reportingController: 'reportingComponent',
-  deprecatedSource: 'source',
-  deprecatedFirstTimestamp: 'firstTimestamp',
-  deprecatedLastTimestamp: 'lastTimestamp',
-  deprecatedCount: 'count',
-}
 const shownNames = Object.fromEntries(Object.entries(storedNames).map(([shown, stored]) => [stored, shown]))
 
 /** The same Events under the group of their own, with its names. */
@@ -65,7 +61,11 @@ export function groupEvents(dialect: Dialect): Resource {
       'deprecatedCount',
       'deprecatedSource',
     ]),
-    strategy: { validate: validateGroupEvent },
+    strategy: {
+      createsOnUpdate: true,
+      validate: validateGroupEvent,
+      validateUpdate: validateGroupEventUpdate,
+    },
     storage: {
       prefix: 'events',
       apiVersion: 'v1',
@@ -125,26 +125,3 @@ function sourceCell(event: ApiDocument, source: string): string {
   ]
   return parts.filter((part) => part !== '').join(', ')
 }
-
-/** Events about objects without a namespace stand in `default`. */
-function validatePlace(event: ApiDocument, reference: string): readonly FieldError[] {
-  const about = textAt(event[reference], 'namespace')
-  const { namespace = '' } = event.metadata
-  if (about === namespace || (about === '' && namespace === 'default')) return []
-  return [invalidField(`${reference}.namespace`, about, 'does not match event.namespace')]
-}
-
-function validateGroupEvent(event: ApiDocument): readonly FieldError[] {
-  const isOfOldForm = event['eventTime'] === undefined || event['eventTime'] === null
-  const needed = isOfOldForm && event['deprecatedSource'] !== undefined ? [] : neededFields
-  const type = textAt(event['type'])
-  return [
-    ...validatePlace(event, 'regarding'),
-    ...needed.filter((field) => textAt(event[field]) === '').map((field) => requiredField(field)),
-    ...(needed.length === 0 || type === 'Normal' || type === 'Warning'
-      ? []
-      : [invalidField('type', type, 'has invalid value')]),
-  ]
-}
-
-const neededFields = ['eventTime', 'reportingController', 'reportingInstance', 'action', 'reason']

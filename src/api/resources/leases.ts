@@ -13,7 +13,12 @@ export function leases(dialect: Dialect): Resource {
     namespaced: true,
     defaults: { spec: { default: {} } },
     columns: [column('Holder', (lease) => textAt(lease['spec'], 'holderIdentity'))],
-    strategy: { validate: validateLease, needsRevision: 'object-and-status' },
+    strategy: {
+      takesAnyFinalizer: true,
+      createsOnUpdate: true,
+      validate: validateLease,
+      needsRevision: 'object-and-status',
+    },
   })
 }
 

@@ -1,37 +1,48 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../../model/api-object.ts'
-import { type ApiDocument, formatTime, withMetadata } from '../document.ts'
+import { type ApiDocument, formatTime, type Metadata, withMetadata } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
-import { checkMetadata } from '../schema/metadata-rules.ts'
+import { checkFinalizerDomains, checkMetadata } from '../schema/metadata-rules.ts'
 import { checkDnsSubdomain } from './names.ts'
 import type { Resource } from './resource.ts'
 
-/** The rules every kind shares: name, labels, annotations, finalizers. */
+/** The rules every kind shares: name, labels, annotations, owners, finalizers. */
 export function validateMetadata(resource: Resource, { metadata }: ApiDocument): readonly FieldError[] {
-  return [...validateName(resource, metadata.name), ...checkMetadata(metadata as JsonObject, 'metadata')]
+  const { finalizers, generateName } = metadata
+  const own = checkMetadata(metadata as JsonObject, 'metadata')
+  return [
+    ...(generateName ? validateBase(resource, generateName) : []),
+    ...validateName(resource, metadata.name),
+    ...own,
+    ...(finalizers === undefined || takesAnyFinalizer(resource)
+      ? []
+      : checkFinalizerDomains(finalizers, (index) => `metadata.finalizers[${index}]`)),
+  ]
 }
 
-/** What an update may not touch. */
-export function validateMetadataUpdate({ metadata }: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const errors: FieldError[] = []
-  if (metadata.name !== old.metadata.name) {
-    errors.push(invalidField('metadata.name', metadata.name, 'field is immutable'))
-  }
-  const before = old.metadata.finalizers ?? []
-  const added = (metadata.finalizers ?? []).filter((finalizer) => !before.includes(finalizer))
-  if (old.metadata.deletionTimestamp !== undefined && added.length > 0) {
-    const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
-    errors.push(forbiddenField('metadata.finalizers', why))
-  }
-  return errors
+function takesAnyFinalizer({ isCustom, strategy }: Resource): boolean {
+  return isCustom === true || strategy.takesAnyFinalizer === true
 }
 
-/** A request may leave the time of creation out, or repeat it. */
-export function validateCreationTime({ metadata }: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const { creationTimestamp: wanted } = metadata
-  const { creationTimestamp: present } = old.metadata
-  if (!wanted || present === undefined || Date.parse(wanted) === Date.parse(present)) return []
-  return [invalidField('metadata.creationTimestamp', wanted, 'field is immutable')]
+/** What an update may not touch; `revised` is what the request says. */
+export function validateMetadataUpdate(revised: Metadata, next: Metadata, old: Metadata): readonly FieldError[] {
+  const { finalizers } = next
+  const errors = ['deletionTimestamp', 'deletionGracePeriodSeconds'].flatMap((field) => {
+    const wanted = revised[field]
+    const isKept = wanted === undefined || wanted === old[field] || isOverwritten(field, old)
+    return isKept ? [] : [invalidField(`metadata.${field}`, wanted, 'field is immutable')]
+  })
+  if (old.deletionTimestamp === undefined || finalizers === undefined) return errors
+  const before = old.finalizers ?? []
+  const added = finalizers.filter((finalizer) => !before.includes(finalizer))
+  if (added.length === 0) return errors
+  const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`
+  return [...errors, forbiddenField('metadata.finalizers', why)]
+}
+
+/** A request may name another time at which a deleted object goes: it stays as it is. */
+function isOverwritten(field: string, old: Metadata): boolean {
+  return field === 'deletionTimestamp' && old.deletionTimestamp !== undefined
 }
 
 /** Whether anything beside metadata and, where it is a subresource, status differs: what `metadata.generation` counts. */
@@ -50,6 +61,13 @@ function validateName(resource: Resource, name: string | undefined): readonly Fi
   }
   const problem = (resource.strategy.validateName ?? checkDnsSubdomain)(name)
   return problem === undefined ? [] : [invalidField('metadata.name', name, problem)]
+}
+
+/** A name is made of it by adding letters, so a hyphen may be its last. */
+function validateBase({ strategy }: Resource, base: string): readonly FieldError[] {
+  const name = base.length > 1 && base.endsWith('-') ? `${base.slice(0, -2)}a` : base
+  const problem = (strategy.validateName ?? checkDnsSubdomain)(name)
+  return problem === undefined ? [] : [invalidField('metadata.generateName', base, problem)]
 }
 
 /** Being deleted from now on, and gone after the grace unless finalizers keep it longer. */

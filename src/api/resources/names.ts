@@ -31,11 +31,19 @@ export function checkWildcardSubdomain(name: string): string | undefined {
 
 /** IANA service name: at most 15 characters, a letter among them, no double dash; the rule for named target ports. */
 export function checkPortName(name: string): string | undefined {
-  if (name.length > 15) return 'must be no more than 15 characters'
-  if (!/^[-a-z0-9]+$/.test(name)) return 'must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)'
-  if (!/[a-z]/.test(name)) return 'must contain at least one letter (a-z)'
-  if (name.includes('--')) return 'must not contain consecutive hyphens'
-  return name.startsWith('-') || name.endsWith('-') ? 'must not begin or end with a hyphen' : undefined
+  return portNameProblems(name)[0]
+}
+
+/** Each rule of a port's name that a text breaks. */
+export function portNameProblems(name: string): readonly string[] {
+  const isEdged = name.startsWith('-') || name.endsWith('-')
+  return [
+    ...(name.length > 15 ? ['must be no more than 15 characters'] : []),
+    ...(/^[-a-z0-9]+$/.test(name) ? [] : ['must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)']),
+    ...(/[a-z]/.test(name) ? [] : ['must contain at least one letter (a-z)']),
+    ...(name.includes('--') ? ['must not contain consecutive hyphens'] : []),
+    ...(isEdged ? ['must not begin or end with a hyphen'] : []),
+  ]
 }
 
 export function checkPortNumber(port: number): string | undefined {

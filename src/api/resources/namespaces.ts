@@ -2,11 +2,14 @@ import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt, withMetadata } from '../document.ts'
 import { renderDocument } from '../encode/stored-text.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
+import { type FieldError, invalidField } from '../schema/field-error.ts'
+import { checkFinalizerDomains } from '../schema/metadata-rules.ts'
 import { object } from '../schema/schema.ts'
 import { forbidden } from '../status.ts'
 import type { Store, StoredEntry, StoreWrite } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
 import { markDeleted } from './metadata.ts'
+import { qualifiedName } from './name-checks.ts'
 import { checkDnsLabel } from './names.ts'
 import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
@@ -50,6 +53,8 @@ export function namespaces(context: NamespaceContext): Resource {
         status: { phase: 'Active' },
       }),
       prepareForUpdate: (namespace, old) => withNameLabel(withSpecOf(namespace, old), dialect),
+      validate: validateFinalizers,
+      validateStatus: validatePhase,
       isHeld: (namespace) => isHeld(namespace, context),
       showDeleted: (namespace, now) => ({ ...markDeleted(namespace, 0, now), status: { phase: 'Terminating' } }),
       coWrites: async (transition) => {
@@ -58,6 +63,25 @@ export function namespaces(context: NamespaceContext): Resource {
       },
     },
   }
+}
+
+/** Kubernetes tells which of them is wrong only in an update, by `/finalize`. */
+function validateFinalizers(namespace: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
+  const finalizers = listAt(namespace['spec'], 'finalizers')
+  const pathOf = (index: number) => (old === undefined ? 'spec.finalizers' : `spec.finalizers[${index}]`)
+  return [
+    ...finalizers.flatMap((finalizer, index) => qualifiedName(finalizer, pathOf(index))),
+    ...checkFinalizerDomains(finalizers, pathOf),
+  ]
+}
+
+/** Only its deletion ends a namespace. */
+function validatePhase(namespace: ApiDocument): readonly FieldError[] {
+  const isEnding = namespace.metadata.deletionTimestamp !== undefined
+  const phase = textAt(namespace['status'], 'phase')
+  const [wanted, state] = isEnding ? ['Terminating', 'is not empty'] : ['Active', 'is empty']
+  if (phase === wanted) return []
+  return [invalidField('status.Phase', phase, `may only be '${wanted}' if \`deletionTimestamp\` ${state}`)]
 }
 
 /** Its spec is its finalizers, which have a subresource of their own. */

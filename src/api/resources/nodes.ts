@@ -2,6 +2,7 @@ import { type ApiDocument, listAt, textAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object } from '../schema/schema.ts'
 import { fillPodCidrs, validatePodCidrs } from './node-pod-cidrs.ts'
+import { fillAllocatable, validateNode, validateNodeUpdate } from './node-rules.ts'
 import { column, type Resource } from './resource.ts'
 
 export function nodes(): Resource {
@@ -30,9 +31,10 @@ export function nodes(): Resource {
     ],
     strategy: {
       keepsStatusOnCreate: true,
-      prepareForCreate: fillPodCidrs,
+      prepareForCreate: (node) => fillAllocatable(fillPodCidrs(node)),
       prepareForUpdate: fillPodCidrs,
-      validate: validatePodCidrs,
+      validate: (node, old) => [...validateNode(node), ...validatePodCidrs(node, old)],
+      validateUpdate: validateNodeUpdate,
     },
   }
 }

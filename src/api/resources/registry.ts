@@ -81,7 +81,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const rbac = roles(dialect)
   const namespaced = [
     pods(dialect, { admit: createPodAdmission(options) }),
-    services(createServiceAllocator(store, options)),
+    services(dialect, createServiceAllocator(store, options)),
     endpoints(),
     endpointSlices(dialect),
     configMaps(),

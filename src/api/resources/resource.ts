@@ -101,6 +101,8 @@ export interface Column {
 export interface Strategy {
   /** The rule for `metadata.name`; absent means a DNS subdomain. */
   readonly validateName?: (name: string) => string | undefined
+  /** A finalizer needs no domain before its name. */
+  readonly takesAnyFinalizer?: boolean
   /** How long a deleted object stays so that someone can stop what it stands for; absent: not at all. */
   readonly graceSeconds?: (document: ApiDocument, asked: number | undefined) => number
   /** A create may bring the status along. */

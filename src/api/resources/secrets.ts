@@ -1,12 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
+import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { type ApiDocument, objectAt, textAt, without } from '../document.ts'
-import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
-import { validateConfigKeys } from './config-maps.ts'
+import { type ApiDocument, isJsonObject, objectAt, textAt, without } from '../document.ts'
+import { type FieldError, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
+import { checkConfigKey, checkSealed, maxDataBytes } from './config-maps.ts'
 import { defineKind } from './define-kind.ts'
 import { column, type Resource } from './resource.ts'
-
-const maxDataBytes = 1024 * 1024
 
 export function secrets(dialect: Dialect): Resource {
   return defineKind({
@@ -40,27 +38,14 @@ function encodeStringData(secret: ApiDocument): ApiDocument {
 
 /** No message repeats a value: it is secret. */
 function validateSecret(secret: ApiDocument, dialect: Dialect): readonly FieldError[] {
-  const entries = Object.entries(objectAt(secret['data'])).map(([key, value]) => [key, textAt(value)] as const)
-  const bytes = entries.reduce((sum, [, value]) => sum + Buffer.byteLength(value, 'base64'), 0)
-  return [
-    ...validateConfigKeys(secret, 'data'),
-    ...entries
-      .filter(([, value]) => !isBase64(value))
-      .map(([key]) => invalidField(`data[${key}]`, '<redacted>', 'must be base64')),
-    ...(bytes > maxDataBytes ? [tooLongField('data', maxDataBytes)] : []),
-    ...validateType(secret, dialect),
-  ]
-}
-
-function isBase64(value: string): boolean {
-  return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value.replace(/[\r\n]/g, ''))
-}
-
-const neededKeys: Readonly<Record<string, readonly string[]>> = {
-  dockercfg: ['.dockercfg'],
-  dockerconfigjson: ['.dockerconfigjson'],
-  'ssh-auth': ['ssh-privatekey'],
-  tls: ['tls.crt', 'tls.key'],
+  const errors: FieldError[] = []
+  let bytes = 0
+  for (const [key, value] of Object.entries(objectAt(secret['data']))) {
+    bytes += Buffer.byteLength(textAt(value), 'base64')
+    errors.push(...checkConfigKey(key, 'data'))
+  }
+  if (bytes > maxDataBytes) errors.push(tooLongField('data', maxDataBytes))
+  return [...errors, ...validateType(secret, dialect)]
 }
 
 /** What the well-known types promise their readers. */
@@ -68,14 +53,46 @@ function validateType(secret: ApiDocument, { wellKnownPrefixes }: Dialect): read
   const type = textAt(secret['type'])
   const prefix = wellKnownPrefixes.find((each) => type.startsWith(each))
   if (prefix === undefined) return []
-  const name = type.slice(prefix.length)
-  const missing = (keys: readonly string[]) => keys.filter((key) => !Object.hasOwn(objectAt(secret['data']), key))
-  if (name === 'service-account-token') return validateTokenOwner(secret, `${prefix}service-account.name`)
-  if (name === 'basic-auth') {
-    const absent = missing(['username', 'password'])
-    return absent.length < 2 ? [] : absent.map((key) => requiredField(`data[${key}]`))
+  const data = objectAt(secret['data'])
+  switch (type.slice(prefix.length)) {
+    case 'service-account-token':
+      return validateTokenOwner(secret, `${prefix}service-account.name`)
+    case 'basic-auth': {
+      const absent = checkKeys(data, 'username', 'password')
+      return absent.length < 2 ? [] : absent
+    }
+    case 'dockercfg':
+      return checkJson(data, '.dockercfg')
+    case 'dockerconfigjson':
+      return checkJson(data, '.dockerconfigjson')
+    case 'ssh-auth':
+      return textAt(data, 'ssh-privatekey') === '' ? [requiredField('data[ssh-privatekey]')] : []
+    case 'tls':
+      return checkKeys(data, 'tls.crt', 'tls.key')
+    default:
+      return []
   }
-  return missing(neededKeys[name] ?? []).map((key) => requiredField(`data[${key}]`))
+}
+
+function checkKeys(data: JsonObject, ...keys: readonly string[]): readonly FieldError[] {
+  return keys.filter((key) => !Object.hasOwn(data, key)).map((key) => requiredField(`data[${key}]`))
+}
+
+/** The file that says how to log in to registries is a JSON object. */
+function checkJson(data: JsonObject, key: string): readonly FieldError[] {
+  if (!Object.hasOwn(data, key)) return [requiredField(`data[${key}]`)]
+  const text = Buffer.from(textAt(data[key]), 'base64').toString()
+  if (isJsonMap(text)) return []
+  return [invalidField(`data[${key}]`, '<secret contents redacted>', 'must be a JSON object')]
+}
+
+function isJsonMap(text: string): boolean {
+  try {
+    const value = JSON.parse(text) as Json
+    return value === null || isJsonObject(value)
+  } catch {
+    return false
+  }
 }
 
 function validateTokenOwner({ metadata }: ApiDocument, annotation: string): readonly FieldError[] {
@@ -83,13 +100,7 @@ function validateTokenOwner({ metadata }: ApiDocument, annotation: string): read
 }
 
 function validateSecretUpdate(secret: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  const errors: FieldError[] = []
-  if (secret['type'] !== old['type']) errors.push(invalidField('type', secret['type'], 'field is immutable'))
-  if (old['immutable'] !== true) return errors
-  return [
-    ...errors,
-    ...['immutable', 'data']
-      .filter((field) => !isDeepStrictEqual(secret[field], old[field]))
-      .map((field) => forbiddenField(field, 'field is immutable when `immutable` is set')),
-  ]
+  const sealed = checkSealed(['data'], secret, old)
+  if (secret['type'] === old['type']) return sealed
+  return [invalidField('type', secret['type'], 'field is immutable'), ...sealed]
 }

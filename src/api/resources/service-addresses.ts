@@ -7,8 +7,7 @@ import {
   invalidField,
   unsupportedField,
 } from '../schema/field-error.ts'
-import { isClusterIpFixed } from './service-defaults.ts'
-import { needsHealthCheckPort, type ServiceSpec } from './service-spec.ts'
+import { isHeadless, needsHealthCheckPort, type ServiceSpec } from './service-spec.ts'
 
 const families = ['IPv4', 'IPv6']
 const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
@@ -18,8 +17,9 @@ const fixed = 'may not change once set'
 /** What can be said of `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` without knowing the cluster's ranges. */
 export function validateAddresses(spec: ServiceSpec): readonly FieldError[] {
   if (spec.type === 'ExternalName') {
-    return ['ipFamilies', 'ipFamilyPolicy']
-      .filter((field) => spec[field] !== undefined)
+    const isSet = { ipFamilies: (spec.ipFamilies ?? []).length > 0, ipFamilyPolicy: spec.ipFamilyPolicy !== undefined }
+    return (['ipFamilies', 'ipFamilyPolicy'] as const)
+      .filter((field) => isSet[field])
       .map((field) => forbiddenField(`spec.${field}`, 'may not be set for ExternalName services'))
   }
   return [...validateClusterIps(spec), ...validateFamilies(spec)]
@@ -29,28 +29,36 @@ function validateClusterIps(spec: ServiceSpec): readonly FieldError[] {
   const addresses = spec.clusterIPs ?? []
   if (addresses.length === 0) return []
   const refuse = (why: string) => invalidField('spec.clusterIPs', [...addresses], why)
-  const isFirstMirrored = addresses[0] === spec.clusterIP
-  if (addresses.length > 2) return [refuse('may only hold up to 2 values')]
-  const errors = addresses.flatMap((address, index) => validateClusterIp(address, index, spec))
-  const isTwice = addresses.length === 2 && addresses.includes('None') === false && errors.length === 0
+  const mirrored = spec.clusterIP
+    ? 'first value must match `clusterIP`'
+    : 'must be empty when `clusterIP` is not specified'
+  const bad = [
+    ...(addresses[0] === 'None' && addresses.length > 1 ? [refuse("'None' must be the first and only value")] : []),
+    ...addresses.flatMap((address, index) =>
+      (address === 'None' && index === 0) || familyOf(address) !== undefined
+        ? []
+        : [invalidField(`spec.clusterIPs[${index}]`, address, badIp)],
+    ),
+  ]
+  const errors = [
+    ...(addresses[0] === spec.clusterIP ? [] : [refuse(mirrored)]),
+    ...bad,
+    ...(addresses.length > 2 ? [refuse('may only hold up to 2 values')] : []),
+  ]
+  if (bad.length > 0 || addresses[0] === 'None') return errors
+  const isOneFamily = addresses.length > 1 && new Set(addresses.map(familyOf)).size === 1
   return [
-    ...(isFirstMirrored ? [] : [refuse('first value must match `clusterIP`')]),
     ...errors,
-    ...(isTwice && familyOf(addresses[0]) === familyOf(addresses[1])
-      ? [refuse('may specify no more than one IP for each IP family')]
-      : []),
+    ...(isOneFamily ? [refuse('may specify no more than one IP for each IP family')] : []),
+    ...addresses.flatMap((address, index) => validateFamilyOf(address, index, spec)),
   ]
 }
 
-function validateClusterIp(address: string, index: number, spec: ServiceSpec): readonly FieldError[] {
-  const field = `spec.clusterIPs[${index}]`
-  if (address === 'None')
-    return spec.clusterIPs?.length === 1 ? [] : [invalidField(field, address, "may not be set to 'None'")]
-  const family = familyOf(address)
-  if (family === undefined) return [invalidField(field, address, badIp)]
-  const wanted = spec.ipFamilies?.[index]
-  if (wanted === undefined || wanted === family) return []
-  return [invalidField(field, address, `expected an ${wanted} value as indicated by \`ipFamilies[${index}]\``)]
+function validateFamilyOf(address: string, index: number, { ipFamilies }: ServiceSpec): readonly FieldError[] {
+  const wanted = ipFamilies?.[index]
+  if (wanted === undefined || !families.includes(wanted) || wanted === familyOf(address)) return []
+  const why = `expected an ${wanted} value as indicated by \`ipFamilies[${index}]\``
+  return [invalidField(`spec.clusterIPs[${index}]`, address, why)]
 }
 
 export function familyOf(address: string | undefined): IpFamily | undefined {
@@ -64,21 +72,34 @@ function validateFamilies({ ipFamilies = [], ipFamilyPolicy }: ServiceSpec): rea
     ...(isKnown ? [] : [unsupportedField('spec.ipFamilyPolicy', ipFamilyPolicy, policies)]),
     ...ipFamilies.flatMap((family, index) => {
       const field = `spec.ipFamilies[${index}]`
-      if (!families.includes(family)) return [unsupportedField(field, family, families)]
-      return ipFamilies.indexOf(family) < index ? [duplicateField(field, family)] : []
+      return [
+        ...(families.includes(family) ? [] : [unsupportedField(field, family, families)]),
+        ...(ipFamilies.indexOf(family) < index ? [duplicateField(field, family)] : []),
+      ]
     }),
   ]
 }
 
-/** The first address and family stay; the second may come, and go with the policy. */
+/** The first address and family stay; the second may come, and go with the policy. So does the class of a load balancer. */
 export function validateServiceUpdate(spec: ServiceSpec, old: ServiceSpec): readonly FieldError[] {
-  const health = validateHealthCheckPortKept(spec, old)
-  if (!isClusterIpFixed(spec, old)) return health
+  const kept = [...validateHealthCheckPortKept(spec, old), ...validateClassKept(spec, old)]
+  const isNamedOnly = spec.type === 'ExternalName' || old.type === 'ExternalName'
+  if (isNamedOnly || validateAddresses(spec).length > 0) return kept
   return [
-    ...health,
-    ...validateListKept('clusterIPs', 'clusterIP', spec, old),
-    ...validateListKept('ipFamilies', 'ipFamily', spec, old),
+    ...kept,
+    ...validateListKept('clusterIPs', 'cluster IP', spec, old),
+    ...(isHeadless(spec) === isHeadless(old) && !isHeadless(spec)
+      ? validateListKept('ipFamilies', 'IP family', spec, old)
+      : []),
   ]
+}
+
+/** Another load balancer would leave what the first one made. */
+function validateClassKept(spec: ServiceSpec, old: ServiceSpec): readonly FieldError[] {
+  const { loadBalancerClass = null } = spec
+  const isBalanced = spec.type === 'LoadBalancer' && old.type === 'LoadBalancer'
+  if (!isBalanced || loadBalancerClass === (old.loadBalancerClass ?? null)) return []
+  return [invalidField('spec.loadBalancerClass', loadBalancerClass, fixed)]
 }
 
 function validateListKept(
@@ -91,9 +112,9 @@ function validateListKept(
   if (isDeepStrictEqual(before, after)) return []
   const changed = [0, 1].filter((index) => before[index] && after[index] && before[index] !== after[index])
   const isReleased = before.length === 2 && after.length < 2 && spec.ipFamilyPolicy !== 'SingleStack'
-  const why = `must be set to 'SingleStack' when releasing the secondary ${item}`
+  const why = `must be 'SingleStack' to release the secondary ${item}`
   return [
-    ...changed.map((index) => invalidField(`spec.${field}[${index}]`, [...after], fixed)),
+    ...changed.map((index) => invalidField(`spec.${field}[${field === 'ipFamilies' ? 0 : index}]`, [...after], fixed)),
     ...(isReleased ? [invalidField('spec.ipFamilyPolicy', spec.ipFamilyPolicy, why)] : []),
   ]
 }
@@ -102,5 +123,5 @@ function validateHealthCheckPortKept(spec: ServiceSpec, old: ServiceSpec): reado
   const { healthCheckNodePort = 0 } = spec
   const isKept = healthCheckNodePort === (old.healthCheckNodePort ?? 0)
   if (isKept || !needsHealthCheckPort(spec) || !needsHealthCheckPort(old)) return []
-  return [invalidField('spec.healthCheckNodePort', healthCheckNodePort, 'field is immutable')]
+  return [forbiddenField('spec.healthCheckNodePort', 'field is immutable')]
 }

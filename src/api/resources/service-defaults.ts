@@ -1,12 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { without } from '../document.ts'
-import {
-  needsHealthCheckPort,
-  type ServicePortSpec,
-  type ServiceSpec,
-  usesClusterIp,
-  usesNodePorts,
-} from './service-spec.ts'
+import { textAt, without } from '../document.ts'
+import { needsHealthCheckPort, type ServicePortSpec, type ServiceSpec, usesNodePorts } from './service-spec.ts'
 
 const defaultAffinitySeconds = 10_800
 
@@ -14,7 +8,7 @@ const defaultAffinitySeconds = 10_800
 export function defaultService(spec: ServiceSpec): ServiceSpec {
   const ports = spec.ports?.map(defaultTargetPort)
   return {
-    ...defaultAffinity(spec),
+    ...withoutEmptyPolicy(defaultAffinity(spec)),
     ...(ports === undefined ? {} : { ports }),
     ...defaultTrafficPolicies(spec),
     ...mirrorClusterIp(spec),
@@ -41,22 +35,27 @@ function defaultAffinity(spec: ServiceSpec): ServiceSpec {
   return { ...spec, sessionAffinityConfig: { clientIP: { timeoutSeconds } } }
 }
 
+/** Clients written in Go leave a text that is empty out. */
+function withoutEmptyPolicy(spec: ServiceSpec): ServiceSpec {
+  return textAt(spec['externalTrafficPolicy']) === '' ? without(spec, 'externalTrafficPolicy') : spec
+}
+
 function defaultTrafficPolicies(spec: ServiceSpec): Partial<ServiceSpec> {
   if (spec.type === 'ExternalName') return {}
   const isExternal = usesNodePorts(spec) || (spec.externalIPs ?? []).length > 0
   return {
     internalTrafficPolicy: spec.internalTrafficPolicy ?? 'Cluster',
-    ...(isExternal ? { externalTrafficPolicy: spec.externalTrafficPolicy ?? 'Cluster' } : {}),
+    ...(isExternal ? { externalTrafficPolicy: spec.externalTrafficPolicy || 'Cluster' } : {}),
     ...(spec.type === 'LoadBalancer'
       ? { allocateLoadBalancerNodePorts: spec.allocateLoadBalancerNodePorts ?? true }
       : {}),
   }
 }
 
-function mirrorClusterIp(spec: ServiceSpec): Partial<ServiceSpec> {
-  const first = spec.clusterIP || spec.clusterIPs?.[0]
-  if (first === undefined || first === '' || spec.type === 'ExternalName') return {}
-  return { clusterIP: spec.clusterIP || first, clusterIPs: spec.clusterIPs ?? [first] }
+/** A client that knows `clusterIPs` writes both. */
+function mirrorClusterIp({ clusterIP, clusterIPs = [], type }: ServiceSpec): Partial<ServiceSpec> {
+  const isMirrored = !clusterIP || clusterIPs.length > 0 || type === 'ExternalName'
+  return isMirrored ? {} : { clusterIPs: [clusterIP] }
 }
 
 function carryClusterIp(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
@@ -64,23 +63,33 @@ function carryClusterIp(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
     const isOld = (field: string) => isDeepStrictEqual(spec[field], old[field])
     return without(spec, ...['clusterIP', 'clusterIPs'].filter(isOld))
   }
-  const isOnlyMirrorOld = spec.clusterIP !== old.clusterIP && isDeepStrictEqual(spec.clusterIPs, old.clusterIPs)
-  const current = isOnlyMirrorOld ? without(spec, 'clusterIPs') : spec
-  const isUnset = !current.clusterIP && (current.clusterIPs ?? []).length === 0
-  if (!isUnset || old.clusterIP === undefined || old.type === 'ExternalName') return current
-  return { ...current, clusterIP: old.clusterIP, clusterIPs: old.clusterIPs ?? [old.clusterIP] }
+  const clusterIP = spec.clusterIP || (old.type === 'ExternalName' ? '' : (old.clusterIP ?? ''))
+  const given = spec.clusterIPs ?? []
+  const clusterIPs = given.length === 0 && old.type !== 'ExternalName' ? (old.clusterIPs ?? []) : given
+  if (clusterIP === '') return spec
+  const isOnlyMirrorOld = clusterIP !== old.clusterIP && isDeepStrictEqual(clusterIPs, old.clusterIPs ?? [])
+  return { ...spec, clusterIP, clusterIPs: isOnlyMirrorOld ? [clusterIP] : clusterIPs }
 }
 
 function dropOldFields(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
-  return dropOldNodePorts(dropOldTrafficPolicy(spec, old), old)
+  return dropOldBalancing(dropOldNodePorts(dropOldTrafficPolicy(spec, old), old), old)
 }
 
 function dropOldNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (usesNodePorts(spec) || !usesNodePorts(old)) return spec
   const oldNodePorts = new Set((old.ports ?? []).map(({ nodePort }) => nodePort))
-  const ports = (spec.ports ?? []).map((port) => (oldNodePorts.has(port.nodePort) ? without(port, 'nodePort') : port))
-  return { ...without(spec, 'allocateLoadBalancerNodePorts'), ports }
+  const ports = spec.ports ?? []
+  const isNew = ports.some(({ nodePort = 0 }) => nodePort !== 0 && !oldNodePorts.has(nodePort))
+  return isNew ? spec : { ...spec, ports: ports.map((port) => without(port, 'nodePort')) }
 }
+
+/** What only a load balancer has goes with it, unless it is changed. */
+function dropOldBalancing(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  if (spec.type === 'LoadBalancer' || old.type !== 'LoadBalancer') return spec
+  return without(spec, ...balancing.filter((field) => spec[field] === old[field]))
+}
+
+const balancing = ['allocateLoadBalancerNodePorts', 'loadBalancerClass']
 
 /** A policy that nobody changed goes with the last way in from outside. */
 function dropOldTrafficPolicy(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
@@ -135,9 +144,4 @@ function carryHealthCheckPort(spec: ServiceSpec, old: ServiceSpec): ServiceSpec 
   if (before === undefined) return spec
   if (needsHealthCheckPort(spec)) return spec.healthCheckNodePort ? spec : { ...spec, healthCheckNodePort: before }
   return spec.healthCheckNodePort === before ? without(spec, 'healthCheckNodePort') : spec
-}
-
-/** Whether the virtual address may not change any more: it was given and is still needed. */
-export function isClusterIpFixed(spec: ServiceSpec, old: ServiceSpec): boolean {
-  return old.type !== 'ExternalName' && spec.type !== 'ExternalName' && (usesClusterIp(old) || old.clusterIP === 'None')
 }

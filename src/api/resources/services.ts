@@ -1,4 +1,6 @@
-import type { ApiDocument } from '../document.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { type ApiDocument, objectAt } from '../document.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { object } from '../schema/schema.ts'
 import { checkDns1035Label } from './names.ts'
@@ -7,7 +9,7 @@ import { validateServiceUpdate } from './service-addresses.ts'
 import { carryAllocations, defaultService } from './service-defaults.ts'
 import { validateExternalAddresses } from './service-external-addresses.ts'
 import { serviceSpec } from './service-spec.ts'
-import { validateService } from './service-validation.ts'
+import { validateBalancerStatus, validateService, validateServiceAnnotations } from './service-validation.ts'
 
 /** The defaults that depend on nothing; `defaultService` has the others. */
 const defaults = object({
@@ -23,7 +25,7 @@ const defaults = object({
 })
 
 /** `allocate` fills in addresses and ports and answers the writes that hold them. */
-export function services(allocate: NonNullable<Strategy['coWrites']>): Resource {
+export function services(dialect: Dialect, allocate: NonNullable<Strategy['coWrites']>): Resource {
   return {
     group: '',
     version: 'v1',
@@ -47,13 +49,14 @@ export function services(allocate: NonNullable<Strategy['coWrites']>): Resource 
       column('Port(s)', portsCell),
       column('Selector', selectorCell, { wide: true }),
     ],
-    strategy: serviceStrategy(allocate),
+    strategy: serviceStrategy(dialect, allocate),
   }
 }
 
-function serviceStrategy(allocate: NonNullable<Strategy['coWrites']>): Strategy {
+function serviceStrategy(dialect: Dialect, allocate: NonNullable<Strategy['coWrites']>): Strategy {
   return {
     validateName: checkDns1035Label,
+    createsOnUpdate: true,
     prepareForCreate: (service) => ({
       ...service,
       spec: defaultService(serviceSpec(service)),
@@ -62,12 +65,23 @@ function serviceStrategy(allocate: NonNullable<Strategy['coWrites']>): Strategy 
     prepareForUpdate: (service, old) => ({
       ...service,
       spec: defaultService(carryAllocations(serviceSpec(service), serviceSpec(old))),
+      ...(serviceSpec(service).type === 'LoadBalancer' ? {} : { status: withoutBalancer(service['status']) }),
     }),
-    validate: (service, old) => [...validateService(serviceSpec(service)), ...validateExternalAddresses(service, old)],
+    validate: (service, old) => [
+      ...validateServiceAnnotations(service, dialect),
+      ...validateService(serviceSpec(service), old === undefined),
+      ...validateExternalAddresses(service, old),
+    ],
+    validateStatus: validateBalancerStatus,
     validateUpdate: (service, old) => validateServiceUpdate(serviceSpec(service), serviceSpec(old)),
     showDeleted: (service) => service,
     coWrites: allocate,
   }
+}
+
+/** A load balancer that is none any more serves nobody. */
+function withoutBalancer(status: Json | undefined): JsonObject {
+  return { ...objectAt(status), loadBalancer: {} }
 }
 
 function externalIpCell(service: ApiDocument): string {

@@ -22,7 +22,9 @@ function whyNot(kind: SpecialKind, address: string): string {
     case 'link-local':
       return 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'
     case 'multicast':
-      return 'may not be a multicast address'
+      return /^(?:224\.0\.0\.|ff[\da-f]2:)/i.test(address)
+        ? 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'
+        : 'may not be a multicast address'
     default:
       return `may not be ${describeSpecialKind(kind)}`
   }

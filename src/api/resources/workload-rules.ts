@@ -10,7 +10,7 @@ import {
   requiredField,
   unsupportedField,
 } from '../schema/field-error.ts'
-import { checkMetadata } from '../schema/metadata-rules.ts'
+import { checkLabelsAndAnnotations } from '../schema/metadata-rules.ts'
 import { validateLabelSelector } from './label-selector.ts'
 import { checkDnsLabel } from './names.ts'
 import { claimSpec } from './pod-spec/claim-rules.ts'
@@ -168,7 +168,7 @@ function validateTemplate(kind: WorkloadKind, spec: JsonObject): readonly FieldE
   const podSpec = kind === 'StatefulSet' ? withSetIdentity(spec) : objectAt(template, 'spec')
   const at = 'spec.template'
   return [
-    ...checkMetadata(objectAt(template, 'metadata'), at).filter(({ field }) => !field.endsWith('.finalizers')),
+    ...checkLabelsAndAnnotations(objectAt(template, 'metadata'), at),
     ...validatePodSpec(podSpec, `${at}.spec`, 'template'),
     ...validateForTemplate(kind, podSpec, `${at}.spec`),
   ]

@@ -5,31 +5,51 @@ import { duplicateField, type FieldError, invalidField, requiredField, unsupport
 /** Finds what is wrong with a value; `path` names the value: `spec.containers[0].ports`. Types have been checked before. */
 export type Check = (value: Json, path: string) => readonly FieldError[]
 
+const none: readonly FieldError[] = []
+
 /** Checks the named fields that an object has; a field that is absent or null passes. */
 export function fields(table: Readonly<Record<string, Check | readonly Check[]>>): Check {
   const entries = Object.entries(table).map(([name, checks]) => [name, all(checks)] as const)
   return (value, path) => {
-    if (!isJsonObject(value)) return []
-    return entries.flatMap(([name, check]) => checkField(value, name, path, check))
+    if (!isJsonObject(value)) return none
+    let errors: FieldError[] | undefined
+    for (const [name, check] of entries) errors = join(errors, checkField(value, name, path, check))
+    return errors ?? none
   }
 }
 
 function checkField(object: JsonObject, name: string, path: string, check: Check): readonly FieldError[] {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
-  return value === undefined || value === null ? [] : check(value, path === '' ? name : `${path}.${name}`)
+  return value === undefined || value === null ? none : check(value, path === '' ? name : `${path}.${name}`)
+}
+
+/** Nearly every value is valid: there is no list before the first error. */
+function join(errors: FieldError[] | undefined, more: readonly FieldError[]): FieldError[] | undefined {
+  if (more.length === 0) return errors
+  const joined = errors ?? []
+  for (const error of more) joined.push(error)
+  return joined
 }
 
 /** Every check of the list, as one. */
 export function all(checks: Check | readonly Check[]): Check {
   if (typeof checks === 'function') return checks
-  return (value, path) => checks.flatMap((check) => check(value, path))
+  return (value, path) => {
+    let errors: FieldError[] | undefined
+    for (const check of checks) errors = join(errors, check(value, path))
+    return errors ?? none
+  }
 }
 
 /** Checks every item of a list. */
 export function each(...checks: readonly Check[]): Check {
   const check = all(checks)
-  return (value, path) =>
-    Array.isArray(value) ? value.flatMap((item: Json, index) => check(item, `${path}[${index}]`)) : []
+  return (value, path) => {
+    if (!Array.isArray(value)) return none
+    let errors: FieldError[] | undefined
+    for (let index = 0; index < value.length; index++) errors = join(errors, check(value[index], `${path}[${index}]`))
+    return errors ?? none
+  }
 }
 
 /** The named fields must be there and not empty. */

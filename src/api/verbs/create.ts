@@ -50,7 +50,10 @@ export async function createObject(
   }
 }
 
-/** Kubernetes looks at the namespace before it admits; it is looked at again, because admission may have waited. */
+/**
+ * Kubernetes looks at the namespace before it admits and validates; it is looked at again before the commit, because admission and
+ * pauses take time.
+ */
 async function admit(
   context: VerbContext,
   target: Target,
@@ -58,9 +61,9 @@ async function admit(
   given: Metadata,
 ): Promise<ApiDocument> {
   const { resource, namespace = '' } = target
-  if (resource.strategy.admit === undefined) return document
   const name = given.name || given.generateName || 'Unknown'
   await assertNamespaceOpen(context, target, name)
+  if (resource.strategy.admit === undefined) return document
   const newName = (base: string) => generateName(context, base)
   return resource.strategy.admit(document, { namespace, name, newName, aside: context.aside ?? atOnce })
 }

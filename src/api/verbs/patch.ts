@@ -1,12 +1,13 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
 import { maxDepth } from '../decode/limits.ts'
-import { isDeeperThan } from '../document.ts'
+import { type ApiDocument, isDeeperThan } from '../document.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
 import { PatchError } from '../patch/json-pointer.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { applyStrategicPatch } from '../patch/strategic-patch.ts'
 import type { Resource } from '../resources/resource.ts'
+import { invalidField } from '../schema/field-error.ts'
 import { badRequest, invalid, StatusError } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
 import { checkPatchedFields } from './field-validation.ts'
@@ -27,14 +28,21 @@ export function patchObject(
   patch: Patch,
   options: WriteOptions,
 ): Promise<Answer> {
-  const revise = async (current: Json) => {
+  const revise = async (current: ApiDocument) => {
     const slice = new TimeSlice()
     const patched = applyPatch(target.resource, target.name, current, patch)
     if (options.fieldCheck !== undefined) checkPatchedFields(options.fieldCheck, target, patched, patch)
     await slice.whenSpent()
-    return acceptDocument(target, patched)
+    return withSameUid(target, acceptDocument(target, patched), current)
   }
   return reviseObject(context, target, revise, options)
+}
+
+/** A patch changes the object that stands there; a PUT with another UID means another object. */
+function withSameUid({ resource, name }: ItemTarget, patched: ApiDocument, { metadata }: ApiDocument): ApiDocument {
+  const { uid } = patched.metadata
+  if (!uid || uid === metadata.uid) return patched
+  throw invalid(resource, name, [invalidField('metadata.uid', uid, 'field is immutable')])
 }
 
 /** Operations that each add a level make an object deeper than any body. */

@@ -1,4 +1,5 @@
 import type { ApiDocument } from '../document.ts'
+import { validateMetadata } from '../resources/metadata.ts'
 import type { Resource, Strategy } from '../resources/resource.ts'
 import { coerce } from '../schema/coerce.ts'
 import type { FieldError } from '../schema/field-error.ts'
@@ -10,7 +11,11 @@ type ObjectCheck = Strategy['validateStatus']
  * is held against a request that changes something else, so its labels, finalizers and status can still be written.
  */
 export function findUpdateErrors(resource: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
-  return [...findNewErrors(resource.strategy.validate, next, old), ...findForbiddenChanges(resource, next, old)]
+  const check: ObjectCheck = (document, before) => [
+    ...validateMetadata(resource, document),
+    ...(resource.strategy.validate?.(document, before) ?? []),
+  ]
+  return [...findNewErrors(check, next, old), ...findForbiddenChanges(resource, next, old)]
 }
 
 /** What is wrong with a new status, and was not with the one before. */

@@ -4,7 +4,7 @@ import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, type Metadata, objectAt, withMetadata, without } from '../document.ts'
 import { parseStored, withRevision } from '../encode/stored-text.ts'
 import { storeKey } from '../resources/keys.ts'
-import { isSpecChanged, validateCreationTime, validateMetadata, validateMetadataUpdate } from '../resources/metadata.ts'
+import { isSpecChanged, validateMetadataUpdate } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
 import { invalidField } from '../schema/field-error.ts'
 import { conflict, internalError, invalid, notFound } from '../status.ts'
@@ -120,9 +120,7 @@ async function settle(
   assertCurrent(target, revised, old, entry)
   const next = countGeneration(resource, mergeParts(target, revised, old), old)
   const own = [
-    ...validateCreationTime(revised, old),
-    ...validateMetadata(resource, next),
-    ...validateMetadataUpdate(next, old),
+    ...validateMetadataUpdate(revised.metadata, next.metadata, old.metadata),
     ...findUpdateErrors(resource, next, old),
     ...(target.subresource === 'status' ? findStatusErrors(resource, next, old) : []),
   ]

@@ -154,7 +154,7 @@ describe('server-side apply over HTTPS', () => {
     const service = {
       apiVersion: 'v1',
       kind: 'Service',
-      spec: { ports: [{ port: 80 }] },
+      spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
       status: { loadBalancer: { ingress: [] } },
     }
     const created = await apply(path, service)

@@ -52,7 +52,7 @@ describe('EndpointSlices', () => {
     for (const [index, [addressType, address, code]] of table.entries()) {
       const reply = await create(`family-${index}`, { addressType, endpoints: [{ addresses: [address] }] })
       assert.equal(reply.code, code, `${addressType} ${address}: ${reply.body.message}`)
-      if (code === 422) assert.equal(reply.body.details.causes[0].field, 'endpoints[0].addresses[0]')
+      if (code === 422) assert.match(reply.body.details.causes[0].field, /^endpoints\[0\]\.addresses(\[0\])?$/)
     }
   })
 

@@ -82,7 +82,7 @@ describe('addresses of Services', () => {
     const table: readonly (readonly [spec: Record<string, unknown>, message: RegExp])[] = [
       [
         { ipFamilies: ['IPv4', 'IPv6'] },
-        /spec\.ipFamilyPolicy: Invalid value: "SingleStack": must be RequireDualStack or PreferDualStack when multiple ipFamilies are specified/,
+        /spec\.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified/,
       ],
       [{ ipFamilies: ['IPv4', 'IPv4'] }, /spec\.ipFamilies\[1\]: Duplicate value: "IPv4"/],
       [{ ipFamilies: ['IPv5'] }, /spec\.ipFamilies\[0\]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"/],
@@ -109,12 +109,9 @@ describe('addresses of Services', () => {
       assert.match(reply.body.message, message)
     }
     const released = await patch('pair', { ipFamilies: ['IPv4'] })
-    assert.match(released.body.message, /must be set to 'SingleStack' when releasing the secondary ipFamily/)
+    assert.match(released.body.message, /must be 'SingleStack' to release the secondary IP family/)
     const swapped = await patch('pair', { ipFamilies: ['IPv6', 'IPv4'] })
-    assert.match(
-      swapped.body.message,
-      /spec\.ipFamilies\[0\]: Invalid value: \["IPv6","IPv4"\]: may not change once set/,
-    )
+    assert.match(swapped.body.message, /expected an IPv6 value as indicated by `ipFamilies\[0\]`/)
   })
 
   test('a headless Service without a selector may name families that the cluster lacks', async () => {
@@ -135,7 +132,7 @@ describe('addresses of Services', () => {
     assert.ok(port >= 30086 && port <= 32767)
     assert.notEqual(port, made.body.spec.ports[0].nodePort)
     const moved = await patch('balanced', { healthCheckNodePort: port === 32000 ? 32001 : 32000 })
-    assert.match(moved.body.message, /spec\.healthCheckNodePort: Invalid value: 3200[01]: field is immutable/)
+    assert.match(moved.body.message, /spec\.healthCheckNodePort: Forbidden: field is immutable/)
     const taken = await create('rival', { type: 'NodePort', ports: [{ port: 80, nodePort: port }] })
     assert.match(
       taken.body.message,
@@ -155,7 +152,7 @@ describe('addresses of Services', () => {
     await server.call('DELETE', `${paths.services}/elsewhere`)
     assert.equal((await server.call('DELETE', `${cidrs}/more`)).code, 200)
     const outside = await create('elsewhere', { clusterIP: '192.0.2.5' })
-    assert.match(outside.body.message, /The range of valid IPs is 10\.96\.0\.0\/12, fd00:10::\/112/)
+    assert.match(outside.body.message, /The range of valid IPs is 10\.96\.0\.0\/12$/)
   })
 
   test('a range that is not ready gives no address', async () => {

@@ -12,7 +12,10 @@ describe('verbs over HTTPS', () => {
 
   test('a create answers 201 with the metadata the server sets', async () => {
     const reply = await server.call('POST', paths.configMaps, {
-      body: { ...configMap('first', { a: '1' }), metadata: { name: 'first', uid: 'mine', creationTimestamp: 'never' } },
+      body: {
+        ...configMap('first', { a: '1' }),
+        metadata: { name: 'first', uid: 'mine', creationTimestamp: '2001-01-01T00:00:00Z' },
+      },
     })
     assert.equal(reply.code, 201)
     const { uid, creationTimestamp, resourceVersion, managedFields, ...metadata } = reply.body.metadata

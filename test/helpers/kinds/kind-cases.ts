@@ -1,3 +1,4 @@
+import { coreCases } from './core-cases.ts'
 import { ingressCases, ingressClassCases } from './ingress-cases.ts'
 import { ipAddressCases, networkPolicyCases, serviceCidrCases } from './network-cases.ts'
 import { bindingCases, evictionCases } from './pod-action-cases.ts'
@@ -8,8 +9,9 @@ import { workloadCreateCases } from './workload-create-cases.ts'
 import { revisionCases, scaleUpdateCases, workloadUpdateCases } from './workload-update-cases.ts'
 import type { KindCases } from './write-case.ts'
 
-/** The built-in kinds outside core/v1, discovery, coordination and events. */
+/** The built-in kinds; Pods and workloads have tables of their own. */
 export const kindCases: readonly KindCases[] = [
+  ...coreCases,
   ingressCases,
   ingressClassCases,
   networkPolicyCases,

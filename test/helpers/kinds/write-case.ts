@@ -43,7 +43,11 @@ export interface KindCases {
   readonly title: string
   readonly fixtures: readonly Fixture[]
   readonly cases: readonly WriteCase[]
+  /** The networks of Services, where the cluster has not only its usual one. */
+  readonly serviceRanges?: string
 }
+
+export const usualServiceRange = '10.96.0.0/16'
 
 export type Expected = Pick<WriteCase, 'code' | 'reason' | 'differs' | 'words'>
 
@@ -123,9 +127,11 @@ export function expectedOf(each: WriteCase): Verdict {
   return { code: codeOf(each), reason: reasonOf(each), causes: onceSorted(each.causes) }
 }
 
-/** The messages of the causes, each once, sorted. */
+/** The messages of the causes, each once, sorted. The object's name is left out: a server may have made it. */
 export function messagesOf({ body }: Reply): readonly string[] {
-  return onceSorted(causesOf(body).map(({ field, message }) => `${field}: ${message}`))
+  const name = body?.details?.name ?? ''
+  const texts = causesOf(body).map(({ field, message }) => `${field}: ${message}`)
+  return onceSorted(name === '' ? texts : texts.map((text) => text.replaceAll(name, '(its name)')))
 }
 
 function causesOf(body: { readonly details?: { readonly causes?: readonly Cause[] } } | undefined): readonly Cause[] {

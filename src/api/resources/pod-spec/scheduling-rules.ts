@@ -17,7 +17,7 @@ import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
 const labelName = text((name) => (isQualifiedName(name) ? undefined : qualifiedNameRule))
 const labelSelector: Check = (value, path) => validateLabelSelector(value, path)
 const weight = between(1, 100, 'must be in the range 1-100')
-const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
+export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
 export const tolerations: Check = each(fields({ key: labelName, effect: oneOf(...taintEffects) }), checkToleration)
 

@@ -184,7 +184,11 @@ describe('what a node may write', () => {
       ['a trust bundle', mirrorPod(projected({ clusterTrustBundle: { path: 't', name: 'x' } })), /clusterTrustBundle/],
       ['a resource claim', mirrorPod({ resourceClaims: [{ name: 'r', resourceClaimName: 'x' }] }), /resourceclaims/],
       ['no owner', mirrorPod({}, { ownerReferences: [] }), /single owner reference set to itself/],
-      ['two owners', mirrorPod({}, { ownerReferences: [owner(), owner({ uid: 'x' })] }), /single owner reference/],
+      [
+        'two owners',
+        mirrorPod({}, { ownerReferences: [owner(), owner({ uid: 'x', controller: false })] }),
+        /single owner reference/,
+      ],
       ['another owner', mirrorPod({}, { ownerReferences: [owner({ name: 'node-2' })] }), /set to itself/],
       ['an owner of another kind', mirrorPod({}, { ownerReferences: [owner({ kind: 'Pod' })] }), /set to itself/],
       [
