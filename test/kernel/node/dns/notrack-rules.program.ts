@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addAddress, createVethPair, runProgram, startProgram } from '../../../../src/host/index.ts'
+import { ClusterDnsAddresses } from '../../../../src/node/dns/bind/cluster-dns-addresses.ts'
 import { NotrackRules } from '../../../../src/node/dns/bind/notrack-rules.ts'
-import { OwnAddresses } from '../../../../src/node/dns/bind/own-addresses.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 import { until, untilAsync } from '../../../helpers/until.ts'
 
 const address = ipOf('10.96.0.10')
 const timeoutMs = 10_000
-const addresses = new OwnAddresses([address], silentLogger)
+const addresses = new ClusterDnsAddresses([address], silentLogger)
 const notrackRules = new NotrackRules({ addresses: [address], port: 53, log: silentLogger })
 
 /** Answers every datagram with itself and its own name. */
@@ -26,14 +26,14 @@ async function answerAs(name: string, host: string, port: number): Promise<Socke
 
 /** The child: serves the address itself, and keeps off the Service's rules. */
 async function serveHere(): Promise<void> {
-  await addresses.bind()
+  await addresses.assign()
   const socket = await answerAs('here', address, 53)
   await notrackRules.install()
   process.send?.({ holds: notrackRules.areInstalled })
   process.on('message', async () => {
     await notrackRules.remove()
     socket.close()
-    await addresses.release()
+    await addresses.remove()
     process.exit(0)
   })
 }

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ApiError } from '../../../../../src/client/index.ts'
-import { DnsPlane, type DnsSettings } from '../../../../../src/node/dns/plane/plane.ts'
+import { DnsPlane } from '../../../../../src/node/dns/plane/plane.ts'
+import type { DnsSettings } from '../../../../../src/node/dns/plane/settings.ts'
 import { configMapHandler } from '../../../../../src/node/dns/sources/config-map-handler.ts'
 import { recordType } from '../../../../../src/node/dns/wire/codes.ts'
 import { AppliedRevisions } from '../../../../../src/node/state/applied.ts'
@@ -69,7 +70,7 @@ test('a ConfigMap that names a file of the node changes nothing; at a first star
   assert.equal(await answers(), true)
   assert.equal(plane.health().level, 'degraded')
   assert.match(plane.health().message, /coredns:6 - forward: \/etc\/shadow: /)
-  assert.match(lines.at(-1) ?? '', /what was configured before goes on/)
+  assert.match(lines.at(-1) ?? '', /the configuration before it stays in effect/)
 })
 
 test('a resolver file without nameserver is a fault of the health, and told once', async (t) => {

@@ -4,14 +4,14 @@ import { describeError } from '../../../model/errors.ts'
 import { type Ip, parseIp } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 
-const ownLink = { name: 'plt-dns' }
+const dummyLink = { name: 'plt-dns' }
 const loopback = { name: 'lo' }
 
 /**
- * The addresses of the cluster's DNS on this node: on a dummy link of our own where the kernel has that kind, else on `lo`. What a crash
- * left behind is taken over.
+ * Assigns the addresses of the cluster's DNS to this node: to a dummy link of its own where the kernel has that kind, else to `lo`. Addresses that a
+ * crashed process left are taken over.
  */
-export class OwnAddresses {
+export class ClusterDnsAddresses {
   readonly #addresses: readonly Ip[]
   readonly #log: Logger
 
@@ -20,8 +20,8 @@ export class OwnAddresses {
     this.#log = log
   }
 
-  /** Throws ExecError where this process may not. */
-  async bind(): Promise<void> {
+  /** Throws ExecError where this process has no right to change links. */
+  async assign(): Promise<void> {
     const missing = this.#addresses.filter((address) => findLinkOf(address) === undefined)
     if (missing.length === 0) return
     const link = await this.#chooseLink()
@@ -29,26 +29,26 @@ export class OwnAddresses {
     this.#log.info('the addresses of the cluster DNS are on this node', { addresses: missing, link: link.name })
   }
 
-  /** For a clean stop: takes the addresses away again; what is gone already is fine. */
-  async release(): Promise<void> {
-    if (networkInterfaces()[ownLink.name] !== undefined) return deleteLink(ownLink)
+  /** Removes the addresses at a clean stop. One that is gone already is no error. */
+  async remove(): Promise<void> {
+    if (networkInterfaces()[dummyLink.name] !== undefined) return deleteLink(dummyLink)
     for (const address of this.#addresses)
       if (findLinkOf(address) === loopback.name) await removeHostAddress(loopback, address)
   }
 
   async #chooseLink(): Promise<{ readonly name: string }> {
-    if (networkInterfaces()[ownLink.name] !== undefined) return ownLink
+    if (networkInterfaces()[dummyLink.name] !== undefined) return dummyLink
     try {
-      await createDummyLink(ownLink)
-      return ownLink
+      await createDummyLink(dummyLink)
+      return dummyLink
     } catch (error) {
-      this.#log.debug('no dummy link here, the loopback carries the address', { error: describeError(error) })
+      this.#log.debug('there can be no dummy link; lo gets the address', { error: describeError(error) })
       return loopback
     }
   }
 }
 
-/** The name of the interface that has the address, whoever gave it. */
+/** Returns the name of the link that has the address, no matter what assigned it. */
 function findLinkOf(address: Ip): string | undefined {
   const links = Object.entries(networkInterfaces())
   return links.find(([, held]) => held?.some((one) => parseIp(one.address) === address))?.[0]

@@ -1,0 +1,53 @@
+import { dnsPort } from '../../../model/dns-ports.ts'
+import { describeError } from '../../../model/errors.ts'
+import type { Ip } from '../../../model/ip.ts'
+import type { Logger } from '../../../observe/index.ts'
+import { ClusterDnsAddresses } from './cluster-dns-addresses.ts'
+import { NotrackRules } from './notrack-rules.ts'
+
+/**
+ * Brings queries to the cluster's DNS to this node: its addresses are on this node, and notrack rules keep the queries away from the rules of its
+ * Service. Without the rules the queries go to the endpoints of the Service.
+ */
+export class QueryInterception {
+  readonly #addresses: ClusterDnsAddresses
+  readonly #rules: NotrackRules
+  readonly #log: Logger
+
+  constructor(addresses: readonly Ip[], log: Logger) {
+    this.#addresses = new ClusterDnsAddresses(addresses, log)
+    this.#rules = new NotrackRules({ addresses, port: dnsPort, log })
+    this.#log = log
+  }
+
+  get isActive(): boolean {
+    return this.#rules.areInstalled
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#addresses.assign()
+    } catch (error) {
+      this.#log.error('the address of the cluster DNS could not be assigned to this node', {
+        error: describeError(error),
+      })
+    }
+  }
+
+  /** Installs the rules while this node serves, and removes them while it does not. */
+  async setServing(serves: boolean): Promise<void> {
+    if (serves && !this.#rules.areWanted) await this.#rules.install()
+    if (!serves && this.#rules.areWanted) await this.#rules.remove()
+  }
+
+  /** Sends queries to the endpoints of the Service. The addresses stay until `removeAddresses`, so that queries on their way still get answers. */
+  async stop(): Promise<void> {
+    await this.#rules.remove()
+  }
+
+  async removeAddresses(): Promise<void> {
+    await this.#addresses
+      .remove()
+      .catch((error) => this.#log.warn('the address of the cluster DNS could not be removed', { error }))
+  }
+}

@@ -1,0 +1,160 @@
+import { dnsPort } from '../../../model/dns-ports.ts'
+import { describeError } from '../../../model/errors.ts'
+import type { Ip } from '../../../model/ip.ts'
+import type { Logger } from '../../../observe/index.ts'
+import { type ConfigMapData, type LoadedCorefile, loadCorefile } from '../configuration/corefile-loader.ts'
+import { type FoundInputs, readInputs } from '../configuration/inputs.ts'
+import { type ConfiguredDns, configurationSeries } from '../configuration/metrics.ts'
+import { planServer, type ServerPlan } from '../configuration/server-plan.ts'
+import { optionsWithoutEffect } from '../configuration/without-effect.ts'
+import type { ZoneFeed } from '../feed/zone-feed.ts'
+import type { Series } from '../metrics/series.ts'
+import { hostsEntries } from '../plugins/hosts/metrics.ts'
+import type { ListenFailure } from '../serve/listeners.ts'
+import { encodeName, foldName, isUnder } from '../wire/name.ts'
+import type { DnsServer } from './dns-server.ts'
+import type { DnsSettings } from './settings.ts'
+
+export interface ConfigurationParts {
+  readonly settings: DnsSettings
+  readonly server: DnsServer
+  readonly feed: ZoneFeed
+  readonly log: Logger
+}
+
+/** The configuration that is in effect. */
+interface ActiveConfiguration {
+  readonly plan: ServerPlan
+  readonly from: string
+  /** All text that the configuration was read from: equal text is an equal configuration. */
+  readonly text: string
+  readonly inputs: Pick<FoundInputs, 'nameservers'>
+  readonly failures: readonly ListenFailure[]
+  readonly configured: Omit<ConfiguredDns, 'failedReloads'>
+}
+
+/** Reads the Corefile with the files that it names, and puts it into effect. A Corefile that cannot be used changes nothing. */
+export class DnsConfiguration {
+  readonly #parts: ConfigurationParts
+  /** Undefined until it is known; `none` where the cluster has none. */
+  #configMap: ConfigMapData | 'none' | undefined
+  #active: ActiveConfiguration | undefined
+  #badCorefile: string | undefined
+  #missing: readonly string[] = []
+  #fault: string | undefined
+  #failedReloads = 0
+
+  constructor(parts: ConfigurationParts) {
+    this.#parts = parts
+  }
+
+  /** The data of the ConfigMap `coredns`; undefined where the cluster has none. */
+  set configMap(data: ConfigMapData | undefined) {
+    this.#configMap = data ?? 'none'
+  }
+
+  /** It is known whether a file, the ConfigMap or the built-in Corefile configures DNS. */
+  get isOriginKnown(): boolean {
+    return this.#parts.settings.corefile !== undefined || this.#configMap !== undefined
+  }
+
+  /** The reason why some questions get no answer; undefined where there is none. */
+  get problem(): string | undefined {
+    return this.#badCorefile ?? this.#active?.failures[0]?.message ?? this.#fault
+  }
+
+  get from(): string | undefined {
+    return this.#active?.from
+  }
+
+  get lameduckMs(): number {
+    return this.#active?.plan.lameduckMs ?? 0
+  }
+
+  /** Returns whether queries to port 53 of that address are answered. */
+  serves(address: Ip): boolean {
+    const isThere = (one: { readonly address: string; readonly port: number }) =>
+      one.address === address && one.port === dnsPort
+    const { plan, failures = [] } = this.#active ?? {}
+    return plan?.threads.serving.addresses.some(isThere) === true && !failures.some(isThere)
+  }
+
+  series(): Iterable<Series> {
+    const failedReloads = this.#failedReloads
+    return this.#active ? configurationSeries({ ...this.#active.configured, failedReloads }) : []
+  }
+
+  /** Reads the Corefile and its files again, and puts into effect what differs. */
+  async reload(): Promise<void> {
+    try {
+      await this.#apply()
+      this.#badCorefile = undefined
+    } catch (error) {
+      this.#reportBadCorefile(describeError(error))
+    }
+  }
+
+  async #apply(): Promise<void> {
+    const { settings, server, feed } = this.#parts
+    const configMap = this.#configMap === 'none' ? undefined : this.#configMap
+    const { corefile: file, dnsConfigMapFiles: configMapFiles = [] } = settings
+    const loaded = loadCorefile({ ...settings, file, configMap, configMapFiles })
+    const found = await readInputs(loaded, this.#active?.inputs)
+    const inputs = { ...settings, ...found, clusterSources: server.clusterSources }
+    this.#reportMissing(found)
+    const text = JSON.stringify([loaded.text, [...inputs.nameservers], [...inputs.hostsTexts], [...inputs.pemTexts]])
+    if (text === this.#active?.text) return
+    const plan = planServer(loaded.corefile, inputs)
+    await feed.changeZones(plan.zones)
+    const failures = await server.configure(plan, feed.tables)
+    const configured = { ...loaded, hostsEntries: entriesOf(loaded, found), atMs: Date.now() }
+    this.#active = { plan, from: loaded.from, text, inputs: found, failures, configured }
+    this.#reportApplied(loaded, this.#active)
+  }
+
+  #reportApplied(loaded: LoadedCorefile, { plan, from, failures }: ActiveConfiguration): void {
+    const { log, settings } = this.#parts
+    const { clusterDomain } = settings
+    for (const failure of failures) log.warn('DNS cannot listen on an address', { ...failure })
+    if (!servesDomain(plan, clusterDomain))
+      log.warn('the Corefile does not serve the zone below which pods look for names (--cluster-domain)', {
+        clusterDomain,
+        from,
+      })
+    for (const option of optionsWithoutEffect(loaded)) log.warn('an option of the Corefile has no effect', { option })
+    log.info('DNS is configured', { from, blocks: plan.threads.serving.blocks.map(({ id }) => id) })
+  }
+
+  #reportBadCorefile(error: string): void {
+    if (error === this.#badCorefile) return
+    this.#badCorefile = error
+    this.#failedReloads += 1
+    const consequence =
+      this.#active === undefined
+        ? 'DNS is not served until it is corrected'
+        : 'the configuration before it stays in effect'
+    this.#parts.log.error(`the Corefile cannot be used; ${consequence}`, { error })
+  }
+
+  #reportMissing({ missing, faults }: FoundInputs): void {
+    const before = new Set(this.#missing)
+    this.#missing = missing
+    this.#fault = faults[0]
+    for (const what of missing)
+      if (!before.has(what))
+        this.#parts.log.warn('a file that the Corefile names is missing; DNS serves without it', { missing: what })
+  }
+}
+
+function entriesOf({ corefile }: LoadedCorefile, { hostsTexts }: FoundInputs): ConfiguredDns['hostsEntries'] {
+  return hostsEntries(
+    corefile.blocks.flatMap(({ hosts }) => hosts ?? []),
+    hostsTexts,
+  )
+}
+
+/** Returns whether a zone of the plan holds the cluster domain, or the plan has no zone of the cluster at all. */
+function servesDomain({ zones }: ServerPlan, clusterDomain: string): boolean {
+  const domain = foldName(encodeName(clusterDomain))
+  return zones.length === 0 || zones.some((settings) => settings.zones.some((zone) => isUnder(domain, zone)))
+}

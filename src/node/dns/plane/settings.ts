@@ -1,0 +1,24 @@
+import type { Cidr, Ip } from '../../../model/ip.ts'
+import type { Logger } from '../../../observe/index.ts'
+import type { AppliedRevisions, LiveNodeState } from '../../state/index.ts'
+
+export interface DnsSettings {
+  /** The addresses of the cluster's DNS. */
+  readonly clusterDns: readonly Ip[]
+  readonly clusterDomain: string
+  /** The file that configures DNS; undefined is the ConfigMap, or the built-in Corefile. */
+  readonly corefile: string | undefined
+  /** Files of the node that a Corefile of the ConfigMap may name. */
+  readonly dnsConfigMapFiles?: readonly string[] | undefined
+  /** The address at which other nodes reach this one. */
+  readonly nodeAddress: Ip | undefined
+  readonly clusterCidrs: readonly Cidr[]
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface DnsPlaneParts {
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly settings: DnsSettings
+  readonly log: Logger
+}
