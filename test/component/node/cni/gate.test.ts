@@ -133,7 +133,7 @@ for (const { way, runnerOf } of ways) {
     await lab.start()
     const runGate = runnerOf(lab)
     lab.sync()
-    const config = { socket: lab.socket, prevResult: okResult, timeoutMs: 300 }
+    const config = { socket: lab.socket, prevResult: okResult, timeoutMs: 1000 }
     const closed = await runGate('ADD', config)
     assert.equal(closed.exitCode, 1)
     const { code, msg } = JSON.parse(closed.stdout)
