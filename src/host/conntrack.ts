@@ -4,15 +4,15 @@ import path from 'node:path'
 import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
 import { type ProgramResult, type RunOptions, runProgram } from './exec.ts'
 
-/** A connection that the kernel follows, as it was when it was listed. */
+/** A conntrack entry at the time of the listing. */
 export interface Flow {
   readonly protocol: FlowProtocol
-  /** As the client sent it. */
+  /** Destination of the client's packets. */
   readonly source: Ip
   readonly sourcePort: number
   readonly destination: Ip
   readonly destinationPort: number
-  /** Who answers: another than `destination` where the connection is translated. */
+  /** Source of the reply; differs from `destination` if DNAT applies. */
   readonly replySource: Ip
   readonly replySourcePort: number
 }
@@ -23,7 +23,7 @@ type Run = (file: string, args: readonly string[], options: RunOptions) => Promi
 
 const timeoutMs = 60_000
 
-/** The connections of one protocol and family. Throws ExecError. */
+/** Lists the conntrack entries of one protocol and family. Throws ExecError. */
 export async function listFlows(
   family: IpFamily,
   protocol: FlowProtocol,
@@ -35,12 +35,12 @@ export async function listFlows(
 }
 
 /**
- * Forgets these and others between the same ends, whoever the client; one that is gone already is fine. Each command lists the whole table and
- * waits for the kernel (7 ms), so there is one for all clients of a way and an endpoint: 10,000 of their own took a minute. Throws ExecError.
+ * Deletes these entries and others with the same destination and endpoint, for all clients; missing entries are no error. Each command lists the
+ * whole table and waits for the kernel (7 ms), so one command serves all clients of a destination and an endpoint: 10,000 commands took a minute. Throws ExecError.
  */
 export async function deleteFlows(flows: readonly Flow[], run: Run = runProgram): Promise<void> {
   if (flows.length === 0) return
-  // conntrack opens its input by name, which our end of a pipe has not.
+  // conntrack opens its input by name, and a pipe of ours has no name.
   const folder = await mkdtemp(path.join(tmpdir(), 'platnet-conntrack-'))
   try {
     const file = path.join(folder, 'deletions')
@@ -51,7 +51,7 @@ export async function deleteFlows(flows: readonly Flow[], run: Run = runProgram)
   }
 }
 
-/** Stands twice in a line: the direction of the client, and that of the reply. */
+/** Matches the tuple that occurs twice in a line: the original direction and the reply direction. */
 const tuple = /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+)/g
 
 function parseFlow(line: string, protocol: FlowProtocol): Flow | undefined {

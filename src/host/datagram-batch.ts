@@ -5,7 +5,7 @@ import { knownFfi } from './ffi.ts'
 type Ffi = typeof import('node:ffi')
 type Calls = ReturnType<typeof findCalls>
 
-// What follows is so on Linux for 64-bit machines with little-endian numbers: see its socket.h, in.h, fcntl.h.
+// These constants and structures hold on Linux for 64-bit little-endian machines: socket.h, in.h, fcntl.h.
 const family = { ipv4: 2, ipv6: 10 } as const
 /** SOCK_DGRAM, SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const socketType = 2 | 0o4_000 | 0o2_000_000
@@ -17,32 +17,32 @@ const dontWait = 0x40
 const header = { bytes: 64, addressLength: 8, iov: 16, iovCount: 24, length: 56 } as const
 /** `struct iovec`: where the bytes are, and how many. */
 const iovBytes = 16
-/** Of `sockaddr_in` and `sockaddr_in6`: family 2, port 2, then the address, in the larger one after 4 bytes more. */
+/** Layout of `sockaddr_in` and `sockaddr_in6`: family 2, port 2, then the address, in the larger one after 4 more bytes. */
 const addressLength = { ipv4: 16, ipv6: 28 } as const
-/** Room for either. */
+/** Size for either structure. */
 const addressBytes = 32
 
-/** The largest datagram there is. */
+/** Largest possible datagram. */
 const receivedBytes = 65_536
 const sentBytes = 4_096
 
-/** Datagrams that are read or sent with one call. */
+/** Number of datagrams per system call. */
 const batchSize = 64
 
 /** One of the datagrams that `receive` read; valid until the next `receive`. */
 export interface Datagram {
-  /** What came is in the first `length` bytes; the others are no part of it. */
+  /** Buffer whose first `length` bytes are the datagram. */
   readonly bytes: Buffer
   readonly length: number
-  /** Where it came from; a link-local address with its link, as in `fe80::1%eth0`. */
+  /** Source address; a link-local one has its link: `fe80::1%eth0`. */
   readonly address: string
   readonly port: number
 }
 
 /**
- * One UDP socket whose waiting datagrams are read, and answered, many with one call of the kernel (recvmmsg, sendmmsg), in memory that is used
- * again: Node's own sockets take a call and several objects for each. That datagrams arrive is told by `node:dgram`: `fd` is for its
- * `bind({ fd })`, and the socket is its own from then on, also to close.
+ * One UDP socket that reads and answers many datagrams per system call (recvmmsg, sendmmsg), in reused memory: Node's own sockets take a
+ * call and several objects for each datagram. `node:dgram` reports that datagrams wait: `fd` is for its `bind({ fd })`, and it then owns
+ * and closes the socket.
  */
 export class DatagramBatch {
   readonly fd: number
@@ -53,7 +53,7 @@ export class DatagramBatch {
   readonly #out: Slots
   #answers = 0
 
-  /** Undefined where the kernel's calls cannot be reached (no `node:ffi`, another kernel or machine), or the address cannot be bound. */
+  /** Opens a batch; undefined if the system calls cannot be reached (no `node:ffi`, another kernel or machine) or the address cannot be bound. */
   static open(address: Ip, port: number): DatagramBatch | undefined {
     const ffi = knownFfi()
     if (ffi === undefined) return undefined
@@ -71,26 +71,26 @@ export class DatagramBatch {
     this.datagrams = Array.from({ length: batchSize }, (_, index) => new Slot(this.#in, index, this.#isIpv6))
   }
 
-  /** Reads what waits: how many of `datagrams` are new, 0 where none are. */
+  /** Reads waiting datagrams into `datagrams` and returns their number, 0 if none wait. */
   receive(): number {
     this.#answers = 0
     this.#in.offerAddresses()
     return Math.max(0, this.#calls.recvmmsg(this.fd, this.#in.pointer, batchSize, dontWait, 0n))
   }
 
-  /** Where the next answer is to be written. */
+  /** Returns the buffer for the next answer. */
   get answer(): Buffer {
     return this.#out.bytes(this.#answers)
   }
 
-  /** The first `length` bytes of `answer` go to where that one of `datagrams` came from, with `send`. */
+  /** Queues the first `length` bytes of `answer` for the source of that datagram; `send` sends them. */
   reply(index: number, length: number): void {
     this.#out.address(this.#answers, this.#in, index)
     this.#out.setLengths(this.#answers, length, this.#isIpv6 ? addressLength.ipv6 : addressLength.ipv4)
     this.#answers += 1
   }
 
-  /** Sends the answers. One that the kernel does not take is dropped, as a full network does it. */
+  /** Sends the queued answers. One that the kernel refuses is dropped, like a packet in a full network. */
   send(): void {
     for (let done = 0; done < this.#answers; ) {
       const rest = this.#out.pointer + BigInt(done * header.bytes)
@@ -132,7 +132,7 @@ class Slot implements Datagram {
   }
 }
 
-/** Memory for a batch of datagrams with their addresses, and the headers that say so to the kernel. */
+/** Memory for a batch of datagrams, their addresses, and the kernel's headers that point to both. */
 class Slots {
   readonly addresses = Buffer.alloc(batchSize * addressBytes)
   readonly pointer: bigint
@@ -142,7 +142,7 @@ class Slots {
   readonly #iovs = Buffer.alloc(batchSize * iovBytes)
   readonly #iovWords: Uint32Array
 
-  /** Pages that nothing is written to take no memory. */
+  /** Buffers of the largest size; pages that are never written take no memory. */
   constructor(ffi: Ffi, slotBytes: number) {
     const memory = Buffer.allocUnsafeSlow(batchSize * slotBytes)
     this.#slots = Array.from({ length: batchSize }, (_, index) =>
@@ -161,7 +161,7 @@ class Slots {
     this.#iovWords = new Uint32Array(this.#iovs.buffer, this.#iovs.byteOffset, this.#iovs.length / 4)
   }
 
-  /** The kernel writes how long an address is where it read how much room there is. */
+  /** Restores the address sizes, which the kernel overwrites with the lengths that it used. */
   offerAddresses(): void {
     for (let index = 0; index < batchSize; index += 1)
       this.#headerWords[(index * header.bytes + header.addressLength) / 4] = addressBytes
@@ -182,14 +182,14 @@ class Slots {
     this.#headerWords[(index * header.bytes + header.addressLength) / 4] = address
   }
 
-  /** Takes over the address of a datagram of others. */
+  /** Copies the address of a datagram of another batch. */
   address(index: number, from: Slots, fromIndex: number): void {
     const start = fromIndex * addressBytes
     from.addresses.copy(this.addresses, index * addressBytes, start, start + addressBytes)
   }
 }
 
-/** What the zone of a link-local address is called. */
+/** Returns the name of the link of a link-local address. */
 function linkName(index: number): string {
   const found = Object.entries(networkInterfaces()).find(([, own = []]) =>
     own.some((address) => address.family === 'IPv6' && address.scopeid === index),
@@ -197,7 +197,7 @@ function linkName(index: number): string {
   return found?.[0] ?? String(index)
 }
 
-/** Functions of the C library that this process runs with. */
+/** Loads functions of this process' C library. */
 function findCalls(ffi: Ffi) {
   return ffi.dlopen(null, {
     socket: { return: 'i32', arguments: ['i32', 'i32', 'i32'] },
@@ -209,7 +209,7 @@ function findCalls(ffi: Ffi) {
   }).functions
 }
 
-/** A socket that is bound there and shares its port, -1 where there can be none. */
+/** Opens a socket that is bound to the address and shares its port; -1 on failure. */
 function openSocket(calls: Calls, ffi: Ffi, address: Ip, port: number): number {
   const isIpv6 = ipFamily(address) === 'IPv6'
   const fd = calls.socket(isIpv6 ? family.ipv6 : family.ipv4, socketType, 0)

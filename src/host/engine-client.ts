@@ -3,30 +3,30 @@ import { PlatnetError } from '../model/errors.ts'
 
 export type EngineErrorCode = 'engine-away' | 'not-found' | 'conflict' | 'refused' | 'bad-answer'
 
-/** A container engine does not answer, or refuses what it was asked. */
+/** A container engine that does not answer or refuses a request. */
 export class EngineError extends PlatnetError<EngineErrorCode> {}
 
 export interface EngineRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below the API's root: `/containers/json`. */
+  /** Path below the API's root: `/containers/json`. */
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Given as it comes: the output of a program. */
+  /** Receives the body in chunks, for the output of a program. */
   readonly answersText?: boolean
-  /** Aborting ends the call. Whoever gives one says how long an answer may take: nothing else does then. */
+  /** Ends the call when it aborts. A call with a signal has no other time limit. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Old enough for every Docker that is still about, and for Podman's compatible API. */
+/** API version that every Docker in use and Podman's compatible API support. */
 const apiVersion = 'v1.40'
 const timeoutMs = 60_000
 const maxAnswerBytes = 8 * 1024 * 1024
 
-/** Where engines listen as a rule, in the order in which they are tried. */
+/** Default sockets of engines, in the order of attempts. */
 export const engineSockets = ['/run/docker.sock', '/var/run/docker.sock', '/run/podman/podman.sock']
 
-/** A container engine's HTTP API (Docker's, which Podman speaks as well) on a unix socket. */
+/** Client of a container engine's HTTP API (Docker's, which Podman supports too) on a unix socket. */
 export class EngineClient {
   readonly socketPath: string
 
@@ -34,7 +34,7 @@ export class EngineClient {
     this.socketPath = socketPath
   }
 
-  /** The answer's JSON, undefined for an answer without a body; or its text. Throws EngineError. */
+  /** Sends a request. Resolves with the answer's JSON or text, undefined for an empty body. Throws EngineError. */
   async call({ method, path, query = {}, body, answersText = false, signal }: EngineRequest): Promise<unknown> {
     const search = new URLSearchParams(query).toString()
     const target = `/${apiVersion}${path}${search === '' ? '' : `?${search}`}`
@@ -45,7 +45,7 @@ export class EngineClient {
     return answersText ? answer : parseAnswer(answer, `${method} ${path}`)
   }
 
-  /** The body of an answer as it comes and as long as it comes; one that is followed may be silent for long. Throws EngineError. */
+  /** Streams the body of an answer, without a limit on silence. Throws EngineError. */
   async stream(path: string, query: Readonly<Record<string, string>>): Promise<AsyncIterable<Buffer>> {
     const response = await this.#open('GET', `/${apiVersion}${path}?${new URLSearchParams(query)}`, '')
     const status = response.statusCode ?? 0

@@ -9,9 +9,9 @@ export type ExecErrorCode = 'not-found' | 'failed' | 'timeout' | 'killed'
 /** A program that could not be started, exited other than 0, took too long, or was ended by a signal or by its caller. */
 export class ExecError extends PlatnetError<ExecErrorCode> {
   readonly command: string
-  /** Undefined where the program never started or was ended by a signal. */
+  /** Exit code; undefined if the program never started or a signal ended it. */
   readonly exitCode: number | undefined
-  /** At most the last 4,096 characters of its standard error. */
+  /** The last 4,096 characters of its standard error. */
   readonly stderr: string
 
   constructor(code: ExecErrorCode, message: string, details: ExecErrorDetails) {
@@ -39,10 +39,10 @@ export interface ProgramOptions {
 export interface RunOptions extends ProgramOptions {
   /** Written to standard input, which is then closed. Without it the program reads an empty one. */
   readonly input?: string
-  /** SIGTERM at this age, SIGKILL a second later. */
+  /** Time limit: SIGTERM at this age, SIGKILL a second later. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** The program has succeeded once its standard output holds this text; the result need not wait for its exit. */
+  /** Completion marker: the program has succeeded once its standard output contains this text; the result does not wait for its exit. */
   readonly completionMarker?: string | undefined
 }
 
@@ -54,10 +54,10 @@ export interface ProgramResult {
   readonly pid: number | undefined
 }
 
-/** Runs a program to its end; no shell is involved, arguments reach it as they are. Throws ExecError unless it exits 0. */
+/** Runs a program to its end, without a shell. Throws ExecError unless it exits 0. */
 export async function runProgram(file: string, args: readonly string[], options: RunOptions): Promise<ProgramResult> {
   const command = [file, ...args].join(' ')
-  // Loaded with the first program: an API server alone runs none.
+  // Loaded with the first program, because an API server alone runs none.
   const library = await import('execa')
   try {
     const program = library.execa(file, args, {
@@ -91,7 +91,7 @@ export interface ProgramExit {
   readonly signal: string | undefined
 }
 
-/** A started program. It leads a process group of its own and outlives this process unless it is killed. */
+/** A started program, which leads a process group of its own and outlives this process unless it is killed. */
 export interface RunningProgram {
   readonly pid: number
   readonly stdin: Writable | null
@@ -99,14 +99,14 @@ export interface RunningProgram {
   readonly stderr: Readable | null
   /** Never rejects. */
   readonly exited: Promise<ProgramExit>
-  /** Signals the program and everything it started in its group; does nothing once that is gone. */
+  /** Signals the process group of the program; does nothing once the group is gone. */
   kill(signal: NodeJS.Signals): void
-  /** Needs `ipc`; rejects when the program is gone. */
+  /** Sends a message over `ipc`; rejects if the program is gone. */
   send(message: Readonly<Record<string, unknown>>): Promise<void>
   onMessage(listener: (message: unknown) => void): void
 }
 
-/** Resolves once the program runs; throws ExecError (`not-found`, `failed`) where it cannot be started. */
+/** Starts a program and resolves once it runs. Throws ExecError (`not-found`, `failed`) if it cannot be started. */
 export async function startProgram(
   file: string,
   args: readonly string[],
@@ -152,7 +152,7 @@ function sendMessage(channel: ChildProcess, message: object): Promise<void> {
   })
 }
 
-/** Negative pid: the whole group (kill(2)). ESRCH means that nobody of it is left. */
+/** Signals a process group by its negative pid (kill(2)). ESRCH means that no process of it is left. */
 export function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
@@ -161,7 +161,7 @@ export function killGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Messages are parsed in English, and administration tools are found also where PATH is a plain user's. */
+/** Builds the environment: messages in English, because they are parsed, and the folders of administration tools in PATH. */
 export function commonOptions(options: ProgramOptions): { env: Record<string, string>; cwd?: string; shell: false } {
   const path = `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`
   return {
@@ -171,7 +171,7 @@ export function commonOptions(options: ProgramOptions): { env: Record<string, st
   }
 }
 
-/** How a program came to an end that is no success; without an exit code it never started or was ended by a signal. */
+/** A failed end of a program; without an exit code it never started or a signal ended it. */
 export interface ProgramEnd {
   readonly endedBy: 'exit' | 'start' | 'timeout' | 'signal'
   readonly exitCode: number | undefined
@@ -189,7 +189,7 @@ function endOf(error: ExecaError): ProgramEnd {
   return { endedBy, exitCode, stderr, signal, code, cause }
 }
 
-/** The error of a program that did not exit with 0. */
+/** Builds the error of a program that did not exit with 0. */
 export function explainFailure(command: string, end: ProgramEnd, timeoutMs: number): ExecError {
   const { endedBy, exitCode, cause } = end
   const stderr = end.stderr.trim()
@@ -207,7 +207,7 @@ export function explainFailure(command: string, end: ProgramEnd, timeoutMs: numb
   return new ExecError('failed', `${command} exited with ${exitCode}${said}`, details)
 }
 
-/** Why a program did not even start: it is not there, or may not be started. */
+/** Builds the error of a program that did not start: it is missing or not executable. */
 export function explainStartFailure(
   command: string,
   error: { readonly cause?: unknown; readonly code?: string | undefined },

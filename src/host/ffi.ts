@@ -2,7 +2,7 @@ import { endianness } from 'node:os'
 
 type Ffi = typeof import('node:ffi')
 
-/** Undefined where Node has none, or the machine is none of those whose structures are known here: Linux for 64 bits, little-endian. */
+/** Loads `node:ffi`; undefined if Node lacks it or the machine's structures are unknown here (known: 64-bit little-endian Linux). */
 export function knownFfi(): Ffi | undefined {
   const isKnown = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch) && endianness() === 'LE'
   return isKnown ? process.getBuiltinModule('node:ffi') : undefined

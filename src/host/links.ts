@@ -2,13 +2,13 @@ import { type Cidr, hostCidr, type Ip, ipFamily } from '../model/ip.ts'
 import { runProgram } from './exec.ts'
 import { checkNetnsName, NetworkNameError } from './netns.ts'
 
-/** A network interface; without `netns` it is one of the namespace this process runs in. */
+/** A network interface; without `netns` it belongs to this process' namespace. */
 export interface Link {
   readonly name: string
   readonly netns?: string
 }
 
-/** An address of an interface with the length of its network's prefix. */
+/** An address of an interface with its prefix length. */
 export interface LinkAddress {
   readonly ip: Ip
   readonly prefixLength: number
@@ -20,13 +20,13 @@ export interface Route {
   readonly netns?: string
 }
 
-/** Makes a bridge and brings it up. Throws ExecError where the name is taken; so do all functions here that make something. */
+/** Creates a bridge and brings it up. All functions here that create a link throw ExecError if the name is taken. */
 export async function createBridge(bridge: Link): Promise<void> {
   await runIp(bridge, ['link', 'add', 'name', bridge.name, 'type', 'bridge'])
   await setLinkUp(bridge)
 }
 
-/** Makes both ends where they belong and brings them up. */
+/** Creates a veth pair with each end in its namespace and brings both up. */
 export async function createVethPair(left: Link, right: Link): Promise<void> {
   checkLink(right)
   const rightNetns = right.netns === undefined ? ['netns', String(process.pid)] : ['netns', right.netns]
@@ -34,13 +34,13 @@ export async function createVethPair(left: Link, right: Link): Promise<void> {
   await Promise.all([setLinkUp(left), setLinkUp(right)])
 }
 
-/** Makes a link that leads nowhere, to carry addresses. Throws ExecError also where the kernel lacks the module. */
+/** Creates a dummy link, to carry addresses. Throws ExecError also if the kernel lacks the module. */
 export async function createDummyLink(link: Link): Promise<void> {
   await runIp(link, ['link', 'add', 'name', link.name, 'type', 'dummy'])
   await setLinkUp(link)
 }
 
-/** Throws ExecError where there is no such link. The other end of a veth pair goes with it. */
+/** Deletes a link; the other end of a veth pair disappears with it. Throws ExecError if the link does not exist. */
 export async function deleteLink(link: Link): Promise<void> {
   await runIp(link, ['link', 'delete', 'dev', link.name])
 }
@@ -55,30 +55,30 @@ export async function setLinkUp(link: Link): Promise<void> {
   await runIp(link, ['link', 'set', 'dev', link.name, 'up'])
 }
 
-/** Both are in the same namespace. */
+/** Attaches a link to a bridge of the same namespace. */
 export async function attachToBridge(link: Link, bridge: string): Promise<void> {
   checkLink({ name: bridge })
   await runIp(link, ['link', 'set', 'dev', link.name, 'master', bridge])
 }
 
-/** Lets a bridge send a packet back through the port it came from, as a pod that reaches itself through its Service needs. */
+/** Turns on hairpin: a bridge may send a packet back through its ingress port, which a pod needs that reaches itself through its Service. */
 export async function allowHairpin(port: Link): Promise<void> {
   await runIp(port, ['link', 'set', 'dev', port.name, 'type', 'bridge_slave', 'hairpin', 'on'])
 }
 
-/** An IPv6 address is usable at once: duplicate address detection is off for it. */
+/** Adds an address. An IPv6 address is usable at once, because duplicate address detection is off for it. */
 export async function addAddress(link: Link, address: LinkAddress): Promise<void> {
   const flags = ipFamily(address.ip) === 'IPv6' ? ['nodad'] : []
   await runIp(link, ['address', 'add', `${address.ip}/${address.prefixLength}`, 'dev', link.name, ...flags])
 }
 
-/** One address that only this machine itself answers for: never a source for what leaves it. */
+/** Adds an address of host scope, which is never the source of packets that leave the machine. */
 export async function addHostAddress(link: Link, ip: Ip): Promise<void> {
   const flags = ipFamily(ip) === 'IPv6' ? ['nodad'] : ['scope', 'host']
   await runIp(link, ['address', 'add', hostCidr(ip), 'dev', link.name, ...flags])
 }
 
-/** Throws ExecError where the link does not have it. */
+/** Removes an address. Throws ExecError if the link does not have it. */
 export async function removeHostAddress(link: Link, ip: Ip): Promise<void> {
   await runIp(link, ['address', 'delete', hostCidr(ip), 'dev', link.name])
 }
@@ -100,7 +100,7 @@ function inNetns({ netns }: { readonly netns?: string }): string[] {
   return netns === undefined ? [] : ['-n', netns]
 }
 
-/** IFNAMSIZ is 16 with the closing zero (linux/if.h); the characters are those that need no quoting anywhere. */
+/** Matches a name of an interface: IFNAMSIZ is 16 with the closing zero (linux/if.h), and none of the characters needs quoting. */
 function checkLink({ name, netns }: Link): void {
   if (netns !== undefined) checkNetnsName(netns)
   if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$/.test(name)) return

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { type Ip, parseIp } from '../model/ip.ts'
 
-/** The addresses that the links of this machine have now. */
+/** Returns the current addresses of this machine's links. */
 export function localAddresses(): ReadonlySet<Ip> {
   const infos = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
   return new Set(infos.map(({ address }) => parseIp(address)).filter((address) => address !== undefined))

@@ -1,21 +1,21 @@
 import { describeError } from '../model/errors.ts'
 import { runProgram } from './exec.ts'
 
-/** Something that pods of our own need of the kernel, and whether it worked when it was tried. */
+/** A kernel feature that our own pods need, with the result of an attempt to use it. */
 export interface Capability {
   readonly name: 'network-namespace' | 'process-namespace' | 'bind-mount' | 'veth' | 'bridge-address' | 'perl'
-  /** Undefined where it works. */
+  /** The error of the attempt; undefined if it worked. */
   readonly problem: string | undefined
 }
 
 type Try = readonly [name: Capability['name'], ...command: string[]]
 
-/** Each in namespaces that are gone with the program: nothing of the host changes. */
+/** Tries each feature in namespaces that end with the program, so that the host does not change. */
 const tries: readonly Try[] = [
   ['network-namespace', 'unshare', '--net', 'true'],
   ['process-namespace', 'unshare', '--mount', '--pid', '--fork', '--mount-proc', 'true'],
   ['bind-mount', 'unshare', '--mount', 'mount', '--bind', '/etc', '/etc'],
-  // It makes containers: container-init.pl.
+  // Perl runs container-init.pl, which makes containers.
   ['perl', 'perl', '-e', '1'],
   ['veth', 'unshare', '--net', 'ip', 'link', 'add', 'plt-a', 'type', 'veth', 'peer', 'name', 'plt-b'],
   [
@@ -28,7 +28,7 @@ const tries: readonly Try[] = [
   ],
 ]
 
-/** Found out by trying, never by the platform's name. */
+/** Decides by trying the features, never by the platform's name. */
 export function probeNamespaces(run: typeof runProgram = runProgram): Promise<readonly Capability[]> {
   return Promise.all(
     tries.map(async ([name, file = '', ...args]) => {

@@ -38,7 +38,7 @@ sub become_namespace {
 sub add {
     my ($path) = @_;
     share_folder() or return "$folder: $!";
-    # O_RDONLY, O_CREAT and O_EXCL: a name that is taken is nobody's to give again.
+    # O_RDONLY, O_CREAT and O_EXCL: a name that exists is never reused.
     sysopen my $file, $path, 0100 | 0200, 0 or return "$path: $!";
     close $file;
     defined(my $child = fork) or return "fork: $!";

@@ -47,7 +47,7 @@ sub word_of {
     return $bytes eq '' ? '?' : $bytes;
 }
 
-my %told;
+my %reported;
 my $lines = '';
 
 sub note_message {
@@ -56,14 +56,14 @@ sub note_message {
         my ($pid, $program) = @{$attributes}{2, 3};
         $pid = defined $pid && length $pid == 4 ? unpack 'N', $pid : 0;
         $lines .= "end $pid " . word_of($program) . "\n";
-        %told = ();
+        %reported = ();
         return;
     }
     my $subject = $subjects{$type};
     return if !$subject || !defined $families{$family};
     my ($kind, @names) = @{$subject};
     my $line = join ' ', $kind, $families{$family}, map { word_of($attributes->{$_}) } @names;
-    $lines .= "$line\n" if !$told{$line}++;
+    $lines .= "$line\n" if !$reported{$line}++;
 }
 
 # Each message: length, type, flags, sequence and port; then family, version and resource; then attributes.
@@ -88,7 +88,7 @@ while (1) {
     if (defined recv $events, $bytes, 1 << 17, 0) {
         read_messages($bytes);
     } elsif ($! == $enobufs) {
-        %told = ();
+        %reported = ();
         $lines .= "gap\n";
     } elsif ($! != $eintr) {
         die "recv: $!\n";

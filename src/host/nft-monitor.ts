@@ -8,20 +8,20 @@ import type { IpFamily } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
 import { type RunningProgram, type StartOptions, startProgram } from './exec.ts'
 
-/** What one commit by one process changed in the tables of iptables. */
+/** The changes of one commit by one process to the tables of iptables. */
 export interface NftCommit {
   readonly family: IpFamily
-  /** Chains that were made, removed, or whose rules changed. A removed table stands without a chain. */
+  /** Chains that were added or removed or whose rules changed. A removed table has no chain. */
   readonly changes: readonly { readonly table: string; readonly chain?: string }[]
-  /** In the first pid namespace of the machine; absent where the kernel does not tell. */
+  /** The pid in the machine's first pid namespace; absent if the kernel does not report it. */
   readonly pid?: number
-  /** At most 15 characters: `iptables-nft-re`. */
+  /** Name of the program, at most 15 characters: `iptables-nft-re`. */
   readonly program?: string
 }
 
 export interface NftListener {
   onCommit(commit: NftCommit): void
-  /** Commits may have been missed: the monitor starts to listen, or was away. */
+  /** Called when commits may have been missed: the monitor starts to listen, or was away. */
   onGap(): void
 }
 
@@ -29,7 +29,7 @@ type Start = (file: string, args: readonly string[], options: StartOptions) => P
 
 const program = join(import.meta.dirname, 'nft-events.pl')
 
-/** Where the tables of iptables are changed, and by whom: a small program that listens to the kernel, started again when it ends. */
+/** Reports changes to the tables of iptables and their authors, through a small program that listens to the kernel and is restarted when it ends. */
 export class NftMonitor implements Component {
   readonly name = 'nft-monitor'
   readonly #log: Logger
@@ -50,7 +50,7 @@ export class NftMonitor implements Component {
     this.#listeners.add(listener)
   }
 
-  /** Does not wait: where nobody can listen, changes by others are found by comparison alone. */
+  /** Starts without waiting: if the program cannot listen, foreign changes are found by comparison alone. */
   async start(): Promise<void> {
     this.#loop = this.#runUntilStopped()
   }
@@ -81,7 +81,7 @@ export class NftMonitor implements Component {
       if (signal.aborted) return
       if (performance.now() - startedMs > 60_000) backoff.reset()
       if (this.#health.message !== reason)
-        this.#log.warn('nobody tells of changes by others, will start it again', { reason })
+        this.#log.warn('the monitor of foreign changes ended and is started again', { reason })
       this.#setHealth('degraded', reason)
       await sleep(backoff.nextDelayMs(), undefined, { signal }).catch(() => {})
     }
@@ -114,7 +114,7 @@ export class NftMonitor implements Component {
 
 const families: Readonly<Record<string, IpFamily>> = { ip: 'IPv4', ip6: 'IPv6' }
 
-/** Puts the lines of `nft-events.pl` together to commits. */
+/** Combines the lines of `nft-events.pl` to commits. */
 export class CommitReader {
   readonly #listener: NftListener
   #changes: { readonly family: IpFamily; readonly table: string; readonly chain?: string }[] = []

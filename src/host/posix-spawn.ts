@@ -5,27 +5,27 @@ import { knownFfi } from './ffi.ts'
 type Ffi = typeof import('node:ffi')
 type Calls = ReturnType<typeof findCalls>
 
-// What follows is so in the C libraries of Linux (glibc, musl) on 64-bit machines: see their spawn.h, fcntl.h and wait.h.
+// These constants hold in the C libraries of Linux (glibc, musl) on 64-bit machines: spawn.h, fcntl.h and wait.h.
 /** POSIX_SPAWN_SETSIGDEF, POSIX_SPAWN_SETSIGMASK and POSIX_SPAWN_SETSID. */
 const spawnFlags = 0x04 | 0x08 | 0x80
 /** O_CLOEXEC */
 const closeOnExec = 0o2_000_000
 /** WNOHANG */
 const noHang = 1
-/** More than `posix_spawnattr_t` (336 bytes), `posix_spawn_file_actions_t` (80) and `sigset_t` (128) take. */
+/** Size that fits `posix_spawnattr_t` (336 bytes), `posix_spawn_file_actions_t` (80) and `sigset_t` (128). */
 const structBytes = 512
 const pointerBytes = 8
 
 export interface SpawnRequest {
-  /** A path: nothing is searched. */
+  /** A path; PATH is not searched. */
   readonly file: string
-  /** Its own name is the first. */
+  /** Arguments; the first is the program's own name. */
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string | undefined
 }
 
-/** A program that runs, and our ends of its pipes, for the caller to close. */
+/** A running program and our ends of its pipes, which the caller closes. */
 export interface Spawned {
   readonly pid: number
   readonly stdin: number
@@ -33,14 +33,14 @@ export interface Spawned {
   readonly stderr: number
 }
 
-/** How a child came to its end: its exit code, undefined where a signal ended it. */
+/** The end of a child: its exit code, undefined if a signal ended it. */
 export interface ChildEnd {
   readonly exitCode: number | undefined
 }
 
 /**
- * Programs started by the C library's `posix_spawn`: a child borrows this process' memory until it has its own program, for which this
- * thread waits (0.1 to 0.2 ms). Node's `spawn` forks, which copies the tables of this memory's pages first.
+ * Starts programs by the C library's `posix_spawn`: a child borrows this process' memory until it runs its own program, for which this
+ * thread waits (0.1 to 0.2 ms). Node's `spawn` forks, which first copies the page tables.
  */
 export class PosixSpawn {
   readonly #calls: Calls
@@ -48,7 +48,7 @@ export class PosixSpawn {
   readonly #attributes = Buffer.alloc(structBytes)
   readonly #number = Buffer.alloc(pointerBytes)
 
-  /** Undefined where the C library cannot be reached. */
+  /** Loads the functions; undefined if the C library cannot be reached. */
   static open(): PosixSpawn | undefined {
     const ffi = knownFfi()
     return ffi && new PosixSpawn(ffi)
@@ -59,11 +59,11 @@ export class PosixSpawn {
     this.#block = (strings) => new Block(ffi, strings)
     this.#calls.posix_spawnattr_init(this.#attributes)
     this.#calls.posix_spawnattr_setflags(this.#attributes, spawnFlags)
-    // What Node ignores (SIGPIPE) a program would ignore, too. The other set, of blocked signals, begins empty.
+    // A program would inherit the signals that Node ignores (SIGPIPE), so they are reset. The set of blocked signals is empty.
     this.#calls.posix_spawnattr_setsigdefault(this.#attributes, Buffer.alloc(structBytes, 0xff))
   }
 
-  /** It leads a session of its own, and so a process group. Throws an error with the code of the system's (ENOENT, EACCES …). */
+  /** Starts a program in a session of its own, and so in a process group of its own. Throws an error with the system's code (ENOENT, EACCES …). */
   spawn(request: SpawnRequest): Spawned {
     const open = new Set<number>()
     try {
@@ -76,7 +76,7 @@ export class PosixSpawn {
     }
   }
 
-  /** Undefined while the child runs. Once told, its pid is free for others. */
+  /** Reaps a child; undefined while it runs. After it is reaped the kernel may reuse its pid. */
   endOf(pid: number): ChildEnd | undefined {
     const found = this.#calls.waitpid(pid, this.#number, noHang)
     if (found === 0) return undefined
@@ -92,7 +92,7 @@ export class PosixSpawn {
     return { reading, writing }
   }
 
-  /** `stdio`: what its first three descriptors are. */
+  /** Builds the file actions; `stdio` has the first three descriptors. */
   #spawnWith(stdio: readonly number[], { file, argv, env, cwd }: SpawnRequest): number {
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
     const [args, environment] = [this.#block(argv), this.#block(variables)]
@@ -117,7 +117,7 @@ export class PosixSpawn {
   }
 }
 
-/** A list of strings as C has it: pointers to them, an empty one, then the strings, all in one piece of memory. */
+/** Builds a C string array in one buffer: pointers, a null pointer, then the strings. */
 class Block {
   readonly bytes: Buffer
 
@@ -133,7 +133,7 @@ class Block {
   }
 }
 
-/** A string with a zero in it would be another one there. */
+/** Encodes a C string. Throws for a string with a zero byte, which C would truncate. */
 function cString(text: string): Buffer {
   if (text.includes('\0')) throw systemError('posix_spawn', 'EINVAL')
   return Buffer.from(`${text}\0`)
@@ -143,7 +143,7 @@ function systemError(call: string, code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${call} failed: ${code}`), { code, syscall: call })
 }
 
-/** Functions of the C library that this process runs with. */
+/** Loads functions of this process' C library. */
 function findCalls(ffi: Ffi) {
   return ffi.dlopen(null, {
     pipe2: { return: 'i32', arguments: ['pointer', 'i32'] },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 
 const capNetAdmin = 12n
 
-/** CAP_NET_ADMIN is effective in this process: what changing rules, links and network settings needs. Root normally has it. */
+/** Tells whether CAP_NET_ADMIN is effective in this process; changes to rules, links and network settings need it. */
 export async function hasNetAdmin(statusPath = '/proc/self/status'): Promise<boolean> {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(await readFile(statusPath, 'utf8'))?.[1]
   return effective !== undefined && ((BigInt(`0x${effective}`) >> capNetAdmin) & 1n) === 1n

@@ -5,12 +5,12 @@ import { ExecError, runProgram } from './exec.ts'
 import { hasNetAdmin } from './privilege.ts'
 import { isAsWished, nodeSysctls, readSysctl, type SysctlWish } from './sysctl.ts'
 
-/** One answer of `platnet check`. */
+/** One finding of `platnet check`. */
 export interface Finding {
   readonly level: 'ok' | 'warn' | 'fail'
-  /** What was looked at and what was seen, in one sentence. */
+  /** The probed thing and its state, in one sentence. */
   readonly what: string
-  /** How to mend it; only where the level is not `ok`. */
+  /** The remedy; absent at level `ok`. */
   readonly remedy?: string
 }
 
@@ -20,11 +20,11 @@ export async function probePrivilege(statusPath?: string): Promise<readonly Find
   return [{ level: 'fail', what: 'this process lacks CAP_NET_ADMIN', remedy }]
 }
 
-/** A program that is needed, and the Debian package that holds it. */
+/** A required program and the Debian package that contains it. */
 export interface NeededProgram {
   readonly file: string
   readonly package: string
-  /** What does not work without it. */
+  /** The feature that does not work without it. */
   readonly usedFor: string
   readonly isOptional?: boolean
 }
@@ -41,7 +41,7 @@ export const nodePrograms: readonly NeededProgram[] = [
   },
 ]
 
-/** All programs asked for know `-V`. */
+/** Probes the programs with `-V`, which all of them accept. */
 export function probePrograms(programs: readonly NeededProgram[], run = runProgram): Promise<readonly Finding[]> {
   return Promise.all(programs.map((program) => probeProgram(program, run)))
 }
@@ -51,7 +51,7 @@ async function probeProgram(program: NeededProgram, run: typeof runProgram): Pro
     await run(program.file, ['-V'], { timeoutMs: 5000 })
     return { level: 'ok', what: `${program.file} is installed` }
   } catch (error) {
-    // Some print their version and exit other than 0; what matters is that they are there.
+    // Some print their version and exit other than 0; only their presence matters.
     if (!(error instanceof ExecError) || error.code !== 'not-found') {
       return { level: 'warn', what: `${program.file} does not tell its version: ${describeError(error)}` }
     }
@@ -61,7 +61,7 @@ async function probeProgram(program: NeededProgram, run: typeof runProgram): Pro
   }
 }
 
-/** Reads only; `applySysctls` sets them at start. */
+/** Probes kernel settings without a change; `applySysctls` sets them at start. */
 export async function probeSysctls(
   wishes: readonly SysctlWish[] = nodeSysctls,
   root?: string,
@@ -84,7 +84,7 @@ export interface Listener {
   readonly option: string
 }
 
-/** Tries each listener and lets it go again at once. */
+/** Opens each listener and closes it at once. */
 export function probePorts(listeners: readonly Listener[]): Promise<readonly Finding[]> {
   return Promise.all(listeners.map(probePort))
 }

@@ -1,24 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { runProgram } from './exec.ts'
 
-/** One process for good: the kernel gives a pid again, but not with the same start time (clock ticks since boot). */
+/** Identifies one process: the kernel reuses a pid, but not with the same start time (clock ticks since boot). */
 export interface ProcessIdentity {
   readonly pid: number
   readonly startTicks: number
 }
 
-/** A process as a program started it that puts each one in a group of its own. */
+/** A process that leads a process group of its own. */
 export interface GroupLeader extends ProcessIdentity {
   readonly environment: ReadonlyMap<string, string>
 }
 
-/** Undefined for a process that is gone or has ended and waits to be collected. */
+/** Reads a process; undefined for one that does not exist or is a zombie. */
 export function findProcess(pid: number): ProcessIdentity | undefined {
   const { state, startTicks } = readStat(pid) ?? {}
   return startTicks === undefined || state === 'Z' || state === 'X' ? undefined : { pid, startTicks }
 }
 
-/** Those that lead a process group, have no terminal, and were started with this variable; this process is not among them. */
+/** Finds processes that lead a process group, have no terminal and were started with this variable; without this process. */
 export function findGroupLeaders(variable: string): GroupLeader[] {
   const pids = readdirSync('/proc').filter((name) => /^[1-9]\d*$/.test(name))
   return pids.map(Number).flatMap((pid) => {
@@ -33,23 +33,23 @@ export function isAlive({ pid, startTicks }: ProcessIdentity): boolean {
   return findProcess(pid)?.startTicks === startTicks
 }
 
-/** False where that very process is gone. */
+/** Signals a process; false if that process no longer exists. */
 export function signalProcess(process_: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return isAlive(process_) && send(process_.pid, signal)
 }
 
-/** The same for a process that leads a group, and everything in that. */
+/** Signals the process group of its leader; false if that leader no longer exists. */
 export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return isAlive(leader) && send(-leader.pid, signal)
 }
 
-/** Starts a program in a session of its own that is nobody's child: it outlives this process, however that ends. */
+/** Starts a program in a session of its own with init as its parent: it outlives this process, however that ends. */
 export async function startDetached(
   file: string,
   args: readonly string[],
   options: { readonly env: Readonly<Record<string, string>> },
 ): Promise<void> {
-  // A pipe that the program holds would keep `setsid` from ending for us, so it gets none: its output is its own business.
+  // The program gets no pipe, because an open one would delay the end of `setsid`; it redirects its output itself.
   const quiet = ['--fork', 'sh', '-c', 'exec "$@" </dev/null >/dev/null 2>&1', 'sh']
   await runProgram('setsid', [...quiet, file, ...args], { env: options.env, timeoutMs: 10_000 })
 }
@@ -80,7 +80,7 @@ function readStat(pid: number): Stat | undefined {
   return { state, group: Number(group), terminal: Number(terminal), startTicks: Number(fields[19]) }
 }
 
-/** As the process was started; empty where it is somebody else's, or gone. */
+/** Reads the environment with which the process started; empty for a process of another user or one that is gone. */
 export function readEnvironment(pid: number): Map<string, string> {
   const pairs = (readText(`/proc/${pid}/environ`) ?? '').split('\0').filter((pair) => pair.includes('='))
   return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))

@@ -6,20 +6,20 @@ import { commonOptions, explainFailure, explainStartFailure, type ProgramEnd, ty
 import { PosixSpawn, type SpawnRequest } from './posix-spawn.ts'
 import { type CapturedRun, captureRun, runCaptured, type StartGroup } from './run-captured.ts'
 
-/** Of programs that are trusted: the rules of 50,000 Services, ten times. */
+/** Output limit of trusted programs: ten times the rules of 50,000 Services. */
 const maxOutputBytes = 256 * 1024 * 1024
 
 /**
- * `runCaptured` and `runProgram` for a process that is large, by `posix_spawn`: the event loop stands still for 0.1 ms, however large. Node's
- * own spawn takes 1 ms in a small process, 4 ms with 100 MB, 17 ms with 400 MB; it starts programs where the C library cannot be reached, and in threads,
- * which hear no SIGCHLD.
+ * Runs programs from a large process by `posix_spawn`, which stops the event loop for 0.1 ms at any size. Node's own spawn takes 1 ms in a
+ * small process, 4 ms with 100 MB, 17 ms with 400 MB; it remains in use where the C library cannot be reached, and in threads, which get
+ * no SIGCHLD.
  */
 export class ProgramStarter {
   readonly #spawner = isMainThread ? PosixSpawn.open() : undefined
-  /** Who waits for the end of a child, by its pid. */
+  /** Callbacks for the end of each child, by pid. */
   readonly #running = new Map<number, (exitCode: number | undefined) => void>()
 
-  /** As `runCaptured`. */
+  /** Runs a program like `runCaptured`. */
   readonly run: typeof runCaptured = (file, args, options) => {
     const spawner = this.#spawner
     if (spawner === undefined) return runCaptured(file, args, options)
@@ -27,7 +27,7 @@ export class ProgramStarter {
     return captureRun(start, file, args, options)
   }
 
-  /** As the function of this name. */
+  /** Runs a program like the function `runProgram`. */
   readonly runProgram: typeof runProgram = async (file, args, options) => {
     const { env, cwd, input = '', timeoutMs, signal, completionMarker } = { ...options, ...commonOptions(options) }
     const command = [file, ...args].join(' ')
@@ -46,7 +46,7 @@ export class ProgramStarter {
 
   #start(spawner: PosixSpawn, ...[file, args, { env, cwd }]: Parameters<StartGroup>) {
     const { promise, resolve } = Promise.withResolvers<number | undefined>()
-    // Before the child is there: it may end at once.
+    // Registered before the child starts, because it may end at once.
     if (this.#running.size === 0) process.on('SIGCHLD', this.#onChildEnd)
     try {
       const { pid, stdin, stdout, stderr } = spawnFirst(spawner, pathsOf(file, env), {
@@ -70,7 +70,7 @@ export class ProgramStarter {
     }
   }
 
-  /** One signal may tell of several children, and of those of others. */
+  /** Reaps ended children: one SIGCHLD may stand for several, and for children of other code. */
   readonly #onChildEnd = (): void => {
     for (const [pid, resolve] of this.#running) {
       const end = this.#spawner?.endOf(pid)
@@ -86,14 +86,14 @@ export class ProgramStarter {
   }
 }
 
-/** Where a program may be, by the PATH that it will have itself. */
+/** Lists the candidate paths of a program by the PATH of its own environment. */
 function pathsOf(file: string, env: SpawnRequest['env']): readonly string[] {
   if (file.includes('/')) return [file]
   const folders = (env['PATH'] ?? '/usr/bin:/bin').split(':')
   return folders.map((folder) => join(folder, file)).filter((path) => existsSync(path))
 }
 
-/** The first of these files that may be started, as execvp(3) does it. */
+/** Starts the first of these files that can be started, like execvp(3). */
 function spawnFirst(spawner: PosixSpawn, paths: readonly string[], request: Omit<SpawnRequest, 'file'>) {
   let problem: unknown = Object.assign(new Error('no such file in PATH'), { code: 'ENOENT' })
   for (const file of paths) {

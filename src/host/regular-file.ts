@@ -4,19 +4,18 @@ import { describeError, PlatnetError } from '../model/errors.ts'
 
 type FileErrorCode = 'missing' | 'not-regular' | 'too-large' | 'unreadable'
 
-/** Why a file was not read. */
+/** The reason why a file was not read. */
 export class FileError extends PlatnetError<FileErrorCode> {}
 
-/** A FIFO opened like this waits for no writer, and a terminal does not become the one of this process. */
+/** Flags with which opening a FIFO does not wait for a writer, and a terminal does not become the controlling one. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
 
-/** More than the limit is read in pieces of this size, so that a file that says it is empty (as those in /proc) costs no more than it holds. */
+/** Size of a read, so that a file that reports size 0 (as in /proc) costs no more memory than its content. */
 const pieceBytes = 65_536
 
 /**
- * Reads a regular file of `maxBytes` bytes at most. Symbolic links are followed, what they lead to has to be a regular file. The kind is looked
- * at before the file is opened, since opening a device may do something, and after it, since the path may have changed in between.
- * Throws FileError.
+ * Reads a regular file of at most `maxBytes` bytes. Symbolic links are followed to a regular file. The type is checked before the open,
+ * because opening a device may have effects, and after it, because the path may have changed meanwhile. Throws FileError.
  */
 export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer> {
   let file: FileHandle | undefined
@@ -38,7 +37,7 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<B
   }
 }
 
-/** Does the same at once, for text that others are read for. */
+/** Reads a regular file synchronously, with the checks of `readRegularFile`. */
 export function readRegularFileSync(path: string, maxBytes: number): Buffer {
   let file: number | undefined
   try {

@@ -4,64 +4,64 @@ import type { Readable, Writable } from 'node:stream'
 import { ExecError, explainStartFailure, killGroup } from './exec.ts'
 
 export interface CaptureOptions {
-  /** The whole environment: nothing of this process' own is added. */
+  /** The whole environment; nothing of this process' own is added. */
   readonly env: Readonly<Record<string, string>>
   /** This process' own unless given. */
   readonly cwd?: string | undefined
   /** Written to standard input, which is then closed. */
   readonly input: string
-  /** At this age the whole process group gets SIGKILL. */
+  /** Time limit, at which the process group gets SIGKILL. */
   readonly timeoutMs: number
-  /** Of standard output and standard error each; more ends the process group. */
+  /** Limit of standard output and of standard error; more output kills the process group. */
   readonly maxOutputBytes: number
-  /** Aborting kills the process group. */
+  /** Kills the process group when it aborts. */
   readonly signal?: AbortSignal
-  /** The program has succeeded once its standard output holds this text; the result does not wait for its exit. */
+  /** Completion marker: the program has succeeded once its standard output contains this text; the result does not wait for its exit. */
   readonly completionMarker?: string | undefined
 }
 
-/** How a program that was started came to its end. */
+/** The end of a started program. */
 export interface CapturedRun {
-  /** `exit` by itself; the others say why it was killed. */
+  /** `exit` if it ended by itself; the other values name the reason for the kill. */
   readonly endedBy: 'exit' | 'timeout' | 'output' | 'caller'
-  /** Undefined where a signal ended it. */
+  /** Exit code; undefined if a signal ended it. */
   readonly exitCode: number | undefined
   readonly stdout: string
   readonly stderr: string
   readonly durationMs: number
-  /** Undefined where it was not even started. */
+  /** Pid; undefined if it did not start. */
   readonly pid?: number | undefined
 }
 
-/** A program that leads a process group of its own, and our ends of its pipes. */
+/** A running program that leads a process group of its own, and our ends of its pipes. */
 interface StartedGroup {
   readonly pid: number
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Its exit code, undefined where a signal ended it. */
+  /** Resolves with its exit code, undefined if a signal ended it. */
   readonly exited: Promise<number | undefined>
 }
 
-/** Throws ExecError (`not-found`, `failed`) where it cannot be started. */
+/** Starts a program. Throws ExecError (`not-found`, `failed`) if it cannot be started. */
 export type StartGroup = (
   file: string,
   args: readonly string[],
   place: Pick<CaptureOptions, 'env' | 'cwd'>,
 ) => Promise<StartedGroup>
 
-/** A program that has ended keeps its output open through a child of its own at most this long. */
+/** Time to wait for the end of the output after the program's exit; a child of it may hold the pipe open. */
 const outputGraceMs = 500
 
 /**
- * Runs a program that is not ours in a process group of its own, in an environment that is only what is given, and never more of its
- * output than allowed. Any exit is a result; throws ExecError (`not-found`, `failed`) only where it cannot be started.
+ * Runs an untrusted program in a process group of its own, with the given environment alone and a limit on its output. Any exit is a
+ * result; throws ExecError (`not-found`, `failed`) only if it cannot be started.
  */
 export function runCaptured(file: string, args: readonly string[], options: CaptureOptions): Promise<CapturedRun> {
   return captureRun(spawnGroup, file, args, options)
 }
 
-/** `runCaptured` of a program that is started in another way. */
+/** Captures the output and end of a program that `start` starts. */
 export async function captureRun(
   start: StartGroup,
   file: string,
@@ -87,7 +87,7 @@ export async function captureRun(
   const onAbort = (): void => end('caller')
   signal?.addEventListener('abort', onAbort, { once: true })
   if (signal?.aborted) onAbort()
-  // A program may end without having read its input.
+  // A program may end without reading its input.
   stdin.on('error', () => {})
   stdin.end(options.input)
   const ended = program.exited.then(async (exitCode) => {
@@ -102,7 +102,7 @@ export async function captureRun(
   return { endedBy, exitCode, stdout: stdout.text(), stderr: stderr.text(), durationMs, pid }
 }
 
-/** By Node's own spawn. Some failures to start are thrown (EACCES, E2BIG) and some are told by event. */
+/** Starts a program by Node's own spawn, which throws some failures (EACCES, E2BIG) and emits others as events. */
 async function spawnGroup(...[file, args, { env, cwd }]: Parameters<StartGroup>): Promise<StartedGroup> {
   try {
     const child = spawn(file, args, { env, cwd, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -119,7 +119,7 @@ async function spawnGroup(...[file, args, { env, cwd }]: Parameters<StartGroup>)
   }
 }
 
-/** Whether a program could not be started because it is being written at this moment (ETXTBSY, execve(2)). */
+/** Tells whether a program did not start because its file is being written (ETXTBSY, execve(2)). */
 export function isTextBusy(thrown: unknown): boolean {
   return thrown instanceof ExecError && hasCode(thrown.cause, 'ETXTBSY')
 }

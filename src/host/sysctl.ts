@@ -2,28 +2,28 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError } from '../model/errors.ts'
 
-/** A kernel setting as it should be. */
+/** A wanted kernel setting. */
 export interface SysctlWish {
-  /** As under /proc/sys: `net/ipv4/ip_forward`. */
+  /** The path below /proc/sys: `net/ipv4/ip_forward`. */
   readonly name: string
   readonly value: number
-  /** A larger value than this is left alone. */
+  /** True if a larger value stays. */
   readonly atLeast?: boolean
-  /** What does not work without it, or why it may be missing. */
+  /** The feature that needs it, or the reason why it may be missing. */
   readonly why: string
 }
 
 export interface SysctlResult {
   readonly name: string
   readonly wanted: number
-  /** Undefined where the kernel has no such setting, for example because a module is not loaded. */
+  /** Value; undefined if the kernel has no such setting, for example because a module is not loaded. */
   readonly was: number | undefined
   readonly now: number | undefined
-  /** Why it is not as wanted. */
+  /** The reason why the value differs from the wanted one. */
   readonly problem?: string
 }
 
-/** What forwarding and translating traffic of Services needs of the kernel. */
+/** Kernel settings that forwarding and translating traffic of Services needs. */
 export const nodeSysctls: readonly SysctlWish[] = [
   { name: 'net/ipv4/ip_forward', value: 1, why: 'without it this node forwards nothing to pods' },
   {
@@ -33,7 +33,7 @@ export const nodeSysctls: readonly SysctlWish[] = [
   },
 ]
 
-/** How the kernel follows connections; times in milliseconds, 0 leaves a setting as it is. */
+/** Settings of connection tracking; times in milliseconds, 0 keeps the current value. */
 export interface ConntrackWishes {
   readonly maxPerCore: number
   readonly min: number
@@ -45,8 +45,8 @@ export interface ConntrackWishes {
 }
 
 /**
- * The settings of conntrack as kube-proxy sets them: the table holds `maxPerCore` connections a core and at least `min`, in buckets of four;
- * the times are as wished. A table that is larger stays.
+ * Builds the conntrack settings that kube-proxy sets: a table of `maxPerCore` connections per core and at least `min`, in buckets of four,
+ * and the timeouts. A larger table stays.
  */
 export function conntrackSysctls(wishes: ConntrackWishes, cores: number): readonly SysctlWish[] {
   const { maxPerCore, min, tcpEstablishedMs, tcpCloseWaitMs, tcpBeLiberal, udpMs, udpStreamMs } = wishes
@@ -74,7 +74,7 @@ export function conntrackSysctls(wishes: ConntrackWishes, cores: number): readon
   ]
 }
 
-/** Sets what is not as wished. Never fails: a setting that is missing or read-only is reported with the reason. */
+/** Sets the values that differ. Never fails: a missing or read-only setting is reported with its reason. */
 export async function applySysctls(
   wishes: readonly SysctlWish[],
   root = '/proc/sys',
@@ -82,7 +82,7 @@ export async function applySysctls(
   return Promise.all(wishes.map((wish) => applySysctl(wish, root)))
 }
 
-/** Undefined where the kernel has no such setting. */
+/** Reads a setting; undefined if the kernel does not have it. */
 export async function readSysctl(name: string, root = '/proc/sys'): Promise<number | undefined> {
   try {
     return Number((await readFile(join(root, name), 'utf8')).trim())
@@ -106,7 +106,7 @@ async function applySysctl(wish: SysctlWish, root: string): Promise<SysctlResult
     return { name, wanted, was, now: was, problem: `${describeError(error)}: ${wish.why}` }
   }
   const now = await readSysctl(name, root)
-  // In a network namespace some values are taken without complaint and not kept.
+  // In a network namespace the kernel accepts some values and does not keep them.
   return isAsWished(wish, now)
     ? { name, wanted, was, now }
     : { name, wanted, was, now, problem: `not kept: ${wish.why}` }

@@ -2,7 +2,7 @@ import { describeError } from '../model/errors.ts'
 import type { Logger } from '../observe/logger.ts'
 import { runProgram } from './exec.ts'
 
-/** Tells systemd how the service is (sd_notify(3)). Never fails: at worst nobody hears it. */
+/** Reports the state of the service to systemd (sd_notify(3)). Never fails: a failed report is only logged. */
 export interface Notifier {
   /** `READY=1`: units that wait for this one start. */
   ready(status: string): Promise<void>
@@ -12,18 +12,18 @@ export interface Notifier {
 }
 
 /**
- * Uses the program systemd-notify, as Node cannot send Unix datagrams; the unit needs `NotifyAccess=all`. Does nothing where
- * NOTIFY_SOCKET is not set, which is anywhere but under systemd.
+ * Reports through the program systemd-notify, because Node cannot send Unix datagrams; the unit needs `NotifyAccess=all`. Does nothing
+ * without NOTIFY_SOCKET, which only systemd sets.
  */
 export function createNotifier(log: Logger, env: Readonly<Record<string, string | undefined>>): Notifier {
   const send = async (...args: readonly string[]): Promise<void> => {
     const socket = env['NOTIFY_SOCKET']
     if (!socket) return
     try {
-      // No --pid: it would make this process the main one, which a supervised child is not.
+      // Without --pid, because that would declare this process, perhaps a supervised child, the main one.
       await runProgram('systemd-notify', args, { timeoutMs: 5000, env: { NOTIFY_SOCKET: socket } })
     } catch (error) {
-      log.warn('systemd was not told how the service is', { error: describeError(error) })
+      log.warn('the state of the service was not reported to systemd', { error: describeError(error) })
     }
   }
   return {
@@ -33,7 +33,7 @@ export function createNotifier(log: Logger, env: Readonly<Record<string, string 
   }
 }
 
-/** A line break would begin another variable. */
+/** Replaces line breaks, because each line is a variable of its own. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }

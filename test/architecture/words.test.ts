@@ -13,15 +13,10 @@ const beginnings = /\/\*\*\s*(?:\*\s*)?(The same|As|Those|Of)\b/
 const roomsToDo = new Set([
   'api',
   'controllers',
-  'host',
   'netfilter',
-  'node',
-  'node/control',
   'node/dns',
   'node/pods',
   'node/proxy',
-  'node/registration',
-  'node/routes',
   'node/rules',
   'node/state',
 ])

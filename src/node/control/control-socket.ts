@@ -7,18 +7,18 @@ import type { AppliedRevisions, WatchedResource } from '../state/index.ts'
 export interface ControlParts {
   readonly path: string
   readonly applied: AppliedRevisions
-  /** The document of `GET /status`. */
+  /** Builds the document of `GET /status`. */
   readonly status: () => unknown
-  /** More queries by path; each gets the query of the URL. */
+  /** Further queries by path; each receives the query of the URL. */
   readonly queries?: Readonly<Record<string, (query: URLSearchParams) => Promise<ControlAnswer>>>
-  /** Takes what platnet-gate sends; without it there is no such path. */
+  /** Handles requests of platnet-gate; without it the path does not exist. */
   readonly gate?: {
     answer(request: { headers: IncomingHttpHeaders; body: string; signal: AbortSignal }): Promise<GateReply>
   }
   readonly log: Logger
 }
 
-/** A body is sent as JSON. */
+/** An answer; its body is sent as JSON. */
 export interface ControlAnswer {
   readonly status: 200 | 400 | 404 | 503
   readonly body: unknown
@@ -29,7 +29,7 @@ interface GateReply {
   readonly body: string
 }
 
-/** A network list with its result is a few kilobytes. */
+/** Limit of a body; a network list with its result has a few kilobytes. */
 const maxGateBytes = 1024 * 1024
 
 const watchedResources = ['services', 'endpointslices', 'endpoints'] as const satisfies readonly WatchedResource[]
@@ -41,7 +41,7 @@ const appliedQuery = z.object({
 })
 
 /**
- * The unix socket of the live agent, for this user alone. `GET /status` tells what the node serves; `GET
+ * Creates the unix socket of the running agent, for this user alone. `GET /status` returns what the node serves; `GET
  * /applied?resource=endpointslices&resourceVersion=N&timeoutMs=M` answers 200 once the kernel has that change, 504 if not in time.
  */
 export function createControlSocket({ path, applied, status, queries = {}, gate, log }: ControlParts): Listener {
@@ -92,7 +92,7 @@ async function answerGate(gate: NonNullable<ControlParts['gate']>, { message }: 
   }
 }
 
-/** Undefined for more than is sensible. */
+/** Reads the body; undefined if it exceeds the limit. */
 async function readBody(message: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -104,7 +104,7 @@ async function readBody(message: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** A signal that aborts when the one who asks hangs up. */
+/** Returns a signal that aborts when the client disconnects. */
 function whenDisconnected({ socket }: IncomingMessage): { readonly signal: AbortSignal; forget(): void } {
   const gone = new AbortController()
   const abandon = () => gone.abort()

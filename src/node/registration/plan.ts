@@ -2,17 +2,17 @@ import type { ApiObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { Ip } from '../../model/ip.ts'
 
-/** What a node tells of itself. */
+/** The facts that a node reports about itself. */
 export interface MachineInfo {
   readonly name: string
-  /** The first one is what others reach it by. */
+  /** Addresses; others reach the node by the first one. */
   readonly addresses: readonly Ip[]
-  /** As Kubernetes writes it: `amd64`, `arm64`. */
+  /** Architecture in Kubernetes' notation: `amd64`, `arm64`. */
   readonly architecture: string
   readonly kernelVersion: string
   readonly cpus: number
   readonly memoryBytes: number
-  /** Where the agent answers metrics over HTTPS. */
+  /** HTTPS port of the agent's metrics. */
   readonly agentPort: number
 }
 
@@ -22,10 +22,10 @@ export interface NodeNetwork {
   readonly message: string
 }
 
-/** As many pods as a /24 has room for, with some to spare. */
+/** Number of pods, below the capacity of a /24. */
 const maxPods = 110
 
-/** Longer than four missed renewals (every 10 s). */
+/** Lease duration, longer than four missed renewals of 10 s. */
 const leaseDurationSeconds = 40
 
 export function nodeLabels({ name, architecture }: MachineInfo, { labels }: Dialect): Readonly<Record<string, string>> {
@@ -85,7 +85,7 @@ export function networkCondition(
   }
 }
 
-/** `renewTime` in RFC 3339 with microseconds. */
+/** Formats `renewTime` in RFC 3339 with microseconds. */
 export function leaseSpec(name: string, renewTime: string) {
   return { holderIdentity: name, leaseDurationSeconds, renewTime }
 }

@@ -16,7 +16,7 @@ import {
 } from './plan.ts'
 
 const renewalIntervalMs = 10_000
-/** Readiness that did not change is said again this often; the lease says the rest. */
+/** Interval of unchanged status reports; the Lease shows liveness in between. */
 const statusIntervalMs = 5 * 60_000
 
 const nodeSchema = z.object({
@@ -37,7 +37,7 @@ export interface RegistrationOptions {
   readonly log: Logger
 }
 
-/** Keeps this node known to the cluster: its Node object, its readiness, and a Lease renewed every 10 s. */
+/** Maintains this node's Node object, its readiness, and a Lease that is renewed every 10 s. */
 export class NodeRegistration implements Component {
   readonly name = 'registration'
   readonly #options: RegistrationOptions
@@ -64,7 +64,7 @@ export class NodeRegistration implements Component {
     await this.#renewal.stop(scope)
   }
 
-  /** Told to the cluster at once; until the first call the condition of networks is somebody else's. */
+  /** Reports the state of the network at once; before the first call another program maintains that condition. */
   setNetwork(network: NodeNetwork): void {
     this.#network = network
     this.#renewal.runSoon()
@@ -94,7 +94,7 @@ export class NodeRegistration implements Component {
     await this.#tellStatus(node.status?.conditions ?? [], signal)
   }
 
-  /** Conditions that others keep stay as they are. */
+  /** Builds the status; conditions of other programs stay. */
   async #tellStatus(conditions: readonly Condition[], signal: AbortSignal): Promise<void> {
     const ready = conditions.find(({ type }) => type === 'Ready')
     const isReady = ready?.status === 'True'
@@ -138,7 +138,7 @@ export class NodeRegistration implements Component {
 
 type Condition = NonNullable<NonNullable<z.output<typeof nodeSchema>['status']>['conditions']>[number]
 
-/** Since when the condition of the network is as it is now. */
+/** Returns the time of the last transition of the network condition. */
 function sinceOf({ isReady }: NodeNetwork, conditions: readonly Condition[], now: string) {
   const before = conditions.find(({ type }) => type === 'NetworkUnavailable')
   const isSame = before?.status === (isReady ? 'False' : 'True')

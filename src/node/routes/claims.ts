@@ -97,7 +97,7 @@ function judgeNetwork(cidr: Cidr, { clusterCidrs, serviceCidrs }: ClaimSettings)
 
 interface Others {
   readonly ownCidrs: readonly Cidr[]
-  /** Of other Nodes that are older. */
+  /** Claims of older other Nodes. */
   readonly held: DisjointNetworks
   readonly settings: ClaimSettings
 }

@@ -23,7 +23,7 @@ export class DisjointNetworks {
     this.#held[family].splice(this.#indexOf(family, first), 0, { first, last, holder })
   }
 
-  /** Of the first network that does not end before this address. */
+  /** Finds the index of the first network that does not end before this address. */
   #indexOf(family: IpFamily, address: bigint): number {
     const held = this.#held[family]
     let [low, high] = [0, held.length]

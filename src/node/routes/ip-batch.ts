@@ -155,7 +155,7 @@ function removeDevice(run: Run): Promise<boolean> {
 
 type PresentRoute = z.output<typeof routeSchema>[number]
 
-/** Of the main table. */
+/** Parses routes of the main table. */
 async function listRoutes(family: IpFamily, selector: readonly string[], run: Run): Promise<readonly PresentRoute[]> {
   return routeSchema.parse(await readJson(['-N', family === 'IPv4' ? '-4' : '-6', 'route', 'show', ...selector], run))
 }

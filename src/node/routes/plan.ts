@@ -3,13 +3,13 @@ import { type Cidr, type Ip, ipFamily } from '../../model/ip.ts'
 /** host-gw: the other nodes are on this node's network and are the gateways of their pods; vxlan: pod packets travel inside UDP packets. */
 export type RouteMode = 'host-gw' | 'vxlan'
 
-/** A node as others reach its pods. */
+/** The fields of a Node that routes to its pods depend on. */
 export interface NetworkNode {
   readonly name: string
   readonly uid: string
-  /** Milliseconds since 1970; Infinity where the object does not say. */
+  /** Milliseconds since 1970; Infinity if the object has no creationTimestamp. */
   readonly createdAtMs: number
-  /** Its first address of each family. */
+  /** The node's first address of each family. */
   readonly ips: readonly Ip[]
   readonly podCidrs: readonly Cidr[]
 }
@@ -22,11 +22,11 @@ export interface RouteSettings {
 export interface PodRoute {
   readonly destination: Cidr
   readonly via: Ip
-  /** Set for vxlan: the device, which the gateway is on although no address of ours says so. */
+  /** For vxlan: the device, with `onlink`, because no address of this node covers the gateway. */
   readonly device?: string
 }
 
-/** Who is behind the VXLAN device, told by us and not learned. */
+/** A peer of the VXLAN device; entries are static, nothing is learned. */
 interface VxlanPeer {
   readonly mac: string
   /** The peer's end of the device: the network address of its pod network, which no pod has. */
@@ -52,10 +52,10 @@ export interface RoutePlan {
 
 export const vxlanName = 'plt-vxlan'
 const vxlanId = 4097
-/** The port IANA has for VXLAN (RFC 7348). */
+/** The IANA port of VXLAN (RFC 7348). */
 const vxlanPort = 4789
 
-/** The way to the pods of every other node, from claims that are settled. The order of the nodes makes no difference. Pure. */
+/** Plans the routes to the pods of every other node from accepted claims. The order of the nodes makes no difference. Pure. */
 export function planRoutes(nodes: Iterable<NetworkNode>, { mode, nodeName }: RouteSettings): RoutePlan {
   const all = [...nodes].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const self = all.find(({ name }) => name === nodeName)
@@ -101,13 +101,13 @@ function networkAddress(cidr: Cidr): Ip {
   return cidr.slice(0, cidr.indexOf('/')) as Ip
 }
 
-/** A MAC address that every node works out alike: locally administered (bit 1 of the first byte), then the node's IPv4 address. */
+/** Derives the MAC address that every node computes alike: locally administered (bit 1 of the first byte), then the node's IPv4 address. */
 export function macOf(ip: Ip): string {
   const bytes = ip.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
   return ['0a', '58', ...bytes].join(':')
 }
 
-/** What pods send out of the cluster leaves with the node's address, which the way back leads to. For `nft -f`; always the whole table. */
+/** Renders the table for `nft -f` that masquerades pod traffic to destinations outside the cluster; always the whole table. */
 export function masqueradeTable(podCidrs: readonly Cidr[], clusterCidrs: readonly Cidr[]): string {
   const rules = podCidrs.flatMap((podCidr) => {
     const family = ipFamily(podCidr)
@@ -122,7 +122,7 @@ export function masqueradeTable(podCidrs: readonly Cidr[], clusterCidrs: readonl
     `delete table inet ${masqueradeTableName}`,
     `table inet ${masqueradeTableName} {`,
     '  chain postrouting {',
-    // After iptables' own nat (100): what a Service masquerades stays as it is.
+    // Priority after iptables' own nat (100): packets that a Service masquerades are already translated.
     '    type nat hook postrouting priority 110; policy accept;',
     ...rules,
     '  }',

@@ -12,7 +12,7 @@ import type { RoutesMetrics } from './metrics.ts'
 import { parseNode } from './nodes.ts'
 import { masqueradeTable, type NetworkNode, planRoutes, type RouteMode, type RoutePlan } from './plan.ts'
 
-/** The networks from which Services get their addresses, followed once they are wanted. */
+/** The networks from which Services get their addresses; the watch starts with its first user. */
 interface ServiceNetworks {
   readonly serviceCidrs: readonly Cidr[]
   want(resource: 'servicecidrs'): Promise<void>
@@ -25,23 +25,23 @@ export interface RoutesPlaneParts {
   readonly mode: RouteMode
   readonly clusterCidrs: readonly Cidr[]
   readonly addresses: ServiceNetworks
-  /** Whether this node leads to the pods of other nodes; without, routes of ours are taken away. */
+  /** True if this node routes to the pods of other nodes; otherwise our routes are removed. */
   readonly leadsToOthers: boolean
-  /** Called with this node's pod networks whenever they are known anew; their masquerading goes with it. Absent: another CNI sees to both. */
+  /** Receives this node's pod networks at each change, and enables their masquerading. Absent if another CNI provides both. */
   readonly onPodCidrs?: (podCidrs: readonly Cidr[]) => Promise<void>
-  /** Asked at the start: whether pods are in namespaces of this node at all. An engine's bridge has networks of its own. */
+  /** Called at the start: tells whether pods run in namespaces of this node. An engine's bridge has networks of its own. */
   readonly isWanted: () => Promise<boolean>
   readonly metrics: RoutesMetrics
   readonly log: Logger
-  /** Where the kernel's routes are; this process' network namespace where it is not set. */
+  /** Network namespace of the routes; this process' own by default. */
   readonly run?: Run
 }
 
-/** A route of another program that stood in the way may go without any Node changing. */
+/** Interval of repeated attempts: a conflicting route of another program may disappear without a change to any Node. */
 const recheckMs = 30_000
 const namedRefusals = 5
 
-/** Leads to the pods of every other node, and tells this node's own pod networks to whoever makes its pods. */
+/** Maintains routes to the pods of every other node, and passes this node's own pod networks to the code that makes its pods. */
 export class RoutesPlane implements Component {
   readonly name = 'routes'
   readonly #parts: RoutesPlaneParts
@@ -91,7 +91,7 @@ export class RoutesPlane implements Component {
     await this.#informer.start(scope)
   }
 
-  /** The routes stay: traffic between pods goes on. */
+  /** Stops; the routes stay, so that traffic between pods continues. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#unsubscribe()
     clearTimeout(this.#recheckTimer)
@@ -103,7 +103,7 @@ export class RoutesPlane implements Component {
     return this.#health
   }
 
-  /** Whether it says anything new: Node objects change with every heartbeat, what they say of routes hardly ever does. */
+  /** Tells whether a Node changed in a field that routes depend on: Node objects change with every heartbeat, those fields rarely. */
   #take(object: unknown): boolean {
     const node = parseNode(object)
     if (node === undefined || isDeepStrictEqual(node, this.#nodes.get(node.name))) return false
@@ -113,7 +113,7 @@ export class RoutesPlane implements Component {
 
   async #sync(): Promise<void> {
     const { mode, nodeName, leadsToOthers, log, run } = this.#parts
-    // A node that the cluster does not know, or not any more, keeps the routes it has.
+    // A node without a Node object keeps its routes.
     if (!this.#nodes.has(nodeName)) {
       this.#health = { level: 'ok', message: 'the API does not know this node yet', sinceMs: Date.now() }
       return
