@@ -56,15 +56,16 @@ const controllerPath = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/
 function validateControllerName(controller: string): readonly FieldError[] {
   const field = 'spec.controller'
   if (controller === '') return [requiredField(field)]
-  if (controller.length > maxControllerLength) return [tooLongField(field, maxControllerLength)]
+  const long = controller.length > maxControllerLength ? [tooLongField(field, maxControllerLength)] : []
   const slash = controller.indexOf('/')
   const [domain, path] = [controller.slice(0, slash), controller.slice(slash + 1)]
   if (slash < 1 || path === '') {
-    return [invalidField(field, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    return [...long, invalidField(field, controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
   }
   const problem = checkDnsSubdomain(domain)
   const wrongPath = `Invalid path (regex used for validation is '${controllerPath.source.slice(1, -1)}')`
   return [
+    ...long,
     ...(problem === undefined ? [] : [invalidField(field, domain, problem)]),
     ...(problem !== undefined || isControllerPath(path) ? [] : [invalidField(field, path, wrongPath)]),
   ]

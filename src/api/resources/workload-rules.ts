@@ -177,7 +177,7 @@ function validateTemplate(kind: WorkloadKind, spec: JsonObject): readonly FieldE
 /** A StatefulSet's Pods get their name, their subdomain and the volumes of their claims from the set. */
 function withSetIdentity(spec: JsonObject): JsonObject {
   const podSpec = without(objectAt(spec, 'template', 'spec'), 'hostname', 'subdomain')
-  const claims = listAt(spec, 'volumeClaimTemplates').map((claim) => textAt(claim, 'metadata', 'name'))
+  const claims = [...new Set(listAt(spec, 'volumeClaimTemplates').map((claim) => textAt(claim, 'metadata', 'name')))]
   if (claims.length === 0) return podSpec
   const claimed = claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } }))
   const others = listAt(podSpec, 'volumes').filter((volume) => !claims.includes(textAt(volume, 'name')))

@@ -20,7 +20,7 @@ export interface TypeProblem {
 
 /**
  * Brings a value into the shape its schema declares: undeclared fields are pruned, nulls that mean "absent" dropped, defaults filled
- * in. Values of another type than declared are reported and left as they are.
+ * in. A null in a list or a map is the empty value of its type, as clients written in Go read it: an empty line of a manifest. Values of another type than declared are reported and left as they are.
  */
 export function coerce(schema: Schema, value: Json, path = ''): { value: Json; problems: readonly TypeProblem[] } {
   const problems: TypeProblem[] = []
@@ -49,15 +49,17 @@ function coerceText(form: TextForm, value: string, path: string, problems: TypeP
 function coerceItems(schema: Schema, items: readonly Json[], path: string, problems: TypeProblem[]): Json {
   const itemSchema = schema.items
   if (itemSchema === undefined) return items
-  return mapItems(items, (item, index) => coerceValue(itemSchema, item, `${path}[${index}]`, problems))
+  return mapItems(items, (item, index) =>
+    coerceValue(itemSchema, withoutNull(itemSchema, item), `${path}[${index}]`, problems),
+  )
 }
 
 function coerceObject(schema: Schema, value: JsonObject, path: string, problems: TypeProblem[]): JsonObject {
   const present = mapFields(value, (field, key) => {
     const fieldSchema = schemaOf(schema, key)
     if (fieldSchema === undefined) return schema.preserveUnknownFields === true ? field : undefined
-    if (field === null && fieldSchema.nullable !== true) return undefined
-    return coerceValue(fieldSchema, field, joinPath(path, key), problems)
+    if (field === null && fieldSchema.nullable !== true && isDeclared(schema, key)) return undefined
+    return coerceValue(fieldSchema, withoutNull(fieldSchema, field), joinPath(path, key), problems)
   })
   const missing = missingDefaults(schema, value, path, problems)
   return missing.length === 0 ? present : Object.fromEntries([...Object.entries(present), ...missing])
@@ -79,9 +81,27 @@ function isPresent(value: JsonObject, key: string, schema: Schema): boolean {
   return value[key] !== '' || typeof schema.default !== 'string'
 }
 
+function isDeclared({ properties }: Schema, key: string): boolean {
+  return properties !== undefined && Object.hasOwn(properties, key)
+}
+
 function schemaOf(schema: Schema, key: string): Schema | undefined {
-  const { properties } = schema
-  return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : schema.additionalProperties
+  return isDeclared(schema, key) ? schema.properties?.[key] : schema.additionalProperties
+}
+
+const emptyValues: Readonly<Record<NonNullable<Schema['type']>, Json>> = {
+  object: {},
+  array: [],
+  string: '',
+  integer: 0,
+  number: 0,
+  boolean: false,
+}
+
+function withoutNull(schema: Schema, value: Json): Json {
+  if (value !== null || schema.nullable === true) return value
+  if (schema.intOrString === true) return schema.format === 'quantity' ? '0' : 0
+  return schema.type === undefined ? value : emptyValues[schema.type]
 }
 
 function hasDeclaredType(schema: Schema, value: Json): boolean {

@@ -214,6 +214,10 @@ export const ingressClassCases: KindCases = {
     ingressClass('a controller of 251 characters', controller(`example.com/${'a'.repeat(239)}`), [
       'TooLong spec.controller',
     ]),
+    ingressClass('a controller of 251 characters without domain', controller('a'.repeat(251)), [
+      'TooLong spec.controller',
+      'Invalid spec.controller',
+    ]),
     ingressClass('parameters', parameters({ apiGroup: 'example.com' })),
     ingressClass('parameters of nothing', parameters({ kind: '', name: '' }), [
       'Required spec.parameters.kind',

@@ -119,6 +119,13 @@ const portCases = [
   ]),
 ]
 
+const empties = [
+  policy('a rule that is an empty line', spec({ ingress: [null] })),
+  policy('a peer that is an empty line', spec({ ingress: [{ from: [null] }] }), [`Required ${from0}`]),
+  policy('a value that is an empty line', expression({ operator: 'In', values: [null] })),
+  policy('a type that is an empty line', spec({ policyTypes: [null] }), ['NotSupported spec.policyTypes[0]']),
+]
+
 const types = [
   policy('both types', spec({ policyTypes: ['Ingress', 'Egress'] })),
   policy('a type that is none', spec({ policyTypes: ['Sideways'] }), ['NotSupported spec.policyTypes[0]']),
@@ -138,6 +145,7 @@ export const networkPolicyCases: KindCases = {
     ...peers,
     ...portCases,
     ...types,
+    ...empties,
     replacePolicy('the object without its revision', {}),
     updatePolicy('other pods', { spec: { podSelector: { matchLabels: { app: 'web' } } } }),
     updatePolicy('a network that is none', { spec: { ingress: [{ from: [{ ipBlock: { cidr: 'x' } }] }] } }, [

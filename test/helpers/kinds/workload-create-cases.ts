@@ -190,6 +190,10 @@ const statefulSets = [
   statefulSet('a claim of attributes in capitals', claimed({ volumeAttributesClassName: 'A' }), [
     `Invalid ${claim0}.volumeAttributesClassName`,
   ]),
+  statefulSet('a claim of an empty mode', claimed({ accessModes: [''] }), [`NotSupported ${claim0}.accessModes`]),
+  statefulSet('one claim twice', {
+    volumeClaimTemplates: [claimed({}), claimed({})].flatMap((each) => each.volumeClaimTemplates),
+  }),
   statefulSet('a claim without name', claimed({}, {}), [
     'Required spec.template.spec.volumes[0].name',
     'Required spec.template.spec.volumes[0].persistentVolumeClaim.claimName',

@@ -3,13 +3,18 @@ import type { Json } from '../../../model/api-object.ts'
 import { parseQuantity } from '../../../model/quantity.ts'
 import { listAt, objectAt, textAt, valueAt } from '../../document.ts'
 import { all, fields, oneOf, required, text } from '../../schema/checks.ts'
-import { type FieldError, forbiddenField, invalidField, requiredField } from '../../schema/field-error.ts'
+import {
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+  unsupportedField,
+} from '../../schema/field-error.ts'
 import { validateLabelSelector } from '../label-selector.ts'
 import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
 
 const singlePod = 'ReadWriteOncePod'
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', singlePod]
-const oneMode = oneOf(...modes)
 
 const source = all([required('name', 'kind'), fields({ apiGroup: text(checkDnsSubdomain) }), checkSourceKind])
 
@@ -39,7 +44,7 @@ function checkModes(value: Json, path: string): readonly FieldError[] {
   const list = listAt(value).map((mode) => textAt(mode))
   const isMixed = list.includes(singlePod) && list.some((mode) => mode !== singlePod && modes.includes(mode))
   return [
-    ...list.flatMap((mode) => oneMode(mode, path)),
+    ...list.filter((mode) => !modes.includes(mode)).map((mode) => unsupportedField(path, mode, modes)),
     ...(isMixed ? [forbiddenField(path, `may not use ${singlePod} with other access modes`)] : []),
   ]
 }

@@ -4,7 +4,8 @@ import { builtInSchema, overlaySchema } from '../../../../src/api/schema/built-i
 import { coerce } from '../../../../src/api/schema/coerce.ts'
 import descriptions from '../../../../src/api/schema/descriptions.json' with { type: 'json' }
 import { descriptionOf, kindTables } from '../../../../src/api/schema/kind-tables.ts'
-import { object, type Schema } from '../../../../src/api/schema/schema.ts'
+import { listOf, mapOf, object, type Schema, text } from '../../../../src/api/schema/schema.ts'
+import type { Json } from '../../../../src/model/api-object.ts'
 
 function fieldAt(schema: Schema, path: string): Schema {
   return path.split('.').reduce((current, step) => {
@@ -116,4 +117,21 @@ describe('an overlay', () => {
     assert.equal(fieldAt(service, 'status').typeName, 'core.v1.ServiceStatus')
     assert.equal(fieldAt(base, 'spec.ports.[].protocol').default, undefined)
   })
+})
+
+describe('a null where no field is absent', () => {
+  const rows: readonly [string, Schema, Json, Json][] = [
+    ['a text of a map', mapOf(text), { a: null }, { a: '' }],
+    ['a quantity of a map', mapOf({ intOrString: true, format: 'quantity' }), { cpu: null }, { cpu: '0' }],
+    ['a port of a list', listOf({ intOrString: true }), [null], [0]],
+    ['an object of a list, with its defaults', listOf(object({ a: { default: 1 } })), [null], [{ a: 1 }]],
+    ['a list of a list', listOf(listOf(text)), [null], [[]]],
+    ['a truth of a list', listOf({ type: 'boolean' }), [null], [false]],
+    ['a number of a list', listOf({ type: 'number' }), [null], [0]],
+    ['anything, which stays', listOf({}), [null], [null]],
+    ['what may be null, which stays', listOf({ type: 'string', nullable: true }), [null], [null]],
+    ['a field, which goes', object({ a: text }), { a: null }, {}],
+  ]
+  for (const [what, schema, given, expected] of rows)
+    test(`is empty: ${what}`, () => assert.deepEqual(coerce(schema, given), { value: expected, problems: [] }))
 })
