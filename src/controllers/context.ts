@@ -1,7 +1,7 @@
-import type { ControllerKit } from './kit.ts'
+import type { BaseContext } from './base-context.ts'
 import type { DialectTypes } from './objects/types.ts'
 
-/** What every controller of one manager is made from. */
-export interface ControllerContext extends ControllerKit {
+/** The dependencies of every controller of one manager. */
+export interface ControllerContext extends BaseContext {
   readonly types: DialectTypes
 }

@@ -56,7 +56,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
   'src/app': ['options.ts', 'option-groups.ts', 'context.ts', 'composition', 'lifecycle', 'commands'],
   'src/controllers': [
     'runtime',
-    'kit.ts objects',
+    'base-context.ts objects',
     'context.ts',
     'addresses endpoints events garbage namespaces nodes scheduler',
     'workloads',

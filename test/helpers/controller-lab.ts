@@ -1,6 +1,6 @@
 import { type ApiClient, ApiEventRecorder, type EventRecorder, type InformerTiming } from '../../src/client/index.ts'
+import type { BaseContext } from '../../src/controllers/base-context.ts'
 import type { ControllerContext } from '../../src/controllers/context.ts'
-import type { ControllerKit } from '../../src/controllers/kit.ts'
 import { isFinished, isReady, type Pod } from '../../src/controllers/objects/pod.ts'
 import { createDialectTypes, podType } from '../../src/controllers/objects/types.ts'
 import { Caches } from '../../src/controllers/runtime/caches.ts'
@@ -54,7 +54,7 @@ export async function runControllers(
 }
 
 /** The controllers of everything that runs pods. */
-export function workloadControllers(kit: ControllerKit): readonly Component[] {
+export function workloadControllers(kit: BaseContext): readonly Component[] {
   const create = [
     createReplicaSetController,
     createDeploymentController,
@@ -66,7 +66,7 @@ export function workloadControllers(kit: ControllerKit): readonly Component[] {
 
 /** A node that runs pods at once: each of its own becomes ready, whether bound or not. */
 export function hollowNode(
-  { client, caches, metrics, log }: ControllerKit,
+  { client, caches, metrics, log }: BaseContext,
   isOwn: (pod: Pod) => boolean = () => true,
 ): Component {
   const pods = caches.of(podType)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Component } from '../../loop/component.ts'
-import type { ControllerKit } from '../kit.ts'
+import type { BaseContext } from '../base-context.ts'
 import { applyWrites } from '../objects/apply-writes.ts'
 import { writeTarget } from '../objects/write-target.ts'
 import { nameOf } from '../objects/writes.ts'
@@ -20,7 +20,7 @@ type Event = z.output<typeof eventSchema>
 const eventType = resourceType('', 'v1', 'events', 'Event', eventSchema)
 
 /** Deletes Events that nobody told again for `ttlMs`. Its keys are Events. */
-export function createEventTtlController({ client, caches, metrics, log }: ControllerKit, ttlMs: number): Component {
+export function createEventTtlController({ client, caches, metrics, log }: BaseContext, ttlMs: number): Component {
   const events = caches.of(eventType)
   const target = writeTarget(client, caches, [])
   const reconcile = async (key: string, { signal }: { signal: AbortSignal }) => {

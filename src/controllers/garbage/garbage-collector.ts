@@ -1,7 +1,7 @@
 import { orAbsent } from '../../client/index.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import { Periodic } from '../../loop/periodic.ts'
-import type { ControllerKit } from '../kit.ts'
+import type { BaseContext } from '../base-context.ts'
 import { applyWrites } from '../objects/apply-writes.ts'
 import { Controller } from '../runtime/controller.ts'
 import type { OwnerReference } from '../runtime/metadata.ts'
@@ -16,7 +16,7 @@ const maxAbsent = 10_000
 /** Deletes what lost its owners, and sees to owners that wait for their dependents or set them free. */
 export class GarbageCollector implements Component {
   readonly name = 'garbage-collector'
-  readonly #kit: ControllerKit
+  readonly #kit: BaseContext
   #graph = new OwnerGraph()
   /** Uids that the server was asked for and does not have; a uid never comes back. */
   readonly #absent = new Set<string>()
@@ -25,7 +25,7 @@ export class GarbageCollector implements Component {
   #refresh: Periodic | undefined
   #enqueue: ((uid: string) => void) | undefined
 
-  constructor(kit: ControllerKit) {
+  constructor(kit: BaseContext) {
     this.#kit = kit
   }
 

@@ -2,7 +2,7 @@ import { type ApiClient, listPages, type ObjectList, orAbsent } from '../../clie
 import type { Component } from '../../loop/component.ts'
 import type { ApiObject } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
-import type { ControllerKit } from '../kit.ts'
+import type { BaseContext } from '../base-context.ts'
 import type { Namespace } from '../objects/namespace.ts'
 import { listServedResources, type ServedResource } from '../objects/served-resources.ts'
 import { namespaceType } from '../objects/types.ts'
@@ -16,7 +16,7 @@ const contentFinalizer = 'kubernetes'
 const recheckMs = 500
 
 /** Empties namespaces that are being deleted, of custom resources too, and lets them go when nothing is left. Its keys are namespaces. */
-export function createNamespaceController(kit: ControllerKit): Component {
+export function createNamespaceController(kit: BaseContext): Component {
   const { caches, metrics, log } = kit
   const namespaces = caches.of(namespaceType)
   const reconcile = async (name: string, { signal }: { signal: AbortSignal }): Promise<WorkResult> => {

@@ -1,6 +1,6 @@
 import { ApiError } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
-import type { ControllerKit } from '../kit.ts'
+import type { BaseContext } from '../base-context.ts'
 import { namespaceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import type { ObjectFields } from '../runtime/object-writer.ts'
@@ -19,7 +19,7 @@ export interface PerNamespaceObject<T extends CachedObject> {
 
 /** Every namespace has the object, also after a client deleted or changed it. The controller's keys are namespaces. */
 export function createPerNamespaceController<T extends CachedObject>(
-  { caches, metrics, log }: ControllerKit,
+  { caches, metrics, log }: BaseContext,
   { controller, type, name, fields, isAsWanted }: PerNamespaceObject<T>,
 ): Component {
   const namespaces = caches.of(namespaceType)

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { listPages, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Cidr } from '../../model/ip.ts'
-import type { ControllerKit } from '../kit.ts'
+import type { BaseContext } from '../base-context.ts'
 import type { Node } from '../objects/node.ts'
 import { nodeType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
@@ -15,7 +15,7 @@ const everything = 'nodes'
  * Gives every node its own part of the pod networks (`spec.podCIDR`, `spec.podCIDRs`). What is taken is asked of the server before anything is handed out: a
  * cache may not show yet what another process gave away just before it died.
  */
-export function createPodCidrController(kit: ControllerKit, clusterCidrs: readonly Cidr[]): Component {
+export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly Cidr[]): Component {
   const { client, caches, events, metrics } = kit
   const log = kit.log.child('nodeipam')
   const nodes = caches.of(nodeType)

@@ -1,7 +1,7 @@
 import { ApiError, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { describeError } from '../../model/errors.ts'
-import type { ControllerKit } from '../kit.ts'
+import type { BaseContext } from '../base-context.ts'
 import { withCondition } from '../objects/conditions.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
 import { namespaceType, nodeType, podType } from '../objects/types.ts'
@@ -18,7 +18,7 @@ const schedulerName = 'default-scheduler'
 const everything = 'pods'
 
 /** Gives pending pods a node, and says of the others why not. */
-export function createScheduler(kit: ControllerKit): Component {
+export function createScheduler(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
   const scheduler = new Scheduler(kit, pods)
   return new Controller({
@@ -41,14 +41,14 @@ export function createScheduler(kit: ControllerKit): Component {
 const noLabels: Readonly<Record<string, string>> = {}
 
 class Scheduler {
-  readonly #kit: ControllerKit
+  readonly #kit: BaseContext
   readonly #pods: ObjectCache<Pod>
   /** What each version of a pod asks for, read once. */
   readonly #demands = new WeakMap<Pod, PodDemand>()
   /** By uid where a pod was bound to, until the cache shows it. */
   readonly #assumed = new Map<string, string>()
 
-  constructor(kit: ControllerKit, pods: ObjectCache<Pod>) {
+  constructor(kit: BaseContext, pods: ObjectCache<Pod>) {
     this.#kit = kit
     this.#pods = pods
   }

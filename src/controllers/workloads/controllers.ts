@@ -1,5 +1,5 @@
 import type { Component } from '../../loop/component.ts'
-import type { ControllerKit } from '../kit.ts'
+import type { BaseContext } from '../base-context.ts'
 import { applyWrites, type WriteTarget } from '../objects/apply-writes.ts'
 import { controllerOf } from '../objects/claim.ts'
 import { nodeType, podType } from '../objects/types.ts'
@@ -27,7 +27,7 @@ interface WorkloadParts<T extends CachedObject> {
   readonly plan: (workload: T, namespace: string) => Plan
 }
 
-function workload<T extends CachedObject>(kit: ControllerKit, parts: WorkloadParts<T>) {
+function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts<T>) {
   const { client, caches, events, metrics, log } = kit
   const cache = caches.of(parts.type)
   const target = writeTarget(client, caches, written)
@@ -52,7 +52,7 @@ function workload<T extends CachedObject>(kit: ControllerKit, parts: WorkloadPar
   })
 }
 
-export function createReplicaSetController(kit: ControllerKit): Component {
+export function createReplicaSetController(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
   const podsByNamespace = indexByNamespace(pods)
   const sets = indexByNamespace(kit.caches.of(replicaSetType))
@@ -66,7 +66,7 @@ export function createReplicaSetController(kit: ControllerKit): Component {
   })
 }
 
-export function createDeploymentController(kit: ControllerKit): Component {
+export function createDeploymentController(kit: BaseContext): Component {
   const sets = kit.caches.of(replicaSetType)
   const setsByNamespace = indexByNamespace(sets)
   const pods = kit.caches.of(podType)
@@ -91,7 +91,7 @@ export function createDeploymentController(kit: ControllerKit): Component {
   })
 }
 
-export function createStatefulSetController(kit: ControllerKit): Component {
+export function createStatefulSetController(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
   const podsByNamespace = indexByNamespace(pods)
   const revisions = indexByNamespace(kit.caches.of(controllerRevisionType))
@@ -113,7 +113,7 @@ export function createStatefulSetController(kit: ControllerKit): Component {
   })
 }
 
-export function createDaemonSetController(kit: ControllerKit): Component {
+export function createDaemonSetController(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
   const podsByNamespace = indexByNamespace(pods)
   const nodes = kit.caches.of(nodeType)

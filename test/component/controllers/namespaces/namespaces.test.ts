@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { ControllerKit } from '../../../../src/controllers/kit.ts'
+import type { BaseContext } from '../../../../src/controllers/base-context.ts'
 import { createNamespaceController } from '../../../../src/controllers/namespaces/namespace-controller.ts'
 import { deletionConditions } from '../../../../src/controllers/namespaces/remains.ts'
 import { createRootCaController } from '../../../../src/controllers/namespaces/root-ca-controller.ts'
@@ -63,7 +63,7 @@ describe('namespaces, while every third write of their controllers fails', () =>
     const create = [
       createNamespaceController,
       createServiceAccountController,
-      (kit: ControllerKit) => createRootCaController(kit, 'the CA'),
+      (kit: BaseContext) => createRootCaController(kit, 'the CA'),
     ]
     running = await runControllers(server, (kit) => create.map((each) => each(kit)), {
       client: new FlakyClient(server),

@@ -4,8 +4,8 @@ import type { Logger } from '../observe/index.ts'
 import type { Caches } from './runtime/caches.ts'
 import type { ControllerMetrics } from './runtime/metrics.ts'
 
-/** What every controller is made from. */
-export interface ControllerKit {
+/** The dependencies of every controller and of the helpers in `objects/`. */
+export interface BaseContext {
   readonly client: ApiClient
   readonly caches: Caches
   readonly dialect: Dialect
