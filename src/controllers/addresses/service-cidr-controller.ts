@@ -5,7 +5,7 @@ import type { ControllerContext } from '../context.ts'
 import type { ServiceCidr } from '../objects/addresses.ts'
 import { withCondition } from '../objects/conditions.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
-import type { WorkResult } from '../runtime/work-queue.ts'
+import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
 
 const recheckMs = 10_000
 
@@ -84,6 +84,7 @@ export function createServiceCidrController(context: ControllerContext): Compone
       watchKeys(addresses, leaving),
     ],
     reconcile,
+    rest: restAfterPass,
     metrics,
     log: log.child('servicecidr'),
   })

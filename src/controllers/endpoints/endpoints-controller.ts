@@ -6,8 +6,9 @@ import { Controller, watchKeys } from '../runtime/controller.ts'
 import { replacedMetadata } from '../runtime/metadata.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { keyOf, splitKey } from '../runtime/resource-type.ts'
+import { restAfterPass } from '../runtime/work-queue.ts'
 import { isKept, planEndpoints } from './plan-endpoints.ts'
-import { hasSelector, restAfterPass, ServicePods } from './service-pods.ts'
+import { hasSelector, ServicePods } from './service-pods.ts'
 import { isSameForEndpoints } from './slice-controller.ts'
 
 /** Keeps the Endpoints object of every Service with a selector, for clients that know no slices. Its keys are Services. */

@@ -1,39 +1,35 @@
 import type { Node } from '../objects/node.ts'
-import type { Pod } from '../objects/pod.ts'
+import { nodeNameOf, type Pod } from '../objects/pod.ts'
 import type { Service } from '../objects/service.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
 import { labelTerm, labelTerms, type ObjectIndex } from '../runtime/object-index.ts'
 import { keyOf } from '../runtime/resource-type.ts'
-import type { Rest } from '../runtime/work-queue.ts'
-
-/**
- * A pass looks at all pods of a Service. The first change of a quiet one is written at once; where many pods change in a row, passes take a third of the time
- * and each writes what came meanwhile.
- */
-export const restAfterPass: Rest = { factor: 2, maxMs: 1_000 }
+import type { SelectorIndex } from '../runtime/selector-index.ts'
 
 /** Who selects whom, both ways, without looking at everything there is. */
 export class ServicePods {
   readonly #podsByLabel: ObjectIndex<Pod>
   readonly #podsByNode: ObjectIndex<Pod>
-  readonly #servicesByTerm: ObjectIndex<Service>
+  readonly #servicesBySelector: SelectorIndex<Service>
 
   constructor(pods: ObjectCache<Pod>, services: ObjectCache<Service>) {
     this.#podsByLabel = pods.addIndex(labelTerms)
-    this.#podsByNode = pods.addIndex(({ spec }) => (spec.nodeName ? [spec.nodeName] : []))
-    this.#servicesByTerm = services.addIndex((service) => selectorTerms(service).slice(0, 1))
+    this.#podsByNode = pods.addIndex(nodeNameOf)
+    this.#servicesBySelector = services.addSelectorIndex(selectorOf)
   }
 
   podsOf(service: Service): readonly Pod[] {
-    const terms = selectorTerms(service)
-    const rarest = terms.toSorted((a, b) => this.#podsByLabel.count(a) - this.#podsByLabel.count(b))[0]
-    return rarest === undefined ? [] : this.#podsByLabel.get(rarest).filter((pod) => selects(service, pod))
+    const { namespace } = service.metadata
+    const selector = Object.entries(selectorOf(service) ?? {})
+    const rarest = this.#podsByLabel.rarest(selector.map(([key, value]) => labelTerm(namespace, key, value)))
+    if (rarest === undefined) return []
+    const pods = this.#podsByLabel.get(rarest)
+    return selector.length === 1 ? pods : pods.filter((pod) => selects(service, pod))
   }
 
   /** Keys of the Services that select the pod. */
-  servicesOf(pod: Pod): readonly string[] {
-    const candidates = [...labelTerms(pod)].flatMap((term) => this.#servicesByTerm.get(term))
-    return candidates.filter((service) => selects(service, pod)).map(keyOf)
+  servicesOf({ metadata }: Pod): readonly string[] {
+    return this.#servicesBySelector.matching(metadata.namespace, metadata.labels).map(keyOf)
   }
 
   /** Keys of the Services with pods on the node. */
@@ -43,14 +39,13 @@ export class ServicePods {
 }
 
 /** An empty selector selects nothing: such a Service's endpoints are written by hand. */
-export function hasSelector({ spec }: Service): boolean {
-  return Object.keys(spec.selector ?? {}).length > 0 && spec.type !== 'ExternalName'
+export function hasSelector(service: Service): boolean {
+  return selectorOf(service) !== undefined
 }
 
-function selectorTerms(service: Service): readonly string[] {
-  if (!hasSelector(service)) return []
-  const { namespace } = service.metadata
-  return Object.entries(service.spec.selector ?? {}).map(([key, value]) => labelTerm(namespace, key, value))
+function selectorOf({ spec }: Service): Readonly<Record<string, string>> | undefined {
+  const selector = spec.selector ?? {}
+  return Object.keys(selector).length > 0 && spec.type !== 'ExternalName' ? selector : undefined
 }
 
 function selects({ metadata, spec }: Service, pod: Pod): boolean {

@@ -6,8 +6,9 @@ import type { Pod } from '../objects/pod.ts'
 import { nodeType, podType, serviceType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import { keyOf } from '../runtime/resource-type.ts'
+import { restAfterPass } from '../runtime/work-queue.ts'
 import { planServiceSlices, serviceSliceTemplate } from './plan-service-slices.ts'
-import { hasSelector, restAfterPass, ServicePods } from './service-pods.ts'
+import { hasSelector, ServicePods } from './service-pods.ts'
 import { writeSlices } from './write-slices.ts'
 
 /** Keeps the EndpointSlices of every Service with a selector. Its keys are Services. */

@@ -5,7 +5,7 @@ import type { BaseContext } from '../base-context.ts'
 import { applyWrites } from '../objects/apply-writes.ts'
 import { Controller } from '../runtime/controller.ts'
 import type { OwnerReference } from '../runtime/metadata.ts'
-import type { WorkResult } from '../runtime/work-queue.ts'
+import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
 import { type GraphNode, OwnerGraph } from './owner-graph.ts'
 import { planCollection } from './plan.ts'
 import { WatchedResources } from './watched-resources.ts'
@@ -38,6 +38,7 @@ export class GarbageCollector implements Component {
       name: this.name,
       watches: [{ subscribe: (add) => this.#subscribe(add) }],
       reconcile: (uid, { signal }) => this.#reconcile(uid, signal),
+      rest: restAfterPass,
       metrics,
       log,
     })
@@ -78,13 +79,15 @@ export class GarbageCollector implements Component {
   async #reconcile(uid: string, signal: AbortSignal): Promise<WorkResult> {
     const node = this.#graph.get(uid)
     if (node === undefined) return undefined
+    const startedMs = performance.now()
     const plan = planCollection(node, this.#graph, (owner) => this.#absent.has(owner))
+    const busyMs = performance.now() - startedMs
     for (const reference of plan.invalid) this.#reportInvalid(node, reference)
     if (plan.unknown.length > 0) return this.#findOut(node, plan.unknown, signal)
     const note = ({ group, resource }: { group: string; resource: string }, written: unknown) =>
       this.#resources?.note(resource, group, written)
     await applyWrites({ client: this.#kit.client, note }, plan.writes, signal)
-    return undefined
+    return { busyMs }
   }
 
   /** An owner that exists is one we have not been told of yet: the watch will. */

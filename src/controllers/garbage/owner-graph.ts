@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ServedResource } from '../objects/served-resources.ts'
 import type { Identity, OwnerReference } from '../runtime/metadata.ts'
 
@@ -27,6 +28,10 @@ export class OwnerGraph {
 
   /** Takes an object as it was and as it is; answers the uids whose fate that may change. */
   change(old: GraphNode | undefined, next: GraphNode | undefined): readonly string[] {
+    if (old !== undefined && next !== undefined && isSameFate(old, next)) {
+      this.#nodes.set(next.metadata.uid, next)
+      return []
+    }
     const before = old === undefined ? [] : this.#remove(old)
     const after = next === undefined ? [] : this.#insert(next)
     const uid = (next ?? old)?.metadata.uid ?? ''
@@ -55,6 +60,16 @@ export class OwnerGraph {
       return owner
     })
   }
+}
+
+/** Most changes of an object are of what it says of itself: they concern neither its owners nor what it owns. */
+function isSameFate({ metadata: old }: GraphNode, { metadata: next }: GraphNode): boolean {
+  return (
+    old.uid === next.uid &&
+    old.deletionTimestamp === next.deletionTimestamp &&
+    isDeepStrictEqual(old.finalizers, next.finalizers) &&
+    isDeepStrictEqual(old.ownerReferences, next.ownerReferences)
+  )
 }
 
 function ownerUids({ metadata }: GraphNode): readonly string[] {

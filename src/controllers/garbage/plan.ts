@@ -20,14 +20,16 @@ const nothing: CollectionPlan = { writes: [], unknown: [], invalid: [] }
 
 /** What becomes of one object, from its owners and dependents; `isAbsent` says which owners the server has been asked for and does not have. */
 export function planCollection(node: GraphNode, graph: OwnerGraph, isAbsent: (uid: string) => boolean): CollectionPlan {
-  const { deletionTimestamp, finalizers, uid } = node.metadata
-  const dependents = graph.dependentsOf(uid).filter((dependent) => isReachable(dependent, node))
-  if (deletionTimestamp !== undefined) {
-    if (finalizers.includes(orphanFinalizer)) return { ...nothing, writes: orphanWrites(node, dependents) }
-    if (finalizers.includes(foregroundFinalizer)) return { ...nothing, writes: foregroundWrites(node, dependents) }
-    return nothing
-  }
-  return node.metadata.ownerReferences.length === 0 ? nothing : planDependent(node, graph, isAbsent)
+  const { deletionTimestamp, ownerReferences } = node.metadata
+  if (deletionTimestamp !== undefined) return { ...nothing, writes: leavingWrites(node, graph) }
+  return ownerReferences.length === 0 ? nothing : planDependent(node, graph, isAbsent)
+}
+
+function leavingWrites(node: GraphNode, graph: OwnerGraph): readonly Write[] {
+  const { finalizers, uid } = node.metadata
+  const dependents = () => graph.dependentsOf(uid).filter((dependent) => isReachable(dependent, node))
+  if (finalizers.includes(orphanFinalizer)) return orphanWrites(node, dependents())
+  return finalizers.includes(foregroundFinalizer) ? foregroundWrites(node, dependents()) : []
 }
 
 /** The references go first, the finalizer when none is left: a crash in between is mended by the next pass. */
@@ -78,7 +80,8 @@ function planDependent(node: GraphNode, graph: OwnerGraph, isAbsent: (uid: strin
 
 function dependentWrites(node: GraphNode, solid: readonly OwnerReference[], isWaitedFor: boolean): readonly Write[] {
   if (solid.length === node.metadata.ownerReferences.length) return []
-  if (solid.length > 0) return [withoutOwners(node, ({ uid }) => !solid.some((kept) => kept.uid === uid))]
+  const kept = new Set(solid.map(({ uid }) => uid))
+  if (solid.length > 0) return [withoutOwners(node, ({ uid }) => !kept.has(uid))]
   return [deleteWrite(node, isWaitedFor ? 'Foreground' : policyOf(node))]
 }
 

@@ -4,7 +4,7 @@ import type { ControllerContext } from '../context.ts'
 import { applyWrites } from '../objects/apply-writes.ts'
 import { findCondition } from '../objects/conditions.ts'
 import type { Node, Taint } from '../objects/node.ts'
-import { isReady, type Pod } from '../objects/pod.ts'
+import { isReady, nodeNameOf, type Pod } from '../objects/pod.ts'
 import { nodeType, podType } from '../objects/types.ts'
 import { noted, writeTarget } from '../objects/write-target.ts'
 import { nameOf, podsResource } from '../objects/writes.ts'
@@ -32,8 +32,12 @@ const leaseNamespace = 'kube-node-lease'
 export function createNodeLifecycleController(context: ControllerContext, timing: LifecycleTiming): Component {
   const { caches, types, metrics, log } = context
   const pods = caches.of(podType)
-  const podsByNode = pods.addIndex(({ spec }) => (spec.nodeName ? [spec.nodeName] : []))
-  const lifecycle = new NodeLifecycle(context, timing, (node) => podsByNode.get(node))
+  const wellNodes = caches.of(nodeType).addIndex(wellNode)
+  const podsByNode = pods.addIndex(nodeNameOf)
+  const lifecycle = new NodeLifecycle(context, timing, {
+    podsOf: (node) => podsByNode.get(node),
+    isAnyWell: () => wellNodes.count(well) > 0,
+  })
   return new Controller({
     name: 'nodelifecycle',
     watches: [
@@ -41,7 +45,7 @@ export function createNodeLifecycleController(context: ControllerContext, timing
       watchKeys(caches.of(types.leases), ({ metadata }) =>
         metadata.namespace === leaseNamespace ? [metadata.name] : [],
       ),
-      watchKeys(pods, ({ spec }) => (spec.nodeName ? [spec.nodeName] : [])),
+      watchKeys(pods, nodeNameOf),
     ],
     reconcile: (name, { signal }) => lifecycle.reconcile(name, signal),
     metrics,
@@ -49,20 +53,26 @@ export function createNodeLifecycleController(context: ControllerContext, timing
   })
 }
 
+interface Surroundings {
+  readonly podsOf: (node: string) => readonly Pod[]
+  /** Whether some node is well. */
+  readonly isAnyWell: () => boolean
+}
+
 class NodeLifecycle {
   readonly #context: ControllerContext
   readonly #timing: LifecycleTiming
-  readonly #podsOf: (node: string) => readonly Pod[]
+  readonly #surroundings: Surroundings
   readonly #heartbeats = new Heartbeats()
   /** The nodes that were told of, as they were then. */
   readonly #known = new Map<string, Node>()
   /** By the name of a node that is not there: since when. */
   readonly #missing = new Map<string, number>()
 
-  constructor(context: ControllerContext, timing: LifecycleTiming, podsOf: (node: string) => readonly Pod[]) {
+  constructor(context: ControllerContext, timing: LifecycleTiming, surroundings: Surroundings) {
     this.#context = context
     this.#timing = timing
-    this.#podsOf = podsOf
+    this.#surroundings = surroundings
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<WorkResult> {
@@ -73,7 +83,7 @@ class NodeLifecycle {
     this.#greet(node)
     const lostInMs = this.#lostInMs(node)
     const updated = await this.#keepTaints(lostInMs > 0 ? node : await this.#declareLost(node, signal), signal)
-    const pods = this.#podsOf(name)
+    const pods = this.#surroundings.podsOf(name)
     const isLost = findCondition(updated.status.conditions, 'Ready')?.status === 'Unknown'
     if (isLost) await this.#markNotReady(pods, signal)
     const evictedInMs = await this.#evict(updated, pods, signal)
@@ -133,8 +143,8 @@ class NodeLifecycle {
   }
 
   async #evict(node: Node, pods: readonly Pod[], signal: AbortSignal): Promise<number | undefined> {
-    const { caches, dialect, events } = this.#context
-    const heedsTrouble = [...caches.of(nodeType).list()].some(isWell)
+    const { dialect, events } = this.#context
+    const heedsTrouble = this.#surroundings.isAnyWell()
     const { taints } = node.spec
     const plan = planEviction({ taints, pods, heedsTrouble, names: dialect.taints, nowMs: Date.now() })
     for (const pod of plan.evicted) {
@@ -153,7 +163,7 @@ class NodeLifecycle {
   async #collectOrphans(name: string, signal: AbortSignal): Promise<WorkResult> {
     this.#heartbeats.forget(name)
     this.#takeLeave(name)
-    const pods = this.#podsOf(name)
+    const pods = this.#surroundings.podsOf(name)
     if (pods.length === 0) {
       this.#missing.delete(name)
       return undefined
@@ -185,8 +195,10 @@ class NodeLifecycle {
   }
 }
 
-function isWell({ status }: Node): boolean {
-  return findCondition(status.conditions, 'Ready')?.status === 'True'
+const well = 'well'
+
+function wellNode({ status }: Node): Iterable<string> {
+  return findCondition(status.conditions, 'Ready')?.status === 'True' ? [well] : []
 }
 
 function withoutEmptyValue({ value, ...taint }: Taint): Omit<Taint, 'value'> {

@@ -6,6 +6,7 @@ import type { BaseContext } from '../base-context.ts'
 import type { Node } from '../objects/node.ts'
 import { nodeType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
+import { restAfterPass } from '../runtime/work-queue.ts'
 import { assignPodCidrs, findForeignCidrs, type Refusal, type TakenCidrs } from './pod-cidrs.ts'
 
 /** All changes fold into one key: each pass serves every node that has nothing. */
@@ -73,6 +74,7 @@ export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly
     ],
     reconcile,
     workers: 1,
+    rest: restAfterPass,
     metrics,
     log,
   })

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../model/api-object.ts'
+import { matchesLabels } from '../../model/selector.ts'
 import type { Metadata, OwnerReference } from '../runtime/metadata.ts'
 import type { ControlledObject, Selector } from './parts.ts'
-import { selects } from './selector.ts'
+import { requirementsOf } from './selector.ts'
 import { nameOf, type ResourceName, type Write } from './writes.ts'
 
 /** An object that controls others, with the kind under which they name it. */
@@ -34,8 +35,9 @@ export function claimChildren<Child extends ControlledObject>(
   const mine: Child[] = []
   const writes: Write[] = []
   const isLeaving = owner.metadata.deletionTimestamp !== undefined
+  const requirements = requirementsOf(selector)
   for (const child of candidates) {
-    const matches = selects(selector, child.metadata.labels)
+    const matches = matchesLabels(requirements, child.metadata.labels)
     const controller = controllerOf(child)
     if (controller?.uid === owner.metadata.uid) {
       if (matches) mine.push(child)

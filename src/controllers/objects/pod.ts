@@ -68,17 +68,33 @@ function parseIps(podIPs: readonly { readonly ip: string }[], podIP: string | un
   return texts.flatMap((text) => parseWorkloadIp(text) ?? [])
 }
 
+/** None for a pod that has no node yet. */
+export function nodeNameOf({ spec }: Pod): Iterable<string> {
+  return spec.nodeName ? [spec.nodeName] : []
+}
+
 export function isReady(pod: Pod): boolean {
   return readyCondition(pod)?.status === 'True'
 }
 
-/** Ready for at least `minReadySeconds`. */
+/** Ready for at least `minReadySeconds`; where those are none at once, whatever the node's clock says. */
 export function isAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
-  return isReady(pod) && availableInMs(pod, minReadySeconds, nowMs) <= 0
+  return isReady(pod) && (minReadySeconds <= 0 || availableInMs(pod, minReadySeconds, nowMs) <= 0)
+}
+
+/** How long until the next of the pods counts as available; undefined where none is on its way. */
+export function nextAvailableInMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
+  if (minReadySeconds <= 0) return undefined
+  let next: number | undefined
+  for (const pod of pods) {
+    const waitMs = isReady(pod) ? availableInMs(pod, minReadySeconds, nowMs) : 0
+    if (waitMs > 0) next = Math.min(waitMs, next ?? waitMs)
+  }
+  return next
 }
 
 /** How long until a ready pod counts as available; zero or less when it does already. */
-export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number {
+function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number {
   return readySinceMs(pod) + minReadySeconds * 1000 - nowMs
 }
 

@@ -4,7 +4,7 @@ import type { Selector } from './parts.ts'
 const operators = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' } as const
 
 /** `matchLabels` and `matchExpressions` as one list of requirements. */
-function requirementsOf({ matchLabels, matchExpressions }: Selector): LabelSelector {
+export function requirementsOf({ matchLabels, matchExpressions }: Selector): LabelSelector {
   const equalities = Object.entries(matchLabels).map(
     ([key, value]): LabelRequirement => ({ key, operator: 'in', values: [value] }),
   )

@@ -104,7 +104,7 @@ export class Controller implements Component {
     const { metrics, reconcile } = this.#options
     try {
       const result = await reconcile(key, scope)
-      metrics.countReconcile(this.name, result === undefined ? 'success' : 'requeue')
+      metrics.countReconcile(this.name, result?.againInMs === undefined ? 'success' : 'requeue')
       return result
     } catch (error) {
       metrics.countReconcile(this.name, isConflict(error) ? 'conflict' : 'error')

@@ -11,8 +11,9 @@ import { TimeSlice } from '../../loop/time-slice.ts'
 import { describeError } from '../../model/errors.ts'
 import { compareResourceVersions } from '../../model/resource-version.ts'
 import type { Logger } from '../../observe/index.ts'
-import { ObjectIndex } from './object-index.ts'
+import { type CacheIndex, ObjectIndex } from './object-index.ts'
 import { type CachedObject, keyOf, type ResourceType } from './resource-type.ts'
+import { SelectorIndex } from './selector-index.ts'
 
 /** One of the two is always there: created without `old`, deleted without `next`. */
 export interface Change<T> {
@@ -42,7 +43,8 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   readonly #options: CacheOptions<T>
   readonly #informer: Informer
   readonly #objects = new Map<string, T>()
-  readonly #indexes: ObjectIndex<T>[] = []
+  /** By the function that says what to find objects by. */
+  readonly #indexes = new Map<unknown, CacheIndex<T>>()
   readonly #handlers = new Set<ChangeHandler<T>>()
   /** The newest version the server has told of. */
   #seenVersion = '0'
@@ -92,10 +94,21 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     return this.#objects.values()
   }
 
+  /** One index for each function, however many ask for it. */
   addIndex(valuesOf: (object: T) => Iterable<string>): ObjectIndex<T> {
-    const index = new ObjectIndex(valuesOf)
+    return this.#index(valuesOf, () => new ObjectIndex(valuesOf))
+  }
+
+  addSelectorIndex(selectorOf: (object: T) => Readonly<Record<string, string>> | undefined): SelectorIndex<T> {
+    return this.#index(selectorOf, () => new SelectorIndex(selectorOf))
+  }
+
+  #index<Index extends CacheIndex<T>>(by: unknown, make: () => Index): Index {
+    const known = this.#indexes.get(by)
+    if (known !== undefined) return known as Index
+    const index = make()
     for (const object of this.#objects.values()) index.change(undefined, object)
-    this.#indexes.push(index)
+    this.#indexes.set(by, index)
     return index
   }
 
@@ -197,7 +210,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   }
 
   #tell(change: Change<T>): void {
-    for (const index of this.#indexes) index.change(change.old, change.next)
+    for (const index of this.#indexes.values()) index.change(change.old, change.next)
     for (const handler of this.#handlers) handler(change)
   }
 }

@@ -1,8 +1,14 @@
 import type { Metadata } from './metadata.ts'
 import { type CachedObject, keyOf } from './resource-type.ts'
 
+/** Follows the objects of a cache. */
+export interface CacheIndex<T> {
+  /** Called by the cache alone, before its handlers. */
+  change(old: T | undefined, next: T | undefined): void
+}
+
 /** Finds the objects of a cache by what a function says of them. */
-export class ObjectIndex<T extends CachedObject> {
+export class ObjectIndex<T extends CachedObject> implements CacheIndex<T> {
   readonly #valuesOf: (object: T) => Iterable<string>
   readonly #buckets = new Map<string, Map<string, T>>()
 
@@ -18,7 +24,16 @@ export class ObjectIndex<T extends CachedObject> {
     return this.#buckets.get(value)?.size ?? 0
   }
 
-  /** Called by the cache alone. */
+  /** Of some values the one with the fewest objects. */
+  rarest(values: Iterable<string>): string | undefined {
+    let rarest: { readonly value: string; readonly count: number } | undefined
+    for (const value of values) {
+      const count = this.count(value)
+      if (rarest === undefined || count < rarest.count) rarest = { value, count }
+    }
+    return rarest?.value
+  }
+
   change(old: T | undefined, next: T | undefined): void {
     if (old !== undefined) this.#remove(old)
     if (next !== undefined) this.#insert(next)

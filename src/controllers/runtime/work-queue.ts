@@ -3,8 +3,14 @@ import { orAborted } from '../../loop/deadline.ts'
 import type { QueueMetrics, QueueState } from './metrics.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-/** `againInMs`: the work is done for now and the key comes back after that time. */
-export type WorkResult = { readonly againInMs: number } | undefined
+export type WorkResult = WorkReport | undefined
+
+interface WorkReport {
+  /** The work is done for now and the key comes back after that time. */
+  readonly againInMs?: number | undefined
+  /** How much of its time the work kept the processor: what a rest is measured by. Absent: all of it. */
+  readonly busyMs?: number
+}
 
 export type Work = (key: string, scope: { signal: AbortSignal }) => Promise<WorkResult>
 
@@ -23,6 +29,12 @@ export interface Rest {
   readonly factor: number
   readonly maxMs: number
 }
+
+/**
+ * For passes that look at everything which belongs to a key. The first change of a quiet one is written at once; where many objects change in a row,
+ * passes take a third of the time and each writes what came meanwhile.
+ */
+export const restAfterPass: Rest = { factor: 2, maxMs: 1_000 }
 
 /** Below this a rest gathers nothing. */
 const shortestRestMs = 10
@@ -163,23 +175,24 @@ export class WorkQueue implements QueueState {
 
   async #workOn(key: string): Promise<void> {
     const startedMs = performance.now()
+    let report: WorkResult
     try {
-      const result = await this.#options.work(key, { signal: this.#running.signal })
+      report = await this.#options.work(key, { signal: this.#running.signal })
       this.forget(key)
-      if (result !== undefined) this.addAfter(key, result.againInMs)
+      if (report?.againInMs !== undefined) this.addAfter(key, report.againInMs)
     } catch (error) {
       this.#retry(key, error)
     }
     const tookMs = performance.now() - startedMs
     this.#metrics.observeWork(tookMs)
     this.#working.delete(key)
-    this.#rest(key, tookMs)
+    this.#rest(key, report?.busyMs ?? tookMs)
     this.#pumpSoon()
   }
 
-  #rest(key: string, tookMs: number): void {
+  #rest(key: string, busyMs: number): void {
     const { factor, maxMs } = this.#options.rest ?? { factor: 0, maxMs: 0 }
-    const restMs = Math.min(factor * tookMs, maxMs)
+    const restMs = Math.min(factor * busyMs, maxMs)
     if (restMs < shortestRestMs || this.#stopping.signal.aborted) this.#endRest(key)
     else
       this.#resting.set(

@@ -1,17 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Component } from '../../loop/component.ts'
 import type { BaseContext } from '../base-context.ts'
 import { applyWrites, type WriteTarget } from '../objects/apply-writes.ts'
 import { controllerOf } from '../objects/claim.ts'
+import type { Node } from '../objects/node.ts'
 import { nodeType, podType } from '../objects/types.ts'
 import { noted, writeTarget } from '../objects/write-target.ts'
 import { Controller, type Watch, watchKeys } from '../runtime/controller.ts'
 import { type CachedObject, keyOf, type ResourceType } from '../runtime/resource-type.ts'
+import { restAfterPass } from '../runtime/work-queue.ts'
 import { planDaemonSet } from './daemon-set/plan.ts'
 import { planDeployment } from './deployment/plan.ts'
 import { eventOfWrite } from './events.ts'
 import type { Plan } from './plan.ts'
-import { indexByNamespace, ownersOf } from './relations.ts'
+import { Children, ownersOf } from './relations.ts'
 import { planReplicaSet } from './replica-set/plan.ts'
+import type { Deployment } from './shapes.ts'
 import { planStatefulSet } from './stateful-set/plan.ts'
 import { controllerRevisionType, daemonSetType, deploymentType, replicaSetType, statefulSetType } from './types.ts'
 
@@ -24,7 +28,7 @@ interface WorkloadParts<T extends CachedObject> {
   readonly type: ResourceType<T>
   /** Beside the workload itself. */
   readonly watches: readonly Watch[]
-  readonly plan: (workload: T, namespace: string) => Plan
+  readonly plan: (workload: T) => Plan
 }
 
 function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts<T>) {
@@ -37,7 +41,9 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
     reconcile: async (key, { signal }) => {
       const object = cache.get(key)
       if (object === undefined) return undefined
-      const { writes, againInMs } = parts.plan(object, object.metadata.namespace ?? '')
+      const startedMs = performance.now()
+      const { writes, againInMs } = parts.plan(object)
+      const busyMs = performance.now() - startedMs
       const { group, version } = parts.type.resource
       const subject = { apiVersion: `${group}/${version}`, kind: parts.type.kind, metadata: object.metadata }
       const tell: WriteTarget['tell'] = (write, outcome) => {
@@ -45,8 +51,9 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
         if (told !== undefined) events.record(subject, told.type, told.reason, told.message)
       }
       await applyWrites({ ...target, tell }, writes, signal)
-      return againInMs === undefined ? undefined : { againInMs }
+      return { againInMs, busyMs }
     },
+    rest: restAfterPass,
     metrics,
     log: log.child(parts.name),
   })
@@ -54,59 +61,63 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
 
 export function createReplicaSetController(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
-  const podsByNamespace = indexByNamespace(pods)
-  const sets = indexByNamespace(kit.caches.of(replicaSetType))
+  const children = new Children(pods)
+  const sets = kit.caches.of(replicaSetType)
   const deletionCostAnnotation = kit.dialect.annotations.podDeletionCost
   return workload(kit, {
     name: 'replicaset',
     type: replicaSetType,
     watches: [watchKeys(pods, ownersOf(replicaSetType, sets))],
-    plan: (set, namespace) =>
-      planReplicaSet({ set, pods: podsByNamespace.get(namespace), deletionCostAnnotation, nowMs: Date.now() }),
+    plan: (set) =>
+      planReplicaSet({ set, pods: children.candidatesFor(set), deletionCostAnnotation, nowMs: Date.now() }),
   })
 }
 
 export function createDeploymentController(kit: BaseContext): Component {
   const sets = kit.caches.of(replicaSetType)
-  const setsByNamespace = indexByNamespace(sets)
+  const setsOf = new Children(sets)
   const pods = kit.caches.of(podType)
-  const podsByNamespace = indexByNamespace(pods)
-  const owners = ownersOf(deploymentType, indexByNamespace(kit.caches.of(deploymentType)))
-  const deploymentOfPod: typeof owners = (pod) => {
+  const podsOf = new Children(pods)
+  const deployments = kit.caches.of(deploymentType)
+  const owners = ownersOf(deploymentType, deployments)
+  /** Only one that recreates waits for pods to go. */
+  const waitingFor: typeof owners = (pod) => {
     const controller = controllerOf(pod)
     const set = controller && sets.get(`${pod.metadata.namespace}/${controller.name}`)
-    return set === undefined || controllerOf(set) === undefined ? [] : owners(set)
+    if (set === undefined || controllerOf(set) === undefined) return []
+    return [...owners(set)].filter((key) => recreates(deployments.get(key)))
   }
   return workload(kit, {
     name: 'deployment',
     type: deploymentType,
-    watches: [watchKeys(sets, owners), watchKeys(pods, deploymentOfPod)],
-    plan: (deployment, namespace) =>
-      planDeployment({
-        deployment,
-        sets: setsByNamespace.get(namespace),
-        pods: podsByNamespace.get(namespace),
-        nowMs: Date.now(),
-      }),
+    watches: [watchKeys(sets, owners), watchKeys(pods, waitingFor)],
+    plan: (deployment) => {
+      const candidates = setsOf.candidatesFor(deployment)
+      const running = recreates(deployment) ? candidates.flatMap((set) => podsOf.ownedBy(set)) : []
+      return planDeployment({ deployment, sets: candidates, pods: running, nowMs: Date.now() })
+    },
   })
+}
+
+function recreates(deployment: Deployment | undefined): boolean {
+  return deployment?.spec.strategy.type === 'Recreate'
 }
 
 export function createStatefulSetController(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
-  const podsByNamespace = indexByNamespace(pods)
-  const revisions = indexByNamespace(kit.caches.of(controllerRevisionType))
-  const sets = indexByNamespace(kit.caches.of(statefulSetType))
+  const children = new Children(pods)
+  const revisions = new Children(kit.caches.of(controllerRevisionType))
   const { statefulSetPodName: podName, podIndex, revisionHash: revision } = kit.dialect.labels
   const labels = { podName, podIndex, revision }
   return workload(kit, {
     name: 'statefulset',
     type: statefulSetType,
-    watches: [watchKeys(pods, ownersOf(statefulSetType, sets))],
-    plan: (set, namespace) =>
+    watches: [watchKeys(pods, ownersOf(statefulSetType, kit.caches.of(statefulSetType)))],
+    plan: (set) =>
       planStatefulSet({
         set,
-        pods: podsByNamespace.get(namespace),
-        revisions: revisions.get(namespace),
+        pods: children.candidatesFor(set),
+        revisions: revisions.ownedBy(set),
         labels,
         nowMs: Date.now(),
       }),
@@ -115,11 +126,10 @@ export function createStatefulSetController(kit: BaseContext): Component {
 
 export function createDaemonSetController(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
-  const podsByNamespace = indexByNamespace(pods)
+  const children = new Children(pods)
   const nodes = kit.caches.of(nodeType)
   const sets = kit.caches.of(daemonSetType)
-  const setsByNamespace = indexByNamespace(sets)
-  const revisions = indexByNamespace(kit.caches.of(controllerRevisionType))
+  const revisions = new Children(kit.caches.of(controllerRevisionType))
   const { notReady, unreachable, unschedulable, memoryPressure, diskPressure, pidPressure, networkUnavailable } =
     kit.dialect.taints
   const toleratedTaints = {
@@ -131,17 +141,26 @@ export function createDaemonSetController(kit: BaseContext): Component {
     name: 'daemonset',
     type: daemonSetType,
     watches: [
-      watchKeys(pods, ownersOf(daemonSetType, setsByNamespace)),
-      watchKeys(nodes, () => [...sets.list()].map((set) => keyOf(set))),
+      watchKeys(pods, ownersOf(daemonSetType, sets)),
+      watchKeys(nodes, () => [...sets.list()].map((set) => keyOf(set)), { isSame: isSameForDaemons }),
     ],
-    plan: (set, namespace) =>
+    plan: (set) =>
       planDaemonSet({
         set,
-        pods: podsByNamespace.get(namespace),
+        pods: children.candidatesFor(set),
         nodes: [...nodes.list()],
-        revisions: revisions.get(namespace),
+        revisions: revisions.ownedBy(set),
         toleratedTaints,
         nowMs: Date.now(),
       }),
   })
+}
+
+/** Each node gives signs of life all the time, in its status: none of them moves a daemon. */
+function isSameForDaemons(old: Node, next: Node): boolean {
+  return (
+    old.metadata.uid === next.metadata.uid &&
+    isDeepStrictEqual(old.metadata.labels, next.metadata.labels) &&
+    isDeepStrictEqual(old.spec.taints, next.spec.taints)
+  )
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openMemoryStore } from '../../../src/api/store/index.ts'
+import { silentLogger } from '../../../src/observe/index.ts'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
 import { configMap, paths } from '../../helpers/manifests.ts'
 
@@ -276,4 +279,27 @@ describe('verbs over HTTPS', () => {
     const kubernetes = await server.call('GET', `${paths.services}/kubernetes`)
     assert.equal(kubernetes.body.spec.clusterIP, '10.96.0.1')
   })
+})
+
+test('the deletions of a deletecollection wait for the disk together', async () => {
+  const store = openMemoryStore({ log: silentLogger })
+  const commit: typeof store.commit = store.commit.bind(store)
+  let waiting = 0
+  let most = 0
+  await using server = await startTestServer({ store })
+  const made = Array.from({ length: 40 }, (_, index) =>
+    server.call('POST', paths.configMaps, { body: configMap(`m${index}`) }),
+  )
+  await Promise.all(made)
+  const slowCommit: typeof store.commit = async (writes) => {
+    waiting += 1
+    most = Math.max(most, waiting)
+    await sleep(5)
+    waiting -= 1
+    return commit(writes)
+  }
+  Object.assign(store, { commit: slowCommit })
+  assert.equal((await server.call('DELETE', paths.configMaps)).code, 200)
+  assert.equal((await server.call('GET', paths.configMaps)).body.items.length, 0)
+  assert.ok(most >= 16 && most <= 32, `${most} at a time`)
 })

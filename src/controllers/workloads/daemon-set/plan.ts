@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Json, JsonObject } from '../../../model/api-object.ts'
 import { claimChildren, controllerOf } from '../../objects/claim.ts'
 import type { Node } from '../../objects/node.ts'
-import { availableInMs, isAvailable, isFinished, isReady, type Pod } from '../../objects/pod.ts'
+import { isAvailable, isFinished, isReady, nextAvailableInMs, type Pod } from '../../objects/pod.ts'
 import { type Toleration, tolerationSchema, untoleratedTaint } from '../../objects/tolerations.ts'
 import { podsResource, type Write } from '../../objects/writes.ts'
 import { matchesNodeSelection } from '../../scheduler/node-fit.ts'
@@ -50,11 +50,9 @@ export function planDaemonSet(view: DaemonSetView): Plan {
   const isLeaving = set.metadata.deletionTimestamp !== undefined
   const steps = isLeaving ? [] : stepWrites(view, states, revision.hash, claim.mine)
   const status = statusOf(set, states, revision.hash, nowMs) as unknown as JsonObject
-  const waits = claim.mine.filter(isReady).map((pod) => availableInMs(pod, set.spec.minReadySeconds, nowMs))
-  const again = waits.filter((waitMs) => waitMs > 0)
   return {
     writes: [...claim.writes, ...revision.writes, ...steps, ...statusWrites(daemonSetsResource, owner, status)],
-    ...(again.length > 0 && { againInMs: Math.min(...again) }),
+    againInMs: nextAvailableInMs(claim.mine, set.spec.minReadySeconds, nowMs),
   }
 }
 

@@ -1,6 +1,6 @@
 import { claimChildren } from '../../objects/claim.ts'
 import type { ControlledObject } from '../../objects/parts.ts'
-import { availableInMs, isActive, isAvailable, isReady, type Pod } from '../../objects/pod.ts'
+import { isActive, isAvailable, isReady, nextAvailableInMs, type Pod } from '../../objects/pod.ts'
 import { nameOf, podsResource, type Write } from '../../objects/writes.ts'
 import { inDeletionOrder } from '../deletion-order.ts'
 import { appsVersion, replicaSetsResource } from '../kinds.ts'
@@ -28,11 +28,9 @@ export function planReplicaSet({ set, pods, deletionCostAnnotation, nowMs }: Rep
   const isLeaving = set.metadata.deletionTimestamp !== undefined
   const scaling = isLeaving ? [] : scalePods(set, active, deletionCostAnnotation)
   const status = statusWrites(replicaSetsResource, owner, statusOf(set, active, nowMs))
-  const waits = active.filter((pod) => isReady(pod)).map((pod) => availableInMs(pod, set.spec.minReadySeconds, nowMs))
-  const again = waits.filter((waitMs) => waitMs > 0)
   return {
     writes: [...claim.writes, ...scaling, ...status],
-    ...(again.length > 0 && { againInMs: Math.min(...again) }),
+    againInMs: nextAvailableInMs(active, set.spec.minReadySeconds, nowMs),
   }
 }
 
@@ -56,13 +54,15 @@ export function deletePod(pod: ControlledObject): Write {
 }
 
 function statusOf(set: ReplicaSet, active: readonly Pod[], nowMs: number) {
-  const templateLabels = Object.entries(set.spec.template.metadata.labels)
+  const { template, minReadySeconds } = set.spec
+  const templateLabels = Object.entries(template.metadata.labels)
   const isFullyLabelled = ({ metadata }: Pod) => templateLabels.every(([key, value]) => metadata.labels[key] === value)
+  const ready = active.filter(isReady)
   return {
     replicas: active.length,
     fullyLabeledReplicas: active.filter(isFullyLabelled).length,
-    readyReplicas: active.filter(isReady).length,
-    availableReplicas: active.filter((pod) => isAvailable(pod, set.spec.minReadySeconds, nowMs)).length,
+    readyReplicas: ready.length,
+    availableReplicas: ready.filter((pod) => isAvailable(pod, minReadySeconds, nowMs)).length,
     observedGeneration: set.metadata.generation,
   }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../model/api-object.ts'
 import { claimChildren, controllerOf } from '../../objects/claim.ts'
 import { type PodTemplate, templateSchema } from '../../objects/parts.ts'
-import { availableInMs, isAvailable, isFinished, isReady, type Pod } from '../../objects/pod.ts'
+import { isAvailable, isFinished, isReady, nextAvailableInMs, type Pod } from '../../objects/pod.ts'
 import { podsResource, type Write } from '../../objects/writes.ts'
 import { appsVersion, statefulSetsResource } from '../kinds.ts'
 import type { Plan } from '../plan.ts'
@@ -41,11 +41,9 @@ export function planStatefulSet(view: StatefulSetView): Plan {
   const rollout = rolloutOf({ ...view, revisions: history }, claim.mine, update.name)
   const steps = set.metadata.deletionTimestamp === undefined ? stepWrites(rollout) : []
   const status = statusWrites(statefulSetsResource, owner, statusOf(rollout) as unknown as JsonObject)
-  const waits = claim.mine.filter(isReady).map((pod) => availableInMs(pod, set.spec.minReadySeconds, nowMs))
-  const again = waits.filter((waitMs) => waitMs > 0)
   return {
     writes: [...claim.writes, ...update.writes, ...steps, ...status],
-    ...(again.length > 0 && { againInMs: Math.min(...again) }),
+    againInMs: nextAvailableInMs(claim.mine, set.spec.minReadySeconds, nowMs),
   }
 }
 
@@ -58,6 +56,8 @@ interface StatefulRollout {
   readonly ordinals: readonly number[]
   /** Pods beyond them, the highest ordinal first. */
   readonly surplus: readonly Pod[]
+  /** The highest ordinal with a pod that is not of the update; -1 without any. */
+  readonly highestOld: number
   readonly currentRevision: string
   /** As the history has it; undefined when it was tidied away. */
   readonly currentTemplate: PodTemplate | undefined
@@ -77,12 +77,26 @@ function rolloutOf(
   const { start } = set.spec.ordinals
   const ordinals = Array.from({ length: set.spec.replicas }, (_, index) => start + index)
   const byOrdinal = new Map(mine.map((pod) => [ordinalOf(set, pod) ?? -1, pod]))
+  const isWanted = (ordinal: number) => ordinal >= start && ordinal < start + set.spec.replicas
   const surplus = mine
-    .filter((pod) => !ordinals.includes(ordinalOf(set, pod) ?? -1))
+    .filter((pod) => !isWanted(ordinalOf(set, pod) ?? -1))
     .toSorted((one, other) => (ordinalOf(set, other) ?? 0) - (ordinalOf(set, one) ?? 0))
   const currentRevision = set.status.currentRevision || updateRevision
   const currentTemplate = templateOf(revisions.find(({ metadata }) => metadata.name === currentRevision))
-  return { set, labels, byOrdinal, ordinals, surplus, currentRevision, currentTemplate, updateRevision, nowMs }
+  const old = [...byOrdinal].filter(([, pod]) => revisionOf(set, pod) !== updateRevision)
+  const highestOld = old.reduce((highest, [ordinal]) => Math.max(highest, ordinal), -1)
+  return {
+    set,
+    labels,
+    byOrdinal,
+    ordinals,
+    surplus,
+    highestOld,
+    currentRevision,
+    currentTemplate,
+    updateRevision,
+    nowMs,
+  }
 }
 
 /** `web-2` of the set `web` is 2. */
@@ -167,10 +181,9 @@ function createPod(rollout: StatefulRollout, ordinal: number): Write {
 
 /** Below the partition, and where the rollout has not come yet, a lost pod comes back as it was. */
 function versionFor(rollout: StatefulRollout, ordinal: number): { template: PodTemplate; revision: string } {
-  const { set, byOrdinal, currentTemplate, currentRevision, updateRevision } = rollout
+  const { set, highestOld, currentTemplate, currentRevision, updateRevision } = rollout
   const isBelow = ordinal < set.spec.ordinals.start + set.spec.updateStrategy.rollingUpdate.partition
-  const isAhead = [...byOrdinal].some(([other, pod]) => other > ordinal && revisionOf(set, pod) !== updateRevision)
-  const isKept = set.spec.updateStrategy.type === 'RollingUpdate' && (isBelow || isAhead)
+  const isKept = set.spec.updateStrategy.type === 'RollingUpdate' && (isBelow || highestOld > ordinal)
   if (isKept && currentTemplate !== undefined) return { template: currentTemplate, revision: currentRevision }
   return { template: set.spec.template, revision: updateRevision }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, mock, test } from 'node:test'
 import type { BaseContext } from '../../../../src/controllers/base-context.ts'
 import { createNamespaceController } from '../../../../src/controllers/namespaces/namespace-controller.ts'
 import { deletionConditions } from '../../../../src/controllers/namespaces/remains.ts'
@@ -7,6 +7,7 @@ import { createRootCaController } from '../../../../src/controllers/namespaces/r
 import { createServiceAccountController } from '../../../../src/controllers/namespaces/service-account-controller.ts'
 import { startTestServer, type TestServer } from '../../../helpers/api-server.ts'
 import { runControllers } from '../../../helpers/controller-lab.ts'
+import { clientOfServer } from '../../../helpers/controllers.ts'
 import { FlakyClient } from '../../../helpers/flaky-client.ts'
 import { untilAsync } from '../../../helpers/until.ts'
 
@@ -169,4 +170,21 @@ describe('namespaces, while every third write of their controllers fails', () =>
     await server.call('PUT', `${path}/finalize`, { body: { ...now, spec: { finalizers: [] } } })
     await untilAsync('it is gone', async () => (await status(path)) === 404, generousMs)
   })
+})
+
+test('what is on its way out is looked for, and not asked to go again', async () => {
+  await using server = await startTestServer({ sweepsNamespaces: false })
+  const client = clientOfServer(server)
+  const asked = mock.method(client, 'deleteCollection')
+  const looked = mock.method(client, 'stream')
+  await using _ = await runControllers(server, (kit) => [createNamespaceController(kit)], { client })
+  await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'slow' } } })
+  const maps = '/api/v1/namespaces/slow/configmaps'
+  await server.call('POST', maps, { body: { metadata: { name: 'held', finalizers: ['test.example/hold'] } } })
+  await server.call('DELETE', '/api/v1/namespaces/slow')
+  const looks = () =>
+    looked.mock.calls.filter(({ arguments: [{ path, query }] }) => path === maps && query?.['watch'] === undefined)
+  await untilAsync('it was looked for again', async () => looks().length >= 4, generousMs)
+  assert.equal(asked.mock.callCount(), 1)
+  assert.match(String(looks()[0]?.arguments[0].accept), /PartialObjectMetadata/)
 })

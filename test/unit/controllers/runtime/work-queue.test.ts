@@ -144,6 +144,23 @@ describe('a work queue', () => {
     await queue.stop(forever)
   })
 
+  test('a key rests by the time that its work says it was busy', async () => {
+    const runs: string[] = []
+    const work: Work = async (key) => {
+      runs.push(key)
+      if (key === 'waits') await sleep(20)
+      return { busyMs: key === 'waits' ? 0 : 20 }
+    }
+    const { queue } = createQueue(work, { rest: { factor: 1_000_000, maxMs: 60_000 } })
+    for (const key of ['waits', 'works']) queue.add(key)
+    await until('both were worked on', () => queue.isIdle)
+    for (const key of ['waits', 'works']) queue.add(key)
+    await until('one is worked on again', () => runs.length === 3)
+    assert.deepEqual(runs, ['waits', 'works', 'waits'])
+    assert.equal(queue.isIdle, false)
+    await queue.stop(forever)
+  })
+
   test('what is added during work and the rest after it is one more run', async () => {
     let runs = 0
     const { queue } = createQueue(
