@@ -76,7 +76,7 @@ export async function startCorefileServer(test: TestContext, shape: CorefileShap
         const all = [...configurationSeries(configured), ...http.series(), ...(await threads.series())]
         return renderSeries(all, metricHelp)
       },
-      maySee: () => true,
+      mayRead: () => true,
     },
     log,
   )

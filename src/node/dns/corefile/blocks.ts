@@ -2,14 +2,14 @@ import { describeError } from '../../../model/errors.ts'
 import { CorefileError } from './errors.ts'
 import { readTokens, type Token } from './lexer.ts'
 
-/** A directive, or an option of one: its name, what stands beside it, and the lines between its braces. */
+/** A directive, or an option of one: its name, its arguments, and the lines between its braces. */
 export interface Directive {
   readonly name: Token
   readonly args: readonly Token[]
   readonly options: readonly Directive[]
 }
 
-/** A server block as it is written. */
+/** A server block before its directives are read. */
 export interface RawBlock {
   readonly keys: readonly Token[]
   readonly directives: readonly Directive[]
@@ -20,21 +20,24 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** Where a Corefile gets from what it does not say itself. */
+/** Where a Corefile gets files and variables from. */
 export interface CorefileSources {
-  /** The files that `import PATTERN` names, from the folder of the importing file; at most one `*` or `?` in it. May throw, with the reason. */
+  /**
+   * Returns the files that `import PATTERN` names, from the folder of the importing file; the pattern has at most one `*` or `?`. May throw,
+   * with the reason.
+   */
   files(pattern: string, importingFile: string): readonly SourceFile[]
   environment(name: string): string | undefined
 }
 
 const maxSnippetImports = 10_000
 const maxFileImports = 100_000
-/** A Corefile with all that it imports: snippets that import one another make a small text large. */
+/** The most words of a Corefile with all that it imports: snippets that import one another make a small text large. */
 const maxWords = 200_000
 
 /**
- * Reads the server blocks of a Corefile: snippets and files put in where they are imported, variables of the environment
- * replaced. Throws CorefileError with the line at fault.
+ * Reads the server blocks of a Corefile: inserts snippets and files where they are imported, and replaces variables of the environment. Throws
+ * CorefileError with the line at fault.
  */
 export function readBlocks(file: SourceFile, sources: CorefileSources): readonly RawBlock[] {
   return new BlockReader(file, sources).read()
@@ -44,7 +47,7 @@ class BlockReader {
   readonly #file: SourceFile
   readonly #sources: CorefileSources
   readonly #snippets = new Map<string, readonly Token[]>()
-  /** What is still to be read, the next one at the end. */
+  /** The tokens that are not read yet, the next one at the end. */
   readonly #rest: Token[] = []
   #lastRead: Token | undefined
   #words = 0
@@ -76,7 +79,7 @@ class BlockReader {
     this.#lastRead = this.#rest.pop() ?? this.#lastRead
   }
 
-  /** These are read before what is still to be read. */
+  /** Inserts tokens before those that are not read yet. */
   #putAhead(tokens: readonly Token[]): void {
     this.#words += tokens.length
     if (this.#words > maxWords) throw this.#error(`more than ${maxWords} words with all that is imported`)
@@ -91,7 +94,7 @@ class BlockReader {
     return isBrace(this.#current, brace)
   }
 
-  /** Keys of one block stand on one line, further ones after a comma. */
+  /** Reads the keys of a block. They stand on one line, and go on in the next after a comma. */
   #readKeys(): readonly Token[] {
     const keys: Token[] = []
     let expectsMore = false
@@ -112,7 +115,7 @@ class BlockReader {
     return keys
   }
 
-  /** The only block of a file may go without braces. */
+  /** Reads the directives of a block. The only block of a file may have no braces. */
   #readBlock(keys: readonly Token[], isFirst: boolean): RawBlock {
     if (this.#isBrace('{')) {
       this.#skip()
@@ -122,7 +125,7 @@ class BlockReader {
     return { keys, directives: this.#readDirectives(false) }
   }
 
-  /** Lines up to the closing brace, which is taken too, or to the end of the file. */
+  /** Reads lines up to and including the closing brace, or to the end of the file. */
   #readDirectives(braced: boolean): readonly Directive[] {
     const directives: Directive[] = []
     for (let token = this.#current; ; token = this.#current) {
@@ -154,7 +157,7 @@ class BlockReader {
     return { name, args, options: [] }
   }
 
-  /** The tokens between the braces of `(name) { … }`, kept as they are. */
+  /** Reads the tokens between the braces of `(name) { … }`, and leaves them as they are. */
   #readSnippet(name: Token): void {
     const key = name.text.slice(1, -1)
     if (this.#snippets.has(key)) throw this.#error(`The snippet ${key} is there twice`, name)
@@ -178,7 +181,7 @@ class BlockReader {
     return token?.text === 'import' && !token.quoted && this.#beginsLine()
   }
 
-  /** Puts the tokens of a snippet or of files in the place of `import NAME`. */
+  /** Replaces `import NAME` by the tokens of a snippet or of files. */
   #import(): void {
     const location = this.#current
     this.#skip()
@@ -223,7 +226,7 @@ class BlockReader {
     }
   }
 
-  /** `{$NAME}` and `{%NAME%}`; what is not set is nothing. */
+  /** Replaces `{$NAME}` and `{%NAME%}`. A variable that is not set is empty. */
   #replaceVariables(token: Token): Token {
     const text = token.text.replace(/\{\$([^{}]+)\}|\{%([^{}]+)%\}/g, (_, unix: string | undefined, dos: string) => {
       return this.#sources.environment(unix ?? dos) ?? ''
@@ -235,7 +238,7 @@ class BlockReader {
     return new CorefileError('import', location, message)
   }
 
-  /** At the current token, at the last one where there is none left. */
+  /** Makes an error at the current token, or at the last one where there is none left. */
   #error(message: string, location: Token | undefined = this.#current ?? this.#lastRead): CorefileError {
     return new CorefileError(
       'syntax',

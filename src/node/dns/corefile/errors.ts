@@ -9,14 +9,14 @@ type CorefileErrorCode =
   | 'bad-value'
   | 'conflict'
 
-/** Where something stands in a Corefile or a file that it imports. */
+/** A line of a Corefile or of a file that it imports. */
 export interface SourceLocation {
   readonly file: string
-  /** From 1. */
+  /** The first line is 1. */
   readonly line: number
 }
 
-/** A Corefile that cannot be used. The message begins with `file:line - `. */
+/** A Corefile cannot be used. The message begins with `file:line - `. */
 export class CorefileError extends PlatnetError<CorefileErrorCode> {
   readonly location: SourceLocation
 

@@ -2,15 +2,15 @@ import type { SourceLocation } from './errors.ts'
 
 export interface Token extends SourceLocation {
   readonly text: string
-  /** In quotes it is text whatever it says: no brace, no import. */
+  /** A quoted token is text whatever it says: no brace, no import. */
   readonly quoted: boolean
-  /** It is the first of its line. */
+  /** The token is the first of its line. */
   readonly beginsLine: boolean
 }
 
 /**
- * Splits a Corefile by white space. Quotes hold blanks and lines together, `\"` is a quote in them. `#` begins a comment to the end
- * of the line, or of the word where it stands inside one.
+ * Splits a Corefile at white space. Quotes hold blanks and lines together, and `\"` is a quote in them. `#` begins a comment to the end of the
+ * line, or of the word that it stands in.
  */
 export function readTokens(text: string, file: string): readonly Token[] {
   return new Lexer(text.replace(/^\uFEFF/, ''), file).read()

@@ -22,12 +22,12 @@ export function badValue(token: Token, expected: string): CorefileError {
   return new CorefileError('bad-value', token, `${token.text === '' ? '""' : token.text}: expected ${expected}`)
 }
 
-/** The longest wait of a timer; what waits longer would not wait at all. */
+/** The longest delay of a timer; a longer one would fire at once. */
 const maxTimerMs = 0x7fff_ffff
-/** What 64 bits of nanoseconds hold, as Go counts. */
+/** The longest duration of Go, 64 bits of nanoseconds. */
 const maxDurationMs = 2 ** 63 / 1e6
 
-/** A duration as Go writes it: `5s`, `1m30s`, `.5s`, `+100ms`, `0`; milliseconds. */
+/** Reads a duration in Go's form: `5s`, `1m30s`, `.5s`, `+100ms`, `0`. Returns milliseconds. */
 export function readDuration(token: Token, { min = 0, max = maxDurationMs } = {}): number {
   const text = token.text.replace(/^\+/, '')
   const parts = [...text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)]
@@ -37,14 +37,14 @@ export function readDuration(token: Token, { min = 0, max = maxDurationMs } = {}
   return ms
 }
 
-/** One that a timer waits for: at least `minMs`, and no longer than it can. */
+/** Reads a duration that a timer waits for: `minMs` at least, and no longer than a timer can wait. */
 export function readWait(token: Token, { minMs = 0 } = {}): number {
   return Math.min(maxTimerMs, Math.max(minMs, readDuration(token)))
 }
 
 const maxInteger = 0x7fff_ffff
 
-/** A whole number; one beyond 31 bits is as good as 2^31 - 1 where no bound is given. */
+/** Reads a whole number. One beyond 31 bits becomes 2^31 - 1 where no bound is given. */
 export function readInteger(token: Token, { min = 0, max = Number.POSITIVE_INFINITY } = {}): number {
   const value = /^\+?\d{1,19}$/.test(token.text) ? Number(token.text) : Number.NaN
   if (!(value >= min && value <= max)) throw badValue(token, `a number${boundsText(min, max, '')}`)
@@ -62,14 +62,14 @@ export function readChoice<Choice extends string>(token: Token, choices: readonl
   return found
 }
 
-/** A number with or without a fraction, not negative. */
+/** Reads a number with or without a fraction that is not negative. */
 export function readNumber(token: Token): number {
   const value = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(token.text) ? Number(token.text) : Number.NaN
   if (!Number.isFinite(value)) throw badValue(token, 'a number of 0 at least')
   return value
 }
 
-/** RE2, checked. */
+/** Reads a regular expression (RE2) and checks that it compiles. */
 export function readPattern(token: Token): string {
   try {
     RE2JS.compile(token.text)
@@ -79,7 +79,7 @@ export function readPattern(token: Token): string {
   }
 }
 
-/** The arguments, of which there must be so many. */
+/** Returns the arguments. Throws CorefileError where there are not from `min` to `max`. */
 export function readArgs(directive: Directive, min: number, max = min): readonly Token[] {
   const { args, name } = directive
   if (args.length >= min && args.length <= max) return args
@@ -87,7 +87,7 @@ export function readArgs(directive: Directive, min: number, max = min): readonly
   throw new CorefileError('bad-value', name, `${name.text}: expected ${wanted} arguments, found ${args.length}`)
 }
 
-/** The only argument. */
+/** Returns the only argument. */
 export function readArg(directive: Directive): Token {
   return readArgs(directive, 1)[0] ?? directive.name
 }
@@ -101,7 +101,7 @@ export function unknownOption({ name }: Directive, directive: string): CorefileE
   return new CorefileError('unknown-option', name, `${directive}: unknown option '${name.text}'`)
 }
 
-/** Hands each option to the reader of its name. */
+/** Passes each option to the reader of its name. */
 export function readOptions(
   directive: Directive,
   readers: Readonly<Record<string, (option: Directive) => void>>,

@@ -21,7 +21,7 @@ export interface EndpointAddress {
   readonly port: number
 }
 
-/** `[dns://]ZONE[:PORT]`; a network is its reverse zones. */
+/** Reads `[dns://]ZONE[:PORT]`. A network stands for its reverse zones. */
 export function readServerKeys(token: Token): readonly ServerKey[] {
   const scheme = /^([a-z0-9]+):\/\//i.exec(token.text)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'dns') {
@@ -35,7 +35,7 @@ export function readServerKeys(token: Token): readonly ServerKey[] {
   return expandZone({ ...token, text: zone === '' ? '.' : zone }).map((name) => ({ zone: name, port: number }))
 }
 
-/** A zone by name, or the reverse zones of a network (`10.0.0.0/24`). */
+/** Returns a zone by its name, or the reverse zones of a network (`10.0.0.0/24`). */
 function expandZone(token: Token): readonly WireName[] {
   if (!token.text.includes('/')) return [readZone(token)]
   const cidr = parseCidr(token.text)
@@ -67,12 +67,12 @@ export function readZone(token: Token): WireName {
   }
 }
 
-/** A zone, or the reverse zones of a network; a port or scheme at it says nothing here. */
+/** Reads a zone, or a network as its reverse zones. A port or scheme has no meaning here. */
 export function readZones(token: Token): readonly WireName[] {
   return readServerKeys(token).map(({ zone }) => zone)
 }
 
-/** The zones of a plugin: those it names, else those of its server block. */
+/** Returns the zones that a plugin names, or those of its server block where it names none. */
 export function zonesOr(tokens: readonly Token[], keys: readonly ServerKey[]): readonly WireName[] {
   const zones = tokens.length === 0 ? keys.map(({ zone }) => zone) : tokens.flatMap(readZones)
   return [...new Map(zones.map((zone) => [nameText(zone), zone])).values()]
@@ -82,7 +82,7 @@ export function readFallthrough(tokens: readonly Token[]): Fallthrough {
   return tokens.length === 0 ? 'all' : tokens.flatMap(readZones)
 }
 
-/** `ADDRESS:PORT`, `:PORT` or `ADDRESS`. */
+/** Reads `ADDRESS:PORT`, `:PORT` or `ADDRESS`. */
 export function readEndpointAddress(token: Token | undefined, port: number): EndpointAddress {
   if (token === undefined) return { port }
   const { text } = token

@@ -13,15 +13,15 @@ import type { SharedTable } from '../zone/layout.ts'
 import { sameZone, type ZoneSettings } from '../zone/settings.ts'
 import { LabelSelection, type Labels } from './label-selection.ts'
 
-/** How long a reload waits for the labels that a zone chooses by. */
+/** How long a reload waits for the labels that a zone selects by. */
 const labelsWaitMs = 5000
 
 export interface ZoneFeedParts {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
-  /** Readers go over to this table. */
+  /** Receives a table that readers must go over to. */
   readonly onTable: (index: number, table: SharedTable) => void
-  /** Everything that was listed is in the tables. */
+  /** Is called when everything that was listed is in the tables. */
   readonly onSynced: () => void
   readonly log: Logger
 }
@@ -31,21 +31,21 @@ interface FedZone {
   readonly zone: ClusterZone
 }
 
-/** Keeps the tables in step with the state: the work for a change is that of the Services it names. */
+/** Keeps the tables up to date with the state of the node. The work for a change is that of the Services it names. */
 export class ZoneFeed {
   readonly #parts: ZoneFeedParts
   readonly #dirty = new Set<ObjectKey>()
-  readonly #choice = new LabelSelection()
+  readonly #selection = new LabelSelection()
   readonly #pods = new Map<ObjectKey, PodView>()
   #onPodsWanted: (wanted: boolean) => void = () => {}
   #onServiceLabelsWanted: (wanted: boolean) => void = () => {}
-  /** Undefined while no zone asks for them. */
+  /** Resolves when the labels of Services were listed; undefined while no zone needs them. */
   #serviceLabels: PromiseWithResolvers<'listed'> | undefined
   #areServiceLabelsListed = false
   readonly #changedAtMs = new Map<ObjectKey, number>()
   readonly #sync: BoundedFrequencyRunner
   readonly #metrics = new KubernetesMetrics()
-  /** When what changed endpoints of headless Services happened, for changes that are not in the answers yet. */
+  /** When the endpoints of headless Services changed, for changes that are not in the answers yet. */
   readonly #triggeredAtMs: number[] = []
   #zones: readonly FedZone[] = []
   #namespacesListed = false
@@ -77,7 +77,7 @@ export class ZoneFeed {
     return this.#metrics.series(this.names, this.#zones.length > 0)
   }
 
-  /** When the Service was last seen to change, in ms since 1970. */
+  /** Returns when the Service was last seen to change, in ms since 1970. */
   changedAtMs(service: ObjectKey): number | undefined {
     return this.#changedAtMs.get(service)
   }
@@ -102,13 +102,13 @@ export class ZoneFeed {
     await this.#sync.stop(scope)
   }
 
-  /** Zones whose settings are as before keep their tables: nothing is written anew. */
+  /** Changes the zones. A zone with the settings of one before keeps its table, and nothing is written again. */
   async changeZones(wanted: readonly ZoneSettings[]): Promise<void> {
     const before = this.#zones
     const next = wanted.map(
       (settings) => before.find((fed) => sameZone(fed.settings, settings)) ?? this.#create(settings),
     )
-    this.#askForServiceLabels(wanted.some(({ labels }) => labels !== undefined))
+    this.#requestServiceLabels(wanted.some(({ labels }) => labels !== undefined))
     if (this.#synced && this.#serviceLabels)
       await Promise.race([this.#serviceLabels.promise, sleep(labelsWaitMs, undefined, { ref: false })])
     for (const fed of next) if (!before.includes(fed)) await this.#fill(fed)
@@ -118,45 +118,45 @@ export class ZoneFeed {
     this.#onPodsWanted(this.#verifiesPods)
   }
 
-  /** Tells at once, and with every change of the zones, whether one of them answers only for Pods that are there. */
+  /** Calls the listener at once, and with every change of the zones: true where one of them verifies Pods. */
   watchPodsWanted(listener: (wanted: boolean) => void): void {
     this.#onPodsWanted = listener
     listener(this.#verifiesPods)
   }
 
-  /** The same for the labels of Services, by which a zone may choose. */
+  /** Calls the listener at once, and with every change of the zones: true where one of them selects by the labels of Services. */
   watchServiceLabelsWanted(listener: (wanted: boolean) => void): void {
     this.#onServiceLabelsWanted = listener
     listener(this.#serviceLabels !== undefined)
   }
 
-  #askForServiceLabels(wanted: boolean): void {
+  #requestServiceLabels(wanted: boolean): void {
     if (wanted === (this.#serviceLabels !== undefined)) return
     this.#serviceLabels = wanted ? Promise.withResolvers() : undefined
     this.#areServiceLabelsListed = false
-    if (!wanted) for (const key of this.#choice.services()) this.#choice.setService(key, undefined)
+    if (!wanted) for (const key of this.#selection.services()) this.#selection.setService(key, undefined)
     this.#onServiceLabelsWanted(wanted)
   }
 
   setServiceLabels(key: ObjectKey, labels: Labels | undefined): void {
-    if (!this.#choice.setService(key, labels)) return
+    if (!this.#selection.setService(key, labels)) return
     this.#dirty.add(key)
     this.#sync.request()
   }
 
   replaceServiceLabels(services: ReadonlyMap<ObjectKey, Labels>): void {
-    for (const key of this.#choice.services()) if (!services.has(key)) this.setServiceLabels(key, undefined)
+    for (const key of this.#selection.services()) if (!services.has(key)) this.setServiceLabels(key, undefined)
     for (const [key, labels] of services) this.setServiceLabels(key, labels)
     this.#areServiceLabelsListed = true
     this.#serviceLabels?.resolve('listed')
     this.#sync.request()
   }
 
-  /** A Pod that runs, undefined for one that does not. */
+  /** Replaces a running Pod, or removes it where `pod` is undefined. */
   setPod(key: ObjectKey, pod: PodView | undefined): void {
     if (pod === undefined) this.#pods.delete(key)
     else this.#pods.set(key, pod)
-    for (const fed of this.#zones) this.#showPod(fed, key, pod)
+    for (const fed of this.#zones) this.#updatePod(fed, key, pod)
   }
 
   replacePods(pods: ReadonlyMap<ObjectKey, PodView>): void {
@@ -164,35 +164,35 @@ export class ZoneFeed {
     for (const [key, pod] of pods) this.setPod(key, pod)
   }
 
-  #showPod({ zone, settings }: FedZone, key: ObjectKey, pod: PodView | undefined): void {
+  #updatePod({ zone, settings }: FedZone, key: ObjectKey, pod: PodView | undefined): void {
     if (settings.pods !== 'verified') return
-    zone.setPod(key, pod && this.#choice.showsPod(settings, pod) ? pod : undefined)
+    zone.setPod(key, pod && this.#selection.selectsPod(settings, pod) ? pod : undefined)
   }
 
   get #verifiesPods(): boolean {
     return this.#zones.some(({ settings }) => settings.pods === 'verified')
   }
 
-  /** A namespace with its labels, undefined for one that is not there any more. */
+  /** Replaces the labels of a namespace, or removes it where they are undefined. */
   setNamespace(name: string, labels: Labels | undefined): void {
-    this.#choice.setNamespace(name, labels)
+    this.#selection.setNamespace(name, labels)
     for (const fed of this.#zones) {
       const { zone, settings } = fed
-      zone.setNamespace(name, this.#choice.showsNamespace(settings, name))
-      if (settings.namespaceLabels !== undefined) this.#showObjectsOf(fed, name)
+      zone.setNamespace(name, this.#selection.selectsNamespace(settings, name))
+      if (settings.namespaceLabels !== undefined) this.#updateObjectsOf(fed, name)
     }
   }
 
   replaceNamespaces(namespaces: ReadonlyMap<string, Labels>): void {
-    for (const name of this.#choice.namespaces()) if (!namespaces.has(name)) this.setNamespace(name, undefined)
+    for (const name of this.#selection.namespaces()) if (!namespaces.has(name)) this.setNamespace(name, undefined)
     for (const [name, labels] of namespaces) this.setNamespace(name, labels)
     this.#namespacesListed = true
     this.#sync.request()
   }
 
-  #showObjectsOf(fed: FedZone, namespace: string): void {
+  #updateObjectsOf(fed: FedZone, namespace: string): void {
     for (const key of this.#parts.state.serviceKeys()) if (key.startsWith(`${namespace}/`)) this.#dirty.add(key)
-    for (const [key, pod] of this.#pods) if (pod.namespace === namespace) this.#showPod(fed, key, pod)
+    for (const [key, pod] of this.#pods) if (pod.namespace === namespace) this.#updatePod(fed, key, pod)
     this.#sync.request()
   }
 
@@ -208,21 +208,22 @@ export class ZoneFeed {
   async #fill(fed: FedZone): Promise<void> {
     const { zone, settings } = fed
     const slice = new TimeSlice()
-    for (const name of this.#choice.namespaces()) zone.setNamespace(name, this.#choice.showsNamespace(settings, name))
-    for (const [key, pod] of this.#pods) this.#showPod(fed, key, pod)
+    for (const name of this.#selection.namespaces())
+      zone.setNamespace(name, this.#selection.selectsNamespace(settings, name))
+    for (const [key, pod] of this.#pods) this.#updatePod(fed, key, pod)
     if (!this.#synced) return
-    for (const key of [...this.#parts.state.serviceKeys()]) await this.#showService(fed, key, slice)
+    for (const key of [...this.#parts.state.serviceKeys()]) await this.#updateService(fed, key, slice)
     await takeSteps(zone.answerReverseInSteps(), slice)
     this.#markSynced(fed)
   }
 
-  async #showService({ zone, settings }: FedZone, key: ObjectKey, slice: TimeSlice): Promise<void> {
+  async #updateService({ zone, settings }: FedZone, key: ObjectKey, slice: TimeSlice): Promise<void> {
     const { state } = this.#parts
-    const service = this.#choice.showsService(settings, key) ? state.service(key) : undefined
+    const service = this.#selection.selectsService(settings, key) ? state.service(key) : undefined
     await takeSteps(zone.setServiceInSteps(key, service && { service, slices: state.slicesOf(key) }), slice)
   }
 
-  /** Until the labels that a zone chooses by are known, what is missing there may exist. */
+  /** Marks a zone as complete. Until the labels that it selects by are known, a missing name may exist. */
   #markSynced({ zone, settings }: FedZone): void {
     if (settings.labels === undefined || this.#areServiceLabelsListed) zone.markSynced()
   }
@@ -234,7 +235,7 @@ export class ZoneFeed {
     const slice = new TimeSlice()
     for (const key of this.#dirty) {
       this.#dirty.delete(key)
-      for (const fed of this.#zones) await this.#showService(fed, key, slice)
+      for (const fed of this.#zones) await this.#updateService(fed, key, slice)
     }
     for (const { zone } of this.#zones) await takeSteps(zone.answerReverseInSteps(), slice)
     for (const { zone } of this.#zones) zone.setSerial(Math.floor(Date.now() / 1000))
@@ -251,7 +252,7 @@ export class ZoneFeed {
   }
 }
 
-/** Other work gets its turn in between. */
+/** Runs the steps, with turns for other work in between. */
 async function takeSteps(steps: Iterable<void>, slice: TimeSlice): Promise<void> {
   for (const _ of steps) if (slice.spent) await slice.pause()
 }

@@ -14,14 +14,14 @@ export interface HttpEndpoint {
 }
 
 export interface EndpointAnswers {
-  /** Plugins that are not ready yet, or why nothing is any more; none when DNS is. */
+  /** The plugins that are not ready, or the reason why nothing is ready any more; empty when DNS is ready. */
   readonly unready: () => readonly string[]
   readonly metrics: () => Promise<string>
-  /** Whether that source may see the metrics on an address that others reach too. */
-  readonly maySee: (address: string) => boolean
+  /** Returns whether that source may read the metrics on an address that others reach too. */
+  readonly mayRead: (address: string) => boolean
 }
 
-/** `health`, `ready` and `prometheus` of the Corefile: listeners that come and go with it. */
+/** Opens and closes the endpoints of `health`, `ready` and `prometheus` as the Corefile says. */
 export class HttpEndpoints {
   readonly #answers: EndpointAnswers
   readonly #log: Logger
@@ -33,7 +33,7 @@ export class HttpEndpoints {
     this.#log = log
   }
 
-  /** What is as before goes on. An endpoint that is taken is told and left out. */
+  /** Opens and closes what differs. An endpoint whose port is taken is logged and left out. */
   async change(endpoints: readonly HttpEndpoint[]): Promise<void> {
     const wanted = new Map(endpoints.map((endpoint) => [JSON.stringify(endpoint), endpoint]))
     for (const [key, listener] of this.#open) if (!wanted.has(key)) await this.#close(key, listener)
@@ -62,7 +62,7 @@ export class HttpEndpoints {
     }
   }
 
-  /** One endpoint is probed, as all have the same to say. */
+  /** Probes one endpoint: all of them answer alike. */
   #probeAt(key: string, endpoint: Pick<HttpEndpoint, 'address' | 'port'>): void {
     if (this.#probed !== undefined) return
     this.#probed = { key, probe: new HealthProbe(endpoint) }
@@ -94,7 +94,7 @@ export class HttpEndpoints {
   }
 
   async #metrics({ message }: RoutedRequest): Promise<TextAnswer> {
-    if (!this.#answers.maySee(message.socket.remoteAddress ?? '')) return { status: 403, body: 'forbidden\n' }
+    if (!this.#answers.mayRead(message.socket.remoteAddress ?? '')) return { status: 403, body: 'forbidden\n' }
     const contentType = 'text/plain; version=0.0.4; charset=utf-8'
     return { status: 200, body: await this.#answers.metrics(), contentType }
   }

@@ -23,14 +23,14 @@ export interface KubeDnsParts {
   readonly dialect: Dialect
   readonly clusterDns: readonly Ip[]
   readonly facts: MirrorFacts
-  /** Whether queries to this node's address are answered now. */
+  /** Returns whether queries to this node's address are answered now. */
   readonly serves: () => boolean
   readonly log: Logger
-  /** For tests; 5 s. */
+  /** For tests; 5 s where undefined. */
   readonly intervalMs?: number
 }
 
-const defaultLookIntervalMs = 5_000
+const defaultIntervalMs = 5_000
 const nodeIntervalMs = 250
 const maxDenialMs = 600_000
 
@@ -53,40 +53,42 @@ const podSchema = z.object({
 })
 
 /**
- * The Service `kube-dns` where there is none, and the Pod that makes this node an endpoint of it while it answers. What
- * others made stays as it is, and it is said how it differs.
+ * Creates the Service `kube-dns` where there is none, and the Pod that makes this node an endpoint of it while it answers. Objects of others
+ * stay as they are; the log says how they differ.
  */
 export class KubeDnsObjects implements Component {
   readonly name = 'kube-dns'
   readonly #parts: KubeDnsParts
-  readonly #look: Periodic
-  readonly #said = new Set<string>()
+  readonly #loop: Periodic
+  readonly #warned = new Set<string>()
   readonly #denials = new Map<string, { readonly waitMs: number; readonly untilMs: number }>()
-  #hasLooked = false
+  #hasAwaited = false
   #health: Health = { level: 'ok', message: '', sinceMs: 0 }
 
   constructor(parts: KubeDnsParts) {
     this.#parts = parts
-    this.#look = new Periodic(({ signal }) => this.#keep(signal), {
-      intervalMs: this.#lookIntervalMs,
+    this.#loop = new Periodic(({ signal }) => this.#reconcile(signal), {
+      intervalMs: this.#intervalMs,
       firstAfterMs: 0,
       onError: (error) =>
-        this.#say('the objects of the cluster DNS could not be kept', { error: describeError(error) }),
+        this.#warnOnce('the Service and Pod of the cluster DNS could not be reconciled', {
+          error: describeError(error),
+        }),
     })
   }
 
-  get #lookIntervalMs(): number {
-    return this.#parts.intervalMs ?? defaultLookIntervalMs
+  get #intervalMs(): number {
+    return this.#parts.intervalMs ?? defaultIntervalMs
   }
 
   async start(): Promise<void> {
-    this.#look.start()
+    this.#loop.start()
   }
 
-  /** This node is no endpoint any more; the Pod stays for its next start. */
+  /** Marks the Pod as not ready, so that this node is no endpoint any more. The Pod stays for the next start. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
-    await this.#look.stop(scope)
-    await this.#tellReady(false, scope.signal).catch(() => {})
+    await this.#loop.stop(scope)
+    await this.#reportReady(false, scope.signal).catch(() => {})
     this.#health = { level: 'stopped', message: 'stopped', sinceMs: Date.now() }
   }
 
@@ -94,51 +96,55 @@ export class KubeDnsObjects implements Component {
     return this.#health
   }
 
-  async #keep(signal: AbortSignal): Promise<void> {
-    await this.#unlessDenied('Service kube-system/kube-dns', () => this.#keepService(signal))
-    await this.#unlessDenied(`Pod ${mirrorPodName(this.#parts.facts)}`, () => this.#keepPod(signal))
+  async #reconcile(signal: AbortSignal): Promise<void> {
+    await this.#unlessDenied('Service kube-system/kube-dns', () => this.#reconcileService(signal))
+    await this.#unlessDenied(`Pod ${mirrorPodName(this.#parts.facts)}`, () => this.#reconcilePod(signal))
   }
 
-  async #keepService(signal: AbortSignal): Promise<void> {
+  async #reconcileService(signal: AbortSignal): Promise<void> {
     const { client, clusterDns, log } = this.#parts
     const found = await this.#orAbsent(client.get({ ...services, name: kubeDns.name }, { signal }))
     if (found === undefined) {
-      const isMade = await this.#unlessTaken(client.create(services, kubeDnsService(clusterDns), { signal }))
-      if (isMade) log.info('the Service of the cluster DNS was made', { address: clusterDns[0] })
+      const isCreated = await this.#unlessTaken(client.create(services, kubeDnsService(clusterDns), { signal }))
+      if (isCreated) log.info('the Service of the cluster DNS was created', { address: clusterDns[0] })
       return
     }
     const parsed = serviceSchema.safeParse(found)
-    const differences = parsed.success ? differencesOf(parsed.data.spec, clusterDns) : ['it cannot be read']
+    const differences = parsed.success ? differencesOf(parsed.data.spec, clusterDns) : ['it could not be parsed']
     if (differences.length > 0)
-      this.#say('the Service kube-system/kube-dns is not as this node serves; it is left as it is', {
+      this.#warnOnce('the Service kube-system/kube-dns does not match what this node serves; it is left unchanged', {
         differences: differences.join('; '),
       })
   }
 
-  async #keepPod(signal: AbortSignal): Promise<void> {
+  async #reconcilePod(signal: AbortSignal): Promise<void> {
     const { serves } = this.#parts
-    if (!this.#hasLooked) await this.#awaitServing(signal)
-    this.#hasLooked = true
+    if (!this.#hasAwaited) await this.#awaitServing(signal)
+    this.#hasAwaited = true
     const found = await this.#findPod(signal)
     if (found === undefined && serves()) await this.#createPod(signal)
-    if (found !== undefined || serves()) await this.#tellReady(serves(), signal)
+    if (found !== undefined || serves()) await this.#reportReady(serves(), signal)
   }
 
-  /** An agent that has just begun serves in a moment: reported before that, the node would leave the Service and come back, and its rules with it. */
+  /**
+   * Waits for an agent that has just started to serve. Without that the node would leave the Service and come back, and the rules of all nodes
+   * would change twice.
+   */
   async #awaitServing(signal: AbortSignal): Promise<void> {
     const { serves } = this.#parts
-    for (let waitedMs = 0; !serves() && waitedMs < this.#lookIntervalMs; waitedMs += nodeIntervalMs)
+    for (let waitedMs = 0; !serves() && waitedMs < this.#intervalMs; waitedMs += nodeIntervalMs)
       await setTimeout(nodeIntervalMs, undefined, { signal })
   }
 
   async #createPod(signal: AbortSignal): Promise<void> {
     const { client, dialect, facts } = this.#parts
     const node = await this.#awaitNode(signal)
-    if (node === undefined) return this.#say('the node is not registered: it is no endpoint of the cluster DNS', {})
+    if (node === undefined)
+      return this.#warnOnce('the Node object does not exist, so this node is no endpoint of the cluster DNS', {})
     await this.#unlessTaken(client.create(pods, mirrorPod(facts, node.metadata.uid, dialect), { signal }))
   }
 
-  /** An agent registers its Node while it starts, so the first look may come too early. */
+  /** Waits for the Node: an agent registers it while it starts, so the first look may come too early. */
   async #awaitNode(signal: AbortSignal): Promise<z.output<typeof nodeSchema> | undefined> {
     const { client, facts } = this.#parts
     for (let waitedMs = 0; ; waitedMs += nodeIntervalMs) {
@@ -146,26 +152,26 @@ export class KubeDnsObjects implements Component {
         await this.#orAbsent(client.get({ ...nodes, name: facts.nodeName }, { signal })),
       )
       if (found.success) return found.data
-      if (waitedMs >= this.#lookIntervalMs) return undefined
+      if (waitedMs >= this.#intervalMs) return undefined
       await setTimeout(nodeIntervalMs, undefined, { signal })
     }
   }
 
-  async #tellReady(ready: boolean, signal: AbortSignal): Promise<void> {
+  async #reportReady(ready: boolean, signal: AbortSignal): Promise<void> {
     const { client, facts } = this.#parts
     const found = podSchema.safeParse(await this.#findPod(signal))
     if (!found.success) return
     const { podIP, conditions, containerStatuses } = found.data.status
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
-    // Others may change a condition alone, as of a node that is lost; versions before this one reported nothing of the container.
-    const isTold = isReady === ready && containerStatuses.some((container) => container.ready === ready)
-    if (isTold && podIP === facts.address) return
+    // Others may change a condition alone, for example of a node that is lost; earlier versions wrote no container status.
+    const isReported = isReady === ready && containerStatuses.some((container) => container.ready === ready)
+    if (isReported && podIP === facts.address) return
     const times = { now: rfc3339(Date.now()), startedAt: rfc3339(performance.timeOrigin) }
     const patch = { status: mirrorStatus(facts, ready, times) }
     await client.patch({ ...this.#pod, subresource: 'status' }, { kind: 'merge', patch }, { signal })
   }
 
-  /** A node may read only pods that are bound to it, so that one that is not there is forbidden to it. */
+  /** A node may read only pods that are bound to it, so a Pod that does not exist is forbidden to it. */
   async #findPod(signal: AbortSignal): Promise<ApiObject | undefined> {
     const { client } = this.#parts
     try {
@@ -189,7 +195,7 @@ export class KubeDnsObjects implements Component {
     }
   }
 
-  /** Whether it was made; another node may have been first. */
+  /** Returns whether the object was created; another node may have been first. */
   async #unlessTaken(request: Promise<ApiObject>): Promise<boolean> {
     try {
       await request
@@ -201,8 +207,8 @@ export class KubeDnsObjects implements Component {
   }
 
   /**
-   * Where nodes may not read or make such an object, something else makes it. That is said once, and asked again ever more seldom: a server that
-   * has just started may not know yet what a node may do.
+   * Does the work unless it was denied a short time ago. Where nodes may not read or create such an object, something else creates it. The
+   * denial is logged once, and the work is tried again with growing delays: a server that has just started may not know yet what a node may do.
    */
   async #unlessDenied(what: string, work: () => Promise<void>): Promise<void> {
     const denial = this.#denials.get(what)
@@ -212,17 +218,17 @@ export class KubeDnsObjects implements Component {
       this.#denials.delete(what)
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'forbidden') throw error
-      const waitMs = Math.min(2 * (denial?.waitMs ?? this.#lookIntervalMs / 2), maxDenialMs)
+      const waitMs = Math.min(2 * (denial?.waitMs ?? this.#intervalMs / 2), maxDenialMs)
       this.#denials.set(what, { waitMs, untilMs: performance.now() + waitMs })
-      this.#say(`this node may not make ${what}; queries to the cluster DNS are answered on it all the same`, {})
+      this.#warnOnce(`this node may not create ${what}; it answers queries to the cluster DNS without it`, {})
     }
   }
 
-  /** Once, however often it is found. */
-  #say(message: string, fields: Readonly<Record<string, unknown>>): void {
+  /** Logs a warning once, however often it is found. */
+  #warnOnce(message: string, fields: Readonly<Record<string, unknown>>): void {
     const key = `${message} ${JSON.stringify(fields)}`
-    if (this.#said.has(key)) return
-    this.#said.add(key)
+    if (this.#warned.has(key)) return
+    this.#warned.add(key)
     this.#parts.log.warn(message, fields)
   }
 }

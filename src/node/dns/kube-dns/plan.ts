@@ -13,7 +13,7 @@ const ports = [
   { name: 'metrics', protocol: 'TCP', port: dnsMetricsPort, targetPort: dnsMetricsPort },
 ] as const
 
-/** The Service of the cluster DNS: where queries go on a node that does not answer them itself. */
+/** Returns the Service of the cluster DNS, to which queries go on a node that does not answer them itself. */
 export function kubeDnsService(addresses: readonly Ip[]): ApiObject {
   return {
     apiVersion: 'v1',
@@ -31,7 +31,7 @@ export function kubeDnsService(addresses: readonly Ip[]): ApiObject {
   }
 }
 
-/** How a Service that is there differs from what this node serves, in words; empty where it does not. */
+/** Describes how an existing Service differs from what this node serves; empty where it does not. */
 export function differencesOf(
   spec: {
     readonly clusterIP?: string | undefined
@@ -54,7 +54,7 @@ const mirrorContainer = { name: 'dns', image: 'platnet' } as const
 
 export interface MirrorTimes {
   readonly now: string
-  /** When this DNS began. */
+  /** When this DNS started. */
   readonly startedAt: string
 }
 
@@ -68,8 +68,8 @@ export function mirrorPodName({ nodeName }: MirrorFacts): string {
 }
 
 /**
- * The Pod that shows this node's DNS, so that it is an endpoint of the Service. Nothing runs it. A node may make it only as a part of
- * its own Node, whose uid this is: it goes with the Node.
+ * Returns the Pod that makes this node's DNS an endpoint of the Service. Nothing runs it. A node may create it only with its own Node as the
+ * owner, whose uid this is: the Pod is deleted with the Node.
  */
 export function mirrorPod(facts: MirrorFacts, nodeUid: string, dialect: Dialect): ApiObject {
   const annotations = { [dialect.annotations.mirrorPod]: 'platnet-dns' }
@@ -95,7 +95,7 @@ export function mirrorPod(facts: MirrorFacts, nodeUid: string, dialect: Dialect)
   }
 }
 
-/** Times in RFC 3339; `ready` makes it an endpoint. */
+/** Returns the status of the Pod; `ready` makes it an endpoint. Times are in RFC 3339. */
 export function mirrorStatus({ address }: MirrorFacts, ready: boolean, { now, startedAt }: MirrorTimes) {
   const status = ready ? 'True' : 'False'
   const condition = (type: string) => ({ type, status, lastTransitionTime: now })

@@ -1,7 +1,7 @@
-/** Counts of a histogram as Prometheus has it, before they are added up. */
+/** The counts of a Prometheus histogram, before they are added up. */
 export interface HistogramCounts {
   readonly bounds: readonly number[]
-  /** One more than there are bounds: the last is for what is beyond. */
+  /** One count more than there are bounds: the last is for values beyond them. */
   readonly counts: Float64Array
   sum: number
 }
@@ -9,10 +9,10 @@ export interface HistogramCounts {
 /** CoreDNS' bounds: 0.25 ms doubling to 8.192 s. */
 export const timeBounds: readonly number[] = Array.from({ length: 16 }, (_, index) => 0.00025 * 2 ** index)
 
-/** Of what should take no time. */
+/** CoreDNS' bounds for what should take no time, in seconds. */
 export const slimTimeBounds: readonly number[] = [0.00025, 0.0025, 0.025, 0.25, 2.5]
 
-/** 1 ms doubling to 524 s. */
+/** CoreDNS' bounds of the programming latency: 1 ms doubling to 524 s. */
 export const programmingBounds: readonly number[] = Array.from({ length: 20 }, (_, index) => 0.001 * 2 ** index)
 
 export const sizeBounds: readonly number[] = [

@@ -12,7 +12,7 @@ export type Series =
       readonly histogram: HistogramCounts
     }
 
-/** The text exposition format of Prometheus; lines of several threads with the same labels are added up. */
+/** Renders the text exposition format of Prometheus. Lines of several threads with equal labels are added up. */
 export function renderSeries(series: readonly Series[], help: Readonly<Record<string, string>>): string {
   const byName = Map.groupBy(series, ({ name }) => name)
   return Array.from(byName, ([name, lines]) => {

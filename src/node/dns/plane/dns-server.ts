@@ -39,7 +39,7 @@ export class DnsServer {
       {
         unready: parts.unready,
         metrics: () => this.#renderMetrics(),
-        maySee: (address) => this.#metricsSources.allows(address),
+        mayRead: (address) => this.#metricsSources.allows(address),
       },
       parts.log,
     )

@@ -5,12 +5,12 @@ import type { DnsPlane } from '../plane/plane.ts'
 
 const configMapSchema = z.object({ data: z.record(z.string(), z.string()).default({}) })
 
-/** A server that has just started may not know yet what a node may read. */
+/** How long reading may be forbidden before the built-in Corefile is used: a server that has just started may not know yet what a node may read. */
 const forbiddenForMs = 5_000
 
 /**
- * Hands the ConfigMap `coredns` to the plane. A node that may not read it, as one of a Kubernetes cluster without the grant, goes by the built-in
- * Corefile: without that it would wait for ever.
+ * Passes the ConfigMap `coredns` to the plane. A node that may not read it, such as one of a Kubernetes cluster without that grant, uses the
+ * built-in Corefile; without that it would wait for ever.
  */
 export function configMapHandler(
   plane: Pick<DnsPlane, 'changeConfigMap'>,
@@ -26,7 +26,7 @@ export function configMapHandler(
   }
   return {
     onReplace: (items, _, leftOut) => {
-      // One that cannot be read is there: what is known of it stays.
+      // A ConfigMap that cannot be read exists, so what is known of it stays.
       if (!leftOut.some(({ name }) => name === 'coredns'))
         take(items.find(({ metadata }) => metadata.name === 'coredns'))
     },
@@ -38,7 +38,7 @@ export function configMapHandler(
       forbiddenSinceMs = isForbidden ? (forbiddenSinceMs ?? nowMs()) : undefined
       if (forbiddenSinceMs === undefined || nowMs() - forbiddenSinceMs < forbiddenForMs) return
       const remedy = 'let the node get, list and watch the ConfigMap coredns in kube-system'
-      log.warn('this node may not read the ConfigMap kube-system/coredns: the built-in Corefile holds', { remedy })
+      log.warn('this node may not read the ConfigMap kube-system/coredns: the built-in Corefile is used', { remedy })
       take(undefined)
     },
   }

@@ -3,11 +3,11 @@ import type { Component, Health } from '../../../loop/component.ts'
 
 export interface OnDemandInformerOptions extends InformerOptions {
   readonly name: string
-  /** Has its listener told at once, and with every change, whether the collection is asked for. */
+  /** Calls the listener at once, and with every change: true while the collection is needed. */
   readonly watchWanted: (listener: (wanted: boolean) => void) => void
 }
 
-/** Follows a collection while a zone needs it, and asks the API for nothing otherwise. */
+/** Watches a collection while a zone needs it, and sends the API no request otherwise. */
 export class OnDemandInformer implements Component {
   readonly name: string
   readonly #options: OnDemandInformerOptions
@@ -28,10 +28,10 @@ export class OnDemandInformer implements Component {
   }
 
   health(): Health {
-    return this.#informer?.health() ?? { level: 'ok', message: 'no zone asks for them', sinceMs: 0 }
+    return this.#informer?.health() ?? { level: 'ok', message: 'no zone needs them', sinceMs: 0 }
   }
 
-  /** Nothing waits for the list. */
+  /** Starts or stops the watch. Nothing waits for the list. */
   #follow(wanted: boolean): void {
     if (wanted === (this.#informer !== undefined)) return
     const before = this.#informer
@@ -41,6 +41,8 @@ export class OnDemandInformer implements Component {
     this.#informer = new Informer(this.#options)
     this.#informer
       .start({ signal: AbortSignal.timeout(0x7fff_ffff) })
-      .catch((error) => this.#options.log.warn('what a zone asks for could not be listed', { name: this.name, error }))
+      .catch((error) =>
+        this.#options.log.warn('a collection that a zone needs could not be listed', { name: this.name, error }),
+      )
   }
 }

@@ -25,7 +25,7 @@ export interface OnDemandSourceParts {
   readonly log: Logger
 }
 
-/** The Pods of the whole cluster, while a zone answers only for those that are there. */
+/** Watches the Pods of the whole cluster, while a zone verifies Pods. */
 export function createPodSource({ client, plane: { feed }, log }: OnDemandSourceParts): OnDemandInformer {
   return new OnDemandInformer({
     name: 'dns-pods',
@@ -37,7 +37,7 @@ export function createPodSource({ client, plane: { feed }, log }: OnDemandSource
   })
 }
 
-/** The labels of all Services, while a zone chooses by them. */
+/** Watches the labels of all Services, while a zone selects by them. */
 export function createServiceLabelSource({ client, plane: { feed }, log }: OnDemandSourceParts): OnDemandInformer {
   return new OnDemandInformer({
     name: 'dns-service-labels',
@@ -65,7 +65,7 @@ function podHandler(feed: ZoneFeed): InformerHandler {
   }
 }
 
-/** None where they are no labels. */
+/** Returns the labels of an object; none where they cannot be read. */
 export function labelsOf({ metadata }: WireObject): Labels {
   return labelled.safeParse(metadata).data?.labels ?? {}
 }
@@ -74,7 +74,7 @@ function keyOf({ metadata }: WireObject): ObjectKey {
   return objectKey(metadata.namespace ?? '', metadata.name)
 }
 
-/** A Pod with its addresses; none that has ended, is going, or has no address yet. */
+/** Returns a Pod with its addresses; undefined for one that has ended, is being deleted, or has no address yet. */
 export function readPod(item: WireObject): PodView | undefined {
   const parsed = podSchema.safeParse(item)
   if (!parsed.success) return undefined

@@ -17,7 +17,7 @@ export interface DnsSourceParts {
   readonly nodeName: string
   readonly nodeAddress: Ip | undefined
   readonly clusterDns: readonly Ip[]
-  /** This agent is the node to the API: it makes the Service kube-dns and its Pod. Beside a kubelet it makes nothing. */
+  /** This agent registers the node, so it makes the Service kube-dns and its Pod. Beside a kubelet it makes nothing. */
   readonly makesObjects: boolean
   readonly log: Logger
 }
@@ -27,7 +27,10 @@ const nodeSchema = z.object({
   status: z.object({ addresses: z.array(z.object({ address: z.string() })).optional() }).optional(),
 })
 
-/** What DNS watches beside the state of the node: namespaces, nodes, the ConfigMap with the Corefile, and Pods where a zone verifies them. */
+/**
+ * Creates the components that watch what DNS needs beside the state of the node: namespaces, nodes, the ConfigMap with the Corefile, and Pods
+ * and labels of Services while a zone needs them.
+ */
 export function createDnsSources(parts: DnsSourceParts): readonly Component[] {
   const { client, plane, log } = parts
   const core = (resource: string) => ({ resource: { group: '', version: 'v1', resource } })
@@ -66,24 +69,24 @@ function namespaceHandler({ feed }: DnsSourceParts['plane']): InformerHandler {
 
 function nodeHandler(plane: DnsSourceParts['plane']): InformerHandler {
   const networks = new Map<string, readonly Cidr[]>()
-  const tell = () => plane.changeNodes([...networks.values()].flat())
+  const report = () => plane.changeNodes([...networks.values()].flat())
   return {
     onReplace: (items) => {
       networks.clear()
       for (const item of items) networks.set(item.metadata.name, networksOf(item))
-      tell()
+      report()
     },
     onEvent: (type, item) => {
       const before = JSON.stringify(networks.get(item.metadata.name))
       if (type === 'DELETED') networks.delete(item.metadata.name)
       else networks.set(item.metadata.name, networksOf(item))
-      if (JSON.stringify(networks.get(item.metadata.name)) !== before) tell()
+      if (JSON.stringify(networks.get(item.metadata.name)) !== before) report()
     },
     onProgress: () => {},
   }
 }
 
-/** Whose queries are answered. What makes no sense is left out: `0.0.0.0/0` of one Node would open DNS to everyone. */
+/** Returns the networks of a Node whose queries are answered. Invalid ones are left out: `0.0.0.0/0` of one Node would open DNS to every source. */
 export function networksOf(item: WireObject): readonly Cidr[] {
   const parsed = nodeSchema.safeParse(item)
   if (!parsed.success) return []

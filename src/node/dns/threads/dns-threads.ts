@@ -20,7 +20,7 @@ export interface ThreadSettings {
 }
 
 export interface ThreadParts {
-  /** Threads with sockets; at least two, so that one can be busy. */
+  /** How many threads have sockets; at least two, so that one may be busy. */
   readonly servingThreads: number
   readonly log: Logger
 }
@@ -30,12 +30,12 @@ const files = {
   resolver: new URL('./resolver-thread.ts', import.meta.url),
 }
 
-/** Of each thread; what is large is shared or outside the heap. How much room young objects get is the launcher's flag to say, which holds for threads too. */
+/** The heap limit of each thread. What is large is shared or outside the heap. The launcher's flag for young objects holds for threads too. */
 const limits = { maxOldGenerationSizeMb: 256 }
 
 /**
- * The threads that answer: some with sockets, one that resolves what they do not know. They go on whatever the main thread does; one that ends
- * is started again with all it needs.
+ * Starts and configures the threads that answer: serving threads with sockets, and one resolver thread for all of them. They answer whatever the
+ * main thread does. A thread that ends is started again and gets its whole configuration.
  */
 export class DnsThreads {
   readonly #parts: ThreadParts
@@ -50,7 +50,7 @@ export class DnsThreads {
     this.#parts = parts
   }
 
-  /** Opens the sockets, or changes what is served. What could not be listened on is told once, not once a thread. */
+  /** Opens the sockets, or changes what is served. Returns the addresses on which the threads cannot listen, each once. */
   async configure(settings: ThreadSettings, tables: readonly SharedTable[]): Promise<readonly ListenFailure[]> {
     this.#settings = settings
     this.#tables = [...tables]
@@ -63,21 +63,21 @@ export class DnsThreads {
 
   changeTable(index: number, table: SharedTable): void {
     this.#tables[index] = table
-    this.#tell({ kind: 'table', index, table })
+    this.#send({ kind: 'table', index, table })
   }
 
   changeSources(networks: readonly Cidr[]): void {
     if (this.#settings === undefined) return
     this.#settings = { ...this.#settings, serving: { ...this.#settings.serving, clusterSources: networks } }
-    this.#tell({ kind: 'sources', networks })
+    this.#send({ kind: 'sources', networks })
   }
 
-  /** How the question's bytes are answered on that port, and by whom. */
+  /** Returns the answer to the query's bytes on that port, and the plugin that gives it. */
   async explain(question: Uint8Array, port: number): Promise<Explanation | undefined> {
     return this.#serving.find((link) => link !== undefined)?.ask<'explain'>({ kind: 'explain', question, port })
   }
 
-  /** What all threads have counted. */
+  /** Returns the counts of all threads. */
   async series(): Promise<readonly Series[]> {
     const resolver = this.#resolver?.ask<'series'>({ kind: 'series' })
     const serving = this.#serving.map((link) => link?.ask<'series'>({ kind: 'series' }))
@@ -95,16 +95,16 @@ export class DnsThreads {
     this.#resolver = undefined
   }
 
-  #tell(request: Exclude<ServingRequest, { readonly kind: 'resolver' }>): void {
+  #send(request: Exclude<ServingRequest, { readonly kind: 'resolver' }>): void {
     for (const link of this.#serving) link?.ask(request).catch((error) => this.#logFailure(error))
   }
 
   #logFailure(error: unknown): void {
-    if (!this.#isStopping) this.#parts.log.warn('a DNS thread did not take a change', { error: describeError(error) })
+    if (!this.#isStopping) this.#parts.log.warn('a DNS thread did not apply a change', { error: describeError(error) })
   }
 
   #startResolver(): void {
-    const onEnd = (error: Error) => this.#later(error, () => this.#restartResolver())
+    const onEnd = (error: Error) => this.#restartLater(error, () => this.#restartResolver())
     const name = 'dns-resolver'
     this.#resolver = new ThreadLink(files.resolver, { name, limits, log: this.#parts.log.child('resolver'), onEnd })
   }
@@ -118,7 +118,7 @@ export class DnsThreads {
   #startServing(index: number): void {
     const onEnd = (error: Error) => {
       this.#serving[index] = undefined
-      this.#later(error, async () => {
+      this.#restartLater(error, async () => {
         this.#startServing(index)
         await this.#configureServing(this.#serving[index])
       })
@@ -147,10 +147,10 @@ export class DnsThreads {
     return link.ask<'configure'>({ kind: 'configure', settings: this.#settings.serving, tables: this.#tables })
   }
 
-  #later(error: Error, start: () => Promise<void>): void {
+  #restartLater(error: Error, start: () => Promise<void>): void {
     if (this.#isStopping) return
     const delayMs = Math.round(this.#backoff.nextDelayMs())
-    this.#parts.log.error('a DNS thread ended and is started again', { error: describeError(error), delayMs })
+    this.#parts.log.error('a DNS thread ended; it is started again', { error: describeError(error), delayMs })
     setTimeout(() => void start().catch((failure) => this.#logFailure(failure)), delayMs).unref()
   }
 }

@@ -1,16 +1,16 @@
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
-/** Nice value of a thread that serves: it runs for microseconds at a time and then waits, so nothing starves beside it. */
+/** The nice value of a serving thread. It runs for microseconds at a time and then waits, so it starves no other. */
 const servingNice = -10
 
 /**
- * Lets the thread that calls this run before the others of this process when all processors are busy, as with a list of 10,000
- * Services. Without the right to do that (CAP_SYS_NICE) it takes its turn like them. Returns whether it has precedence.
+ * Gives the calling thread precedence over the others of this process while all processors are busy, for example with a list of 10,000 Services.
+ * That takes CAP_SYS_NICE. Returns whether the thread has precedence.
  */
 export function raiseThreadPriority(): boolean {
   try {
-    // `PID/task/TID`; where /proc is another PID namespace's, the numbers are not ours to use.
+    // `PID/task/TID`. Where /proc belongs to another PID namespace, these numbers mean other threads.
     const [pid, , tid] = readlinkSync('/proc/thread-self').split('/').map(Number)
     if (pid !== process.pid || tid === undefined) return false
     setPriority(tid, servingNice)

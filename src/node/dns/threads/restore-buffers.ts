@@ -1,4 +1,4 @@
-/** Settings that came from another thread: their bytes lost on the way that they were Buffers. Shared memory and ports stay as they are. */
+/** Turns the Uint8Arrays in settings from another thread into Buffers again: posting them loses that. Shared memory and ports stay as they are. */
 export function restoreBuffers<T>(value: T): T {
   return revive(value) as T
 }

@@ -14,7 +14,7 @@ interface Waiting {
   readonly reject: (error: DnsError) => void
 }
 
-/** The main thread's end of its line to another one. Requests and answers are pairs by kind. */
+/** The main thread's end of the channel to one thread. Each kind of request has its kind of answer. */
 export class ThreadLink<Request extends { readonly kind: string }, Answers extends Record<Request['kind'], unknown>> {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -22,7 +22,7 @@ export class ThreadLink<Request extends { readonly kind: string }, Answers exten
   #nextId = 1
   #isEnding = false
 
-  /** `onEnd` is called when the thread ends without having been asked to. */
+  /** Calls `onEnd` when the thread ends without a request to do so. */
   constructor(
     file: URL,
     options: { name: string; limits?: ResourceLimits; log: Logger; onEnd: (error: DnsError) => void },
@@ -46,7 +46,7 @@ export class ThreadLink<Request extends { readonly kind: string }, Answers exten
     })
   }
 
-  /** Ends the thread whatever it does. */
+  /** Ends the thread at once. */
   async end(): Promise<void> {
     this.#isEnding = true
     if (this.#worker.threadId === -1) return

@@ -3,17 +3,17 @@ import type { MessageLayout, RecordLocation } from './message.ts'
 import { foldName, readName, sameName, type WireName } from './name.ts'
 import { headerLength } from './query.ts'
 
-/** Where the aliases (CNAME) of an answer lead, from the name that was asked for. */
+/** The end of the aliases (CNAME) of an answer, followed from the name that was asked for. */
 export interface AliasEnd {
-  /** An alias leads back to a name before it: the answer has no end. */
+  /** An alias leads back to a name before it, so the answer has no end. */
   readonly isLoop: boolean
-  /** Records of the type that was asked for stand at the end. */
+  /** The name at the end has records of the type that was asked for. */
   readonly isAnswered: boolean
 }
 
 const pointerToQuestion = 0xc000 | headerLength
 
-/** Follows the aliases of an answer. Names are read only where they are no mere pointer to the question. Throws DnsFormatError. */
+/** Follows the aliases of an answer. A name that is only a pointer to the question is not decoded. Throws DnsFormatError. */
 export function followAliases(message: Buffer, { questionName, questionType, records }: MessageLayout): AliasEnd {
   const answers = records.filter(({ section }) => section === 'answer')
   if (questionName === undefined) return { isLoop: false, isAnswered: answers.length > 0 }

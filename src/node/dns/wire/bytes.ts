@@ -1,4 +1,4 @@
-/** Big-endian numbers as the DNS has them; bytes beyond the end read as 0, callers check lengths. */
+/** Read and write big-endian numbers. Bytes beyond the end read as 0; callers check lengths. */
 export function readUint16(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }

@@ -1,4 +1,4 @@
-/** Numbers of the DNS with their names (IANA "Domain Name System Parameters"). */
+/** The numbers of the DNS by their names (IANA "Domain Name System Parameters"). */
 export const recordType = {
   A: 1,
   NS: 2,
@@ -46,10 +46,10 @@ export const rcode = {
   BADVERS: 16,
 } as const
 
-/** Bits of the header's third and fourth byte (RFC 1035 4.1.1, RFC 4035 3.1.6). */
+/** The bits of the header's third and fourth byte (RFC 1035 4.1.1, RFC 4035 3.1.6). */
 export const flag = { QR: 0x8000, AA: 0x0400, TC: 0x0200, RD: 0x0100, RA: 0x0080, AD: 0x0020, CD: 0x0010 } as const
 
-/** EDNS options (RFC 6891 and the documents that define each). */
+/** The EDNS options (RFC 6891 and the documents that define each). */
 export const ednsOption = { NSID: 3, EXPIRE: 9, COOKIE: 10, TCP_KEEPALIVE: 11, PADDING: 12, EDE: 15 } as const
 
 const typeNames = new Map<number, string>(Object.entries(recordType).map(([name, code]) => [code, name]))
@@ -59,12 +59,12 @@ const rcodeCodes = new Map<string, number>(Object.entries(rcode))
 const classNames = new Map<number, string>(Object.entries(recordClass).map(([name, code]) => [code, name]))
 const classCodes = new Map<string, number>(Object.entries(recordClass))
 
-/** `AAAA`, or `TYPE1234` for a type without a name here (RFC 3597). */
+/** Returns `AAAA`, or `TYPE1234` for a type that has no name here (RFC 3597). */
 export function typeName(code: number): string {
   return typeNames.get(code) ?? `TYPE${code}`
 }
 
-/** The number of a type given as `AAAA` or `TYPE28`, in any case. */
+/** Returns the number of a type given as `AAAA` or `TYPE28`, in upper or lower case. */
 export function typeCode(text: string): number | undefined {
   return typeCodes.get(text.toUpperCase()) ?? genericCode(text, 'TYPE')
 }

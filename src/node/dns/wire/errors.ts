@@ -2,5 +2,5 @@ import { PlatnetError } from '../../../model/errors.ts'
 
 type DnsFormatCode = 'short' | 'label' | 'pointer' | 'name-too-long' | 'rdata' | 'text'
 
-/** A message, name or record that breaks the format: `short` ends too early, `text` is a name or record in presentation form. */
+/** A message, name or record breaks the format. `short`: it ends too early; `text`: its presentation form cannot be read. */
 export class DnsFormatError extends PlatnetError<DnsFormatCode> {}

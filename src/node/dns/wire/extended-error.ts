@@ -3,7 +3,7 @@ import { ednsOption } from './codes.ts'
 
 const maxReasonBytes = 255
 
-/** The EDNS option with a reason beyond the rcode (RFC 8914), whole. */
+/** Returns the EDNS option that gives a reason beyond the rcode (RFC 8914), with its code and length. */
 export function extendedErrorOption(code: number, reason: string): Buffer {
   const text = Buffer.from(reason).subarray(0, maxReasonBytes)
   const head = Buffer.alloc(6)
@@ -13,7 +13,7 @@ export function extendedErrorOption(code: number, reason: string): Buffer {
   return Buffer.concat([head, text])
 }
 
-/** That option among the options of a message; undefined where it is not. */
+/** Returns the extended error among the options of a message, or undefined. */
 export function findExtendedError(options: Buffer | undefined): Buffer | undefined {
   for (let at = 0; options !== undefined && at + 4 <= options.length; ) {
     const end = at + 4 + readUint16(options, at + 2)

@@ -5,12 +5,12 @@ export class FrameReader {
   #kept: Buffer[] = []
   #keptBytes = 0
 
-  /** Whether a message has begun and not ended. */
+  /** A message has begun and not ended. */
   get isPartial(): boolean {
     return this.#keptBytes > 0
   }
 
-  /** The messages that this chunk completes, each in memory of its own or of the chunk's. */
+  /** Returns the messages that this chunk completes. They may share the memory of the chunk. */
   push(chunk: Buffer): Buffer[] {
     this.#kept.push(chunk)
     this.#keptBytes += chunk.length

@@ -6,35 +6,35 @@ import { headerLength } from './query.ts'
 import { isReadableData, readData } from './rdata.ts'
 import type { DnsRecord } from './record.ts'
 
-/** The most bytes of a message over TCP, whose length is two bytes (RFC 1035 4.2.2). */
+/** The most bytes of a message over TCP: its length is two bytes (RFC 1035 4.2.2). */
 export const maxMessageLength = 65_535
 
 export type Section = 'answer' | 'authority' | 'additional'
 const sections: readonly Section[] = ['answer', 'authority', 'additional']
 
-/** Where a record stands in a message. */
+/** The offsets of one record in a message. */
 export interface RecordLocation {
   readonly section: Section
   readonly start: number
   readonly type: number
   readonly class: number
-  /** The 32 bits of the TTL; of an OPT record they mean something else. */
+  /** The offset of the TTL, whose 32 bits mean something else in an OPT record. */
   readonly ttlAt: number
   readonly ttl: number
   readonly dataAt: number
   readonly end: number
 }
 
-/** A message with its records found but not read, for passing it on as raw bytes. */
+/** The offsets of a message's records, enough to pass the message on as raw bytes. */
 export interface MessageLayout {
   readonly id: number
   readonly flags: number
   /** The low 4 bits of the rcode, from the header. */
   readonly rcode: number
-  /** The other 8 bits, from the OPT record; 0 without one. */
+  /** The upper 8 bits of the rcode, from the OPT record; 0 without one. */
   readonly extendedRcode: number
   readonly questionEnd: number
-  /** In wire form, undefined where the message has no question. */
+  /** The name in wire form; undefined where the message has no question. */
   readonly questionName: WireName | undefined
   readonly questionType: number
   readonly questionClass: number
@@ -42,8 +42,8 @@ export interface MessageLayout {
 }
 
 /**
- * Finds the records of a message in its first `length` bytes, at most one question. Names are skipped, not followed: the time
- * it takes is bound by the length. Throws DnsFormatError.
+ * Finds the records of a message in its first `length` bytes; the message has at most one question. Names are skipped without following
+ * pointers, so the length bounds the time. Throws DnsFormatError.
  */
 export function readLayout(message: Buffer, length: number): MessageLayout {
   if (length < headerLength) throw new DnsFormatError('short', `a message of ${length} bytes`)
@@ -108,7 +108,7 @@ function findRecord(message: Buffer, length: number, start: number, section: Sec
   }
 }
 
-/** Whether every name in the records can be read: a layout alone passes over owners and data, whose pointers may lead nowhere or to themselves. */
+/** Returns whether every name in the records can be decoded. `readLayout` skips owners and data, whose pointers may lead nowhere or to themselves. */
 export function hasReadableNames(message: Buffer, { records }: MessageLayout): boolean {
   return records.every(
     ({ start, type, dataAt, end }) =>
@@ -116,7 +116,7 @@ export function hasReadableNames(message: Buffer, { records }: MessageLayout): b
   )
 }
 
-/** A whole message read: records apart from it, without pointers; OPT records are left out. */
+/** A decoded message. Its records have memory of their own and no pointers; OPT records are left out. */
 export interface DnsMessage {
   readonly id: number
   readonly flags: number
@@ -129,7 +129,7 @@ export interface DnsMessage {
   readonly edns: { readonly udpSize: number; readonly dnssecOk: boolean; readonly options: Buffer } | undefined
 }
 
-/** Reads a message whole. Throws DnsFormatError. */
+/** Decodes a message. Throws DnsFormatError. */
 export function readMessage(message: Buffer, length: number): DnsMessage {
   const layout = readLayout(message, length)
   const opt = optOf(layout.records)
@@ -157,7 +157,7 @@ export function readMessage(message: Buffer, length: number): DnsMessage {
   }
 }
 
-/** One record of a message, its pointers resolved. Throws DnsFormatError. */
+/** Decodes one record of a message and resolves its pointers. Throws DnsFormatError. */
 function readRecord(message: Buffer, length: number, location: RecordLocation): DnsRecord {
   return {
     name: readName(message, location.start, length).name,

@@ -1,10 +1,10 @@
 import { DnsFormatError } from './errors.ts'
 
-/** Bounds of RFC 1035 2.3.4: a label has at most 63 bytes, a name 255 with its length bytes. */
+/** The bounds of RFC 1035 2.3.4: a label has at most 63 bytes, a name 255 with its length bytes. */
 const maxLabelLength = 63
 export const maxNameLength = 255
 
-/** More than the labels a name can have: whoever needs more jumps only jumps. */
+/** A name has fewer labels than this, so a name that needs more jumps only jumps. */
 const maxPointerJumps = 126
 
 const pointerMark = 0xc0
@@ -12,11 +12,11 @@ const dot = 0x2e
 const backslash = 0x5c
 const escapedInText = new Set([...'.\\"();@$'].map((char) => char.charCodeAt(0)))
 
-/** A name in wire form, uncompressed, in the case it was written in, with the root's zero byte at its end. */
+/** A name in wire form: uncompressed, in its original case, with the zero byte of the root at its end. */
 export type WireName = Buffer
 
 /**
- * Where a name ends that begins at `offset`, without following pointers; -1 where it breaks the format or reaches `end`.
+ * Returns the end of the name that begins at `offset`, without following pointers; -1 where the name breaks the format or reaches `end`.
  * Allocates nothing.
  */
 export function skipName(bytes: Uint8Array, offset: number, end: number): number {
@@ -32,7 +32,7 @@ export function skipName(bytes: Uint8Array, offset: number, end: number): number
   return -1
 }
 
-/** Like `skipName` for a name that may hold no pointer, as the one of a question. */
+/** Does what `skipName` does for a name that must not hold a pointer, such as that of a question. */
 export function skipPlainName(bytes: Uint8Array, offset: number, end: number): number {
   let at = offset
   while (at < end) {
@@ -46,8 +46,8 @@ export function skipPlainName(bytes: Uint8Array, offset: number, end: number): n
 }
 
 /**
- * Whether the name at `offset` can be read: pointers that lead backwards, 126 at most, and 255 bytes in all. What `skipName` passes over may be
- * none. Allocates nothing.
+ * Returns whether the name at `offset` can be decoded: every pointer leads backwards, there are at most 126, and the name has at most 255 bytes.
+ * A name that `skipName` accepts may fail this. Allocates nothing.
  */
 export function isReadableName(message: Uint8Array, offset: number, end: number): boolean {
   let at = offset
@@ -71,8 +71,8 @@ export function isReadableName(message: Uint8Array, offset: number, end: number)
 }
 
 /**
- * The name at `offset` with its pointers resolved, and where it ends. A pointer must lead before the part it stands in, so
- * that no loop can be built, and at most 126 are followed.
+ * Decodes the name at `offset` with its pointers, and returns where it ends. A pointer must lead before the part that holds it, so that no loop
+ * is possible, and at most 126 are followed.
  */
 export function readName(message: Uint8Array, offset: number, end: number): { name: WireName; next: number } {
   const name = Buffer.allocUnsafe(maxNameLength)
@@ -90,14 +90,14 @@ export function readName(message: Uint8Array, offset: number, end: number): { na
 
 interface Cursor {
   at: number
-  /** Where the part of the name that `at` stands in begins: pointers must lead before it. */
+  /** The start of the part of the name that holds `at`: its pointers must lead before it. */
   partStart: number
-  /** Where the name ends at its own place, known after the first pointer. */
+  /** The end of the name at its own place, known after the first pointer. */
   next: number
   jumps: number
 }
 
-/** Goes over pointers to the next label, which is whole; its length. */
+/** Follows pointers to the next label and checks that the label is whole. Returns its length. */
 function readLabel(message: Uint8Array, cursor: Cursor, end: number): number {
   for (;;) {
     if (cursor.at >= end) throw new DnsFormatError('short', `the name at byte ${cursor.partStart} has no end`)
@@ -133,8 +133,8 @@ function tooLong(what: string): DnsFormatError {
 }
 
 /**
- * A name from its text, with or without the final dot; `\.` and `\DDD` stand for bytes that text cannot say (RFC 4343 2.1).
- * Text is taken as Latin-1. Throws DnsFormatError `label`, `name-too-long` or `text`.
+ * Encodes a name from its text, with or without the final dot. `\.` and `\DDD` stand for bytes that text cannot show (RFC 4343 2.1); the text is
+ * Latin-1. Throws DnsFormatError `label`, `name-too-long` or `text`.
  */
 export function encodeName(text: string): WireName {
   if (text === '.' || text === '') return Buffer.of(0)
@@ -175,7 +175,7 @@ function closeLabel(bytes: number[], labelAt: number, text: string): void {
   bytes[labelAt] = length
 }
 
-/** One byte of a name or a string in presentation form, and how many characters it took. */
+/** Reads one byte of a name or string in presentation form, and returns how many characters it took. */
 export function readCharacter(text: string, at: number): { byte: number; length: number } {
   const code = text.charCodeAt(at)
   if (code > 0xff) throw new DnsFormatError('text', `a character that is no byte in ${text}`)
@@ -186,7 +186,7 @@ export function readCharacter(text: string, at: number): { byte: number; length:
   return { byte: text.charCodeAt(at + 1) & 0xff, length: 2 }
 }
 
-/** The text of a name with its final dot; `.` is the root. */
+/** Returns the text of a name with its final dot; `.` is the root. */
 export function nameText(name: Uint8Array, offset = 0): string {
   let text = ''
   for (let at = offset; at < name.length; ) {
@@ -204,7 +204,7 @@ function characterText(byte: number): string {
   return byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\${String(byte).padStart(3, '0')}`
 }
 
-/** ASCII letters to lower case; length bytes are below them, so a whole name may be folded byte by byte. */
+/** Lowers an ASCII letter. The bytes of label lengths are below the letters, so a whole name may be folded byte by byte. */
 export function foldByte(byte: number): number {
   return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
 }
@@ -215,12 +215,12 @@ export function foldName(name: Uint8Array): WireName {
   return folded
 }
 
-/** Equal but for case (RFC 4343). */
+/** Returns whether two names are equal in any case (RFC 4343). */
 export function sameName(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && endsAlike(a, b)
 }
 
-/** Whether `name` is `zone` or lies below it. */
+/** Returns whether `name` is `zone` or below it. */
 export function isUnder(name: Uint8Array, zone: Uint8Array): boolean {
   const rest = name.length - zone.length
   if (rest < 0) return false
@@ -250,7 +250,7 @@ export function below(parent: WireName, ...labels: readonly string[]): WireName 
   return name
 }
 
-/** How many labels a name has; the root has none. */
+/** Counts the labels of a name; the root has none. */
 export function labelCount(name: Uint8Array): number {
   let count = 0
   for (let at = 0; (name[at] ?? 0) !== 0; at += (name[at] ?? 0) + 1) count += 1

@@ -3,40 +3,40 @@ import { ednsOption, flag, recordType } from './codes.ts'
 import { maxNameLength, skipName, skipPlainName } from './name.ts'
 
 /**
- * What to do with a datagram or frame that came in: `drop` says nothing (an answer, or too short to answer), the others are
- * what the answer's rcode will be; `ok` is a question to answer.
+ * What becomes of a message that a client sent. `ok`: a question to answer; `drop`: no answer, because it is an answer itself or too short; the
+ * others are the rcode of the answer.
  */
 export type QueryVerdict = 'ok' | 'drop' | 'formerr' | 'notimp' | 'badvers'
 
 export const headerLength = 12
 
-/** The size of an answer over UDP where the query offers none (RFC 1035 4.2.1). */
+/** The size of an answer over UDP where the query does not offer one (RFC 1035 4.2.1). */
 const plainUdpSize = 512
 
 const maxOptionBytes = 512
 
 /**
- * One question as it came, read in place: offsets into `bytes`, no copies. Made once and filled by `parse` for each query, so
- * that the hot path allocates nothing. Valid until the next `parse` or until `bytes` is written to.
+ * One query, read in place: offsets into `bytes`, no copies. One object is filled by `parse` for each query, so the path of answers from memory
+ * allocates nothing. It is valid until the next `parse`, or until `bytes` is overwritten.
  */
 export class Query {
   bytes: Buffer = Buffer.alloc(0)
   length = 0
   id = 0
-  /** The header's second 16 bits as they came. */
+  /** The second 16 bits of the header, as they arrived. */
   flags = 0
-  /** Where the question's name ends; it begins at byte 12. 12 when the question could not be read. */
+  /** The end of the question's name, which begins at byte 12; 12 when the question could not be read. */
   nameEnd: number = headerLength
-  /** Where the question ends. */
+  /** The end of the question. */
   questionEnd: number = headerLength
   type = 0
   class = 0
   hasEdns = false
-  /** What the client takes over UDP: at least 512. */
+  /** The size that the client accepts over UDP: at least 512. */
   udpSize: number = plainUdpSize
   dnssecOk = false
   ednsVersion = 0
-  /** The options of the OPT record, from here to `optionsEnd`; none where they break the format. */
+  /** The start of the OPT record's options, which end at `optionsEnd`; there are none where they break the format. */
   optionsAt = 0
   optionsEnd = 0
 
@@ -80,7 +80,10 @@ export class Query {
     return true
   }
 
-  /** A query may carry one answer and one authority record (IXFR, NOTIFY) and two more, OPT and a signature. */
+  /**
+   * Reads the records after the question. A query may have one answer and one authority record (IXFR, NOTIFY) and two additional ones, OPT and a
+   * signature.
+   */
   #readRecords(): boolean {
     const { bytes } = this
     const before = readUint16(bytes, 6) + readUint16(bytes, 8)
@@ -105,7 +108,7 @@ export class Query {
     return this.#readOpt(at, end) ? end : -1
   }
 
-  /** RFC 6891 6.1: the class is the size, the TTL holds the version and the DO bit. */
+  /** Reads the OPT record (RFC 6891 6.1): the class is the size, the TTL holds the version and the DO bit. */
   #readOpt(at: number, end: number): boolean {
     const { bytes } = this
     this.hasEdns = true
@@ -122,7 +125,7 @@ export class Query {
     return true
   }
 
-  /** Where the data of an EDNS option begins and ends in `bytes`, or undefined. */
+  /** Returns where the data of an EDNS option begins and ends in `bytes`, or undefined. */
   option(code: number): { start: number; end: number } | undefined {
     for (let at = this.optionsAt; at < this.optionsEnd; ) {
       const end = at + 4 + readUint16(this.bytes, at + 2)
@@ -132,23 +135,23 @@ export class Query {
     return undefined
   }
 
-  /** The question's name in wire form, in its own case: a view, not a copy. */
+  /** The question's name in wire form and in its original case: a view, not a copy. */
   get name(): Buffer {
     return this.bytes.subarray(headerLength, this.nameEnd)
   }
 }
 
-/** An OPT record without options. */
+/** The length of an OPT record without options. */
 export const bareOptLength = 11
 
-/** How long the OPT record of the answer will be; 0 where the query has none. */
+/** Returns the length of the answer's OPT record; 0 where the query has none. */
 export function optLength(query: Query): number {
   return query.hasEdns ? bareOptLength + keptOptionsLength(query) : 0
 }
 
 /**
- * Writes the answer's OPT record: the client's size and DO bit, and those of its options that are echoed (COOKIE, NSID,
- * EXPIRE, TCP-KEEPALIVE, PADDING); others, as the client's subnet, are left out. Returns where it ends.
+ * Writes the answer's OPT record: the client's size and DO bit, and the options that are echoed (COOKIE, NSID, EXPIRE, TCP-KEEPALIVE, PADDING).
+ * Others, such as the client subnet, are left out. Returns the end of the record.
  */
 export function writeOpt(query: Query, out: Buffer, at: number, extendedRcode = 0): number {
   out[at] = 0
@@ -174,7 +177,7 @@ function copyOptions(query: Query, out: Buffer, start: number): number {
   return at
 }
 
-/** Options of more than 512 bytes together are not echoed: they would only push the answer out. */
+/** Options of more than 512 bytes together are not echoed: they would leave no space for the answer. */
 function keptOptionsLength(query: Query): number {
   const { bytes, optionsAt, optionsEnd } = query
   let length = 0

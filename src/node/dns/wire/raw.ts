@@ -4,20 +4,20 @@ import type { MessageLayout, RecordLocation, Section } from './message.ts'
 import { foldByte } from './name.ts'
 import { headerLength, optLength, type Query, writeOpt } from './query.ts'
 
-/** How the answer of an upstream is passed on. */
+/** How the message of an upstream becomes the answer to a client. */
 export interface RawReplyOptions {
-  /** How many bytes it may have. */
+  /** The most bytes of the answer. */
   readonly limit: number
-  /** How many seconds it has been kept: TTLs are lowered by them, never below 0. */
+  /** How many seconds the message has been cached. TTLs are lowered by them, to 0 at least. */
   readonly ageSeconds?: number
-  /** Every TTL is this, for an answer that outlived its own. */
+  /** A TTL for every record, in an answer that outlived its own. */
   readonly ttlSeconds?: number
 }
 
 /**
- * Passes a message of an upstream on as the answer to `query`: the bytes of its records as they are, with ID, the spelling of
- * the question, RD, CD, TTLs and OPT made those of this query. What does not fit is left out by whole records from the end,
- * with TC set. The question must be the query's own (see `answersQuestion`). Returns the length.
+ * Writes a message of an upstream as the answer to `query`. The bytes of its records stay as they are; ID, case of the question, RD, CD, TTLs
+ * and OPT become those of this query. Records that do not fit are left out from the end, with TC set. The question must be the query's own (see
+ * `answersQuestion`). Returns the length.
  */
 export function writeRawReply(
   query: Query,
@@ -43,13 +43,13 @@ export function writeRawReply(
 
 type Counts = Record<Section, number>
 
-/** What follows an OPT record (a signature, or glue) is left out: without the OPT its pointers would be wrong. */
+/** Leaves out what follows an OPT record (a signature, or glue): without the OPT its pointers would be wrong. */
 function optIndex({ records }: MessageLayout): number {
   const index = records.findIndex(({ type }) => type === recordType.OPT)
   return index === -1 ? records.length : index
 }
 
-/** Records keep their places, so pointers in them stay right. */
+/** Copies a record to its own offset, so that pointers stay right. */
 function copyRecord(message: Buffer, record: RecordLocation, out: Buffer, options: RawReplyOptions): number {
   message.copy(out, record.start, record.start, record.end)
   const aged = Math.max(0, record.ttl - (options.ageSeconds ?? 0))
@@ -75,7 +75,7 @@ function finish(
   return query.hasEdns ? writeOpt(query, out, end, layout.extendedRcode) : end
 }
 
-/** Whether a message answers this question: name but for case, type and class. */
+/** Returns whether a message answers this question: equal name in any case, type and class. */
 export function answersQuestion(query: Query, message: Buffer, layout: MessageLayout): boolean {
   if ((layout.flags & flag.QR) === 0 || layout.questionEnd !== query.questionEnd) return false
   for (let at = headerLength; at < query.nameEnd; at++) {

@@ -3,13 +3,13 @@ import { DnsFormatError } from './errors.ts'
 import { isReadableName, readName, skipName, type WireName } from './name.ts'
 
 /**
- * Where names stand in the data of a type: bytes before them, and how many there are. Data of other types holds no name
- * that may be compressed, or is opaque (RFC 3597).
+ * Where the data of a record type has names: how many bytes precede them, and how many names there are. Data of other types has no name that may
+ * be compressed, or is opaque (RFC 3597).
  */
 interface NameLayout {
   readonly before: number
   readonly names: number
-  /** Whether an answer may compress them: the types of RFC 1035 only (RFC 3597 4). */
+  /** An answer may compress these names: only those of the types of RFC 1035 (RFC 3597 4). */
   readonly compressible: boolean
 }
 
@@ -23,12 +23,12 @@ const layouts = new Map<number, NameLayout>([
   [recordType.DNAME, { before: 0, names: 1, compressible: false }],
 ])
 
-/** The data of a record in parts: bytes as they are, and names. */
+/** One part of a record's data: bytes, or a name. */
 export type DataPart =
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'name'; readonly name: WireName; readonly compressible: boolean }
 
-/** Data taken apart from a message; pointers may lead anywhere before it. Throws DnsFormatError. */
+/** Splits data of a message into its parts; pointers may lead anywhere before it. Throws DnsFormatError. */
 export function readDataParts(message: Buffer, start: number, end: number, type: number): readonly DataPart[] {
   const layout = layouts.get(type)
   if (layout === undefined) return [{ kind: 'bytes', bytes: message.subarray(start, end) }]
@@ -45,7 +45,7 @@ export function readDataParts(message: Buffer, start: number, end: number, type:
   return parts
 }
 
-/** Whether the names in the data can be read, and its fields have their length. Allocates nothing. */
+/** Returns whether the names in the data can be decoded and its fields have their length. Allocates nothing. */
 export function isReadableData(message: Uint8Array, start: number, end: number, type: number): boolean {
   const layout = layouts.get(type)
   if (layout === undefined) return true
@@ -57,13 +57,13 @@ export function isReadableData(message: Uint8Array, start: number, end: number, 
   return type === recordType.SOA ? end - at === 20 : at === end
 }
 
-/** The same data without pointers, in a buffer of its own. */
+/** Copies data and resolves its pointers. */
 export function readData(message: Buffer, start: number, end: number, type: number): Buffer {
   const parts = readDataParts(message, start, end, type)
   return Buffer.concat(parts.map((part) => (part.kind === 'name' ? part.name : part.bytes)))
 }
 
-/** The name that a record leads to (CNAME, NS, PTR, SRV, MX, DNAME), if it is of such a type. */
+/** Returns the name that a record leads to (CNAME, NS, PTR, SRV, MX, DNAME); undefined for other types. */
 export function targetName(type: number, data: Buffer): WireName | undefined {
   const parts = layouts.get(type)?.names === 1 ? readDataParts(data, 0, data.length, type) : []
   const last = parts.at(-1)

@@ -8,8 +8,8 @@ const maxTtl = 0x7fff_ffff
 const nameTypes: ReadonlySet<number> = new Set([recordType.CNAME, recordType.NS, recordType.PTR, recordType.DNAME])
 
 /**
- * A record as a zone file has it: `NAME [TTL] [CLASS] TYPE DATA`, in one line. Types without a form here take `\# LENGTH HEX`
- * (RFC 3597). Throws DnsFormatError.
+ * Parses a record in the form of a zone file, on one line: `NAME [TTL] [CLASS] TYPE DATA`. Types without a form here take `\# LENGTH HEX` (RFC
+ * 3597). Throws DnsFormatError.
  */
 export function parseRecordText(text: string, defaultTtl: number): DnsRecord {
   const words = splitWords(text)
@@ -24,7 +24,7 @@ export function parseRecordText(text: string, defaultTtl: number): DnsRecord {
   return { name: encodeName(name), type, class: classOf ?? recordClass.IN, ttl, data: parseData(type, rest, text) }
 }
 
-/** Words are parted by blanks and by parentheses, which only hold lines together; quotes hold some together, and are kept to tell `""` from nothing. */
+/** Splits at blanks and parentheses, which only hold lines together. Quotes hold words together and are kept, to tell `""` from nothing. */
 function splitWords(text: string): string[] {
   return text.match(/"(?:[^"\\]|\\.)*"|(?:[^\s"()\\]|\\.)+/g) ?? []
 }
@@ -68,7 +68,7 @@ function parseAddress(type: number, word: string, text: string): Buffer {
   return whole
 }
 
-/** An AAAA record may hold an IPv4-mapped address (RFC 4291, 2.5.5.2), which is the IPv4 address everywhere else. */
+/** The prefix of an IPv4-mapped address (RFC 4291 2.5.5.2). An AAAA record may hold one; everywhere else it is the IPv4 address. */
 const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
 
 function parseSoa(words: readonly string[], text: string): Buffer {

@@ -4,12 +4,12 @@ import { recordClass, recordType } from './codes.ts'
 import { DnsFormatError } from './errors.ts'
 import type { WireName } from './name.ts'
 
-/** A record apart from its message: name and data in wire form without pointers. */
+/** A decoded record: name and data in wire form without pointers. */
 export interface DnsRecord {
   readonly name: WireName
   readonly type: number
   readonly class: number
-  /** Seconds. */
+  /** The TTL in seconds. */
   readonly ttl: number
   readonly data: Buffer
 }
@@ -18,13 +18,13 @@ export function makeRecord(name: WireName, type: number, ttl: number, data: Buff
   return { name, type, class: recordClass.IN, ttl, data }
 }
 
-/** An A or AAAA record, by the family of the address. */
+/** Makes an A or AAAA record, by the family of the address. */
 export function addressRecord(name: WireName, ttl: number, address: Ip): DnsRecord {
   const type = ipFamily(address) === 'IPv4' ? recordType.A : recordType.AAAA
   return makeRecord(name, type, ttl, addressData(address))
 }
 
-/** 4 or 16 bytes. */
+/** Returns the 4 or 16 bytes of an address. */
 export function addressData(address: Ip): Buffer {
   const data = Buffer.allocUnsafe(ipFamily(address) === 'IPv4' ? 4 : 16)
   writeAddress(data, 0, address)
@@ -36,13 +36,13 @@ export function writeAddress(out: Buffer, at: number, address: Ip): void {
   else for (const [index, text] of address.split('.').entries()) out[at + index] = Number(text)
 }
 
-/** The address in the data of an A or AAAA record. */
+/** Returns the address in the data of an A or AAAA record. */
 export function addressText(data: Uint8Array): Ip {
   const value = BigInt(`0x${Buffer.from(data).toString('hex') || '0'}`)
   return bigIntToIp(value, data.length === 4 ? 'IPv4' : 'IPv6')
 }
 
-/** RFC 2782. */
+/** Returns the data of an SRV record (RFC 2782). */
 export function srvData(priority: number, weight: number, port: number, target: WireName): Buffer {
   const data = Buffer.allocUnsafe(6 + target.length)
   writeUint16(data, 0, priority)
@@ -56,12 +56,12 @@ export function mxData(preference: number, exchange: WireName): Buffer {
   return Buffer.concat([uint16(preference), exchange])
 }
 
-/** Strings of at most 255 bytes each. */
+/** Returns the data of a TXT record from strings of at most 255 bytes each. */
 export function txtData(strings: readonly Uint8Array[]): Buffer {
   return Buffer.concat(strings.map(characterString))
 }
 
-/** A length byte and the bytes (RFC 1035 3.3). */
+/** Returns a length byte and the bytes (RFC 1035 3.3). */
 export function characterString(bytes: Uint8Array): Buffer {
   if (bytes.length > 255) throw new DnsFormatError('rdata', `a string of ${bytes.length} bytes, of 255 at most`)
   return Buffer.concat([Buffer.of(bytes.length), bytes])
@@ -74,7 +74,7 @@ export interface SoaFields {
   readonly refresh: number
   readonly retry: number
   readonly expire: number
-  /** Also the time for which a negative answer holds (RFC 2308). */
+  /** The minimum, which is also the time for which a negative answer is valid (RFC 2308). */
   readonly minimum: number
 }
 

@@ -5,27 +5,27 @@ import { bareOptLength, headerLength, optLength, type Query, writeOpt } from './
 import { type DataPart, readDataParts } from './rdata.ts'
 import type { DnsRecord } from './record.ts'
 
-/** An answer by sections, apart from any message. */
+/** The sections of an answer before it is written. */
 export interface Reply {
   readonly rcode: number
-  /** AA, RA, AD of `flag`; QR, RD and CD come from the query, TC from the size. */
+  /** AA, RA and AD of `flag`. QR, RD and CD come from the query, TC from the size. */
   readonly flags: number
   readonly answer: readonly DnsRecord[]
   readonly authority: readonly DnsRecord[]
   readonly additional: readonly DnsRecord[]
-  /** An EDNS option that says more than the rcode; for a query with EDNS. */
+  /** An EDNS option that says more than the rcode; only a query with EDNS gets it. */
   readonly extendedError?: Buffer | undefined
 }
 
-/** What a query's RD and CD say is said again in its answer. */
+/** The flags that an answer copies from its query. */
 const copiedFlags = flag.RD | flag.CD
 
-/** Names can be pointed to only in the first 16 KB of a message. */
+/** A pointer reaches only the first 16 KB of a message. */
 const pointerReach = 0x4000
 
 /**
- * Writes header and question of an answer: the client's ID, RD, CD and spelling of the name. The counts of the records are
- * patched later. Returns where the records begin.
+ * Writes header and question of an answer: the client's ID, RD, CD and case of the name. Callers write the counts of the records later. Returns
+ * where the records begin.
  */
 export function startReply(query: Query, out: Buffer, flags: number, rcode: number): number {
   writeUint16(out, 0, query.id)
@@ -36,7 +36,7 @@ export function startReply(query: Query, out: Buffer, flags: number, rcode: numb
   return asked ? headerLength + query.bytes.copy(out, headerLength, headerLength, query.questionEnd) : headerLength
 }
 
-/** An answer that is only an rcode (FORMERR, NOTIMP, REFUSED, BADVERS, SERVFAIL …), with OPT where the query has one. */
+/** Writes an answer that is only an rcode (FORMERR, NOTIMP, REFUSED, BADVERS, SERVFAIL …), with OPT where the query has one. */
 export function writeError(query: Query, out: Buffer, rcode: number, flags = 0): number {
   const at = startReply(query, out, flags, rcode)
   if (!query.hasEdns) return at
@@ -45,8 +45,8 @@ export function writeError(query: Query, out: Buffer, rcode: number, flags = 0):
 }
 
 /**
- * Writes a whole reply into `out` within `limit` bytes: names compressed where RFC 1035 and 3597 allow it; what does not fit is
- * left out by whole records from the end, with TC set, and OPT is kept. Returns the length.
+ * Writes a reply into `out`, at most `limit` bytes. Names are compressed where RFC 1035 and 3597 allow it. Records that do not fit are left out
+ * from the end, with TC set; OPT stays. Returns the length.
  */
 export function writeReply(query: Query, reply: Reply, out: Buffer, limit: number): number {
   const writer = new RecordWriter(out, startReply(query, out, reply.flags, reply.rcode))
@@ -71,17 +71,17 @@ export function writeReply(query: Query, reply: Reply, out: Buffer, limit: numbe
 
 const noOption = Buffer.alloc(0)
 
-/** Behind the options of an OPT record that ends the message. */
+/** Appends an option to the OPT record that ends the message. */
 function appendOption(out: Buffer, at: { optAt: number; end: number; option: Buffer }): number {
   const { optAt, end, option } = at
   writeUint16(out, optAt + bareOptLength - 2, end - optAt - bareOptLength + option.length)
   return end + option.copy(out, end)
 }
 
-/** Appends records to a message and compresses names by those that stand there already. */
+/** Appends records to a message and compresses names by those that precede them. */
 class RecordWriter {
   readonly #out: Buffer
-  /** Where each suffix stands first, by its folded bytes. */
+  /** The first offset of each suffix, by its folded bytes. */
   readonly #suffixes = new Map<string, number>()
   end: number
 
@@ -90,7 +90,7 @@ class RecordWriter {
     this.end = end
   }
 
-  /** Remembers the suffixes of a plain name in the message. */
+  /** Remembers the suffixes of an uncompressed name in the message. */
   learnName(at: number): void {
     for (let label = at; (this.#out[label] ?? 0) !== 0; label += (this.#out[label] ?? 0) + 1) {
       const key = suffixKey(this.#out, label)
@@ -98,7 +98,7 @@ class RecordWriter {
     }
   }
 
-  /** False where the record would end beyond `limit`: then it is not part of the message, and none may follow. */
+  /** Returns false where the record would end beyond `limit`: then it is not part of the message, and none may follow. */
   write(record: DnsRecord, limit: number): boolean {
     const start = this.end
     this.#writeName(record.name, true)
@@ -124,7 +124,7 @@ class RecordWriter {
     this.end += bytes.length
   }
 
-  /** Labels up to a suffix that is known, then a pointer to it. What is written may be pointed to, compressed or not. */
+  /** Writes labels up to a known suffix, then a pointer to it. Names in the message may be pointed to, compressed or not. */
   #writeName(name: Buffer, compress: boolean): void {
     let at = 0
     while ((name[at] ?? 0) !== 0) {
@@ -145,7 +145,7 @@ class RecordWriter {
   }
 }
 
-/** A name, from one of its labels to its end, as a key that does not know case. */
+/** Returns a key for a name from one of its labels to its end, equal in any case. */
 function suffixKey(bytes: Uint8Array, start: number): string {
   let key = ''
   for (let at = start, label = start; ; at++) {

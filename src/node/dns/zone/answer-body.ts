@@ -15,25 +15,25 @@ interface PlannedRecords {
   readonly additional: readonly DnsRecord[]
 }
 
-/** The name's own addresses, all of one kind: there may be thousands, so none becomes a record by itself. */
+/** The name's own addresses, all of one family. There may be thousands, so they do not become records one by one. */
 interface PlannedAddresses {
   readonly type: number
   readonly ttl: number
   readonly addresses: readonly Ip[]
 }
 
-/** A name of the zone with everything it answers; nothing where it only has names below it. */
+/** A name of the zone with all its answers. A name without answers exists because there are names below it. */
 export interface PlannedName {
-  /** Folded. */
+  /** The name in lower case. */
   readonly name: WireName
   readonly answers: readonly PlannedAnswer[]
   readonly podParent?: boolean
 }
 
-/** An answer's records as they stand in a message behind the question. */
+/** The records of an answer as they stand in a message after the question. */
 export interface AnswerBody {
   readonly bytes: Buffer
-  /** The length of each record where all of them hold addresses of one kind, so that their order may turn; else 0. */
+  /** The length of each record where all are addresses of one family, so that they may be rotated; else 0. */
   readonly stride: number
   readonly answers: number
   readonly additional: number
@@ -45,7 +45,7 @@ export function encodeBody(name: WireName, planned: PlannedAnswer): AnswerBody {
   return 'addresses' in planned ? encodeAddresses(planned) : encodeRecords(name, planned)
 }
 
-/** Each record points to the question for its owner. */
+/** Encodes address records whose owner is a pointer to the question. */
 function encodeAddresses({ type, ttl, addresses }: PlannedAddresses): AnswerBody {
   const dataLength = type === recordType.A ? 4 : 16
   const stride = 12 + dataLength
@@ -63,7 +63,7 @@ function encodeAddresses({ type, ttl, addresses }: PlannedAddresses): AnswerBody
   return { bytes, stride, answers: addresses.length, additional: 0 }
 }
 
-/** Owners point to the question or to a target that stands before them; data is as it is. */
+/** Encodes records. An owner is a pointer to the question, or to a target that stands before it; data stays as it is. */
 function encodeRecords(name: WireName, { type, answer, additional }: PlannedRecords): AnswerBody {
   const out = Buffer.allocUnsafe(bodyBound(answer) + bodyBound(additional))
   const start = headerLength + name.length + 4

@@ -14,25 +14,28 @@ import {
   type ZoneHead,
 } from './layout.ts'
 
-/** The least that a table has. */
+/** The least capacity of a table. */
 export interface TableCapacity {
-  /** A power of two. */
+  /** How many slots; a power of two. */
   readonly slots: number
   readonly heapBytes: number
 }
 
-/** Memory that was never written to costs nothing, so a table begins with room for 10,000 Services: one that moves stays until all threads let go of it. */
-const firstRoom: TableCapacity = { slots: 1 << 18, heapBytes: 1 << 24 }
+/**
+ * The capacity of a new table, enough for 10,000 Services. Memory that was never written costs nothing, while a table that moves stays until all
+ * threads have let go of it.
+ */
+const firstCapacity: TableCapacity = { slots: 1 << 18, heapBytes: 1 << 24 }
 const maxAnswers = 255
 
 /**
- * Writes a table that other threads read. A full one is copied to a larger one, and `onMoved` tells: readers of the old one see
- * what it was until they are given the new one.
+ * Writes a table that other threads read. A full table is copied to a larger one, and `onMoved` receives it: readers of the old one see what it
+ * held until they get the new one.
  */
 export class AnswerTableWriter {
   readonly #zones: readonly ZoneHead[]
   readonly #onMoved: (table: SharedTable) => void
-  readonly #room: TableCapacity
+  readonly #capacity: TableCapacity
   #memory: SharedArrayBuffer
   #words: Int32Array
   #bytes: Buffer
@@ -41,21 +44,21 @@ export class AnswerTableWriter {
   #usedSlots = 0
   #names = 0
 
-  constructor(zones: readonly ZoneHead[], onMoved: (table: SharedTable) => void, room = firstRoom) {
-    this.#room = room
+  constructor(zones: readonly ZoneHead[], onMoved: (table: SharedTable) => void, capacity = firstCapacity) {
+    this.#capacity = capacity
     this.#zones = zones
     this.#onMoved = onMoved
-    this.#memory = new SharedArrayBuffer(headerBytes + room.slots * 4 + room.heapBytes)
+    this.#memory = new SharedArrayBuffer(headerBytes + capacity.slots * 4 + capacity.heapBytes)
     this.#words = new Int32Array(this.#memory)
     this.#bytes = Buffer.from(this.#memory)
-    this.#begin(room.slots)
+    this.#begin(capacity.slots)
   }
 
   get table(): SharedTable {
     return { memory: this.#memory, zones: this.#zones }
   }
 
-  /** How many names there are. */
+  /** How many names the table has. */
   get size(): number {
     return this.#names
   }
@@ -64,21 +67,21 @@ export class AnswerTableWriter {
     Atomics.store(this.#words, headerWord.serial, seconds | 0)
   }
 
-  /** Everything was listed: what is not here does not exist. */
+  /** Marks that everything was listed: a name that is missing from now on does not exist. */
   markSynced(): void {
     Atomics.store(this.#words, headerWord.synced, 1)
   }
 
-  /** False where the table says just that already. */
+  /** Writes a name. Returns false where the table holds exactly that already. */
   put(zone: number, planned: PlannedName): boolean {
     const entry = encodeEntry(zone, planned)
     const hash = readUint32(entry, 0)
     const slot = this.#find(planned.name, hash)
     const at = slot === -1 ? 0 : Atomics.load(this.#words, slot) * 4
     if (at > 0 && this.#bytes.compare(entry, 0, entry.length, at, at + entry.length) === 0) return false
-    this.#makeRoom(entry.length)
+    this.#ensureSpace(entry.length)
     const position = this.#append(entry)
-    // The table may have moved: the slot is looked for again.
+    // The table may have moved, so the slot is found again.
     const known = this.#find(planned.name, hash)
     if (known === -1) this.#insert(hash, position)
     else this.#replace(known, position)
@@ -106,7 +109,7 @@ export class AnswerTableWriter {
     return this.#words[headerWord.slotCount] ?? 0
   }
 
-  /** The index of the name's slot among the words, -1 where it has none. */
+  /** Returns the index of the name's slot among the words, or -1. */
   #find(name: WireName, hash: number): number {
     const mask = this.#slots - 1
     for (let probe = hash & mask; ; probe = (probe + 1) & mask) {
@@ -147,18 +150,18 @@ export class AnswerTableWriter {
     Atomics.store(this.#words, slot, at / 4)
   }
 
-  #makeRoom(length: number): void {
+  #ensureSpace(length: number): void {
     const heapFull = align(this.#heapEnd + length) > this.#bytes.length
     if (!heapFull && (this.#usedSlots + 1) * 2 <= this.#slots) return
     this.#move(length)
   }
 
-  /** To a table with room for as much again as lives now; entries that were replaced or removed stay behind. */
+  /** Moves to a table with twice the space that live entries take. Entries that were replaced or removed are left behind. */
   #move(needed: number): void {
     const old = { words: this.#words, bytes: this.#bytes, slots: this.#slots, names: this.#names }
-    const living = this.#heapEnd - headerBytes - old.slots * 4 - this.#deadBytes
-    const slots = slotsFor(old.names + 1, this.#room.slots)
-    const heap = align(Math.max(this.#room.heapBytes, (living + needed) * 2))
+    const live = this.#heapEnd - headerBytes - old.slots * 4 - this.#deadBytes
+    const slots = slotsFor(old.names + 1, this.#capacity.slots)
+    const heap = align(Math.max(this.#capacity.heapBytes, (live + needed) * 2))
     this.#memory = new SharedArrayBuffer(headerBytes + slots * 4 + heap)
     this.#words = new Int32Array(this.#memory)
     this.#bytes = Buffer.from(this.#memory)
@@ -175,7 +178,7 @@ export class AnswerTableWriter {
   }
 }
 
-/** A third full at most after a move, so that probes stay short. */
+/** Returns a number of slots of which names fill at most a third, so that probes stay short. */
 function slotsFor(names: number, least: number): number {
   let slots = least
   while (slots < names * 3) slots *= 2
@@ -207,7 +210,7 @@ function encodeEntry(zone: number, { name, answers, podParent }: PlannedName): B
   return entry
 }
 
-/** Without what aligns the next one. */
+/** Returns the length of an entry without the padding behind it. */
 function entryLength(bytes: Buffer, at: number): number {
   let end = at + entryHeadBytes + (bytes[at + 4] ?? 0)
   for (let answer = 0; answer < (bytes[at + 7] ?? 0); answer++) end += answerHeadBytes + bytes.readUInt32BE(end + 8)

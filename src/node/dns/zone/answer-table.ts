@@ -22,20 +22,20 @@ import {
 export const noAnswer = {
   /** The name is in none of the zones, or missing in one that falls through to the next plugin. */
   nextPlugin: 0,
-  /** The name is an ExternalName Service: its `alias` leads to the name to resolve next, see `external-name.ts`. */
+  /** The name is an ExternalName Service: its `alias` leads to the name to resolve next. */
   externalName: -1,
 } as const
 
 export interface AnswerTableOptions {
-  /** Whether the order of the addresses in an answer turns with each answer (CoreDNS' `loadbalance`). */
+  /** The addresses of an answer are rotated with each answer (CoreDNS' `loadbalance`). */
   readonly rotate: boolean
-  /** Any number but 0: where the turning begins, so that two threads do not turn alike. */
+  /** Any number but 0, different for each thread, so that two threads do not rotate alike. */
   readonly seed: number
 }
 
 /**
- * The names of the cluster, read from memory that another thread writes. An answer is one look-up and one copy: its
- * records were encoded when the state changed. `answer` allocates nothing but for names of Pods.
+ * Reads the names of the cluster from memory that another thread writes. An answer is one look-up and one copy: its records were encoded when
+ * the state changed. `answer` allocates nothing, except for names of Pods.
  */
 export class AnswerTable {
   readonly #rotate: boolean
@@ -56,14 +56,14 @@ export class AnswerTable {
     this.#random = options.seed | 0 || 1
   }
 
-  /** Everything was listed: until then names that are missing get SERVFAIL. */
+  /** True once everything was listed. Before that, names that are missing get SERVFAIL. */
   get synced(): boolean {
     return Atomics.load(this.#words, headerWord.synced) === 1
   }
 
   /**
-   * Writes the answer to a query that `Query.parse` found `ok` into `out`, of `limit` bytes at most, and returns its length;
-   * a code of `noAnswer` where this table alone cannot answer.
+   * Writes the answer to a query for which `Query.parse` returned `ok` into `out`, at most `limit` bytes. Returns its length, or a code of
+   * `noAnswer` where this table alone cannot answer.
    */
   answer(query: Query, out: Buffer, limit: number): number {
     const { bytes, nameEnd } = query
@@ -80,7 +80,7 @@ export class AnswerTable {
     return this.#writeSoa(query, zone, out, { rcode: rcode.NOERROR, section: 'authority' })
   }
 
-  /** The CNAME record of an ExternalName Service, its owner in the spelling of the question. */
+  /** Returns the CNAME record of an ExternalName Service; its owner is in the case of the question. */
   alias(query: Query): DnsRecord | undefined {
     const entry = this.#find(query.bytes, headerLength, query.nameEnd)
     const answer = entry === 0 ? 0 : this.#findAnswer(entry, recordType.CNAME)
@@ -91,12 +91,12 @@ export class AnswerTable {
     return makeRecord(Buffer.from(query.name), recordType.CNAME, readUint32(this.#bytes, record + 6), data)
   }
 
-  /** Whether the name lies in one of the zones. */
+  /** Returns whether the name is in one of the zones. */
   covers(query: Query): boolean {
     return this.#zoneOf(query) !== -1
   }
 
-  /** The entry of the name that stands in `bytes`, 0 where there is none. */
+  /** Returns the entry of the name in `bytes`, or 0. */
   #find(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashName(bytes, start, end) >>> 0
     for (let probe = hash & this.#mask; ; probe = (probe + 1) & this.#mask) {
@@ -114,7 +114,7 @@ export class AnswerTable {
     return true
   }
 
-  /** Where the answer to that type begins, 0 where there is none. */
+  /** Returns the offset of the answer to that type, or 0. */
   #findAnswer(entry: number, type: number): number {
     const own = this.#bytes
     let at = entry + entryHeadBytes + (own[entry + 4] ?? 0)
@@ -140,7 +140,7 @@ export class AnswerTable {
     return finish(query, out, start + length, readUint16(own, answer + 4))
   }
 
-  /** Addresses alone: from a random one on, around the end to the one before it. */
+  /** Writes addresses alone, from a random one to the last, then from the first. */
   #writeAddresses(query: Query, out: Buffer, part: AddressPart): number {
     const { from, length, stride, start, room } = part
     const count = length / stride
@@ -154,7 +154,7 @@ export class AnswerTable {
     return finish(query, out, start + fitting * stride, 0)
   }
 
-  /** Whole records from the front as far as they fit. */
+  /** Writes as many whole records from the front as fit. */
   #writeCut(query: Query, out: Buffer, part: { from: number; start: number; room: number; answers: number }): number {
     const own = this.#bytes
     let end = part.from
@@ -183,13 +183,13 @@ export class AnswerTable {
     return this.#writeSoa(query, zone, out, { rcode: rcode.NXDOMAIN, section: 'authority' })
   }
 
-  /** The index of the smallest zone that holds the name, or -1; zones are sorted by length, the longest first. */
+  /** Returns the index of the smallest zone that holds the name, or -1. Zones are sorted by length, the longest first. */
   #zoneOf(query: Query): number {
     const { name } = query
     return this.#zones.findIndex((zone) => isUnder(name, zone.name))
   }
 
-  /** The address that a Pod's name says (`10-244-0-7.default.pod`), if names of Pods are answered without asking for Pods. */
+  /** Returns the address in a Pod's name (`10-244-0-7.default.pod`), where Pods are not verified. */
   #podAddress(query: Query): Ip | undefined {
     const { bytes, nameEnd } = query
     const labelEnd = headerLength + 1 + (bytes[headerLength] ?? 0)
@@ -214,7 +214,7 @@ export class AnswerTable {
     return finish(query, out, at + 12 + data.length, 0)
   }
 
-  /** The SOA record alone: what the zone says of itself, or of a name or type that is not there (RFC 2308). */
+  /** Writes the SOA record alone, as the answer for the zone itself or as the denial of a name or type (RFC 2308). */
   #writeSoa(query: Query, zone: number, out: Buffer, { rcode: code, section }: SoaReply): number {
     const start = startReply(query, out, flag.AA, code)
     const soa = this.#soas[zone]
@@ -235,7 +235,7 @@ export class AnswerTable {
     return this.covers(query) ? writeError(query, out, rcode.REFUSED) : noAnswer.nextPlugin
   }
 
-  /** xorshift32 */
+  /** Returns the next number of an xorshift32 generator. */
   #nextRandom(): number {
     this.#random ^= this.#random << 13
     this.#random ^= this.#random >>> 17
@@ -261,7 +261,7 @@ const primaryLabels = Buffer.from('\x02ns\x03dns', 'latin1')
 const mailboxLabels = Buffer.from('\x0ahostmaster', 'latin1')
 const soaTimes = { refresh: 7200, retry: 1800, expire: 86_400 } as const
 
-/** Everything but owner, TTL, serial and the pointers to the zone, which depend on the question. */
+/** Makes the SOA record but for owner, TTL, serial and the pointers to the zone, which depend on the question. */
 function soaTemplate(zone: ZoneHead): Buffer {
   const dataLength = primaryLabels.length + 2 + mailboxLabels.length + 2 + 20
   const record = Buffer.alloc(12 + dataLength)
@@ -288,7 +288,7 @@ function isAddressType(type: number): boolean {
   return type === recordType.A || type === recordType.AAAA
 }
 
-/** Three dashes apart from each other are dots, any others colons. */
+/** Reads an address from a label: three single dashes are dots, any others colons. */
 function readDashedAddress(label: string): Ip | undefined {
   const dotted = label.split('-').length === 4 && !label.includes('--')
   return parseIp(label.replaceAll('-', dotted ? '.' : ':'))

@@ -9,7 +9,7 @@ import { AnswerTableWriter, type TableCapacity } from './answer-table-writer.ts'
 import { planAddresses, planFixedNames } from './fixed-names.ts'
 import { isLabel, podLabel } from './labels.ts'
 import type { SharedTable } from './layout.ts'
-import { ReverseOwners, type ReverseTargets } from './reverse-owners.ts'
+import { ReverseIndex, type ReverseTargets } from './reverse-index.ts'
 import {
   type Extent,
   findExtent,
@@ -21,7 +21,7 @@ import {
 } from './service-records.ts'
 import { negativeTtl, type ZoneSettings } from './settings.ts'
 
-/** A Pod as `pods verified` asks for it: only one that runs. */
+/** A running Pod, for `pods verified`. */
 export interface PodView {
   readonly namespace: string
   readonly addresses: readonly Ip[]
@@ -29,25 +29,25 @@ export interface PodView {
 }
 
 /**
- * The zones of the cluster as a table that other threads answer from, kept in step with the state object by object: the work
- * for a change is that of the objects it names, and of what differs of them. Holds no copy of the state but references to what it was given last.
+ * Keeps the zones of the cluster in a table that other threads answer from. The work for a change is that of the objects it names and of what
+ * differs in them. Holds references to the objects it received last, no copies.
  */
 export class ClusterZone {
   readonly #settings: ZoneSettings
-  /** The longest name first. */
+  /** The zones, the longest name first. */
   readonly #zones: readonly WireName[]
   readonly #forward: readonly WireName[]
   readonly #writer: AnswerTableWriter
   readonly #views = new Map<ObjectKey, ServiceView>()
-  readonly #reverse = new ReverseOwners()
-  /** How many objects say that a namespace exists: itself, its Services. */
+  readonly #reverse = new ReverseIndex()
+  /** How many objects show that a namespace exists: the namespace itself and its Services. */
   readonly #namespaces = new Map<string, number>()
   readonly #namespaceObjects = new Set<string>()
   readonly #pods = new Map<ObjectKey, PodView>()
   readonly #podNames = new Map<string, number>()
 
-  /** `onMoved` gives a new table that readers should go over to; the old one stays as it is. */
-  constructor(settings: ZoneSettings, onMoved: (table: SharedTable) => void, room?: TableCapacity) {
+  /** Calls `onMoved` with a new table that readers must go over to; the old one stays as it is. */
+  constructor(settings: ZoneSettings, onMoved: (table: SharedTable) => void, capacity?: TableCapacity) {
     this.#settings = settings
     this.#zones = settings.zones.toSorted((a, b) => b.length - a.length)
     this.#forward = settings.zones.filter((zone) => !isReverse(zone))
@@ -57,7 +57,7 @@ export class ClusterZone {
       ttl: settings.ttl,
       negativeTtl: Math.min(negativeTtl, settings.ttl),
     }))
-    this.#writer = new AnswerTableWriter(heads, onMoved, room)
+    this.#writer = new AnswerTableWriter(heads, onMoved, capacity)
     for (const zone of this.#zones) for (const planned of planFixedNames(zone, settings)) this.#put(zone, planned)
   }
 
@@ -70,25 +70,25 @@ export class ClusterZone {
     return this.#writer.size
   }
 
-  /** The serial of the SOA: seconds since 1970 at the last change. */
+  /** Sets the serial of the SOA: the time of the last change, in seconds since 1970. */
   setSerial(seconds: number): void {
     this.#writer.serial = seconds
   }
 
-  /** Everything was listed: from now on what is missing does not exist. */
+  /** Marks that everything was listed: a name that is missing from now on does not exist. */
   markSynced(): void {
     this.#writer.markSynced()
   }
 
-  /** A Service as it is now, undefined where there is none any more; all that follows from it is done when this returns. */
+  /** Replaces a Service, or removes it where `view` is undefined. All its names are written when this returns. */
   setService(key: ObjectKey, view: ServiceView | undefined): void {
     for (const _ of this.setServiceInSteps(key, view));
     for (const _ of this.answerReverseInSteps());
   }
 
   /**
-   * The same in short steps: a Service may have thousands of names. Reverse answers are not made anew: `answerReverseInSteps` does that for as many
-   * Services as changed.
+   * Does what `setService` does in short steps, because a Service may have thousands of names. It leaves reverse answers to
+   * `answerReverseInSteps`, which makes them once for all Services that changed.
    */
   *setServiceInSteps(key: ObjectKey, view: ServiceView | undefined): Generator<void, void> {
     const before = this.#views.get(key)
@@ -107,7 +107,7 @@ export class ClusterZone {
     if (before !== undefined) this.#countNamespace(before.service.namespace, -1)
   }
 
-  /** Reverse answers of the addresses that changed. */
+  /** Writes the reverse answers of the addresses that changed. */
   *answerReverseInSteps(): Generator<void, void> {
     for (const [address, targets] of this.#reverse.takeChanged()) {
       const name = reverseName(address)
@@ -126,7 +126,7 @@ export class ClusterZone {
     this.#countNamespace(name, exists ? 1 : -1)
   }
 
-  /** A Pod that runs, undefined for one that does not or is gone; only for `pods verified`. */
+  /** Replaces a running Pod, or removes it where `pod` is undefined; only for `pods verified`. */
   setPod(key: ObjectKey, pod: PodView | undefined): void {
     const before = this.#pods.get(key)
     if (pod === undefined) this.#pods.delete(key)
@@ -143,7 +143,7 @@ export class ClusterZone {
     if (planned.name.length <= 255) this.#writer.put(this.#zones.indexOf(zone), planned)
   }
 
-  /** What there is of new names comes before old ones go. */
+  /** Writes new names before old ones are removed. */
   *#replaceNames(zone: WireName, old: readonly ServiceName[], planned: readonly ServiceName[]): Generator<void, void> {
     const gone = new Map<string, ServiceName>()
     for (const each of old) {
@@ -183,10 +183,10 @@ export class ClusterZone {
     const count = (this.#namespaces.get(name) ?? 0) + by
     if (count === 0) this.#namespaces.delete(name)
     else this.#namespaces.set(name, count)
-    for (const zone of this.#forward) this.#showNamespace(zone, name, count > 0)
+    for (const zone of this.#forward) this.#writeNamespace(zone, name, count > 0)
   }
 
-  #showNamespace(zone: WireName, namespace: string, exists: boolean): void {
+  #writeNamespace(zone: WireName, namespace: string, exists: boolean): void {
     const { pods } = this.#settings
     const names = [{ name: below(zone, namespace, 'svc'), answers: [], podParent: false }]
     if (pods !== 'disabled') {
@@ -198,7 +198,7 @@ export class ClusterZone {
     }
   }
 
-  /** Pods on the host's network share its address. */
+  /** Counts the Pods of an address, because Pods on the host's network share one. */
   #countPod(namespace: string, address: Ip, by: number): void {
     if (!isLabel(namespace) || this.#settings.namespaces?.has(namespace) === false) return
     const key = `${namespace} ${address}`

@@ -6,7 +6,7 @@ import { isReverse } from '../wire/reverse-name.ts'
 import type { PlannedAnswer, PlannedName } from './answer-body.ts'
 import { schemaVersion, versionTtl, type ZoneSettings } from './settings.ts'
 
-/** The names that a zone has whatever the cluster holds. */
+/** Returns the names that a zone has in every cluster. */
 export function planFixedNames(zone: WireName, settings: ZoneSettings): readonly PlannedName[] {
   const server = below(zone, 'ns', 'dns')
   const addresses = settings.nameServers.map((address) => addressRecord(server, settings.ttl, address))
@@ -31,7 +31,7 @@ export function planFixedNames(zone: WireName, settings: ZoneSettings): readonly
   ]
 }
 
-/** A and AAAA, where there are such addresses. */
+/** Returns an answer for A and one for AAAA, where there are such addresses. */
 export function planAddresses(addresses: readonly Ip[], ttl: number): readonly PlannedAnswer[] {
   const [v4, v6]: [Ip[], Ip[]] = [[], []]
   for (const address of new Set(addresses)) (ipFamily(address) === 'IPv4' ? v4 : v6).push(address)

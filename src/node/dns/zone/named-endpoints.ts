@@ -2,15 +2,15 @@ import type { Endpoint, EndpointPort, EndpointSlice } from '../../../model/endpo
 import type { Ip } from '../../../model/ip.ts'
 import { dashedAddress, isLabel } from './labels.ts'
 
-/** An address that is ready, once for each hostname, with the ports of all slices that have it. */
+/** A ready address, once for each hostname, with the ports of all slices that have it. */
 export interface NamedEndpoint {
   readonly address: Ip
   readonly ports: readonly EndpointPort[]
-  /** The endpoint that gives the names: the first that has this address and hostname. */
+  /** The endpoint that the labels come from: the first with this address and hostname. */
   readonly first: Endpoint
 }
 
-/** In the order of the slices; a step for each of them. */
+/** Groups the ready endpoints by address and hostname, in the order of the slices. Yields after each slice. */
 export function* nameEndpoints(
   slices: readonly EndpointSlice[],
   isWanted: (address: Ip) => boolean = () => true,
@@ -33,7 +33,7 @@ export function* nameEndpoints(
 
 const none: readonly Ip[] = []
 
-/** Of an endpoint that is ready. */
+/** Returns the labels of a ready endpoint. */
 function addressesOf({ ready, address, otherAddresses }: Endpoint): readonly Ip[] {
   if (!ready) return none
   return otherAddresses === undefined ? [address] : [address, ...otherAddresses]
@@ -41,11 +41,11 @@ function addressesOf({ ready, address, otherAddresses }: Endpoint): readonly Ip[
 
 export interface NamingRules {
   readonly headless: boolean
-  /** The Pod's name before the address. */
+  /** The Pod's name comes before the address. */
   readonly endpointPodNames: boolean
 }
 
-/** Hostname, Pod name and dashed address; endpoints of Services with an address of their own have only the first of them. */
+/** Returns hostname, Pod name and dashed address. An endpoint of a Service with a cluster address has only the first of them. */
 export function endpointLabels(
   { first: { hostname, target }, address }: NamedEndpoint,
   { headless, endpointPodNames }: NamingRules,
@@ -60,16 +60,16 @@ function podName(target: string | undefined): string | undefined {
   return /^Pod (?:[^/]+\/)?([^/]+)$/.exec(target ?? '')?.[1]
 }
 
-/** The names and addresses that a change of slices concerns. */
+/** The labels and addresses that a change of slices affects. */
 export interface Touched {
   readonly labels: ReadonlySet<string>
   readonly addresses: ReadonlySet<Ip>
-  /** With further addresses, of endpoints that share one of the labels. */
+  /** The addresses, with those of other endpoints that share one of the labels. */
   readonly sharing: ReadonlySet<Ip>
 }
 
 /**
- * What changes where some slices differ: labels and addresses of the endpoints in them. Other slices are only looked through for endpoints that
+ * Finds what changes where some slices differ: the labels and addresses of their endpoints. Other slices are only searched for endpoints that
  * share those, so that most of a large Service costs no more than a comparison.
  */
 export function* findTouched(
@@ -95,7 +95,7 @@ export function* findTouched(
   return { labels, addresses, sharing }
 }
 
-/** The addresses of an endpoint that may have one of the labels. */
+/** Returns the addresses of an endpoint that may have one of the labels. */
 function sharers(endpoint: Endpoint, labels: ReadonlySet<string>): readonly Ip[] {
   const addresses = addressesOf(endpoint)
   const { hostname = '', target } = endpoint

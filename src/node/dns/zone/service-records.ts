@@ -8,36 +8,36 @@ import type { PlannedAnswer } from './answer-body.ts'
 import { planAddresses } from './fixed-names.ts'
 import { dashedAddress, isLabel } from './labels.ts'
 import { endpointLabels, findTouched, type NamedEndpoint, nameEndpoints, type Touched } from './named-endpoints.ts'
-import type { ReverseTargets } from './reverse-owners.ts'
+import type { ReverseTargets } from './reverse-index.ts'
 import type { ZoneSettings } from './settings.ts'
 import { planSrv, type Target } from './srv-answer.ts'
 
-/** A Service with the slices that belong to it, as the state of this node has them. */
+/** A Service with the slices that belong to it, from the state of this node. */
 export interface ServiceView {
   readonly service: Service
   readonly slices: readonly EndpointSlice[]
 }
 
-/** A name of a Service. */
+/** One name of a Service and its answers. */
 export interface ServiceName {
   readonly name: WireName
-  /** Equal stamps mean equal answers under the same name and settings; absent where only the answers tell. */
+  /** Equal stamps mean equal answers under the same name and settings. Without a stamp only the answers show whether they differ. */
   readonly stamp?: string
-  /** Made when asked, in steps: most names of a Service that changes are as before, or only to be removed. */
+  /** Makes the answers, in steps. Most names of a Service that changes stay as they were or are only removed, so answers are made on demand. */
   readonly answers: () => Generator<void, readonly PlannedAnswer[]>
 }
 
-/** What a Service is called, in one zone, and where its addresses lead back to. */
+/** The names of a Service in one zone, and the names that its addresses lead back to. */
 export interface ServiceRecords {
   readonly names: readonly ServiceName[]
-  /** Names for reverse answers: of the Service by its cluster addresses, of its endpoints by theirs. */
+  /** The reverse names: the Service's own for its cluster addresses, those of its endpoints for theirs. */
   readonly reverse: ReadonlyMap<Ip, ReverseTargets>
 }
 
-/** All of the Service, or what a change of its slices may concern. */
+/** The part of a Service to plan: all of it, or what a change of its slices may affect. */
 export type Extent = Touched | 'all'
 
-/** What differs between two states of a Service is in these parts of either. */
+/** Finds the part in which two states of a Service differ. */
 export function* findExtent(
   before: ServiceView | undefined,
   after: ServiceView | undefined,
@@ -53,8 +53,8 @@ function isServing({ endpoints }: EndpointSlice): boolean {
 }
 
 /**
- * The names of a Service in `zone`, after the DNS specification of Kubernetes 1.1.0; none where nothing may be asked of it. Of its endpoints
- * those within the extent.
+ * Plans the names of a Service in `zone`, after the DNS specification of Kubernetes 1.1.0, with the endpoints within the extent. A Service that
+ * is not served in the zone has none.
  */
 export function* planServiceRecords(
   view: ServiceView,
@@ -97,7 +97,7 @@ function within({ sharing }: Touched, naming: Naming, slices: readonly EndpointS
   return { ...naming, endpoints: once(() => nameEndpoints(slices, (address) => sharing.has(address))) }
 }
 
-/** Made when it is asked for first. */
+/** Returns a function that makes the value on its first call. */
 function once<T>(make: () => Generator<void, T>): () => Generator<void, T> {
   let made: { readonly value: T } | undefined
   return function* () {
@@ -106,7 +106,7 @@ function once<T>(make: () => Generator<void, T>): () => Generator<void, T> {
   }
 }
 
-/** An ExternalName that is an address, or ends as one does, is no name that anybody could look up. */
+/** Plans the CNAME of an ExternalName. A target that is an address, or ends like one, is no name that can be resolved. */
 function planExternalName({ externalName }: Service, base: WireName, { ttl }: ZoneSettings): ServiceName[] {
   const target = externalName === undefined || endsInAddress(externalName) ? undefined : readNameText(externalName)
   if (target === undefined) return []
@@ -129,7 +129,7 @@ function fixedName(name: WireName, answers: readonly PlannedAnswer[]): ServiceNa
   }
 }
 
-/** The name of a Service with an address of its own, and those of its ports. */
+/** Plans the name of a Service with a cluster address, and those of its ports. */
 function planWithAddress({ ports, clusterIps }: Service, base: WireName, ttl: number): ServiceName[] {
   const answersOf = (served: readonly ServicePort[]) => {
     const targets = served.flatMap(({ port }) => clusterIps.map((address) => ({ port, name: base, address })))
@@ -145,7 +145,10 @@ function planWithAddress({ ports, clusterIps }: Service, base: WireName, ttl: nu
   ]
 }
 
-/** The name of a headless Service has the addresses of all its endpoints, those of its ports of the endpoints that serve them. */
+/**
+ * Plans the name of a headless Service, which has the addresses of all its endpoints, and those of its ports, which have the endpoints that
+ * serve them.
+ */
 function planHeadless(naming: Naming, slices: readonly EndpointSlice[]): ServiceName[] {
   const { base } = naming
   const ports = new Set(slices.map((slice) => slice.ports)).values().toArray().flat()
@@ -155,7 +158,7 @@ function planHeadless(naming: Naming, slices: readonly EndpointSlice[]): Service
   ]
 }
 
-/** What endpoints answer under a name that they share; with a key of `labelsOfPort` those that serve that port. */
+/** Plans the answers of endpoints that share a name; `port`, a key of `labelsOfPort`, selects those that serve that port. */
 function* planServed(name: WireName, naming: Naming, portKey?: string): Generator<void, readonly PlannedAnswer[]> {
   const served = servedPorts(portKey)
   const addresses: Ip[] = []
@@ -173,7 +176,7 @@ function* planServed(name: WireName, naming: Naming, portKey?: string): Generato
   return yield* planAnswers({ name, ttl: naming.ttl, addresses, targets, count })
 }
 
-/** All endpoints of a slice have one list of ports, so that it is gone through once for all. */
+/** Groups by slice: all endpoints of a slice have one list of ports, which is read once for all. */
 function servedPorts(portKey: string | undefined): (ports: readonly EndpointPort[]) => readonly EndpointPort[] {
   if (portKey === undefined) return (ports) => ports
   const known = new Map<readonly EndpointPort[], readonly EndpointPort[]>()
@@ -205,14 +208,14 @@ interface Served {
   readonly count: number
 }
 
-/** A and AAAA, and SRV where there are ports. */
+/** Makes A and AAAA answers, and SRV where there are ports. */
 function* planAnswers({ name, ttl, addresses, targets, count }: Served): Generator<void, readonly PlannedAnswer[]> {
   const own = planAddresses(addresses, ttl)
   yield
   return count === 0 ? own : [...own, yield* planSrv(name, targets, count, ttl)]
 }
 
-/** `_port._proto` of each named port, and `_proto` above it, which only exists. */
+/** Plans `_port._proto` of each named port, and `_proto` above it, which has no records. */
 function planPorts(
   base: WireName,
   ports: readonly (ServicePort | EndpointPort)[],
@@ -233,7 +236,7 @@ function labelsOfPort({ name, protocol }: Pick<ServicePort, 'name' | 'protocol'>
 
 const endpointsInStep = 50
 
-/** Each label with the addresses that share it. */
+/** Returns each label with the addresses that share it. */
 function* planEndpoints(naming: Naming, extent: Extent): Generator<void, ServiceName[]> {
   const byLabel = new Map<string, NamedEndpoint[]>()
   for (const [index, endpoint] of (yield* naming.endpoints()).entries()) {
@@ -253,7 +256,7 @@ function* planEndpoints(naming: Naming, extent: Extent): Generator<void, Service
   return names
 }
 
-/** SRV leads to the very name that is asked for. */
+/** Makes SRV records that lead to the name that was asked for. */
 function sharedName(name: WireName, sharing: readonly NamedEndpoint[], naming: Naming): ServiceName {
   const own: Naming = {
     ...naming,

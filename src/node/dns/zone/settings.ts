@@ -5,36 +5,36 @@ import type { WireName } from '../wire/name.ts'
 /** How the names of Pods are answered (CoreDNS' `pods`). */
 export type PodRecords = 'disabled' | 'insecure' | 'verified'
 
-/** What the cluster's zones are made with: the settings of a `kubernetes` block of the Corefile. */
+/** The settings of the cluster's zones, from a `kubernetes` plugin of the Corefile. */
 export interface ZoneSettings {
-  /** Folded; at least one is no reverse zone, and the first of these is where reverse answers lead. */
+  /** The zones in lower case. At least one is no reverse zone; reverse answers lead to the first of those. */
   readonly zones: readonly WireName[]
-  /** TTL of every record, seconds; negative answers have 5 or this, whatever is less. */
+  /** The TTL of every record in seconds. Negative answers have the lesser of this and 5. */
   readonly ttl: number
   readonly pods: PodRecords
-  /** SRV targets and reverse answers call an endpoint by its Pod's name, where it has no hostname. */
+  /** SRV targets and reverse answers name an endpoint by its Pod, where it has no hostname. */
   readonly endpointPodNames: boolean
-  /** Services with a cluster address and no ready endpoint do not exist. */
+  /** A Service with a cluster address and no ready endpoint does not exist. */
   readonly ignoreEmptyServices: boolean
   readonly useEndpoints: boolean
-  /** Only these are served; every one where undefined. */
+  /** The namespaces that are served; all where undefined. */
   readonly namespaces?: ReadonlySet<string>
-  /** Only Services (and Pods) with such labels are served, and only namespaces; every one where undefined. */
+  /** The labels of the Services (and Pods) that are served, and those of the namespaces; all where undefined. */
   readonly labels?: LabelSelector
   readonly namespaceLabels?: LabelSelector
-  /** Zones whose missing names are for the next plugin to answer. */
+  /** The zones in which a missing name is left to the next plugin. */
   readonly fallthroughZones: readonly WireName[]
-  /** Where `ns.dns.ZONE`, the name server of each zone, has its address. */
+  /** The addresses of `ns.dns.ZONE`, the name server of each zone. */
   readonly nameServers: readonly Ip[]
 }
 
-/** Seconds for which a client may remember that a name or record is missing. */
+/** The seconds for which a client may cache that a name or record is missing. */
 export const negativeTtl = 5
 
-/** Seconds; CoreDNS' figure. */
+/** The TTL of `dns-version.ZONE` in seconds, as CoreDNS has it. */
 export const versionTtl = 28_800
 
-/** Of the DNS specification of Kubernetes that the records follow. */
+/** The version of the DNS specification of Kubernetes that the records follow. */
 export const schemaVersion = '1.1.0'
 
 /** Returns whether two settings give the same names and answers. */

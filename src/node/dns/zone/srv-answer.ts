@@ -4,20 +4,20 @@ import type { WireName } from '../wire/name.ts'
 import { addressRecord, type DnsRecord, makeRecord, srvData } from '../wire/record.ts'
 import type { PlannedAnswer } from './answer-body.ts'
 
-/** Where a port is served: one SRV record. */
+/** The data of one SRV record: where a port is served. */
 export interface Target {
   readonly port: number
   readonly name: WireName
   readonly address: Ip
 }
 
-/** No message holds more, and of an answer that is longer the records that fit from the front on are sent. */
+/** The most bytes of an answer: no message holds more, and of a longer answer only the records that fit from the front are sent. */
 const longestAnswer = 65_535
-/** A pointer to the owner, type, class, TTL and length. */
+/** The bytes of a record before its data: a pointer to the owner, type, class, TTL and length. */
 const leastHead = 12
 const targetsInStep = 50
 
-/** Priority 0; the weights of all targets come to 100, and none is 0 (as CoreDNS has them). */
+/** Makes the SRV records of a name. The priority is 0; the weights of all targets add up to 100, and none is 0 (as CoreDNS has them). */
 export function* planSrv(
   name: WireName,
   targets: Iterable<Target>,
@@ -41,7 +41,7 @@ export function* planSrv(
   return { type: recordType.SRV, answer: answer.records, additional: additional.records }
 }
 
-/** Different records, until they are longer than an answer may be. */
+/** Returns the distinct records, until they are longer than an answer may be. */
 class BoundedRecords {
   readonly #records = new Map<string, DnsRecord>()
   #bytes = 0

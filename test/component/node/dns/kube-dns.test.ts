@@ -144,7 +144,7 @@ describe("a node's part of the Service kube-dns", () => {
     await during(() =>
       untilAsync(
         'it is said',
-        async () => lines.some((line) => line.includes('is not as this node serves; it is left as it is')),
+        async () => lines.some((line) => line.includes('does not match what this node serves; it is left unchanged')),
         patientMs,
       ),
     )
@@ -172,6 +172,6 @@ test('where a node may neither read nor make them, that is said once, nothing wa
   await agent.stop({ signal: AbortSignal.timeout(patientMs) })
   // Three questions a look: the Service, the Pod, its Node; the looks are 10, 20, 40 … ms apart.
   assert.ok(asked >= 6 && asked <= 24, `${asked} questions in 60 looks`)
-  assert.equal(lines.filter((line) => line.includes('this node may not make')).length, 2)
+  assert.equal(lines.filter((line) => line.includes('this node may not create')).length, 2)
   assert.equal(lines.filter((line) => line.includes('was made')).length, 0)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, mock, test } from 'node:test'
 import type { Ip } from '../../../../../src/model/ip.ts'
 import { AnswerTableWriter } from '../../../../../src/node/dns/zone/answer-table-writer.ts'
-import { ReverseOwners, type ReverseTargets } from '../../../../../src/node/dns/zone/reverse-owners.ts'
+import { ReverseIndex, type ReverseTargets } from '../../../../../src/node/dns/zone/reverse-index.ts'
 import { TestZone } from '../../../../helpers/dns-zone.ts'
 import { ip, makeService, makeSlice } from '../../../../helpers/services.ts'
 
@@ -13,7 +13,7 @@ function names(...targets: readonly string[]): ReverseTargets {
 }
 
 function replace(
-  owners: ReverseOwners,
+  owners: ReverseIndex,
   owner: string,
   before: readonly Ip[],
   now: ReadonlyMap<Ip, ReverseTargets>,
@@ -22,7 +22,7 @@ function replace(
   for (const [address, targets] of now) owners.put(address, owner, targets)
 }
 
-function changed(owners: ReverseOwners) {
+function changed(owners: ReverseIndex) {
   return [...owners.takeChanged()].map(([address, targets]) => [address, ...targets])
 }
 
@@ -38,7 +38,7 @@ describe('an address that several Services share', () => {
   const [first = ip('10.0.0.1'), second = ip('10.0.0.2')] = addresses
 
   test('leads to all of them, and to those that are left', () => {
-    const owners = new ReverseOwners()
+    const owners = new ReverseIndex()
     replace(owners, 'a/x', [], new Map([[first, names('x')]]))
     replace(owners, 'a/y', [], new Map([[first, names('y', 'x')]]))
     assert.deepEqual(changed(owners), [[first, 'x', 'y']])
@@ -49,7 +49,7 @@ describe('an address that several Services share', () => {
   })
 
   test('leads to the Service whose own it is alone, the first by name', () => {
-    const owners = new ReverseOwners()
+    const owners = new ReverseIndex()
     const own = (target: string) => new Map([[first, { isService: true, targets: [target] }]])
     replace(owners, 'b/y', [], own('y'))
     replace(owners, 'a/pod', [], new Map([[first, names('pod')]]))
@@ -58,7 +58,7 @@ describe('an address that several Services share', () => {
   })
 
   test('is answered anew only where its names differ, once for all that changed', () => {
-    const owners = new ReverseOwners()
+    const owners = new ReverseIndex()
     const all = (target: string) => new Map(addresses.map((address) => [address, names(target)]))
     for (let service = 0; service < 100; service += 1) replace(owners, `a/s${service}`, [], all(`s${service}`))
     assert.equal(changed(owners).length, addresses.length)
@@ -72,7 +72,7 @@ describe('an address that several Services share', () => {
   })
 
   test('has as many names as fit in a message', () => {
-    const owners = new ReverseOwners()
+    const owners = new ReverseIndex()
     for (let service = 0; service < 3000; service += 1)
       replace(owners, `a/s${service}`, [], new Map([[first, names(`s${service}`)]]))
     assert.equal(changed(owners)[0]?.length, 1001)

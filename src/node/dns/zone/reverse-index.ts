@@ -1,24 +1,24 @@
 import type { ObjectKey } from '../../../model/api-object.ts'
 import type { Ip } from '../../../model/ip.ts'
 
-/** Names that an address leads back to, by one Service. */
+/** The names that one Service gives to an address. */
 export interface ReverseTargets {
-  /** A Service's own address leads to it alone, whatever endpoints have the same. */
+  /** The address is the Service's own: it leads to that Service alone, even where endpoints have the same address. */
   readonly isService: boolean
-  /** As `latin1` text of the names on the wire, which takes less memory than buffers. */
+  /** The names in wire form as `latin1` text, which takes less memory than buffers. */
   readonly targets: readonly string[]
 }
 
-/** More fit in no message of 64 KiB. */
+/** More names fit in no message of 64 KiB. */
 const maxTargets = 1000
 
 /**
- * Whose name an address has. Many Services may share endpoints, so each says what it changes of an address, and the address is answered anew once for
- * all of them: the work is that of the addresses that change and of what they lead to.
+ * Keeps the names that each address leads back to. Many Services may share endpoints, so each Service replaces its own part, and the address is
+ * answered once for all of them: the work is that of the addresses that change and of the names they lead to.
  */
-export class ReverseOwners {
+export class ReverseIndex {
   readonly #owners = new Map<Ip, Map<ObjectKey, ReverseTargets>>()
-  /** Most addresses have one owner, and a map for each takes more memory than all else. */
+  /** The addresses with one Service. Most have only one, and a map for each would take more memory than everything else. */
   readonly #only = new Map<Ip, readonly [owner: ObjectKey, targets: ReverseTargets]>()
   readonly #changed = new Set<Ip>()
 
@@ -44,7 +44,10 @@ export class ReverseOwners {
     else if (several.delete(owner) && several.size === 0) this.#owners.delete(address)
   }
 
-  /** The addresses that differ since they were taken last, each with the names it leads to now, in order; one that differs again comes again. */
+  /**
+   * Takes the addresses that changed since the last call, each with the names it leads to now, in order. An address that changes again is taken
+   * again.
+   */
   *takeChanged(): Generator<readonly [address: Ip, targets: readonly string[]], void> {
     for (const address of this.#changed) {
       this.#changed.delete(address)
@@ -57,7 +60,7 @@ export class ReverseOwners {
     return only?.[0] === owner ? only[1] : this.#owners.get(address)?.get(owner)
   }
 
-  /** Of several Services with one address of their own, the first by name: what came first shows nowhere. */
+  /** Returns the names of an address. Of several Services with that address, the first by name counts, whichever came first. */
   #targetsOf(address: Ip): readonly string[] {
     const only = this.#only.get(address)
     const owners = only === undefined ? [...(this.#owners.get(address) ?? [])] : [only]
