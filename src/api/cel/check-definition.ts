@@ -1,33 +1,42 @@
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { ValidationRule } from '../schema/validation-rule.ts'
-import { type CompiledRule, compileRules, type RuleNode } from './compile-rules.ts'
+import { type CompiledRule, compileRules, holdsRules, type IsStored, type RuleNode } from './compile-rules.ts'
+import { clamp } from './cost/range.ts'
 import { normalizeFieldPath } from './field-path.ts'
+import { type Cardinality, cardinalityBelow, RuleCosts } from './rule-costs.ts'
 
 const reasons = ['FieldValueRequired', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueDuplicate'].sort()
 
-/** What is wrong with the rules of a schema that is structural. `path` is where it stands in its definition. */
-export function checkSchemaRules(schema: Schema, path: string): readonly FieldError[] {
-  const compiled = compileRules(schema)
-  if (compiled === undefined) return []
-  const forms = checkForms(compiled.root, path)
-  return forms.length > 0 ? forms : checkPrograms(compiled.root, path, undefined)
+const nothingWrong = { isStructural: true, errors: [] }
+
+/**
+ * What is wrong with the rules of a schema. `path` is where it stands in its definition, `others` what is wrong with it otherwise: where a
+ * schema or a part of it is wrong, its rules are not compiled, for their types come from it.
+ */
+export function checkSchemaRules(
+  schema: Schema,
+  path: string,
+  others: { readonly isStructural: boolean; readonly errors: readonly FieldError[] } = nothingWrong,
+  isStored: IsStored = () => false,
+): readonly FieldError[] {
+  if (!holdsRules(schema)) return []
+  const forms = checkForms(schema, path)
+  if (!others.isStructural) return forms
+  const root = compileRules(schema, isStored)
+  if (root === undefined) return forms
+  const check = new ProgramCheck([...others.errors, ...forms])
+  const programs = check.node(root, { path, uncorrelated: undefined, cardinality: 1 })
+  return [...forms, ...programs, ...check.costs.checkTotal(path, check.keyword)]
 }
 
-type Place = readonly [node: RuleNode, path: string]
-
-function placesBelow({ properties, additionalProperties, items }: RuleNode, path: string): readonly Place[] {
+function checkForms(schema: Schema, path: string): readonly FieldError[] {
+  const { properties = {}, additionalProperties, items, validations = [] } = schema
   return [
-    ...[...properties].map(([key, node]): Place => [node, `${path}.properties[${key}]`]),
-    ...(additionalProperties === undefined ? [] : [[additionalProperties, `${path}.additionalProperties`] as const]),
-    ...(items === undefined ? [] : [[items, `${path}.items`] as const]),
-  ]
-}
-
-function checkForms(node: RuleNode, path: string): readonly FieldError[] {
-  return [
-    ...node.rules.flatMap(({ rule }, index) => checkForm(rule, node.schema, `${path}.${rule.keyword}[${index}]`)),
-    ...placesBelow(node, path).flatMap(([below, where]) => checkForms(below, where)),
+    ...validations.flatMap((rule, index) => checkForm(rule, schema, `${path}.${rule.keyword}[${index}]`)),
+    ...(additionalProperties === undefined ? [] : checkForms(additionalProperties, `${path}.additionalProperties`)),
+    ...Object.entries(properties).flatMap(([key, each]) => checkForms(each, `${path}.properties[${key}]`)),
+    ...(items === undefined ? [] : checkForms(items, `${path}.items`)),
   ]
 }
 
@@ -67,37 +76,72 @@ function checkFieldPath(fieldPath: string, schema: Schema, path: string): readon
   ]
 }
 
-/** `uncorrelated` is the list around the values whose items cannot be distinguished: what an item was before is not known there. */
-function checkPrograms(node: RuleNode, path: string, uncorrelated: string | undefined): readonly FieldError[] {
-  const { schema } = node
-  const isKnown = schema.type !== 'array' || schema.listType === 'map'
-  const isAtomic = schema.mapType === 'atomic' || !isKnown
-  const inside = uncorrelated ?? (isAtomic ? path : undefined)
+interface Place {
+  readonly path: string
+  /** The list around the values whose items cannot be distinguished: what an item was before is not known there. */
+  readonly uncorrelated: string | undefined
+  readonly cardinality: Cardinality
+}
+
+class ProgramCheck {
+  readonly costs = new RuleCosts()
+  /** How the definition spells the extension. */
+  keyword = ''
+  readonly #wrong: readonly FieldError[]
+
+  constructor(wrong: readonly FieldError[]) {
+    this.#wrong = wrong
+  }
+
+  node(node: RuleNode, place: Place): readonly FieldError[] {
+    const below = placesBelow(node, place).flatMap(([each, where]) => this.node(each, where))
+    const isWrong = this.#wrong.some(({ field }) => field.startsWith(place.path))
+    if (isWrong) return below
+    return [...below, ...node.rules.flatMap((rule, index) => this.#rule(node, rule, index, place))]
+  }
+
+  #rule(node: RuleNode, compiled: CompiledRule, index: number, place: Place): readonly FieldError[] {
+    const { rule, program, problem, message, messageProblem } = compiled
+    this.keyword = rule.keyword
+    const path = `${place.path}.${rule.keyword}[${index}]`
+    const cost = clamp((program?.maxCost() ?? 0) * (place.cardinality ?? node.maxCardinality))
+    const errors = [...this.costs.add(`${path}.rule`, 'estimated rule cost', cost)]
+    if (problem !== undefined) errors.push(invalidField(`${path}.rule`, asGiven(rule), problem))
+    if (messageProblem !== undefined) {
+      errors.push(invalidField(`${path}.messageExpression`, asGiven(rule), messageProblem))
+    }
+    if (message !== undefined) {
+      errors.push(...this.costs.add(`${path}.messageExpression`, 'estimated messageExpression cost', message.maxCost()))
+    }
+    return [...errors, ...checkOldSelf(rule, program?.usesOldSelf === true, path, place.uncorrelated)]
+  }
+}
+
+function placesBelow(node: RuleNode, { path, uncorrelated, cardinality: around }: Place) {
+  const { schema, properties, additionalProperties, items } = node
+  const cardinality = cardinalityBelow(around, schema)
+  const isKnown = schema.listType === 'map'
+  const place = (step: string) => ({ path: `${path}.${step}`, uncorrelated, cardinality })
+  const inItems = { ...place('items'), uncorrelated: uncorrelated ?? (isKnown ? undefined : path) }
   return [
-    ...node.rules.flatMap((rule, index) => checkProgram(rule, `${path}.${rule.rule.keyword}[${index}]`, uncorrelated)),
-    ...placesBelow(node, path).flatMap(([below, where]) => checkPrograms(below, where, inside)),
+    ...(additionalProperties === undefined ? [] : [[additionalProperties, place('additionalProperties')] as const]),
+    ...[...properties].map(([key, each]) => [each, place(`properties[${key}]`)] as const),
+    ...(items === undefined ? [] : [[items, inItems] as const]),
   ]
 }
 
-function checkProgram(
-  { rule, program, problem, messageProblem }: CompiledRule,
+function checkOldSelf(
+  { rule, optionalOldSelf }: ValidationRule,
+  usesOldSelf: boolean,
   path: string,
   uncorrelated: string | undefined,
 ): readonly FieldError[] {
-  const errors: FieldError[] = []
-  if (problem !== undefined) errors.push(invalidField(`${path}.rule`, asGiven(rule), problem))
-  if (messageProblem !== undefined)
-    errors.push(invalidField(`${path}.messageExpression`, asGiven(rule), messageProblem))
-  if (program?.usesOldSelf === true && uncorrelated !== undefined) {
+  if (usesOldSelf && uncorrelated !== undefined) {
     const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelated}`
-    errors.push(invalidField(`${path}.rule`, rule.rule, why))
+    return [invalidField(`${path}.rule`, rule, why)]
   }
-  if (program?.usesOldSelf === false && rule.optionalOldSelf !== undefined) {
-    errors.push(
-      invalidField(`${path}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
-    )
-  }
-  return errors
+  if (usesOldSelf || optionalOldSelf === undefined) return []
+  return [invalidField(`${path}.optionalOldSelf`, optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
 }
 
 /** As Kubernetes shows a rule that it refuses. */

@@ -1,4 +1,3 @@
-import { Optional } from '@marcbachmann/cel-js'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
@@ -7,10 +6,12 @@ import { duplicateField, type FieldError, forbiddenField, invalidField, required
 import { joinPath } from '../schema/map-json.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { ValidationRule } from '../schema/validation-rule.ts'
-import { describeEvaluation } from './compile-error.ts'
+import type { CelProgram } from './compile-expression.ts'
 import { type CompiledRule, compileRules, type RuleNode } from './compile-rules.ts'
-import type { RuleEnvironment } from './environment.ts'
-import type { ReadValues } from './schema-types.ts'
+import { CostExceeded, CostMeter } from './cost/meter.ts'
+import { withObjectMeta } from './object-meta.ts'
+import { ValueReader } from './values/read-value.ts'
+import { CelError, none, OptionalValue, type Value } from './values/values.ts'
 
 /** What the rules of one object may cost together, as Kubernetes: about a second. */
 const objectBudget = 10_000_000
@@ -20,7 +21,7 @@ const outOfBudget = 'validation failed due to running out of cost budget, no fur
 /** Checks objects against the rules of a schema, which are compiled when they are first needed. */
 export class RuleChecker {
   readonly #schema: Schema
-  #compiled: ReturnType<typeof compileRules>
+  #compiled: RuleNode | undefined
   #isCompiled = false
 
   constructor(schema: Schema) {
@@ -32,127 +33,174 @@ export class RuleChecker {
    * value, others only for values that changed. In slices: other requests get their turn between two rules.
    */
   async check(value: Json, old: Json | undefined): Promise<readonly FieldError[]> {
-    if (!this.#isCompiled) this.#compiled = compileRules(this.#schema)
+    if (!this.#isCompiled) this.#compiled = compileRules(this.#schema, () => true)
     this.#isCompiled = true
     if (this.#compiled === undefined) return []
-    const run = new RuleRun(this.#compiled.environment)
+    const run = new RuleRun(this.#compiled)
     const slice = new TimeSlice()
-    for (const _ of run.check(this.#compiled.root, value, old, '')) if (slice.spent) await slice.pause()
+    const change = old === undefined ? undefined : { value, old }
+    for (const _ of run.check(this.#compiled, value, { path: '', old, change })) if (slice.spent) await slice.pause()
     return run.errors
   }
 }
 
+/** A value, and what it was before the update. */
+interface Change {
+  readonly value: Json
+  readonly old: Json | undefined
+}
+
+/** Where a value stands in its object. */
+interface Place {
+  readonly path: string
+  /** What the value was; undefined where that cannot be told. */
+  readonly old: Json | undefined
+  /** The nearest value around it, or itself, of which it is known what it was. */
+  readonly change: Change | undefined
+}
+
 class RuleRun {
   readonly errors: FieldError[] = []
-  readonly #environment: RuleEnvironment
+  readonly #root: RuleNode
   readonly #sameness = new Sameness()
-  readonly #known: ReadValues = new WeakMap()
+  readonly #meter = new CostMeter()
+  readonly #reader = new ValueReader()
   #budget = objectBudget
 
-  constructor(environment: RuleEnvironment) {
-    this.#environment = environment
+  constructor(root: RuleNode) {
+    this.#root = root
   }
 
   /** Stops after each rule, and ends where the budget does. */
-  *check(node: RuleNode, value: Json, old: Json | undefined, path: string): Generator<void, void> {
+  *check(node: RuleNode, value: Json, place: Place): Generator<void, void> {
     if (value === null || this.#budget < 0) return
     for (const compiled of node.rules) {
-      this.#checkRule(node, compiled, value, old, path)
+      this.#checkRule(node, compiled, value, place)
       if (this.#budget < 0) return
       yield
     }
-    if (Array.isArray(value)) yield* this.#checkItems(node, value as readonly Json[], old, path)
-    else if (isJsonObject(value)) yield* this.#checkMembers(node, value, old, path)
+    if (Array.isArray(value)) yield* this.#checkItems(node, value as readonly Json[], place)
+    else if (isJsonObject(value)) yield* this.#checkMembers(node, value, place)
   }
 
-  *#checkMembers(node: RuleNode, value: JsonObject, old: Json | undefined, path: string): Generator<void, void> {
+  *#checkMembers(node: RuleNode, value: JsonObject, place: Place): Generator<void, void> {
     for (const [key, field] of Object.entries(value)) {
       const property = node.properties.get(key)
       const below = property ?? node.additionalProperties
-      const where = property === undefined ? `${path}[${key}]` : joinPath(path, key)
-      if (below !== undefined && field !== undefined) yield* this.check(below, field, oldField(old, key), where)
+      if (below === undefined || field === undefined) continue
+      const path = property === undefined ? `${place.path}[${key}]` : joinPath(place.path, key)
+      const old = oldField(place.old, key)
+      const isRenamed = node === this.#root && (key === 'apiVersion' || key === 'kind')
+      const change = isJsonObject(place.old) ? { value: field, old } : place.change
+      yield* this.check(below, field, { path, old, change: isRenamed ? undefined : change })
     }
   }
 
-  *#checkItems(
-    { schema, items }: RuleNode,
-    values: readonly Json[],
-    old: Json | undefined,
-    path: string,
-  ): Generator<void, void> {
+  *#checkItems({ schema, items }: RuleNode, values: readonly Json[], place: Place): Generator<void, void> {
     if (items === undefined) return
-    const oldItem = oldItems(schema, old)
-    for (const [index, item] of values.entries()) yield* this.check(items, item, oldItem(item), `${path}[${index}]`)
+    const oldItem = oldItems(schema, place.old)
+    for (const [index, item] of values.entries()) {
+      const old = oldItem(item)
+      const change = old === undefined ? place.change : { value: item, old }
+      yield* this.check(items, item, { path: `${place.path}[${index}]`, old, change })
+    }
   }
 
-  #checkRule(node: RuleNode, compiled: CompiledRule, value: Json, old: Json | undefined, path: string): void {
+  #checkRule(node: RuleNode, compiled: CompiledRule, value: Json, place: Place): void {
     const { rule, program } = compiled
-    const fail = (why: string) => this.errors.push(invalidField(fieldOf(path), node.schema.type ?? '', why))
-    if (program === undefined) {
-      fail(`rule compile error: ${compiled.problem}`)
-      return
-    }
-    const hasOld = old !== undefined && old !== null
-    if (program.usesOldSelf && !hasOld && rule.optionalOldSelf !== true) return
-    try {
-      const variables = this.#variables(node, rule, value, hasOld ? old : undefined)
-      const result = program.evaluate(variables, this.#budget)
-      this.#pay()
-      const isRatcheted = !program.usesOldSelf && hasOld && this.#sameness.isSame(value, old)
-      if (result === true || isRatcheted) return
-      const where = fieldOf(`${path}${compiled.fieldPath}`)
-      this.errors.push(errorOf(rule, where, node.schema, this.#messageOf(compiled, variables)))
-    } catch (thrown) {
-      this.#fail(thrown, rule, fail)
-    }
-  }
-
-  #fail(thrown: unknown, { rule, message }: ValidationRule, fail: (why: string) => void): void {
-    const shown = message.trim() || rule.trim()
-    const isExceeded = this.#environment.meter.isExceeded
-    this.#pay()
-    if (!isExceeded) fail(describeFailure(describeEvaluation(thrown), shown))
-    else if (this.#budget < 0) fail(outOfBudget)
+    const fail = (why: string) => this.errors.push(invalidField(fieldOf(place.path), node.schema.type ?? '', why))
+    if (this.#budget === 0) this.#end(fail, outOfBudget)
+    else if (program === undefined) fail(`rule compile error: ${compiled.problem}`)
     else {
-      fail(
-        `'${describeEvaluation(thrown)}': no further validation rules will be run due to call cost exceeds limit for rule: ${shown}`,
-      )
-      this.#budget = -1
+      const hasOld = place.old !== undefined && place.old !== null
+      if (program.usesOldSelf && !hasOld && rule.optionalOldSelf !== true) return
+      this.#evaluate(node, { ...compiled, program }, value, place, fail)
     }
   }
 
-  #pay(): void {
-    this.#budget -= this.#environment.meter.spent
+  #evaluate(
+    node: RuleNode,
+    compiled: CompiledRule & { readonly program: CelProgram },
+    value: Json,
+    place: Place,
+    fail: (why: string) => void,
+  ): void {
+    const { rule, program, fieldPath } = compiled
+    const self = this.#valueOf(node, value)
+    const old = place.old === undefined || place.old === null ? undefined : this.#valueOf(node, place.old)
+    const result = this.#run(program, self, rule.optionalOldSelf === true ? toOptional(old) : old)
+    const shown = rule.message.trim() || rule.rule.trim()
+    if (result === 'out of budget') this.#end(fail, outOfBudget)
+    else if (result === 'too dear') this.#end(fail, `'${tooDear}': ${noMore} rule: ${shown}`)
+    else if (result instanceof CelError) fail(describeFailure(result.message, shown))
+    else if (result !== true) {
+      const error = this.#errorOf(node, compiled, self, old, `${place.path}${fieldPath}`)
+      if (program.usesOldSelf || !this.#isKept(place.change)) this.errors.push(error)
+    }
   }
 
-  #variables({ type, suffix }: RuleNode, rule: ValidationRule, value: Json, old: Json | undefined) {
-    const previous = old === undefined ? undefined : type?.read(old, this.#known)
-    const oldSelf =
-      rule.optionalOldSelf === true
-        ? { [`oldSelf${suffix}?`]: Optional.of(previous) }
-        : { [`oldSelf${suffix}`]: previous }
-    return { [`self${suffix}`]: type?.read(value, this.#known), ...oldSelf }
+  #end(fail: (why: string) => void, why: string): void {
+    fail(why)
+    this.#budget = -1
   }
 
-  /** The message of the rule where its expression fails, or makes no message that can be shown. */
-  #messageOf({ rule, message }: CompiledRule, variables: Readonly<Record<string, unknown>>): string {
-    const fixed = rule.message.trim() || `failed rule: ${rule.rule.trim()}`
-    if (message === undefined) return fixed
+  #run(program: CelProgram, self: Value, old: Value | undefined): Value | 'out of budget' | 'too dear' {
+    let result: Value | 'too dear'
     try {
-      const text = message.evaluate(variables, this.#budget)
-      this.#pay()
-      const isShown =
-        typeof text === 'string' && text.trim() !== '' && !text.includes('\n') && text.length <= maxMessageLength
-      return isShown ? text.trim() : fixed
-    } catch {
-      this.#pay()
-      return fixed
+      result = program.evaluate(self, old, this.#meter)
+    } catch (thrown) {
+      if (!(thrown instanceof CostExceeded)) throw thrown
+      result = 'too dear'
     }
+    if (this.#meter.spent > this.#budget) return 'out of budget'
+    this.#budget -= this.#meter.spent
+    return result
+  }
+
+  #valueOf(node: RuleNode, value: Json): Value {
+    return this.#reader.read(value, node === this.#root ? withObjectMeta(node.schema) : node.schema)
+  }
+
+  /** What the update did not touch may stay wrong. */
+  #isKept(change: Change | undefined): boolean {
+    return change?.old !== undefined && this.#sameness.isSame(change.value, change.old)
+  }
+
+  #errorOf(node: RuleNode, compiled: CompiledRule, self: Value, old: Value | undefined, path: string): FieldError {
+    const { rule, message } = compiled
+    const fixed = rule.message === '' ? `failed rule: ${rule.rule.trim()}` : rule.message.trim()
+    const given = (text: string) => errorOf(rule, fieldOf(path), node.schema, text)
+    if (message === undefined) return given(fixed)
+    // Kubernetes gives messages the old value as it is, where a rule of this schema asks for it.
+    const isOldKnown = node.rules.some(({ program }) => program?.usesOldSelf === true)
+    const text = this.#run(message, self, isOldKnown ? old : undefined)
+    if (text === 'out of budget' || text === 'too dear') {
+      this.#budget = -1
+      const why =
+        text === 'too dear'
+          ? `${noMore} messageExpression: ${JSON.stringify(rule.messageExpression)}`
+          : 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'
+      return invalidField(fieldOf(path), node.schema.type ?? '', why)
+    }
+    return given(messageIn(text) ?? fixed)
   }
 }
 
+const tooDear = 'operation cancelled: actual cost limit exceeded'
+const noMore = 'no further validation rules will be run due to call cost exceeds limit for'
+
+function toOptional(value: Value | undefined): Value {
+  return value === undefined ? none : new OptionalValue(value)
+}
+
+/** Undefined for what makes no message that can be shown. */
+function messageIn(value: Value): string | undefined {
+  const text = typeof value === 'string' ? value.trim() : ''
+  return text === '' || text.includes('\n') || Buffer.byteLength(text) > maxMessageLength ? undefined : text
+}
+
 function describeFailure(why: string, rule: string): string {
-  const isOverload = why === 'no such overload'
+  const isOverload = why.startsWith('no such overload')
   if (!isOverload) return `${why} evaluating rule: ${rule}`
   return `'${why}': call arguments did not match a supported operator, function or macro signature for rule: ${rule}`
 }

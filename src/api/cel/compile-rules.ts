@@ -1,9 +1,9 @@
 import type { Schema } from '../schema/schema.ts'
 import type { ValidationRule } from '../schema/validation-rule.ts'
-import { describeCompilation } from './compile-error.ts'
-import { type CelProgram, RuleEnvironment } from './environment.ts'
+import { types } from './check/types.ts'
+import { type CelProgram, type Compiled, compileExpression, type ExpressionScope } from './compile-expression.ts'
 import { normalizeFieldPath } from './field-path.ts'
-import { type RuleType, SchemaTypes } from './schema-types.ts'
+import { maxCardinality, type SchemaType, SchemaTypes } from './schema-types.ts'
 
 export interface CompiledRule {
   readonly rule: ValidationRule
@@ -19,26 +19,22 @@ export interface CompiledRule {
 /** The rules of a schema and of what is below it; parts without rules are left out. */
 export interface RuleNode {
   readonly schema: Schema
-  readonly type: RuleType | undefined
-  /** The variables of its rules are `self` and `oldSelf` with this behind. */
-  readonly suffix: string
+  /** Undefined for a schema that says too little for rules. */
+  readonly type: SchemaType | undefined
+  /** How often its values can stand in an object, where no list or map around them has a limit. */
+  readonly maxCardinality: number
   readonly rules: readonly CompiledRule[]
   readonly properties: ReadonlyMap<string, RuleNode>
   readonly additionalProperties: RuleNode | undefined
   readonly items: RuleNode | undefined
 }
 
-/** Types of objects in one schema: more would take long to declare, and no known definition has a tenth of it. */
-const maxObjectTypes = 5_000
+/** Whether a rule may use what Kubernetes takes in stored rules alone. */
+export type IsStored = (expression: string) => boolean
 
 /** A schema with its rules compiled; undefined where there are none. */
-export function compileRules(
-  schema: Schema,
-): { readonly root: RuleNode; readonly environment: RuleEnvironment } | undefined {
-  if (!holdsRules(schema)) return undefined
-  const environment = new RuleEnvironment()
-  const root = new RuleCompilation(environment).node(schema, true)
-  return root === undefined ? undefined : { root, environment }
+export function compileRules(schema: Schema, isStored: IsStored): RuleNode | undefined {
+  return holdsRules(schema) ? new RuleCompilation(isStored).node(schema, true) : undefined
 }
 
 export function holdsRules(schema: Schema): boolean {
@@ -51,19 +47,13 @@ export function holdsRules(schema: Schema): boolean {
   )
 }
 
-interface Compiled {
-  readonly program?: CelProgram
-  readonly problem?: string
-}
-
 class RuleCompilation {
-  readonly #environment: RuleEnvironment
-  readonly #types: SchemaTypes
+  readonly #types = new SchemaTypes()
+  readonly #isStored: IsStored
   #count = 0
 
-  constructor(environment: RuleEnvironment) {
-    this.#environment = environment
-    this.#types = new SchemaTypes(environment, maxObjectTypes)
+  constructor(isStored: IsStored) {
+    this.#isStored = isStored
   }
 
   node(schema: Schema, isRoot = false): RuleNode | undefined {
@@ -85,45 +75,39 @@ class RuleCompilation {
   }
 
   #compile(schema: Schema, validations: readonly ValidationRule[], isRoot: boolean) {
-    const suffix = `:${++this.#count}`
-    if (validations.length === 0) return { type: undefined, suffix, rules: [] }
-    const type = this.#types.typeOf(schema, isRoot || schema.embeddedResource === true)
-    if (type !== undefined) this.#declareVariables(suffix, type)
-    return { type, suffix, rules: validations.map((rule) => this.#rule(rule, schema, suffix, type)) }
+    const type =
+      validations.length === 0 ? undefined : this.#types.typeOf(schema, isRoot || schema.embeddedResource === true)
+    const rules = validations.map((rule) => this.#rule(rule, schema, type))
+    return { type, maxCardinality: type === undefined ? 0 : maxCardinality(type), rules }
   }
 
-  #declareVariables(suffix: string, { name }: RuleType): void {
-    this.#environment.declareVariable(`self${suffix}`, name)
-    this.#environment.declareVariable(`oldSelf${suffix}`, name)
-    this.#environment.declareVariable(`oldSelf${suffix}?`, `optional<${name}>`)
-  }
-
-  #rule(rule: ValidationRule, schema: Schema, suffix: string, type: RuleType | undefined): CompiledRule {
+  #rule(rule: ValidationRule, schema: Schema, type: SchemaType | undefined): CompiledRule {
     const fieldPath = normalizeFieldPath(rule.fieldPath, schema) ?? ''
-    const compile = (expression: string, wanted: string, what: string): Compiled => {
-      if (type === undefined) return { problem: 'the schema has no type that rules can see' }
-      try {
-        const program = this.#environment.compile(expression, suffix, rule.optionalOldSelf === true)
-        if (program.type === wanted || program.type === 'dyn') return { program }
-        return {
-          problem: wanted === 'bool' ? 'cel expression must evaluate to a bool' : `${what} must evaluate to a string`,
-        }
-      } catch (thrown) {
-        return {
-          problem: `${what === 'rule' ? '' : `${what} `}compilation failed: ${describeCompilation(thrown, expression)}`,
-        }
-      }
+    const none = { program: undefined, problem: undefined, message: undefined, messageProblem: undefined }
+    if (type === undefined) {
+      return { rule, fieldPath, ...none, problem: 'failed to convert to declType for CEL validation rules' }
     }
-    const main = compile(rule.rule, 'bool', 'rule')
-    const message: Compiled =
-      rule.messageExpression === '' ? {} : compile(rule.messageExpression, 'string', 'messageExpression')
+    const scope = { self: type, selfType: type.typeNamed(`selfType${++this.#count}`) }
+    const compile = (expression: string): Compiled => {
+      const functions = this.#isStored(expression) ? 'stored' : 'new'
+      const full: ExpressionScope = { ...scope, isOldOptional: rule.optionalOldSelf === true, functions }
+      return compileExpression(expression, full)
+    }
+    const main = ofType(compile(rule.rule), types.bool.name, 'cel expression must evaluate to a bool')
+    if (!('program' in main)) return { rule, fieldPath, ...none, problem: main.problem }
+    if (rule.messageExpression === '') return { rule, fieldPath, ...none, program: main.program }
+    const message = ofType(compile(rule.messageExpression), types.string.name, 'must evaluate to a string')
+    if ('program' in message) return { rule, fieldPath, ...none, program: main.program, message: message.program }
     return {
       rule,
       fieldPath,
+      ...none,
       program: main.program,
-      problem: main.problem,
-      message: message.program,
-      messageProblem: message.problem,
+      messageProblem: `messageExpression ${message.problem.replace(/^program /, '')}`,
     }
   }
+}
+
+function ofType(compiled: Compiled, type: string, otherwise: string): Compiled {
+  return 'problem' in compiled || compiled.program.type.name === type ? compiled : { problem: otherwise }
 }

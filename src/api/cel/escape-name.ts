@@ -9,10 +9,28 @@ const sequences: Readonly<Record<string, string>> = {
   '-': '__dash__',
   '/': '__slash__',
 }
+const characters = new Map(Object.entries(sequences).map(([character, sequence]) => [sequence, character]))
 
-/** A property's name as rules write it, in each way; none for one that no rule can name. A word of the language stands behind a dot as it is, too. */
-export function escapeName(name: string): readonly string[] {
-  if (reserved.has(name)) return [`__${name}__`, name]
-  if (!/^[A-Za-z_][\w./-]*$/.test(name)) return []
-  return [name.replaceAll(/__|[.\-/]/g, (sequence) => sequences[sequence] ?? sequence)]
+/** Whether a word of the language has this name: behind a dot it can stand as it is, too. */
+export function isReserved(name: string): boolean {
+  return reserved.has(name)
+}
+
+/** A property's name as rules write it; undefined for one that no rule can name. */
+export function escapeName(name: string): string | undefined {
+  if (reserved.has(name)) return `__${name}__`
+  if (!/^[A-Za-z_./-][\w./-]*$/.test(name)) return undefined
+  return name.replaceAll(/__|[.\-/]/g, (sequence) => sequences[sequence] ?? sequence)
+}
+
+/** The property that a rule means; undefined for a name that stands for none. */
+export function unescapeName(escaped: string): string | undefined {
+  if (!escaped.includes('__')) return escaped
+  let isWrong = false
+  const name = escaped.replaceAll(/__([^_]+)__/g, (sequence, word: string) => {
+    const character = characters.get(sequence)
+    isWrong ||= character === undefined && !(reserved.has(word) && sequence === escaped)
+    return character ?? word
+  })
+  return isWrong ? undefined : name
 }

@@ -1,167 +1,154 @@
-import type { Json, JsonObject } from '../../model/api-object.ts'
-import { isJsonObject } from '../document.ts'
-import { numberOf } from '../exact-json.ts'
-import { type Schema, text } from '../schema/schema.ts'
-import type { RuleEnvironment } from './environment.ts'
+import type { Schema } from '../schema/schema.ts'
+import { CelType, type FieldTypes, listType, mapType, types } from './check/types.ts'
 import { escapeName } from './escape-name.ts'
-import { CelFailure } from './library/failure.ts'
-import { toDuration, toTimestamp } from './library/times.ts'
+import { isMap } from './map-schema.ts'
+import { withObjectMeta } from './object-meta.ts'
 
-/** The values that have been read, so that rules on several levels of an object read each part once. */
-export type ReadValues = WeakMap<object, unknown>
+/** What a request can hold at most. */
+const maxRequestBytes = 3 * 1024 * 1024
 
-/** How rules see the values of a schema. */
-export interface RuleType {
-  /** The name of its type in the environment. */
-  readonly name: string
-  /** Throws where the JSON is not what the schema says. */
-  readonly read: (value: Json, known: ReadValues) => unknown
+/** The values of a schema as rules see them, and how large they can be. */
+export interface SchemaType {
+  /** Its type, with the names of the objects in it below `name`. */
+  readonly typeNamed: (name: string) => CelType
+  /** Characters, bytes, items or entries; 0 where that says nothing. */
+  readonly maxElements: number
+  /** The fewest bytes that its JSON has. */
+  readonly minBytes: number
+  /** Of lists the items, of maps the values. */
+  readonly items?: SchemaType
+  readonly keys?: SchemaType
+  /** By the names that rules have for them. */
+  readonly fields?: ReadonlyMap<string, SchemaType>
 }
 
-const objectMeta: Schema = { type: 'object', properties: { name: text, generateName: text } }
-/** What every API object has, whether its schema says so or not. */
-const objectFields: Readonly<Record<string, Schema>> = { apiVersion: text, kind: text, metadata: objectMeta }
+function scalar(type: CelType, minBytes: number, maxElements = 0): SchemaType {
+  return { typeNamed: () => type, maxElements, minBytes }
+}
 
-/** Declares the types of a schema's values in an environment: objects by their properties, each schema once. */
+const [bool, double, int] = [scalar(types.bool, 4), scalar(types.double, 1), scalar(types.int, 1)]
+const anyText = scalar(types.string, 2)
+
+/** Reads the types of schemas, each once. */
 export class SchemaTypes {
-  readonly #environment: RuleEnvironment
-  readonly #types = new Map<Schema, RuleType | undefined>()
-  readonly #maxObjectTypes: number
-  #count = 0
-
-  constructor(environment: RuleEnvironment, maxObjectTypes: number) {
-    this.#environment = environment
-    this.#maxObjectTypes = maxObjectTypes
-  }
+  readonly #known = new Map<Schema, SchemaType | undefined>()
 
   /** Undefined for a schema that says too little: rules do not see its values. `isObject`: a whole API object. */
-  typeOf(schema: Schema, isObject = schema.embeddedResource === true): RuleType | undefined {
-    if (this.#types.has(schema)) return this.#types.get(schema)
-    const type = this.#declare(schema, isObject)
-    this.#types.set(schema, type)
+  typeOf(schema: Schema, isObject = schema.embeddedResource === true): SchemaType | undefined {
+    const seen = isObject && schema.type === 'object' ? withObjectMeta(schema) : schema
+    if (this.#known.has(seen)) return this.#known.get(seen)
+    const type = this.#read(seen)
+    this.#known.set(seen, type)
     return type
   }
 
-  #declare(schema: Schema, isObject: boolean): RuleType | undefined {
-    if (schema.intOrString === true) return { name: 'dyn', read: readIntOrString }
-    if (schema.type === 'array') return this.#declareList(schema)
-    if (schema.type !== 'object') return scalarType(schema)
-    return schema.additionalProperties === undefined || schema.properties !== undefined
-      ? this.#declareObject(schema, isObject)
-      : this.#declareMap(schema.additionalProperties)
+  #read(schema: Schema): SchemaType | undefined {
+    if (schema.intOrString === true) return scalar(types.dyn, 1, maxCharacters(schema) ?? maxRequestBytes - 2)
+    switch (schema.type) {
+      case 'array':
+        return this.#list(schema)
+      case 'object':
+        return isMap(schema) ? this.#map(schema) : this.#object(schema)
+      case 'string':
+        return textType(schema)
+      case 'boolean':
+        return bool
+      case 'number':
+        return double
+      case 'integer':
+        return int
+      default:
+        return undefined
+    }
   }
 
-  #declareList({ items }: Schema): RuleType | undefined {
+  #list({ items, maxItems }: Schema): SchemaType | undefined {
     const item = items && this.typeOf(items)
     if (item === undefined) return undefined
-    const read: RuleType['read'] = (value, known) => {
-      if (!Array.isArray(value)) throw new CelFailure(`invalid data, expected an array, got ${typeof value}`)
-      return remember(value, known, () => (value as readonly Json[]).map((each) => item.read(each, known)))
-    }
-    return { name: `list<${item.name}>`, read }
-  }
-
-  #declareMap(schema: Schema): RuleType | undefined {
-    const type = this.typeOf(schema)
-    if (type === undefined) return undefined
     return {
-      name: `map<string, ${type.name}>`,
-      read: (value, known) => readMembers(value, known, new Map(), (key) => ({ names: [key], type })),
+      typeNamed: (name) => listType(item.typeNamed(`${name}.@idx`)),
+      maxElements: maxItems ?? Math.floor((maxRequestBytes - 2) / (item.minBytes + 1)),
+      minBytes: 2,
+      items: item,
     }
   }
 
-  #declareObject({ properties = {} }: Schema, isObject: boolean): RuleType | undefined {
-    if (this.#count >= this.#maxObjectTypes) return undefined
-    const members = new Map<string, Member>()
-    for (const [key, schema] of Object.entries(isObject ? { ...properties, ...objectFields } : properties)) {
-      const names = escapeName(key)
-      const type = names.length === 0 ? undefined : this.typeOf(schema)
-      if (type !== undefined) members.set(key, { names, type })
+  #map({ additionalProperties, maxProperties }: Schema): SchemaType | undefined {
+    const value = additionalProperties && this.typeOf(additionalProperties)
+    if (value === undefined) return undefined
+    return {
+      typeNamed: (name) => mapType(types.string, value.typeNamed(`${name}.@elem`)),
+      maxElements: maxProperties ?? Math.floor((maxRequestBytes - 2) / (value.minBytes + 6)),
+      minBytes: 2,
+      items: value,
+      keys: anyText,
     }
-    const ctor = class extends Map<string, unknown> {}
-    const name = `object${++this.#count}`
-    const named = [...members.values()].flatMap(({ names, type }) => names.map((each) => [each, type.name] as const))
-    const fields = Object.fromEntries(named)
-    this.#environment.declareType({ name, ctor, fields })
-    return { name, read: (value, known) => readMembers(value, known, new ctor(), (key) => members.get(key)) }
+  }
+
+  #object({ properties = {}, required = [] }: Schema): SchemaType {
+    const fields = new Map<string, SchemaType>()
+    let minBytes = 2
+    for (const [name, schema] of Object.entries(properties)) {
+      const type = this.typeOf(schema)
+      if (type === undefined) continue
+      const escaped = escapeName(name)
+      if (escaped !== undefined) fields.set(escaped, type)
+      const isSent = required.includes(name) && (schema.default ?? null) === null
+      if (isSent) minBytes += Buffer.byteLength(name) + type.minBytes + 4
+    }
+    return {
+      typeNamed: (name) => new CelType('struct', name, [], new LazyFields(name, fields)),
+      maxElements: 0,
+      minBytes,
+      fields,
+    }
   }
 }
 
-/** A field of an object: the names that rules have for it. */
-interface Member {
-  readonly names: readonly string[]
-  readonly type: RuleType
-}
+/** The types of an object's fields, made when they are asked for: schemas are deep, and rules name little of them. */
+class LazyFields implements FieldTypes {
+  readonly #name: string
+  readonly #fields: ReadonlyMap<string, SchemaType>
+  readonly #made = new Map<string, CelType>()
 
-function readMembers(
-  value: Json,
-  known: ReadValues,
-  target: Map<string, unknown>,
-  memberOf: (key: string) => Member | undefined,
-): unknown {
-  if (!isJsonObject(value)) throw new CelFailure(`invalid data, expected a map, got ${typeof value}`)
-  return remember(value, known, () => fill(target, value, known, memberOf))
-}
-
-/** A null is as good as absent. */
-function fill(
-  target: Map<string, unknown>,
-  value: JsonObject,
-  known: ReadValues,
-  memberOf: (key: string) => Member | undefined,
-): Map<string, unknown> {
-  for (const [key, field] of Object.entries(value)) {
-    const member = memberOf(key)
-    if (member === undefined || field === undefined || field === null) continue
-    const made = member.type.read(field, known)
-    for (const name of member.names) target.set(name, made)
+  constructor(name: string, fields: ReadonlyMap<string, SchemaType>) {
+    this.#name = name
+    this.#fields = fields
   }
-  return target
+
+  get(field: string): CelType | undefined {
+    const made = this.#made.get(field) ?? this.#fields.get(field)?.typeNamed(`${this.#name}.${field}`)
+    if (made !== undefined) this.#made.set(field, made)
+    return made
+  }
 }
 
-function remember(value: object, known: ReadValues, read: () => unknown): unknown {
-  const found = known.get(value)
-  if (found !== undefined) return found
-  const made = read()
-  known.set(value, made)
-  return made
-}
-
-const textTypes: Readonly<Record<string, RuleType>> = {
-  byte: { name: 'bytes', read: (value) => Buffer.from(textOf(value), 'base64') },
-  duration: { name: 'google.protobuf.Duration', read: (value) => toDuration(textOf(value)) },
-  date: { name: 'google.protobuf.Timestamp', read: (value) => toTimestamp(`${textOf(value)}T00:00:00Z`) },
-  'date-time': { name: 'google.protobuf.Timestamp', read: (value) => toTimestamp(textOf(value)) },
-}
-
-function scalarType({ type, format = '' }: Schema): RuleType | undefined {
-  switch (type) {
-    case 'string':
-      return Object.hasOwn(textTypes, format) ? textTypes[format] : { name: 'string', read: textOf }
-    case 'integer':
-      return { name: 'int', read: integerOf }
-    case 'number':
-      return { name: 'double', read: (value) => numberOf(value) ?? mismatch('number', value) }
-    case 'boolean':
-      return { name: 'bool', read: (value) => (typeof value === 'boolean' ? value : mismatch('boolean', value)) }
+function textType(schema: Schema): SchemaType {
+  switch (schema.format) {
+    case 'byte':
+      return scalar(types.bytes, 2, schema.maxLength ?? maxRequestBytes - 2)
+    case 'duration':
+      return scalar(types.duration, 3, 32)
+    case 'date':
+      return scalar(types.timestamp, 12, 12)
+    case 'date-time':
+      return scalar(types.timestamp, 21, 32)
     default:
-      return undefined
+      return scalar(types.string, 2, maxCharacters(schema) ?? maxOfEnum(schema) ?? maxRequestBytes - 2)
   }
 }
 
-function textOf(value: Json): string {
-  return typeof value === 'string' ? value : mismatch('string', value)
+/** A character may have four bytes. */
+function maxCharacters({ maxLength }: Schema): number | undefined {
+  return maxLength === undefined ? undefined : Math.max(0, maxLength) * 4
 }
 
-function integerOf(value: Json): bigint {
-  const number = numberOf(value)
-  return number !== undefined && Number.isInteger(number) ? BigInt(number) : mismatch('integer', value)
+function maxOfEnum({ enum: values = [] }: Schema): number | undefined {
+  if (values.length === 0) return undefined
+  return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)))
 }
 
-function readIntOrString(value: Json): unknown {
-  return typeof value === 'string' ? value : integerOf(value)
-}
-
-function mismatch(expected: string, value: Json): never {
-  throw new CelFailure(`invalid data, expected ${expected}, got ${typeof value}`)
+/** How often values of a type can stand in one object. */
+export function maxCardinality({ minBytes }: SchemaType): number {
+  return Math.floor(maxRequestBytes / (minBytes + 1))
 }

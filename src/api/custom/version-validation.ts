@@ -22,7 +22,7 @@ export function validateVersions(
   return [
     ...versions.flatMap((version, index) => validateVersion(version, `spec.versions[${index}]`)),
     ...placedParts(versions, 'schema', 'spec.validation').flatMap(([versionsOfPart, path]) =>
-      isSchemaKept(versionsOfPart, old) ? [] : validateSchemaOf(versionsOfPart, path, dialect),
+      isSchemaKept(versionsOfPart, old) ? [] : validateSchemaOf(versionsOfPart, path, dialect, old),
     ),
     ...placedParts(versions, 'subresources', 'spec.subresources').flatMap(([[version], path]) =>
       validateScale(version, `${path}.scale`),
@@ -101,7 +101,12 @@ function isSchemaKept(versions: readonly Json[], old: readonly Json[]): boolean 
   })
 }
 
-function validateSchemaOf(versions: readonly Json[], path: string, dialect: Dialect): readonly FieldError[] {
+function validateSchemaOf(
+  versions: readonly Json[],
+  path: string,
+  dialect: Dialect,
+  old: readonly Json[],
+): readonly FieldError[] {
   const raw = valueAt(versions[0], 'schema', 'openAPIV3Schema')
   if (!isJsonObject(raw)) return []
   const where = `${path}.openAPIV3Schema`
@@ -110,14 +115,24 @@ function validateSchemaOf(versions: readonly Json[], path: string, dialect: Dial
   return [
     ...(hasStatus ? validateRootKeywords(raw, where) : []),
     ...(schema.nullable === true ? [forbiddenField(`${where}.nullable`, 'nullable cannot be true at the root')] : []),
-    ...(errors.length > 0 ? errors : checkSchema(schema, where, dialect)),
+    ...(errors.length > 0 ? errors : checkSchema(schema, where, dialect, old)),
   ]
 }
 
-/** Rules are looked at where the schema is right otherwise: their types come from it. */
-function checkSchema(schema: Schema, path: string, dialect: Dialect): readonly FieldError[] {
-  const errors = checkStructural(schema, path, (name) => spellSchemaExtension(dialect, name))
-  return errors.length > 0 ? errors : checkSchemaRules(schema, path)
+/** Rules are compiled where the schema is right otherwise: their types come from it. */
+function checkSchema(schema: Schema, path: string, dialect: Dialect, old: readonly Json[]): readonly FieldError[] {
+  const { structure, rules } = checkStructural(schema, path, (name) => spellSchemaExtension(dialect, name))
+  const known = new Set(old.flatMap((version) => ruleExpressions(valueAt(version, 'schema', 'openAPIV3Schema'))))
+  const others = { isStructural: structure.length === 0, errors: rules }
+  return [...structure, ...rules, ...checkSchemaRules(schema, path, others, (expression) => known.has(expression))]
+}
+
+/** The expressions of a schema, wherever they stand in it. */
+function ruleExpressions(raw: Json | undefined): readonly string[] {
+  if (Array.isArray(raw)) return (raw as readonly Json[]).flatMap(ruleExpressions)
+  if (!isJsonObject(raw)) return []
+  const own = [raw['rule'], raw['messageExpression']].filter((each) => typeof each === 'string')
+  return [...own, ...Object.values(raw).flatMap(ruleExpressions)]
 }
 
 const rootKeywords = [

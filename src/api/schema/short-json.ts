@@ -6,8 +6,14 @@ const maxLength = 10_000
 
 /** The JSON of a value for a message: a long one is cut, and what is cut off costs nothing. */
 export function shortJson(value: Json): string {
-  const text = JSON.stringify(cut(value, { left: maxLength })) ?? 'null'
+  const plain = JSON.stringify(cut(value, { left: maxLength })) ?? 'null'
+  const text = typeof value === 'object' ? plain.replaceAll(/[<>&\u2028\u2029]/g, escapeSign) : plain
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
+}
+
+/** As Go writes JSON: safe inside of HTML. */
+function escapeSign(sign: string): string {
+  return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** The beginning of a value, of about as many characters as are left; the value itself where it is short. */

@@ -17,13 +17,19 @@ export function checkStructural(
   schema: Schema,
   path: string,
   extension: Extension = (name) => `x-kubernetes-${name}`,
-): readonly FieldError[] {
+): StructuralErrors {
   const invariants = [
     ...new StructureCheck(extension).check(schema, 'root', path),
     ...checkComplete(schema, schema, path, path),
   ].sort((left, right) => compareTexts(`${left.field}: ${left.message}`, `${right.field}: ${right.message}`))
   const defaults = invariants.length > 0 ? [] : checkDefaults(schema, path)
-  return [...invariants, ...defaults, ...checkSchemaRules(schema, path, extension)]
+  return { structure: [...invariants, ...defaults], rules: checkSchemaRules(schema, path, extension) }
+}
+
+/** What makes a schema not structural, and what else is wrong with it. */
+interface StructuralErrors {
+  readonly structure: readonly FieldError[]
+  readonly rules: readonly FieldError[]
 }
 
 function compareTexts(left: string, right: string): number {

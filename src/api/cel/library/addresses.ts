@@ -9,27 +9,36 @@ import {
   ipToBigInt,
   parseIp,
 } from '../../../model/ip.ts'
-import type { CelFunction } from '../environment.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import { parseType } from '../check/types.ts'
+import { CelError, OpaqueValue, type Value } from '../values/values.ts'
 
-export class IpValue {
+export class IpValue extends OpaqueValue {
+  readonly type = parseType('net.IP')
   readonly ip: Ip
 
   constructor(ip: Ip) {
+    super()
     this.ip = ip
   }
 
-  toString(): string {
-    return this.ip
+  get bytes(): number {
+    return ipFamily(this.ip) === 'IPv4' ? 4 : 16
+  }
+
+  equals(other: OpaqueValue): boolean {
+    return other instanceof IpValue && other.ip === this.ip
   }
 }
 
 /** A network with the host bits it was written with. */
-export class CidrValue {
+export class CidrValue extends OpaqueValue {
+  readonly type = parseType('net.CIDR')
   readonly ip: Ip
   readonly bits: number
 
   constructor(ip: Ip, bits: number) {
+    super()
     this.ip = ip
     this.bits = bits
   }
@@ -44,34 +53,56 @@ export class CidrValue {
     return new CidrValue(bigIntToIp((ipToBigInt(this.ip) >> width) << width, family), this.bits)
   }
 
-  toString(): string {
+  get bytes(): number {
+    return Math.ceil(this.bits / 8)
+  }
+
+  equals(other: OpaqueValue): boolean {
+    return other instanceof CidrValue && String(other) === String(this)
+  }
+
+  override toString(): string {
     return `${this.ip}/${this.bits}`
   }
 }
 
 /** IPv4 in IPv6, zones and leading zeros are refused, as Kubernetes does. */
-function readIp(text: string): IpValue | undefined {
-  const ip = /^::ffff:/i.test(text) || text.includes('%') ? undefined : parseIp(text)
-  return ip === undefined ? undefined : new IpValue(ip)
+function readIp(text: string): IpValue | CelError {
+  const name = JSON.stringify(text)
+  const [bare = '', zone] = text.split('%', 2)
+  const ip = parseIp(bare)
+  if (ip === undefined || zone === '') {
+    return new CelError(
+      `IP Address ${name} parse error during conversion from string: ParseAddr(${name}): ${problemOf(text)}`,
+    )
+  }
+  if (zone !== undefined) return new CelError(`IP address ${name} with zone value is not allowed`)
+  return isMapped(text) ? new CelError(`IPv4-mapped IPv6 address ${name} is not allowed`) : new IpValue(ip)
 }
 
-function readCidr(text: string): CidrValue | undefined {
-  const [, address = '', bits = ''] = /^(.*)\/(0|[1-9]\d{0,2})$/.exec(text) ?? []
-  const ip = readIp(address)
-  if (ip === undefined || Number(bits) > (ipFamily(ip.ip) === 'IPv4' ? 32 : 128)) return undefined
-  return new CidrValue(ip.ip, Number(bits))
+const isMapped = (text: string) => /^(?:0*:)*:?:ffff:(?:\d+\.|[\da-f]{1,4}:[\da-f]{1,4}$)/i.test(text)
+
+/** In the words of Go where they are known. */
+function problemOf(text: string): string {
+  if (!/[.:]/.test(text)) return 'unable to parse IP'
+  return text.includes(':') ? 'unexpected character' : 'IPv4 address is not valid'
 }
 
-function toIp(text: string): IpValue {
-  const ip = readIp(text)
-  if (ip === undefined) throw new CelFailure(`IP Address "${text}" parse error during conversion from string`)
-  return ip
-}
+const conversion = 'network address parse error during conversion from string: '
 
-function toCidr(text: string): CidrValue {
-  const cidr = readCidr(text)
-  if (cidr === undefined) throw new CelFailure('network address parse error during conversion from string')
-  return cidr
+function readCidr(text: string): CidrValue | CelError {
+  const name = JSON.stringify(text)
+  const slash = text.lastIndexOf('/')
+  const wrong = (why: string) => new CelError(`${conversion}${conversion}netip.ParsePrefix(${name}): ${why}`)
+  if (slash < 0) return wrong("no '/'")
+  const ip = readIp(text.slice(0, slash))
+  if (isMapped(text.slice(0, slash)))
+    return new CelError(`${conversion}IPv4-mapped IPv6 address ${name} is not allowed`)
+  if (!(ip instanceof IpValue))
+    return wrong(`ParseAddr(${JSON.stringify(text.slice(0, slash))}): ${problemOf(text.slice(0, slash))}`)
+  const bits = text.slice(slash + 1)
+  if (!/^(?:0|[1-9]\d*)$/.test(bits)) return wrong(`bad bits after slash: ${JSON.stringify(bits)}`)
+  return Number(bits) > ip.bytes * 8 ? wrong('prefix length out of range') : new CidrValue(ip.ip, Number(bits))
 }
 
 function isIn(ip: Ip, ...networks: readonly string[]): boolean {
@@ -82,6 +113,8 @@ function isIn(ip: Ip, ...networks: readonly string[]): boolean {
   })
 }
 
+/** ffX2::/16, whatever its flags. */
+const linkLocalMulticast = Array.from({ length: 16 }, (_, flags) => `ff${flags.toString(16)}2::/16`)
 const isUnspecified = (ip: Ip) => isIn(ip, '0.0.0.0/32', '::/128')
 const isLoopback = (ip: Ip) => isIn(ip, '127.0.0.0/8', '::1/128')
 const isLinkLocal = (ip: Ip) => isIn(ip, '169.254.0.0/16', 'fe80::/10')
@@ -97,26 +130,41 @@ const isGlobal = (ip: Ip) => {
 const contains = (cidr: CidrValue, inner: Cidr) =>
   ipFamily(cidr.ip) === ipFamily(inner) && cidrContains(cidr.network, inner)
 
+function containsText(cidr: CidrValue, text: string): Value {
+  const ip = readIp(text)
+  return ip instanceof IpValue ? contains(cidr, hostCidr(ip.ip)) : new CelError('no such overload')
+}
+
+function containsNetwork(cidr: CidrValue, text: string): Value {
+  const other = readCidr(text)
+  return other instanceof CidrValue ? contains(cidr, other.network) : new CelError('no such overload')
+}
+
+function isCanonical(text: string): Value {
+  const ip = readIp(text)
+  return ip instanceof IpValue ? ip.ip === text : ip
+}
+
 /** Kubernetes' `ip` and `cidr` libraries. */
 export const addressFunctions: readonly CelFunction[] = [
-  ['ip(string): net.IP', toIp],
-  ['isIP(string): bool', (text: string) => readIp(text) !== undefined],
-  ['IpNamespace.isCanonical(string): bool', (_: unknown, text: string) => toIp(text).ip === text],
-  ['string(net.IP): string', String],
+  ['ip(string): net.IP', readIp],
+  ['net.CIDR.ip(): net.IP', ({ ip }: CidrValue) => new IpValue(ip)],
+  ['isIP(string): bool', (text: string) => readIp(text) instanceof IpValue],
+  ['ip.isCanonical(string): bool', isCanonical],
+  ['string(net.IP): string', ({ ip }: IpValue) => ip],
   ['net.IP.family(): int', ({ ip }: IpValue) => (ipFamily(ip) === 'IPv4' ? 4n : 6n)],
   ['net.IP.isUnspecified(): bool', ({ ip }: IpValue) => isUnspecified(ip)],
   ['net.IP.isLoopback(): bool', ({ ip }: IpValue) => isLoopback(ip)],
-  ['net.IP.isLinkLocalMulticast(): bool', ({ ip }: IpValue) => isIn(ip, '224.0.0.0/24', 'ff02::/16')],
+  ['net.IP.isLinkLocalMulticast(): bool', ({ ip }: IpValue) => isIn(ip, '224.0.0.0/24', ...linkLocalMulticast)],
   ['net.IP.isLinkLocalUnicast(): bool', ({ ip }: IpValue) => isLinkLocal(ip)],
   ['net.IP.isGlobalUnicast(): bool', ({ ip }: IpValue) => isGlobal(ip)],
-  ['cidr(string): net.CIDR', toCidr],
-  ['isCIDR(string): bool', (text: string) => readCidr(text) !== undefined],
+  ['cidr(string): net.CIDR', readCidr],
+  ['isCIDR(string): bool', (text: string) => readCidr(text) instanceof CidrValue],
   ['string(net.CIDR): string', String],
-  ['net.CIDR.containsIP(string): bool', (cidr: CidrValue, text: string) => contains(cidr, hostCidr(toIp(text).ip))],
+  ['net.CIDR.containsIP(string): bool', containsText],
   ['net.CIDR.containsIP(net.IP): bool', (cidr: CidrValue, { ip }: IpValue) => contains(cidr, hostCidr(ip))],
-  ['net.CIDR.containsCIDR(string): bool', (cidr: CidrValue, text: string) => contains(cidr, toCidr(text).network)],
+  ['net.CIDR.containsCIDR(string): bool', containsNetwork],
   ['net.CIDR.containsCIDR(net.CIDR): bool', (cidr: CidrValue, other: CidrValue) => contains(cidr, other.network)],
-  ['net.CIDR.ip(): net.IP', ({ ip }: CidrValue) => new IpValue(ip)],
   ['net.CIDR.prefixLength(): int', ({ bits }: CidrValue) => BigInt(bits)],
   ['net.CIDR.masked(): net.CIDR', (cidr: CidrValue) => cidr.masked],
 ]

@@ -1,80 +1,99 @@
-import { Optional } from '@marcbachmann/cel-js'
+import { checkDns1035Label, checkDnsLabel, checkDnsSubdomain } from '../../resources/names.ts'
 import { hasTextFormat } from '../../schema/formats.ts'
-import type { CelFunction } from '../environment.ts'
+import { labelValueRule, qualifiedNameRule } from '../../schema/metadata-rules.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import { parseType } from '../check/types.ts'
+import { ItemList } from '../values/lists.ts'
+import { none, OpaqueValue, OptionalValue } from '../values/values.ts'
+import { isUrl } from './urls.ts'
 
-/** A format by its name; `problem` is undefined for a text that has it. */
-export class FormatValue {
+type Check = (text: string) => string | undefined
+
+/** A format by its name. */
+export class FormatValue extends OpaqueValue {
+  readonly type = parseType('kubernetes.NamedFormat')
   readonly name: string
-  readonly problem: (text: string) => string | undefined
+  /** How long a pattern it costs as much as. */
+  readonly patternSize: number
+  /** Undefined for a text that has the format. */
+  readonly problem: Check
 
-  constructor(name: string, problem: (text: string) => string | undefined) {
+  constructor(name: string, patternSize: number, problem: Check) {
+    super()
     this.name = name
+    this.patternSize = patternSize
     this.problem = problem
   }
 
-  toString(): string {
-    return this.name
+  equals(other: OpaqueValue): boolean {
+    return other instanceof FormatValue && other.name === this.name
   }
 }
 
-const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
-const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/
-const dns1035 = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/
-const qualified = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
-
-function shaped(pattern: RegExp, maxLength: number, what: string): (text: string) => string | undefined {
-  return (text) => {
-    if (text.length > maxLength) return `must be no more than ${maxLength} characters`
-    return pattern.test(text) ? undefined : `${what} must match ${pattern.source}`
-  }
-}
-
-function prefixed(check: (text: string) => string | undefined): (text: string) => string | undefined {
+/** What stands before a generated part may end with a dash. */
+function prefixed(check: Check): Check {
   return (text) => check(text.replace(/-$/, 'a'))
 }
 
+const qualified = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
+
 function checkQualified(text: string): string | undefined {
   const parts = text.split('/')
+  if (parts.length > 2)
+    return `a qualified ${qualifiedNameRule.replace('name part', 'name')} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
   const [prefix, name = ''] = parts.length > 1 ? parts : [undefined, parts[0]]
-  if (parts.length > 2) return 'a qualified name must consist of a name and at most one prefix'
-  const wrong = prefix === undefined ? undefined : shaped(subdomain, 253, 'prefix part')(prefix)
-  return wrong ?? shaped(qualified, 63, 'name part')(name)
+  if (prefix === '') return 'prefix part must be non-empty'
+  const wrong = prefix === undefined ? undefined : checkDnsSubdomain(prefix)
+  if (wrong !== undefined) return `prefix part ${wrong}`
+  if (name === '') return 'name part must be non-empty'
+  if (name.length > 63) return 'name part must be no more than 63 characters'
+  return qualified.test(name) ? undefined : qualifiedNameRule
 }
 
-function structured(format: string): (text: string) => string | undefined {
-  return (text) => (hasTextFormat(format, text) ? undefined : `invalid ${format}`)
+function checkLabelValue(text: string): string | undefined {
+  if (text.length > 63) return 'must be no more than 63 characters'
+  return text === '' || qualified.test(text) ? undefined : labelValueRule
 }
 
-const checks: Readonly<Record<string, (text: string) => string | undefined>> = {
-  dns1123Label: shaped(label, 63, 'a lowercase RFC 1123 label'),
-  dns1123Subdomain: shaped(subdomain, 253, 'a lowercase RFC 1123 subdomain'),
-  dns1035Label: shaped(dns1035, 63, 'a DNS-1035 label'),
-  qualifiedName: checkQualified,
-  dns1123LabelPrefix: prefixed(shaped(label, 63, 'a lowercase RFC 1123 label')),
-  dns1123SubdomainPrefix: prefixed(shaped(subdomain, 253, 'a lowercase RFC 1123 subdomain')),
-  dns1035LabelPrefix: prefixed(shaped(dns1035, 63, 'a DNS-1035 label')),
-  labelValue: (text) => (text === '' ? undefined : shaped(qualified, 63, 'a label value')(text)),
-  uri: structured('uri'),
-  uuid: structured('uuid'),
-  byte: structured('byte'),
-  date: structured('date'),
-  datetime: structured('date-time'),
+function structured(format: string, otherwise: string): Check {
+  return (text) => (hasTextFormat(format, text) ? undefined : otherwise)
 }
 
-const formats = new Map(Object.entries(checks).map(([name, check]) => [name, new FormatValue(name, check)]))
+const uriProblem: Check = (text) => (isUrl(text) ? undefined : `parse ${JSON.stringify(text)}: invalid URI for request`)
+
+const formats: ReadonlyMap<string, FormatValue> = new Map(
+  (
+    [
+      ['dns1123Label', 30, checkDnsLabel],
+      ['dns1123Subdomain', 60, checkDnsSubdomain],
+      ['dns1035Label', 30, checkDns1035Label],
+      ['qualifiedName', 60, checkQualified],
+      ['dns1123LabelPrefix', 30, prefixed(checkDnsLabel)],
+      ['dns1123SubdomainPrefix', 60, prefixed(checkDnsSubdomain)],
+      ['dns1035LabelPrefix', 30, prefixed(checkDns1035Label)],
+      ['labelValue', 40, checkLabelValue],
+      ['uri', 1103, uriProblem],
+      ['uuid', 70, structured('uuid', 'does not match the UUID format')],
+      ['byte', 84, structured('byte', 'invalid base64')],
+      ['date', 71, structured('date', 'invalid date')],
+      ['datetime', 71, structured('date-time', 'invalid datetime')],
+    ] as const
+  ).map(([name, size, check]) => [name, new FormatValue(name, size, check)]),
+)
+
+function named(name: string): OptionalValue {
+  const format = formats.get(name)
+  return format === undefined ? none : new OptionalValue(format)
+}
+
+function validate({ problem }: FormatValue, text: string): OptionalValue {
+  const found = problem(text)
+  return found === undefined ? none : new OptionalValue(new ItemList([found]))
+}
 
 /** Kubernetes' format library: `!format.dns1123Label().validate(name).hasValue()`. */
 export const formatFunctions: readonly CelFunction[] = [
-  ...[...formats].map(([name, format]): CelFunction => [`FormatNamespace.${name}(): kubernetes.Format`, () => format]),
-  [
-    'FormatNamespace.named(string): optional<kubernetes.Format>',
-    (_: unknown, name: string) => Optional.of(formats.get(name)),
-  ],
-  [
-    'kubernetes.Format.validate(string): optional<list<string>>',
-    ({ problem }: FormatValue, text: string) => {
-      const found = problem(text)
-      return Optional.of(found === undefined ? undefined : [found])
-    },
-  ],
+  ...[...formats].map(([name, format]): CelFunction => [`format.${name}(): kubernetes.NamedFormat`, () => format]),
+  ['format.named(string): optional_type(kubernetes.NamedFormat)', named],
+  ['kubernetes.NamedFormat.validate(string): optional_type(list(string))', validate],
 ]

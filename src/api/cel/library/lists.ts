@@ -1,101 +1,173 @@
-import type { CelFunction } from '../environment.ts'
-import { isEqual } from '../equality.ts'
-import type { CostMeter } from '../meter.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import type { WorkMeter } from '../cost/meter.ts'
+import { areEqual } from '../values/equality.ts'
+import { ItemList } from '../values/lists.ts'
+import type { EntryMap } from '../values/maps.ts'
+import { CelError, Duration, ListValue, MapValue, noSuchOverload, Uint, type Value } from '../values/values.ts'
+import { add, compare } from './operators.ts'
 
-type Items = readonly unknown[]
-type Ordered = bigint | number | string
-
-/** Kubernetes' list functions, and cel-go's lists and sets extensions. */
-export function listFunctions(meter: CostMeter): readonly CelFunction[] {
-  const has = (items: Items, value: unknown) => {
-    meter.spend(items.length)
-    return items.some((item) => isEqual(item, value))
+function isSorted(list: ListValue, meter: WorkMeter): Value {
+  meter.work(list.size)
+  let previous: Value | undefined
+  for (const item of list) {
+    const order = previous === undefined ? 0 : compare(previous, item)
+    if (typeof order === 'number' && order > 0) return false
+    if (item instanceof CelError || item === null) return noSuchOverload
+    previous = item
   }
-  return [
-    ...['int', 'double', 'string', 'bool', 'google.protobuf.Duration', 'google.protobuf.Timestamp'].flatMap(ofType),
-    ['list<int>.sum(): int', (items: readonly bigint[]) => items.reduce((sum, item) => sum + item, 0n)],
-    ['list<double>.sum(): double', (items: readonly number[]) => items.reduce((sum, item) => sum + item, 0)],
-    [
-      'list<A>.indexOf(A): int',
-      (items: Items, value: unknown) => BigInt(items.findIndex((item) => isEqual(item, value))),
-    ],
-    [
-      'list<A>.lastIndexOf(A): int',
-      (items: Items, value: unknown) => BigInt(items.findLastIndex((item) => isEqual(item, value))),
-    ],
-    ['list<A>.distinct(): list<A>', (items: Items) => distinct(items, has)],
-    ['list<A>.reverse(): list<A>', (items: Items) => items.toReversed()],
-    [
-      'list<A>.slice(int, int): list<A>',
-      (items: Items, start: bigint, end: bigint) => slice(items, Number(start), Number(end)),
-    ],
-    ['list.flatten(): list<dyn>', (items: Items) => items.flat()],
-    ['list.flatten(int): list<dyn>', (items: Items, depth: bigint) => items.flat(Number(depth))],
-    ['ListsNamespace.range(int): list<int>', (_: unknown, count: bigint) => range(count)],
-    [
-      'SetsNamespace.contains(list, list): bool',
-      (_: unknown, items: Items, others: Items) => others.every((other) => has(items, other)),
-    ],
-    [
-      'SetsNamespace.intersects(list, list): bool',
-      (_: unknown, items: Items, others: Items) => others.some((other) => has(items, other)),
-    ],
-    [
-      'SetsNamespace.equivalent(list, list): bool',
-      (_: unknown, items: Items, others: Items) =>
-        others.every((other) => has(items, other)) && items.every((item) => has(others, item)),
-    ],
-  ]
+  return true
 }
 
-function ofType(type: string): readonly CelFunction[] {
-  return [
-    [
-      `list<${type}>.isSorted(): bool`,
-      (items: readonly Ordered[]) => items.every((item, index) => index === 0 || (items[index - 1] as Ordered) <= item),
-    ],
-    [`list<${type}>.min(): ${type}`, (items: readonly Ordered[]) => extreme(items, 'min', (item, best) => item < best)],
-    [`list<${type}>.max(): ${type}`, (items: readonly Ordered[]) => extreme(items, 'max', (item, best) => item > best)],
-    [
-      `list<${type}>.sort(): list<${type}>`,
-      (items: readonly Ordered[]) => items.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)),
-    ],
-  ]
+function extreme(name: string, isBetter: (order: number) => boolean) {
+  return (list: ListValue, meter: WorkMeter): Value => {
+    meter.work(list.size)
+    let best: Value | undefined
+    for (const item of list) {
+      if (item instanceof CelError || item === null) return noSuchOverload
+      const order = best === undefined ? 0 : compare(best, item)
+      if (best === undefined || (typeof order === 'number' && isBetter(order))) best = item
+    }
+    return best ?? new CelError(`${name} called on empty list`)
+  }
 }
 
-function extreme(
-  items: readonly Ordered[],
-  name: string,
-  isBetter: (item: Ordered, best: Ordered) => boolean,
-): Ordered {
-  const [first, ...rest] = items
-  if (first === undefined) throw new CelFailure(`${name} called on empty list`)
-  return rest.reduce((best, item) => (isBetter(item, best) ? item : best), first)
+function sum(zero: Value) {
+  return (list: ListValue, meter: WorkMeter): Value => {
+    meter.work(list.size)
+    let total = zero
+    for (const item of list) {
+      total = add(total, item, meter)
+      if (total instanceof CelError) return noSuchOverload
+    }
+    return total
+  }
+}
+
+function indexOf(list: ListValue, value: Value, meter: WorkMeter): Value {
+  meter.work(list.size)
+  let index = 0n
+  for (const item of list) {
+    if (areEqual(item, value, meter) === true) return index
+    index++
+  }
+  return -1n
+}
+
+function lastIndexOf(list: ListValue, value: Value, meter: WorkMeter): Value {
+  meter.work(list.size)
+  for (let index = list.size - 1; index >= 0; index--) {
+    if (areEqual(list.at(index), value, meter) === true) return BigInt(index)
+  }
+  return -1n
+}
+
+function has(list: ListValue, value: Value, meter: WorkMeter): boolean {
+  for (const item of list) if (areEqual(item, value, meter) === true) return true
+  return false
+}
+
+function containsAll(list: ListValue, others: ListValue, meter: WorkMeter): boolean {
+  for (const other of others) if (!has(list, other, meter)) return false
+  return true
+}
+
+function intersects(list: ListValue, others: ListValue, meter: WorkMeter): boolean {
+  for (const other of others) if (has(list, other, meter)) return true
+  return false
+}
+
+function areEquivalent(left: ListValue, right: ListValue, meter: WorkMeter): boolean {
+  return containsAll(left, right, meter) && containsAll(right, left, meter)
 }
 
 /** Texts, numbers and booleans are distinguished by value; the few others are compared with each other. */
-function distinct(items: Items, has: (items: Items, value: unknown) => boolean): Items {
-  const kept: unknown[] = []
+function distinct(list: ListValue, meter: WorkMeter): Value {
+  const kept: Value[] = []
   const plain = new Set<unknown>()
-  for (const item of items) {
-    const isPlain = typeof item !== 'object'
-    if (isPlain ? plain.has(item) : has(kept, item)) continue
+  for (const item of list) {
+    const isPlain = typeof item === 'string' || typeof item === 'bigint' || typeof item === 'boolean'
+    if (isPlain ? plain.has(item) : has(new ItemList(kept), item, meter)) continue
     plain.add(item)
     kept.push(item)
   }
-  return kept
+  return new ItemList(kept)
 }
 
-function slice(items: Items, start: number, end: number): Items {
-  if (start < 0 || end > items.length || start > end)
-    throw new CelFailure(`cannot slice(${start}, ${end}), list is length ${items.length}`)
-  return items.slice(start, end)
+function slice(list: ListValue, start: bigint, end: bigint): Value {
+  if (start < 0n || end < 0n) return new CelError(`cannot slice(${start}, ${end}), negative indexes not supported`)
+  if (start > end)
+    return new CelError(`cannot slice(${start}, ${end}), start index must be less than or equal to end index`)
+  if (end > list.size) return new CelError(`cannot slice(${start}, ${end}), list is length ${list.size}`)
+  return new ItemList([...list].slice(Number(start), Number(end)))
 }
 
-const maxRange = 100_000
-
-function range(count: bigint): Items {
-  if (count > maxRange) throw new CelFailure(`lists.range: more than ${maxRange} numbers`)
-  return Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index))
+function flatten(list: ListValue, depth: bigint | WorkMeter): Value {
+  const levels = typeof depth === 'bigint' ? depth : 1n
+  if (levels < 0n) return new CelError('level must be non-negative')
+  const flat = (items: Iterable<Value>, left: bigint): Value[] => {
+    return [...items].flatMap((item) => (item instanceof ListValue && left > 0n ? flat(item, left - 1n) : [item]))
+  }
+  return new ItemList(flat(list, levels))
 }
+
+const maxRange = 100_000n
+
+function range(count: bigint): Value {
+  if (count > maxRange) return new CelError(`lists.range: more than ${maxRange} numbers`)
+  return new ItemList(Array.from({ length: Math.max(0, Number(count)) }, (_, index) => BigInt(index)))
+}
+
+function sortBy(list: ListValue, keys: ListValue): Value {
+  const items = [...list].map((item, index) => [item, keys.at(index)] as const)
+  return new ItemList(items.toSorted(([, left], [, right]) => order(left, right)).map(([item]) => item))
+}
+
+function order(left: Value, right: Value): number {
+  const found = compare(left, right)
+  return typeof found === 'number' ? found : 0
+}
+
+/** What makes of a map in a macro a map with one entry more, or with those of another. */
+function insert(map: EntryMap, key: Value, value: Value | WorkMeter): Value {
+  if (!(key instanceof MapValue)) return map.insert(key, value as Value)
+  for (const each of key.keys()) {
+    const answer = map.insert(each, key.find(each) ?? null)
+    if (answer instanceof CelError) return answer
+  }
+  return map
+}
+
+const sortable = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes']
+const zeros: Readonly<Record<string, Value>> = { int: 0n, uint: new Uint(0n), double: 0, duration: new Duration(0n) }
+
+/** Lists of Kubernetes, and the sets extension of cel-go. */
+export const listFunctions: readonly CelFunction[] = [
+  ...sortable.map((type): CelFunction => [`list(${type}).isSorted(): bool`, isSorted]),
+  ...sortable.map((type): CelFunction => [`list(${type}).min(): ${type}`, extreme('min', (found) => found > 0)]),
+  ...sortable.map((type): CelFunction => [`list(${type}).max(): ${type}`, extreme('max', (found) => found < 0)]),
+  ...Object.entries(zeros).map(([type, zero]): CelFunction => [`list(${type}).sum(): ${type}`, sum(zero)]),
+  ['list(A).indexOf(A): int', indexOf],
+  ['list(A).lastIndexOf(A): int', lastIndexOf],
+  ['sets.contains(list(T), list(T)): bool', containsAll],
+  ['sets.intersects(list(T), list(T)): bool', intersects],
+  ['sets.equivalent(list(T), list(T)): bool', areEquivalent],
+  ['cel.@mapInsert(map(K, V), K, V): map(K, V)', insert],
+  ['cel.@mapInsert(map(K, V), map(K, V)): map(K, V)', insert],
+]
+
+/** cel-go's lists extension (version 3): Kubernetes 1.34 takes it in rules that were stored before, not in new ones. */
+export const laterListFunctions: readonly CelFunction[] = [
+  ...sortable.map(
+    (type): CelFunction => [
+      `list(${type}).sort(): list(${type})`,
+      (list: ListValue) => new ItemList([...list].toSorted(order)),
+    ],
+  ),
+  ...sortable.map((type): CelFunction => [`list(T).@sortByAssociatedKeys(list(${type})): list(T)`, sortBy]),
+  ['list(T).distinct(): list(T)', distinct],
+  ['list(T).reverse(): list(T)', (list: ListValue) => new ItemList([...list].reverse())],
+  ['list(T).slice(int, int): list(T)', slice],
+  ['list(list(T)).flatten(): list(T)', flatten],
+  ['list(dyn).flatten(int): list(dyn)', flatten],
+  ['lists.range(int): list(int)', range],
+]

@@ -1,13 +1,18 @@
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
-import type { CelFunction } from '../environment.ts'
-import type { CostMeter } from '../meter.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import { ItemList } from '../values/lists.ts'
+import { CelError, type Value } from '../values/values.ts'
 
 const compiled = new LRUCache<string, RE2JS>({ max: 500 })
 
-/** Throws CelFailure for what is no pattern of RE2. */
-export function patternOf(text: string): RE2JS {
+/** What is wrong with a text that is no pattern of RE2, in the words of Go. */
+export function patternProblem(text: string): string | undefined {
+  const pattern = patternOf(text)
+  return pattern instanceof RE2JS ? undefined : pattern
+}
+
+function patternOf(text: string): RE2JS | string {
   const known = compiled.get(text)
   if (known !== undefined) return known
   try {
@@ -15,33 +20,41 @@ export function patternOf(text: string): RE2JS {
     compiled.set(text, pattern)
     return pattern
   } catch (thrown) {
-    throw new CelFailure(`Illegal regex: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+    return thrown instanceof Error ? thrown.message : String(thrown)
   }
 }
 
-/** RE2 in place of the library's own patterns, which take exponential time; `matches` is called by this name after parsing. */
-export function patternFunctions(meter: CostMeter): readonly CelFunction[] {
-  const prepare = (text: string, pattern: string) => {
-    meter.spend(Math.ceil((text.length / 10) * Math.max(1, pattern.length / 4)))
-    return patternOf(pattern).matcher(text)
-  }
-  const findAll = (text: string, pattern: string, limit: bigint): string[] => {
-    const matcher = prepare(text, pattern)
-    const found: string[] = []
-    while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) found.push(matcher.group() ?? '')
-    return found
-  }
-  return [
-    ['string.matchesRe2(string): bool', (text: string, pattern: string) => prepare(text, pattern).find()],
-    ['matchesRe2(string, string): bool', (text: string, pattern: string) => prepare(text, pattern).find()],
-    [
-      'string.find(string): string',
-      (text: string, pattern: string) => {
-        const matcher = prepare(text, pattern)
-        return matcher.find() ? (matcher.group() ?? '') : ''
-      },
-    ],
-    ['string.findAll(string): list<string>', (text: string, pattern: string) => findAll(text, pattern, -1n)],
-    ['string.findAll(string, int): list<string>', findAll],
-  ]
+function withPattern(pattern: string, prefix: string, work: (pattern: RE2JS) => Value): Value {
+  const found = patternOf(pattern)
+  return typeof found === 'string' ? new CelError(`${prefix}${found}`) : work(found)
 }
+
+function matches(text: string, pattern: string): Value {
+  return withPattern(pattern, '', (found) => found.matcher(text).find())
+}
+
+function find(text: string, pattern: string): Value {
+  return withPattern(pattern, 'Illegal regex: ', (found) => {
+    const matcher = found.matcher(text)
+    return matcher.find() ? (matcher.group() ?? '') : ''
+  })
+}
+
+function findAll(text: string, pattern: string, limit: bigint | object): Value {
+  const most = typeof limit === 'bigint' && limit >= 0n ? Number(limit) : Number.POSITIVE_INFINITY
+  return withPattern(pattern, 'Illegal regex: ', (found) => {
+    const matcher = found.matcher(text)
+    const texts: string[] = []
+    while (texts.length < most && matcher.find()) texts.push(matcher.group() ?? '')
+    return new ItemList(texts)
+  })
+}
+
+/** Patterns of RE2, which take no exponential time. */
+export const patternFunctions: readonly CelFunction[] = [
+  ['matches(string, string): bool', matches],
+  ['string.matches(string): bool', matches],
+  ['string.find(string): string', find],
+  ['string.findAll(string): list(string)', findAll],
+  ['string.findAll(string, int): list(string)', findAll],
+]

@@ -1,20 +1,23 @@
-import type { CelFunction } from '../environment.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import { parseType } from '../check/types.ts'
+import { CelError, OpaqueValue, type Value } from '../values/values.ts'
 
 /** Billionths: the finest that a quantity is kept in. */
 const scale = 9
 const unit = 10n ** BigInt(scale)
 
 /** A Kubernetes quantity, in billionths. */
-export class QuantityValue {
+class QuantityValue extends OpaqueValue {
+  readonly type = parseType('kubernetes.Quantity')
   readonly billionths: bigint
 
   constructor(billionths: bigint) {
+    super()
     this.billionths = billionths
   }
 
-  toString(): string {
-    return String(this.billionths)
+  equals(other: OpaqueValue): boolean {
+    return other instanceof QuantityValue && other.billionths === this.billionths
   }
 }
 
@@ -35,10 +38,10 @@ function roundUp(value: bigint, divisor: bigint): bigint {
   return (value + divisor - 1n) / divisor
 }
 
-function toQuantity(text: string): QuantityValue {
+function toQuantity(text: string): Value {
   const quantity = readQuantity(text)
   if (quantity !== undefined) return quantity
-  throw new CelFailure("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+  return new CelError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
 }
 
 const isWhole = ({ billionths }: QuantityValue) => billionths % unit === 0n && inInt64(billionths / unit)
@@ -58,8 +61,7 @@ export const quantityFunctions: readonly CelFunction[] = [
   [
     'kubernetes.Quantity.asInteger(): int',
     (quantity: QuantityValue) => {
-      if (!isWhole(quantity)) throw new CelFailure('cannot convert value to integer')
-      return quantity.billionths / unit
+      return isWhole(quantity) ? quantity.billionths / unit : new CelError('cannot convert value to integer')
     },
   ],
   [

@@ -1,92 +1,142 @@
-import type { CelFunction } from '../environment.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import type { WorkMeter } from '../cost/meter.ts'
+import { ItemList } from '../values/lists.ts'
+import { CelError, type ListValue, type Value } from '../values/values.ts'
+import { formatText } from './format-text.ts'
 
-/** What cel-go's strings extension (version 2) has beyond the library. */
-export const textFunctions: readonly CelFunction[] = [
-  ['string.charAt(int): string', (text: string, index: bigint) => charAt([...text], Number(index))],
-  [
-    'string.replace(string, string): string',
-    (text: string, old: string, next: string) => text.replaceAll(old, () => next),
-  ],
-  [
-    'string.replace(string, string, int): string',
-    (text: string, old: string, next: string, limit: bigint) => replace(text, old, next, Number(limit)),
-  ],
-  ['string.reverse(): string', (text: string) => [...text].reverse().join('')],
-  ['string.format(list): string', (format: string, values: readonly unknown[]) => formatText(format, values)],
-  ['StringsNamespace.quote(string): string', (_: unknown, text: string) => JSON.stringify(text)],
-]
+/** A text by its characters. */
+const charactersOf = (text: string): readonly string[] => (/[\ud800-\udfff]/.test(text) ? [...text] : text.split(''))
 
-function charAt(characters: readonly string[], index: number): string {
-  if (index < 0 || index > characters.length) throw new CelFailure(`index out of range: ${index}`)
-  return characters[index] ?? ''
+function outOfRange(index: bigint): CelError {
+  return new CelError(`index out of range: ${index}`)
 }
 
-function replace(text: string, old: string, next: string, limit: number): string {
-  let left = limit < 0 ? Number.POSITIVE_INFINITY : limit
-  return text.replaceAll(old, (match) => (left-- > 0 ? next : match))
+function charAt(text: string, index: bigint): Value {
+  const characters = charactersOf(text)
+  if (index < 0n || index > characters.length) return outOfRange(index)
+  return characters[Number(index)] ?? ''
 }
 
-/** `%s`, `%d`, `%f`, `%.2f`, `%e`, `%b`, `%x`, `%X`, `%o`, `%%`. */
-function formatText(format: string, values: readonly unknown[]): string {
-  let next = 0
-  const text = format.replace(/%(?:\.(\d{1,3}))?([\s\S]?)/g, (clause, precision: string | undefined, verb: string) => {
-    if (verb === '%') return '%'
-    if (next >= values.length) throw new CelFailure(`index ${next} out of range`)
-    const value = values[next++]
-    return formatClause(clause, verb, value, precision === undefined ? 6 : Number(precision))
-  })
-  return text
+/** The index of the character that stands at an index of UTF-16 units. */
+function characterIndex(text: string, unit: number): bigint {
+  return unit < 0 ? -1n : BigInt(charactersOf(text.slice(0, unit)).length)
 }
 
-function formatClause(clause: string, verb: string, value: unknown, precision: number): string {
-  switch (verb) {
-    case 's':
-      return shown(value)
-    case 'd':
-      return decimal(value)
-    case 'f':
-      return Number(value).toFixed(precision)
-    case 'e':
-      return Number(value).toExponential(precision)
-    case 'b':
-      return typeof value === 'boolean' ? String(Number(value)) : BigInt(decimal(value)).toString(2)
-    case 'o':
-      return BigInt(decimal(value)).toString(8)
-    case 'x':
-      return hexadecimal(value)
-    case 'X':
-      return hexadecimal(value).toUpperCase()
-    default:
-      throw new CelFailure(`could not parse formatting clause: unrecognized formatting clause "${clause.slice(1)}"`)
+function indexOf(text: string, part: string): Value {
+  return part === '' ? 0n : characterIndex(text, text.indexOf(part))
+}
+
+function indexOfFrom(text: string, part: string, from: bigint): Value {
+  if (part === '') return from
+  if (from < 0n) return outOfRange(from)
+  const start = charactersOf(text).slice(0, Number(from)).join('').length
+  return characterIndex(text, text.indexOf(part, start))
+}
+
+function lastIndexOf(text: string, part: string): Value {
+  return part === '' ? BigInt(charactersOf(text).length) : characterIndex(text, text.lastIndexOf(part))
+}
+
+function lastIndexOfFrom(text: string, part: string, from: bigint): Value {
+  if (part === '') return from
+  if (from < 0n) return outOfRange(from)
+  const characters = charactersOf(text)
+  if (from >= characters.length) return -1n
+  const start = characters.slice(0, Number(from)).join('').length
+  return characterIndex(text, text.lastIndexOf(part, start))
+}
+
+function substring(text: string, start: bigint, end?: bigint | object): Value {
+  const characters = charactersOf(text)
+  const last = typeof end === 'bigint' ? end : BigInt(characters.length)
+  if (typeof end === 'bigint' && start > end) {
+    return new CelError(`invalid substring range. start: ${start}, end: ${end}`)
   }
+  if (start < 0n || start > characters.length) return outOfRange(start)
+  if (last < 0n || last > characters.length) return outOfRange(last)
+  return characters.slice(Number(start), Number(last)).join('')
 }
 
-function decimal(value: unknown): string {
-  if (typeof value === 'bigint') return String(value)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return String(value)
-  throw new CelFailure('error during formatting: decimal clause can only be used on integers')
+/** An empty text stands before every character and behind the last. */
+function replace(text: string, old: string, next: string, limit?: bigint | object): Value {
+  const most = typeof limit === 'bigint' && limit >= 0n ? Number(limit) : Number.POSITIVE_INFINITY
+  if (most === Number.POSITIVE_INFINITY && old !== '') return text.replaceAll(old, () => next)
+  const parts = old === '' ? ['', ...charactersOf(text), ''] : text.split(old)
+  if (old === '' && parts.length > 1) return interleave(charactersOf(text), next, most)
+  return (
+    parts.slice(0, most + 1).join(next) +
+    parts
+      .slice(most + 1)
+      .map((part) => old + part)
+      .join('')
+  )
 }
 
-function hexadecimal(value: unknown): string {
-  if (typeof value === 'string') return Buffer.from(value).toString('hex')
-  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : BigInt(decimal(value)).toString(16)
+function interleave(characters: readonly string[], next: string, most: number): string {
+  const all = [...characters, '']
+  return all.map((character, index) => (index < most ? next + character : character)).join('')
 }
 
-/** As cel-go shows values in `%s`. */
-function shown(value: unknown): string {
-  if (value === null) return 'null'
-  if (value instanceof Date) return value.toISOString().replace('.000Z', 'Z')
-  if (Array.isArray(value)) return `[${value.map(quoted).join(', ')}]`
-  if (value instanceof Map)
-    return `{${[...value]
-      .map(([key, each]) => `${quoted(key)}: ${quoted(each)}`)
-      .sort()
-      .join(', ')}}`
-  return String(value)
+function split(text: string, separator: string, limit?: bigint | object): Value {
+  const most = typeof limit === 'bigint' ? Number(limit) : -1
+  if (most === 0) return new ItemList([])
+  const parts = separator === '' ? charactersOf(text) : text.split(separator)
+  if (most < 0 || parts.length <= most) return new ItemList(parts)
+  return new ItemList([...parts.slice(0, most - 1), parts.slice(most - 1).join(separator)])
 }
 
-/** Inside of lists and maps texts stand in quotes. */
-function quoted(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : shown(value)
+function join(list: ListValue, separator: string | WorkMeter, meter?: WorkMeter): Value {
+  const counted = meter ?? separator
+  if (typeof counted !== 'string') counted.work(list.size)
+  const texts = [...list]
+  const other = texts.find((text) => typeof text !== 'string')
+  if (other !== undefined) return new CelError(`join: invalid input: ${String(other)}`)
+  return texts.join(typeof separator === 'string' ? separator : '')
 }
+
+const lower = (text: string) => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+const upper = (text: string) => text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase())
+/** What Go counts as white space. */
+const trim = (text: string) => text.replace(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '')
+
+const escapes: Readonly<Record<string, string>> = {
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+  '\\': '\\\\',
+  '"': '\\"',
+}
+
+function quote(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
+  return `"${text.toWellFormed().replaceAll(/[\x07\b\f\n\r\t\v\\"]/g, (character) => escapes[character] ?? character)}"`
+}
+
+/** The texts of CEL and cel-go's strings extension (version 2). */
+export const textFunctions: readonly CelFunction[] = [
+  ['string.contains(string): bool', (text: string, part: string) => text.includes(part)],
+  ['string.startsWith(string): bool', (text: string, part: string) => text.startsWith(part)],
+  ['string.endsWith(string): bool', (text: string, part: string) => text.endsWith(part)],
+  ['string.charAt(int): string', charAt],
+  ['string.indexOf(string): int', indexOf],
+  ['string.indexOf(string, int): int', indexOfFrom],
+  ['string.lastIndexOf(string): int', lastIndexOf],
+  ['string.lastIndexOf(string, int): int', lastIndexOfFrom],
+  ['string.lowerAscii(): string', lower],
+  ['string.upperAscii(): string', upper],
+  ['string.replace(string, string): string', replace],
+  ['string.replace(string, string, int): string', replace],
+  ['string.split(string): list(string)', split],
+  ['string.split(string, int): list(string)', split],
+  ['string.substring(int): string', substring],
+  ['string.substring(int, int): string', substring],
+  ['string.trim(): string', trim],
+  ['string.format(list(dyn)): string', formatText],
+  ['list(string).join(): string', join],
+  ['list(string).join(string): string', join],
+  ['strings.quote(string): string', quote],
+]

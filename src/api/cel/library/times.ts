@@ -1,50 +1,77 @@
-import { Duration } from '@marcbachmann/cel-js/evaluator'
-import type { CelFunction } from '../environment.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import { partsOf } from '../values/times.ts'
+import { CelError, type Duration, type Timestamp, type Value } from '../values/values.ts'
 
-const nanosecondsOf: Readonly<Record<string, bigint>> = {
-  h: 3_600_000_000_000n,
-  m: 60_000_000_000n,
-  s: 1_000_000_000n,
-  ms: 1_000_000n,
-  us: 1_000n,
-  µs: 1_000n,
-  ns: 1n,
+const second = 1_000_000_000n
+
+/** The parts of a time, in UTC or in a zone; a Date whose UTC fields are those of the zone. */
+type Part = (date: Date, milliseconds: number) => number
+
+const parts: Readonly<Record<string, Part>> = {
+  getDate: (date) => date.getUTCDate(),
+  getDayOfMonth: (date) => date.getUTCDate() - 1,
+  getDayOfWeek: (date) => date.getUTCDay(),
+  getDayOfYear: (date) => Math.floor((date.getTime() - startOfYear(date)) / 86_400_000),
+  getFullYear: (date) => date.getUTCFullYear(),
+  getHours: (date) => date.getUTCHours(),
+  getMilliseconds: (_, milliseconds) => milliseconds,
+  getMinutes: (date) => date.getUTCMinutes(),
+  getMonth: (date) => date.getUTCMonth(),
+  getSeconds: (date) => date.getUTCSeconds(),
 }
-const durationText = /^([+-]?)((?:\d{1,18}(?:\.\d{1,18})?(?:ns|us|µs|ms|s|m|h))+|0)$/
-const durationPart = /(\d+)(?:\.(\d+))?(ns|us|µs|ms|s|m|h)/g
-const timeText = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 
-function conversionFailure(type: string): CelFailure {
-  return new CelFailure(`type conversion error from 'string' to 'google.protobuf.${type}'`)
+function startOfYear(date: Date): number {
+  const start = new Date(0)
+  start.setUTCFullYear(date.getUTCFullYear())
+  return start.getTime()
 }
 
-/** Go's time.ParseDuration: `1h30m`, `-1.5s`. */
-export function toDuration(text: string): Duration {
-  const [, sign, parts = ''] = durationText.exec(text) ?? []
-  if (sign === undefined) throw conversionFailure('Duration')
-  let total = 0n
-  for (const [, whole = '0', fraction = '', unit = ''] of parts.matchAll(durationPart)) {
-    const size = nanosecondsOf[unit] ?? 0n
-    total += BigInt(whole) * size + (fraction === '' ? 0n : (BigInt(fraction) * size) / 10n ** BigInt(fraction.length))
+/** `+02:00`, `-8:30`, or a zone by its name; undefined for one that is not known. */
+function inZone(date: Date, zone: string): Date | undefined {
+  const [, sign, hours, minutes] = /^([+-]?)(\d{1,2}):(\d{2})$/.exec(zone) ?? []
+  if (hours !== undefined) {
+    const offset = (Number(hours) * 60 + Number(minutes)) * 60_000
+    return new Date(date.getTime() + (sign === '-' ? -offset : offset))
   }
-  const signed = sign === '-' ? -total : total
-  return new Duration(signed / 1_000_000_000n, Number(signed % 1_000_000_000n))
+  return zone === '' || zone === 'UTC' ? date : inNamedZone(date, zone)
 }
 
-/** RFC 3339. */
-export function toTimestamp(text: string): Date {
-  const time = timeText.test(text) ? new Date(text.toUpperCase()) : undefined
-  if (time === undefined || Number.isNaN(time.getTime())) throw conversionFailure('Timestamp')
-  return time
+function inNamedZone(date: Date, timeZone: string): Date | undefined {
+  try {
+    const text = date.toLocaleString('sv-SE', { timeZone, hourCycle: 'h23' })
+    const local = new Date(`${text.replace(' ', 'T')}Z`)
+    return Number.isNaN(local.getTime()) ? undefined : local
+  } catch {
+    return undefined
+  }
 }
 
-/** In place of the library's own, which take other texts than Go does; they are called by these names after parsing. */
+function partOf(part: Part) {
+  return ({ nanos }: Timestamp): Value => {
+    const { date, fraction } = partsOf(nanos)
+    return BigInt(part(date, Number(fraction / 1_000_000n)))
+  }
+}
+
+function partInZone(part: Part) {
+  return ({ nanos }: Timestamp, zone: string): Value => {
+    const { date, fraction } = partsOf(nanos)
+    const local = inZone(date, zone)
+    if (local === undefined) return new CelError(`unknown time zone ${zone}`)
+    return BigInt(part(local, Number(fraction / 1_000_000n)))
+  }
+}
+
+const unitsOf = (size: bigint) => (duration: Duration) => duration.nanos / size
+
+/** What dates, times and durations consist of. */
 export const timeFunctions: readonly CelFunction[] = [
-  ['durationOf(string): google.protobuf.Duration', toDuration],
-  ['timestampOf(string): google.protobuf.Timestamp', toTimestamp],
-  ['timestampOf(int): google.protobuf.Timestamp', (seconds: bigint) => new Date(Number(seconds) * 1000)],
-  ['string(google.protobuf.Timestamp): string', (time: Date) => time.toISOString().replace('.000Z', 'Z')],
-  ['string(google.protobuf.Duration): string', String],
-  ['int(google.protobuf.Timestamp): int', (time: Date) => BigInt(Math.floor(time.getTime() / 1000))],
+  ...Object.entries(parts).flatMap(([name, part]): readonly CelFunction[] => [
+    [`timestamp.${name}(): int`, partOf(part)],
+    [`timestamp.${name}(string): int`, partInZone(part)],
+  ]),
+  ['duration.getHours(): int', unitsOf(3600n * second)],
+  ['duration.getMinutes(): int', unitsOf(60n * second)],
+  ['duration.getSeconds(): int', unitsOf(second)],
+  ['duration.getMilliseconds(): int', unitsOf(1_000_000n)],
 ]

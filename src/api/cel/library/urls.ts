@@ -1,13 +1,18 @@
-import type { CelFunction } from '../environment.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import { parseType } from '../check/types.ts'
+import { ItemList } from '../values/lists.ts'
+import { EntryMap } from '../values/maps.ts'
+import { CelError, OpaqueValue, type Value } from '../values/values.ts'
 
 /** A URL as Go's url.ParseRequestURI takes it: absolute, or a path from the root; what follows a `#` belongs to the rest. */
-export class UrlValue {
+class UrlValue extends OpaqueValue {
+  readonly type = parseType('kubernetes.URL')
   readonly text: string
   readonly url: URL
   readonly isAbsolute: boolean
 
   constructor(text: string, url: URL, isAbsolute: boolean) {
+    super()
     this.text = text
     this.url = url
     this.isAbsolute = isAbsolute
@@ -19,8 +24,8 @@ export class UrlValue {
     return host
   }
 
-  toString(): string {
-    return this.text
+  equals(other: OpaqueValue): boolean {
+    return other instanceof UrlValue && other.url.href === this.url.href && other.isAbsolute === this.isAbsolute
   }
 }
 
@@ -33,13 +38,14 @@ function readUrl(text: string): UrlValue | undefined {
   return url === null ? undefined : new UrlValue(text, url, isAbsolute)
 }
 
-function toUrl(text: string): UrlValue {
-  const url = readUrl(text)
-  if (url === undefined)
-    throw new CelFailure(
-      `URL parse error during conversion from string: parse ${JSON.stringify(text)}: invalid URI for request`,
-    )
-  return url
+/** What Go's url.ParseRequestURI takes. */
+export function isUrl(text: string): boolean {
+  return readUrl(text) !== undefined
+}
+
+function toUrl(text: string): Value {
+  const why = `URL parse error during conversion from string: parse ${JSON.stringify(text)}: invalid URI for request`
+  return readUrl(text) ?? new CelError(why)
 }
 
 function portOf({ host }: UrlValue): string {
@@ -66,8 +72,10 @@ export const urlFunctions: readonly CelFunction[] = [
     ({ text, url }: UrlValue) => (/^[^:]+:\/\/[^/?#]*$/.test(text) ? '' : url.pathname),
   ],
   [
-    'kubernetes.URL.getQuery(): map<string, list<string>>',
+    'kubernetes.URL.getQuery(): map(string, list(string))',
     ({ url }: UrlValue) =>
-      new Map([...new Set(url.searchParams.keys())].map((key) => [key, url.searchParams.getAll(key)])),
+      new EntryMap(
+        [...new Set(url.searchParams.keys())].map((key) => [key, new ItemList(url.searchParams.getAll(key))]),
+      ),
   ],
 ]

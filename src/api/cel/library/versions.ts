@@ -1,18 +1,25 @@
-import type { CelFunction } from '../environment.ts'
-import { CelFailure } from './failure.ts'
+import type { CelFunction } from '../check/declarations.ts'
+import { parseType } from '../check/types.ts'
+import { CelError, OpaqueValue, type Value } from '../values/values.ts'
 
 /** A semantic version (semver.org 2.0.0). */
-export class SemverValue {
+class SemverValue extends OpaqueValue {
+  readonly type = parseType('kubernetes.Semver')
   readonly numbers: readonly [major: bigint, minor: bigint, patch: bigint]
   readonly prerelease: readonly string[]
 
   constructor(numbers: readonly [bigint, bigint, bigint], prerelease: readonly string[]) {
+    super()
     this.numbers = numbers
     this.prerelease = prerelease
   }
 
+  equals(other: OpaqueValue): boolean {
+    return other instanceof SemverValue && compare(this, other) === 0n
+  }
+
   /** Without what was built, which does not count in comparisons. */
-  toString(): string {
+  override toString(): string {
     return this.numbers.join('.') + (this.prerelease.length === 0 ? '' : `-${this.prerelease.join('.')}`)
   }
 }
@@ -39,10 +46,9 @@ function normalize(text: string): string {
   return [...numbers, '0', '0'].slice(0, Math.max(3, numbers.length)).join('.') + rest
 }
 
-function toSemver(text: string, isNormalized = false): SemverValue {
+function toSemver(text: string, isNormalized = false): Value {
   const version = readSemver(text, isNormalized)
-  if (version === undefined) throw new CelFailure(`No Major.Minor.Patch elements found in ${JSON.stringify(text)}`)
-  return version
+  return version ?? new CelError('No Major.Minor.Patch elements found')
 }
 
 function compare(left: SemverValue, right: SemverValue): bigint {
@@ -74,7 +80,7 @@ function comparePart(left: string, right: string): bigint {
 /** Kubernetes' semver library. */
 export const versionFunctions: readonly CelFunction[] = [
   ['semver(string): kubernetes.Semver', (text: string) => toSemver(text)],
-  ['semver(string, bool): kubernetes.Semver', toSemver],
+  ['semver(string, bool): kubernetes.Semver', (text: string, isNormalized: boolean) => toSemver(text, isNormalized)],
   ['isSemver(string): bool', (text: string) => readSemver(text) !== undefined],
   [
     'isSemver(string, bool): bool',

@@ -43,7 +43,17 @@ const failing = new Map<string, RegExp>([
   ['sign(quantity("x")) == 1', /quantities must match the regular expression/],
   ['self.l == ["a", "b", "c"]', /failed rule/],
   ['has(self.o.a) && !has(self.o.b)', /failed rule/],
-  ['timestamp("2024-01-01T00:00:00+01:00").getDayOfYear() == 364', /./],
+  ['["a", "b"] == self.set', /failed rule/],
+  ['[self.keyed[1], self.keyed[0]] == self.keyed', /failed rule/],
+  ['self.wide.substring(5) == ""', /index out of range: 5 evaluating rule/],
+  ['self.wide.charAt(5) == ""', /index out of range: 5 evaluating rule/],
+  ['self.wide < "a\\uffff"', /failed rule/],
+  ['self.nulls[1] == null', /found no matching overload for '_==_' applied to '\(string, null\)'/],
+  ['self.nulls[1].size() == 0', /'no such overload: size': call arguments/],
+  ['self.nullmap.b > 1', /'no such overload: _>_': call arguments/],
+  ['has(self.nulobject)', /failed rule/],
+  ['self.nulobject == null', /no such key: nulobject evaluating rule/],
+  ['self.?nul.hasValue()', /failed rule/],
 ])
 
 describe('a rule gives what kube-apiserver gives', () => {

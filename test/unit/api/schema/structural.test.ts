@@ -6,7 +6,8 @@ import type { Json } from '../../../../src/model/api-object.ts'
 
 function problems(raw: Json): string[] {
   const { schema, errors } = parseSchema(raw, 'S')
-  return [...errors, ...checkStructural(schema, 'S')].map(({ field, message }) => `${field}: ${message}`)
+  const { structure, rules } = checkStructural(schema, 'S')
+  return [...errors, ...structure, ...rules].map(({ field, message }) => `${field}: ${message}`)
 }
 
 const setOf = (items: Json): Json => ({ type: 'array', 'x-kubernetes-list-type': 'set', items })

@@ -1,0 +1,46 @@
+/** What one evaluation of one expression may cost, as Kubernetes: about a tenth of a second. */
+const perCallLimit = 1_000_000
+
+/** Kubernetes does not count what is inside of values that are compared: here one call may compare so many parts. */
+const workLimit = 5_000_000
+
+/** Thrown through an evaluation. Not an Error: it is none of the rule's values. */
+export class CostExceeded extends Error {
+  constructor() {
+    super('operation cancelled: actual cost limit exceeded')
+  }
+}
+
+/** What functions that go through large values tell. */
+export interface WorkMeter {
+  work(parts: number): void
+}
+
+/**
+ * Counts what an evaluation costs, in the units of Kubernetes: a step is one, ten characters or an item of a list that are gone through are one. The
+ * expressions of one environment are evaluated one after the other, and share the meter.
+ */
+export class CostMeter implements WorkMeter {
+  #spent = 0
+  #work = 0
+
+  get spent(): number {
+    return this.#spent
+  }
+
+  start(): void {
+    this.#spent = 0
+    this.#work = 0
+  }
+
+  /** Throws once the limit is passed. */
+  spend(cost: number): void {
+    this.#spent += cost
+    if (this.#spent > perCallLimit) throw new CostExceeded()
+  }
+
+  work(parts: number): void {
+    this.#work += parts
+    if (this.#work > workLimit) throw new CostExceeded()
+  }
+}

@@ -1,0 +1,33 @@
+import { declareFunctions } from '../check/declarations.ts'
+import { addressFunctions } from './addresses.ts'
+import { conversionFunctions, sharedConversions } from './conversions.ts'
+import { formatFunctions } from './formats.ts'
+import { laterListFunctions, listFunctions } from './lists.ts'
+import { operators } from './operators.ts'
+import { optionalFunctions } from './optionals.ts'
+import { patternFunctions } from './patterns.ts'
+import { quantityFunctions } from './quantities.ts'
+import { textFunctions } from './texts.ts'
+import { timeFunctions } from './times.ts'
+import { urlFunctions } from './urls.ts'
+import { versionFunctions } from './versions.ts'
+
+const shared = [...operators, ...sharedConversions]
+const functions = [
+  ...conversionFunctions,
+  ...timeFunctions,
+  ...listFunctions,
+  ...textFunctions,
+  ...patternFunctions,
+  ...optionalFunctions,
+  ...quantityFunctions,
+  ...versionFunctions,
+  ...urlFunctions,
+  ...formatFunctions,
+  ...addressFunctions,
+]
+
+/** What Kubernetes 1.34 takes in new rules. */
+export const newFunctions = declareFunctions(functions, shared)
+/** What rules may use that were stored before: they can come from a later version. */
+export const storedFunctions = declareFunctions([...functions, ...laterListFunctions], shared)

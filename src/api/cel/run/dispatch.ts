@@ -1,0 +1,51 @@
+import type { ResolvedCall } from '../check/checker.ts'
+import type { Overload } from '../check/declarations.ts'
+import type { CelType } from '../check/types.ts'
+import type { WorkMeter } from '../cost/meter.ts'
+import { runtimeType } from '../library/conversions.ts'
+import { CelError, ListValue, MapValue, noSuchOverload, OptionalValue, type Value } from '../values/values.ts'
+
+/** Does the work of a call. */
+export type Work = (operands: readonly Value[], meter: WorkMeter) => Value
+
+/** The form of a function that its operands fit. Their types are known before, but not those of dynamic values and nulls. */
+export function dispatch({ overloads, declaration }: ResolvedCall): Work {
+  const shared = declaration?.shared
+  if (shared !== undefined) return (operands, meter) => shared(...operands, meter)
+  return (operands, meter) => {
+    const fitting = overloads.find((overload) => fits(overload, operands))
+    return fitting === undefined ? noSuchOverload : fitting.run(...operands, meter)
+  }
+}
+
+function fits({ params }: Overload, operands: readonly Value[]): boolean {
+  return params.every((type, index) => isOf(type, operands[index] ?? null))
+}
+
+/** Of lists and maps the first item counts. */
+function isOf(type: CelType, value: Value): boolean {
+  const [first, second] = type.parameters
+  switch (type.kind) {
+    case 'dyn':
+    case 'param':
+      return !(value instanceof CelError)
+    case 'list':
+      return value instanceof ListValue && (value.size === 0 || first === undefined || isOf(first, value.at(0)))
+    case 'map':
+      return value instanceof MapValue && isMapOf(value, first, second)
+    case 'opaque':
+      return first === undefined ? runtimeType(value).name === type.name : isOptionalOf(value, first)
+    default:
+      return runtimeType(value).name === type.name
+  }
+}
+
+function isMapOf(map: MapValue, key: CelType | undefined, value: CelType | undefined): boolean {
+  const [first] = map.keys()
+  if (first === undefined || key === undefined || value === undefined) return true
+  return isOf(key, first) && isOf(value, map.find(first) ?? null)
+}
+
+function isOptionalOf(optional: Value, type: CelType): boolean {
+  return optional instanceof OptionalValue && (optional.value === undefined || isOf(type, optional.value))
+}

@@ -1,0 +1,32 @@
+import type { Json } from '../../../model/api-object.ts'
+import { isJsonObject } from '../../document.ts'
+import { numberOf } from '../../exact-json.ts'
+import type { Schema } from '../../schema/schema.ts'
+import { JsonList, type Parts } from './lists.ts'
+import { JsonMap } from './maps.ts'
+import type { Value } from './values.ts'
+
+/** A map whose keys are those of the document. */
+class UntypedMap extends JsonMap {
+  override schemaOf(): Schema {
+    return {}
+  }
+}
+
+class UntypedList extends JsonList {}
+
+const parts: Parts = { read: readJson, nativeOf: (value) => value }
+
+/** A value of an object without what its schema says of it: Kubernetes reads what comes out of an optional so. */
+export function untyped(value: Value): Value {
+  if (value instanceof JsonMap) return new UntypedMap(value.value, {}, parts)
+  return value instanceof JsonList ? new UntypedList(value.elements, {}, parts) : value
+}
+
+function readJson(value: unknown): Value {
+  if (Array.isArray(value)) return new UntypedList(value, {}, parts)
+  if (isJsonObject(value as Json)) return new UntypedMap(value as Readonly<Record<string, Json>>, {}, parts)
+  const number = numberOf(value as Json)
+  if (number !== undefined) return Number.isInteger(number) ? BigInt(number) : number
+  return value as Value
+}
