@@ -29,6 +29,7 @@ export async function replaceObject(
   options: WriteOptions,
 ): Promise<Answer> {
   const document = acceptDocument(target, body)
+  assertOnUrl(target, document)
   const named = withMetadata(document, { name: document.metadata.name || target.name })
   if (await isToCreate(context, target)) return createNamed(context, target, named, options)
   return reviseObject(context, target, () => withNeededRevision(target, named), options)
@@ -47,7 +48,6 @@ function createNamed(
   document: ApiDocument,
   options: WriteOptions,
 ): Promise<Answer> {
-  assertOnUrl(target, document)
   const { uid } = document.metadata
   if (uid)
     throw conflict(

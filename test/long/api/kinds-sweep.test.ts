@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Json, JsonObject } from '../../../src/model/api-object.ts'
+import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import { type FullObject, fullObjects } from '../../helpers/kinds/full-objects.ts'
+import { type Changed, otherValues } from '../../helpers/kinds/other-values.ts'
+import { verdictOf } from '../../helpers/kinds/write-case.ts'
+import { lackOfPeer, type Peer, startPeer } from '../../helpers/kubernetes-peer.ts'
+
+/** Where the API core answers something else on purpose; the place begins with method and kind. */
+const differing: readonly {
+  readonly place: RegExp
+  readonly values: (value: string) => boolean
+  readonly why: string
+}[] = [
+  {
+    place: /\.(protocol|scope|volumeMode)$/,
+    values: (value) => value === '""',
+    why: 'an empty text counts as absent where a field has a default',
+  },
+  {
+    place: /\.containers(\.0(\.image)?)?$/,
+    values: (value) => ['""', 'null', '{}', '[null]', '[{}]'].includes(value),
+    why: 'an image is no part of a valid Pod',
+  },
+  {
+    place: /^PUT \w+ metadata(\.name)?$/,
+    values: (value) => ['null', '""', '{}'].includes(value),
+    why: 'a PUT may leave out the name that its path has',
+  },
+  {
+    place: / DaemonSet spec(\.selector)?$/,
+    values: (value) => ['null', '{}'].includes(value),
+    why: 'Kubernetes does not say that a DaemonSet needs a selector',
+  },
+  {
+    place: / ControllerRevision data$/,
+    values: (value) => !value.startsWith('{'),
+    why: 'data that is no object has another type than declared, which is a 400 in every kind',
+  },
+  {
+    place: / Binding target/,
+    values: () => true,
+    why: 'Kubernetes answers with a 500 to a target that is none, and takes any name of a node',
+  },
+  {
+    place: / Eviction deleteOptions\.propagationPolicy$/,
+    values: (value) => value === '""',
+    why: 'an empty policy is none, as it is in a query',
+  },
+]
+
+/** The reasons that were needed. */
+const needed = new Set<string>()
+
+function isOnPurpose(write: string, { place, value }: Changed): boolean {
+  const text = JSON.stringify(value)
+  const reason = differing.find((each) => each.place.test(`${write} ${place}`) && each.values(text))
+  if (reason !== undefined) needed.add(reason.why)
+  return reason !== undefined
+}
+
+/** Each server counts its own. */
+interface Revisions {
+  readonly theirs?: string
+  readonly ours?: string
+}
+
+function atRevision(body: Json, resourceVersion: string | undefined): Json {
+  if (resourceVersion === undefined) return body
+  const object = body as JsonObject
+  const metadata = (object['metadata'] ?? {}) as JsonObject
+  return Array.isArray(metadata) || typeof metadata !== 'object'
+    ? body
+    : { ...object, metadata: { ...metadata, resourceVersion } }
+}
+
+const skip = lackOfPeer() ?? false
+
+describe('any other value in any field is answered as kube-apiserver answers it', { skip }, () => {
+  let peer: Peer
+  let server: TestServer
+  before(async () => {
+    peer = await startPeer()
+    server = await startTestServer()
+    await server.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } })
+    const spec = { containers: [{ name: 'c', image: 'i' }] }
+    await writeToBoth('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } })
+    await writeToBoth('POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'free' }, spec })
+  })
+  after(async () => {
+    await server.stop()
+    await peer[Symbol.asyncDispose]()
+  })
+
+  const ask = async (method: string, path: string, body: Json, revisions: Revisions = {}) =>
+    [
+      await peer.call(method, path, atRevision(body, revisions.theirs)),
+      await server.call(method, path, { body: atRevision(body, revisions.ours) }),
+    ] as const
+  const writeToBoth = async (method: string, path: string, body: JsonObject): Promise<Revisions> => {
+    const answers = await ask(method, path, body)
+    for (const { code, body: answer } of answers) assert.ok(code < 300, JSON.stringify(answer))
+    const [theirs, ours] = answers.map(({ body: { metadata } }) => metadata.resourceVersion)
+    return { theirs, ours }
+  }
+  const compare = async (kind: string, method: string, path: string, all: Iterable<Changed>, revisions?: Revisions) => {
+    const differences: object[] = []
+    for (const changed of all) {
+      const [theirs, ours] = (await ask(method, `${path}?dryRun=All`, changed.body, revisions)).map(verdictOf)
+      const { place, value } = changed
+      const isSame = JSON.stringify(theirs) === JSON.stringify(ours)
+      if (!isSame && !isOnPurpose(`${method} ${kind}`, changed)) differences.push({ place, value, theirs, ours })
+    }
+    assert.deepEqual(differences, [])
+  }
+  const pathOf = ({ path, body }: FullObject) => `${path}/${(body['metadata'] as { readonly name: string }).name}`
+
+  for (const { kind, path, body } of fullObjects)
+    test(`a create of ${kind}`, async () => {
+      await writeToBoth('POST', `${path}?dryRun=All`, body)
+      await compare(kind, 'POST', path, otherValues(body))
+    })
+
+  for (const full of fullObjects.filter(({ isAction }) => isAction !== true))
+    test(`an update of ${full.kind}`, async () => {
+      const revisions = await writeToBoth('POST', full.path, full.body)
+      await compare(full.kind, 'PUT', pathOf(full), otherValues(full.body), revisions)
+    })
+
+  for (const full of fullObjects.filter(({ status }) => status !== undefined))
+    test(`a status of ${full.kind}`, async () => {
+      const { status = {} } = full
+      const body = { ...full.body, status }
+      await writeToBoth('PUT', `${pathOf(full)}/status`, body)
+      await compare(full.kind, 'PUT', `${pathOf(full)}/status`, otherValues(body, ['status']))
+    })
+
+  test('every reason for a difference was needed', () =>
+    assert.deepEqual(
+      differing.map(({ why }) => why).filter((why) => !needed.has(why)),
+      [],
+    ))
+})
