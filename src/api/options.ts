@@ -13,7 +13,7 @@ import {
   wholeNumber,
   wordList,
 } from '../config/index.ts'
-import { admissionPlugins } from './access/admission.ts'
+import { admissionPlugins, defaultAdmissionPlugins } from './access/admission.ts'
 import { defaultLimits } from './limits.ts'
 
 const commands = ['run', 'server'] as const
@@ -78,6 +78,15 @@ export const apiOptions = declareOptions({
     description:
       'Admission plugins beside those that are always on (NodeRestriction): DenyServiceExternalIPs lets no Service have a new external address',
     example: 'DenyServiceExternalIPs',
+  },
+  disableAdmissionPlugins: {
+    schema: wordList(defaultAdmissionPlugins).optional(),
+    flag: '--disable-admission-plugins <list>',
+    reload: 'restart',
+    commands,
+    description:
+      'Admission plugins to switch off: ServiceAccount, which in the kubernetes dialect gives each Pod its account and a token of it',
+    example: 'ServiceAccount',
   },
   tokenAuthFile: {
     schema: filePath.optional(),

@@ -45,6 +45,10 @@ export interface PodsLabOptions {
   readonly controlSocket?: string
   /** What starts the agent with less than root's rights, say: a program and its arguments, to which the agent's command is added. */
   readonly agentPrefix?: readonly string[]
+  /** More flags of the server. */
+  readonly serverFlags?: readonly string[]
+  /** The identity of the agent: the administrator, or its node. */
+  readonly agentIdentity?: 'admin' | 'agent'
 }
 
 /** What is on the node because of pods; two equal counts are a node that has leaked nothing. */
@@ -55,6 +59,7 @@ export interface Leftovers {
   readonly results: readonly string[]
   readonly chains: readonly string[]
   readonly folders: readonly string[]
+  readonly volumes: readonly string[]
 }
 
 /** `platnet server` and `platnet agent` as two processes, so that each can be killed alone. */
@@ -67,6 +72,8 @@ export class PodsLab {
   readonly #podCidr: string
   readonly #dataDir: string
   readonly #agentPrefix: readonly string[]
+  readonly #serverFlags: readonly string[]
+  readonly #agentIdentity: string
 
   constructor(options: PodsLabOptions = {}) {
     const { nodeAddress = '192.0.2.1', podCidr = '10.244.0.0/24', dataDir = '/run/platnet' } = options
@@ -75,6 +82,8 @@ export class PodsLab {
     this.#podCidr = podCidr
     this.#dataDir = dataDir
     this.#agentPrefix = options.agentPrefix ?? []
+    this.#serverFlags = options.serverFlags ?? []
+    this.#agentIdentity = options.agentIdentity ?? 'admin'
   }
 
   get client(): ApiClient {
@@ -85,7 +94,7 @@ export class PodsLab {
   /** The node, and the server. */
   async build(): Promise<void> {
     await this.buildNode()
-    const args = ['server', '--data-dir', this.#dataDir, '--log-level', 'warn']
+    const args = ['server', '--data-dir', this.#dataDir, '--log-level', 'warn', ...this.#serverFlags]
     this.#server = await startProgram(launcher, args, { stdout: 2, stderr: 2 })
     await this.connect()
   }
@@ -109,7 +118,14 @@ export class PodsLab {
   /** Resolves when its node is registered. `onLine` gets each line of its log. */
   async startAgent(flags: readonly string[] = [], onLine?: (line: string) => void): Promise<void> {
     const dataDir = this.#dataDir
-    const places = ['--data-dir', dataDir, '--kubeconfig', `${dataDir}/admin.kubeconfig`, '--cni-cache-dir', '/run/cni']
+    const places = [
+      '--data-dir',
+      dataDir,
+      '--kubeconfig',
+      `${dataDir}/${this.#agentIdentity}.kubeconfig`,
+      '--cni-cache-dir',
+      '/run/cni',
+    ]
     const identity = ['--node-name', 'node-1', '--node-ip', this.nodeAddress, '--cni-conf-dir', '/run/net.d']
     const level = onLine === undefined ? 'warn' : 'warn,platform_kubelet::pods=debug'
     const own = [
@@ -253,6 +269,7 @@ export class PodsLab {
       results: list('/run/cni/results'),
       chains: rules.split('\n').filter((line) => /^-N CNI-[0-9a-f]|^-N CNI-(DN|SN)-/.test(line)),
       folders: list(`${this.#dataDir}/pods`),
+      volumes: list('/run/platnet/volumes').flatMap((agent) => list(`/run/platnet/volumes/${agent}`)),
     }
   }
 

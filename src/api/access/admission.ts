@@ -13,6 +13,8 @@ import type { RoleIndex } from './role-index.ts'
 
 /** As kube-apiserver names them. NodeRestriction is always on. */
 export const admissionPlugins = ['DenyServiceExternalIPs', 'NodeRestriction'] as const
+/** On unless the operator turns them off. */
+export const defaultAdmissionPlugins = ['ServiceAccount'] as const
 
 export interface AdmissionParts {
   readonly dialect: Dialect

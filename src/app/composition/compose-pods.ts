@@ -2,9 +2,10 @@ import { join, resolve } from 'node:path'
 import type { ApiClient } from '../../client/index.ts'
 import { type Capability, NetnsMaker, type ProgramStarter, probeNamespaces } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
+import { objectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { describeError } from '../../model/errors.ts'
-import { type Cidr, loopbackIpv4 } from '../../model/ip.ts'
+import { type Cidr, type Ip, loopbackIpv4 } from '../../model/ip.ts'
 import {
   answerGateHere,
   type CniGate,
@@ -183,12 +184,20 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
       }),
     traffic: new StateTraffic(state, applied),
     clusterDns: { nameservers: dns.clusterDns, domain: dns.clusterDomain },
+    apiService: () => (dialect.accountAccess === undefined ? undefined : findApiService(state)),
     isOn: pods.runPods,
     rootFilesystems: pods.podRootFilesystems,
     metrics: context.metrics,
     log,
   })
   return [namespaces, plane, networks]
+}
+
+/** Returns undefined while the Service does not exist or has no port for HTTPS. */
+function findApiService(state: LiveNodeState): { readonly ip: Ip; readonly port: number } | undefined {
+  const service = state.service(objectKey('default', 'kubernetes'))
+  const [ip, https] = [service?.clusterIps[0], service?.ports.find(({ name }) => name === 'https')]
+  return ip === undefined || https === undefined ? undefined : { ip, port: https.port }
 }
 
 /** Paths with keys, tokens or sockets, hidden from pods even if an operator shares a folder that contains them. */

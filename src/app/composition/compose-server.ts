@@ -117,8 +117,7 @@ export class ServerSide implements Component {
       port: api.securePort,
       authorizationMode: api.authorizationMode,
       admissionPlugins: api.enableAdmissionPlugins,
-      // Until nodes can run Pods with volumes.
-      admitsAccounts: false,
+      admitsAccounts: api.disableAdmissionPlugins === undefined,
       limits: limitsOf(api),
       sweepsNamespaces: !hasController,
       components: () => this.#checks(),

@@ -43,10 +43,18 @@ export interface PodFacts {
   readonly nodeName: string
   readonly hostIp: Ip
   readonly podIps: readonly Ip[]
+  /** Where programs in the cluster find the API server; undefined: they are not told. */
+  readonly apiService: ApiService | undefined
   /** Containers come from images that an engine has. */
   readonly runsImages: boolean
   /** The folder whose own folders may be root filesystems; undefined where none may. */
   readonly rootFilesystems: string | undefined
+}
+
+/** The Service `kubernetes`, as clients in a container look for it. */
+export interface ApiService {
+  readonly ip: Ip
+  readonly port: number
 }
 
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -121,12 +129,23 @@ function describeEnvironment(pod: PodSpec, container: ContainerSpec, facts: PodF
     ['PATH', defaultPath],
     ['HOSTNAME', hostnameOf(pod)],
     ['HOME', '/root'],
+    ...apiVariables(facts.apiService),
   ])
   for (const { name, value, valueFrom } of container.env) {
     const path = valueFrom?.fieldRef?.fieldPath
     values.set(name, path === undefined ? expandReferences(value, values) : readField(pod, facts, path))
   }
   return [...values]
+}
+
+function apiVariables(service: ApiService | undefined): (readonly [string, string])[] {
+  if (service === undefined) return []
+  const port = String(service.port)
+  return [
+    ['KUBERNETES_SERVICE_HOST', service.ip],
+    ['KUBERNETES_SERVICE_PORT', port],
+    ['KUBERNETES_SERVICE_PORT_HTTPS', port],
+  ]
 }
 
 /** The pod's name in its own eyes: at most 63 characters, as Linux wants it. */

@@ -7,7 +7,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { StallReason } from '../cni/index.ts'
-import { type LaunchDecision, planLaunch, type Refusal } from './container-launch.ts'
+import { type ApiService, type LaunchDecision, planLaunch, type Refusal } from './container-launch.ts'
 import { ContainerProbes, describeProbeFailure } from './container-probes.ts'
 import { isVolumeFailure } from './errors.ts'
 import type { PodsMetrics } from './metrics.ts'
@@ -36,6 +36,8 @@ export interface PodWorkerParts {
   readonly nodeName: string
   readonly hostIps: readonly [Ip, ...Ip[]]
   readonly permission: PodPermission
+  /** The Service by which programs in pods find the API server, if they are to know it. */
+  readonly apiService: () => ApiService | undefined
   /** The folder whose own folders may be root filesystems. */
   readonly rootFilesystems: string | undefined
   readonly files: (pod: PodSpec, ips: readonly Ip[]) => Promise<PodFiles>
@@ -246,7 +248,8 @@ export class PodWorker {
 
   #decide(pod: PodSpec, container: ContainerSpec): LaunchDecision {
     const { nodeName, hostIps, dialect, runtime, rootFilesystems } = this.#parts
-    const facts = { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [], rootFilesystems }
+    const apiService = this.#parts.apiService()
+    const facts = { nodeName, hostIp: hostIps[0], podIps: this.#record?.ips ?? [], apiService, rootFilesystems }
     return planLaunch(pod, container, { ...facts, runsImages: runtime.engineSocket !== undefined }, dialect)
   }
 

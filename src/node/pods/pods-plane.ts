@@ -41,6 +41,8 @@ export interface PodsPlaneParts {
   readonly chooseRuntime: () => Promise<ChosenRuntime>
   readonly traffic: Traffic
   readonly clusterDns: ClusterDns
+  /** The Service by which programs in pods find the API server, if they are to know it. */
+  readonly apiService: PodWorkerParts['apiService']
   /** What `--run-pods` says. */
   readonly isOn: boolean
   /** The folder whose own folders may be root filesystems. */
@@ -203,7 +205,7 @@ export class PodsPlane implements Component {
   }
 
   #createWorker({ runtime }: ChosenRuntime, record: StoredPod | undefined): PodWorker {
-    const { folders, client, traffic, dialect, nodeName, hostIps, isOn, rootFilesystems, log } = this.#parts
+    const { folders, client, traffic, dialect, nodeName, hostIps, isOn, apiService, rootFilesystems, log } = this.#parts
     const parts: PodWorkerParts = {
       runtime,
       folders,
@@ -214,6 +216,7 @@ export class PodsPlane implements Component {
       nodeName,
       hostIps,
       permission: { isOn, labelsOf: (namespace) => this.#namespaces.of(namespace) },
+      apiService,
       rootFilesystems,
       files: (pod, ips) => this.#files(pod, ips),
       volumes: this.#volumes,

@@ -186,7 +186,8 @@ function describeState(state: ContainerState, view: PodView, name: string): Json
   if (backOff !== undefined) return { waiting: { reason: 'CrashLoopBackOff', message: backOff.message } }
   if (state.kind === 'exited') return { terminated: describeEnd(state) }
   const message = whyOf(view)
-  const reason = view.trouble === undefined ? 'ContainerCreating' : 'CreatePodSandboxError'
+  const isSandboxFailure = view.trouble !== undefined && view.record?.sandbox !== 'ready'
+  const reason = isSandboxFailure ? 'CreatePodSandboxError' : 'ContainerCreating'
   return { waiting: { reason, ...(message !== undefined && { message }) } }
 }
 

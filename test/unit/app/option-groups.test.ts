@@ -41,6 +41,7 @@ test('Without any source the options are their defaults.', () => {
       shutdownDelay: 0,
       authorizationMode: 'RBAC',
       enableAdmissionPlugins: ['NodeRestriction'],
+      disableAdmissionPlugins: undefined,
       maxObjectBytes: 1_572_864,
       maxStoreBytes: undefined,
       maxRequestsInflight: 400,

@@ -10,6 +10,7 @@ const facts = {
   nodeName: 'node-1',
   hostIp: ipOf('192.0.2.1'),
   podIps: [ipOf('10.244.0.7')],
+  apiService: undefined,
   runsImages: false,
   rootFilesystems: '/srv/roots',
 }
@@ -45,6 +46,24 @@ describe('how a container is run', () => {
     assert.deepEqual(
       [env['NAME'], env['IP'], env['NEXT'], env['HOSTNAME']],
       ['web-1', '10.244.0.7', 'web-1 at 10.244.0.7', 'web-1'],
+    )
+  })
+
+  test('variables lead clients in the cluster to the API server, unless the container has its own', () => {
+    const parsed = parse({
+      containers: [{ name: 'c', command: ['x'], env: [{ name: 'KUBERNETES_SERVICE_PORT', value: '1' }] }],
+    })
+    assert.ok(parsed.kind === 'pod')
+    const [container] = parsed.pod.spec.containers
+    assert.ok(container)
+    const apiService = { ip: ipOf('10.96.0.1'), port: 443 }
+    const decision = planLaunch(parsed.pod, container, { ...facts, apiService }, dialect)
+    assert.ok(decision.kind === 'launch')
+    const env = Object.fromEntries(decision.launch.env)
+    const names = ['KUBERNETES_SERVICE_HOST', 'KUBERNETES_SERVICE_PORT', 'KUBERNETES_SERVICE_PORT_HTTPS']
+    assert.deepEqual(
+      names.map((name) => env[name]),
+      ['10.96.0.1', '1', '443'],
     )
   })
 

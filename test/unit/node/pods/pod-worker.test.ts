@@ -96,6 +96,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
         },
         labelsOf: () => permission.labels,
       },
+      apiService: () => undefined,
       rootFilesystems: undefined,
       files: async () => ({ resolver: '', hosts: '' }),
       volumes: {
@@ -240,8 +241,9 @@ describe('one pod', () => {
       'start run 0, written down as 0',
     ])
     assert.equal(told[0], 'u-1 Warning FailedMount: configmap "web" not found')
+    const waiting = '"waiting":{"reason":"ContainerCreating","message":"configmap \\"web\\" not found"}'
     assert.ok(
-      statuses.some((status) => status.includes('configmap \\"web\\" not found')),
+      statuses.some((status) => status.includes(waiting)),
       statuses.join('\n'),
     )
     assert.ok(volumes.kept > 0)

@@ -33,6 +33,7 @@ test('a node that tells a version of kubelet is left alone: nothing is tried, re
     traffic: { isOut: () => true },
     clusterDns: { nameservers: [ipOf('10.96.0.10')], domain: 'cluster.local' },
     isOn: true,
+    apiService: () => undefined,
     rootFilesystems: undefined,
     metrics: createMetrics(),
     log,
