@@ -1,6 +1,6 @@
 import { PlatnetError } from '../../model/errors.ts'
 
-/** What keeps this node from serving DNS. */
+/** The errors that keep this node from serving DNS. */
 export type DnsErrorCode = 'notrack-failed' | 'listen-failed' | 'not-allowed' | 'worker-ended' | 'bad-corefile'
 
 export class DnsError extends PlatnetError<DnsErrorCode> {}

@@ -3,8 +3,8 @@ import { type Ip, ipFamily } from '../../../model/ip.ts'
 export const notrackTable = 'platnet-dns'
 
 /**
- * The commands for `nft -i`: a table that the kernel drops with the program that made it, and in it rules that keep queries to
- * these addresses, and their answers, away from connection tracking and so from every DNAT.
+ * Returns the commands for `nft -i`: a table that the kernel drops with the program that made it, with rules that keep queries to these
+ * addresses, and their answers, away from connection tracking and so from every DNAT.
  */
 export function notrackCommands(addresses: readonly Ip[], port: number): string {
   const rules = addresses.flatMap((address) => {

@@ -91,8 +91,8 @@ export class NotrackRules {
 }
 
 /**
- * An `nft` that waits for commands. Its input ends when the kernel has freed all memory of a process that was killed, tens of milliseconds later:
- * `setpriv` (util-linux) has it killed with the thread that started it, which is sooner.
+ * Starts an `nft` that waits for commands. The input of the child ends only when the kernel has freed all memory of a killed process, tens of
+ * milliseconds later; `setpriv` (util-linux) kills the child with the thread that started it, which is sooner.
  */
 function startHolder(): Promise<RunningProgram> {
   const pipes = { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' } as const
@@ -101,7 +101,7 @@ function startHolder(): Promise<RunningProgram> {
   )
 }
 
-/** Resolves when nft lists our table, rejects with what it says instead. */
+/** Resolves when nft lists our table, and rejects with its output otherwise. */
 async function confirm(child: RunningProgram): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const refuse = (said: string) =>

@@ -10,14 +10,14 @@ import { checkRights, type FileRights, namesNoFile } from './file-rights.ts'
 import { namedFiles } from './named-files.ts'
 import { readCorefile } from './read-corefile.ts'
 
-/** The texts of a ConfigMap by their keys; the Corefile is the one called so. */
+/** The texts of a ConfigMap by their keys. The key `Corefile` is the Corefile. */
 export type ConfigMapData = Readonly<Record<string, string>>
 
-/** Where the Corefile comes from: a file of this machine, else the cluster's ConfigMap, else the one that is built in. */
+/** The sources of a Corefile, in this order: a file of this node, the cluster's ConfigMap, the built-in one. */
 export interface CorefileOrigin {
   readonly file: string | undefined
   readonly configMap: ConfigMapData | undefined
-  /** Paths of this node that a ConfigMap may name. */
+  /** The paths of this node that a ConfigMap may name. */
   readonly configMapFiles: readonly string[]
   readonly clusterDomain: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -25,19 +25,19 @@ export interface CorefileOrigin {
 
 export interface LoadedCorefile {
   readonly corefile: Corefile
-  /** As `platnet status` names it. */
+  /** The source that `platnet status` names. */
   readonly from: string
-  /** All text that it was read from: equal text is an equal Corefile. */
+  /** All text that the Corefile was read from: equal text is an equal Corefile. */
   readonly text: string
   readonly rights: FileRights
 }
 
 const maxCorefileBytes = 1024 * 1024
 const configMapName = 'ConfigMap kube-system/coredns'
-/** Where CoreDNS' Pods have the ConfigMap: its other keys are files there. */
+/** The folder in which CoreDNS' Pods mount the ConfigMap: its other keys are files there. */
 const mountPath = '/etc/coredns'
 
-/** Reads the Corefile with what it imports. Throws CorefileError, or FileError where the Corefile itself cannot be read. */
+/** Reads the Corefile with all that it imports. Throws CorefileError, or FileError where the Corefile itself cannot be read. */
 export function loadCorefile(origin: CorefileOrigin): LoadedCorefile {
   if (origin.file === undefined && origin.configMap !== undefined) return loadConfigMap(origin.configMap, origin)
   const { file, clusterDomain, env } = origin
@@ -56,7 +56,7 @@ function loadFile(file: string, env: CorefileOrigin['env']): LoadedCorefile {
   return { corefile, from: file, text: JSON.stringify(read), rights: allRights }
 }
 
-/** Who may write a ConfigMap reads neither this machine's files nor its environment with it, and finds its other keys where CoreDNS has them. */
+/** Reads a ConfigMap. Its authors must not read this node's files or environment with it; its other keys are files at the mount path. */
 function loadConfigMap(data: ConfigMapData, { configMapFiles }: CorefileOrigin): LoadedCorefile {
   const { Corefile: text } = data
   if (text === undefined)
@@ -89,7 +89,7 @@ function carriedSource(file: string, text: string): SourceFile {
   return { path: key === 'Corefile' ? configMapName : `${configMapName}, ${key}`, text }
 }
 
-/** Remembers what was imported. */
+/** Returns a lookup that remembers the files it found. */
 function recording(
   main: SourceFile,
   find: CorefileSources['files'],

@@ -2,18 +2,18 @@ import { FileError, readRegularFile } from '../../../host/index.ts'
 import { CorefileError } from '../corefile/errors.ts'
 import type { NamedFile } from './named-files.ts'
 
-/** Which files a Corefile may name: any where the node's operator wrote it, few where it comes from the API. */
+/** The files that a Corefile may name: any where the node's operator wrote it, few where it comes from the API. */
 export interface FileRights {
-  /** Paths of this node; undefined is any. */
+  /** The allowed paths of this node; undefined allows any. */
   readonly allowed: ReadonlySet<string> | undefined
-  /** Texts that come along with the Corefile, by the path that they have for CoreDNS. */
+  /** The texts that come with the Corefile, by the path that they have for CoreDNS. */
   readonly carried: ReadonlyMap<string, string>
 }
 
-/** The node's own resolver file is what the usual Corefile forwards to. It says no more than whom the node asks. */
+/** The node's own resolver file, which the usual Corefile forwards to. It only says which servers the node asks. */
 const nodeResolverFile = '/etc/resolv.conf'
 
-/** What a ConfigMap is refused with. */
+/** The reason for which a file of a ConfigMap is refused. */
 export const namesNoFile = 'a ConfigMap may name only those files of the node that --dns-config-map-files lists'
 
 const mebibyte = 1024 * 1024
@@ -24,7 +24,7 @@ const maxBytes: Readonly<Record<NamedFile['kind'], number>> = {
   pem: mebibyte,
 }
 
-/** Throws CorefileError for the first file that may not be named. */
+/** Checks every file. Throws CorefileError for the first that may not be named. */
 export function checkRights(files: readonly NamedFile[], rights: FileRights): void {
   for (const file of files) {
     if (file.isDefault || mayRead(file, rights)) continue
@@ -32,7 +32,7 @@ export function checkRights(files: readonly NamedFile[], rights: FileRights): vo
   }
 }
 
-/** The file's text; undefined where there is none. Throws CorefileError where it cannot be read. */
+/** Returns the text of a file; undefined where it does not exist. Throws CorefileError where it cannot be read. */
 export async function readNamedFile(file: NamedFile, rights: FileRights): Promise<string | undefined> {
   const carried = rights.carried.get(file.path)
   if (carried !== undefined) return carried

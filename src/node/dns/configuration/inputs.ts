@@ -10,15 +10,15 @@ type FoundFiles = Pick<ConfigurationInputs, 'nameservers' | 'hostsTexts' | 'pemT
 
 export interface FoundInputs extends FoundFiles {
   readonly linkAddresses: ConfigurationInputs['linkAddresses']
-  /** What is missing, one sentence each with its line: DNS serves without it. */
+  /** One sentence with its line for each missing file; DNS serves without it. */
   readonly missing: readonly string[]
-  /** Of those, what leaves questions without an answer. */
+  /** The missing files that leave questions without an answer. */
   readonly faults: readonly string[]
 }
 
 /**
- * Reads the files that a Corefile names and the addresses of this machine. Files that are not there are left out, and a resolver file that is
- * empty for a moment, as while it is written anew, stays what it was `before`. Throws CorefileError for a file that cannot be read.
+ * Reads the files that a Corefile names and the addresses of this node. Files that do not exist are left out. A resolver file that is empty for
+ * a moment, for example while it is written, keeps its nameservers of `before`. Throws CorefileError for a file that cannot be read.
  */
 export async function readInputs(
   { corefile, rights }: Pick<LoadedCorefile, 'corefile' | 'rights'>,

@@ -7,12 +7,12 @@ export interface NamedFile {
   readonly path: string
   readonly kind: 'hosts' | 'weights' | 'resolver' | 'pem'
   readonly plugin: string
-  /** The plugin names none, and this is what it reads then. */
+  /** The path is the default of a plugin that names no file. */
   readonly isDefault: boolean
   readonly location: SourceLocation
 }
 
-/** Every file that a Corefile names beside what it imports. A plugin that takes a path belongs here. */
+/** Returns every file that a Corefile names beside its imports. A new plugin that reads a file adds it here. */
 export function namedFiles({ blocks }: Corefile): readonly NamedFile[] {
   return blocks.flatMap((block) => [...filesOfBlock(block), ...block.forward.flatMap(filesOfForward)])
 }

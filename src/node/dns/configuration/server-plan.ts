@@ -15,38 +15,41 @@ import type { ThreadSettings } from '../threads/dns-threads.ts'
 import { nameText } from '../wire/name.ts'
 import type { ZoneSettings } from '../zone/settings.ts'
 
-/** What a Corefile is put into effect with. */
+/** What a plan needs beside the Corefile. */
 export interface ConfigurationInputs {
   /** The addresses of the cluster's DNS that are on this node. */
   readonly clusterDns: readonly Ip[]
-  /** Where other nodes reach this one; only the cluster's sources are answered there. */
+  /** The address at which other nodes reach this one; it answers only the cluster's sources. */
   readonly nodeAddress: Ip | undefined
-  /** The addresses of this machine's links, by name. */
+  /** The addresses of this node's links, by name. */
   readonly linkAddresses: ReadonlyMap<string, readonly Ip[]>
-  /** The nameservers of each resolver file that `forward` names, as they are now. */
+  /** The nameservers of each resolver file that `forward` names. */
   readonly nameservers: ReadonlyMap<string, readonly Ip[]>
-  /** The text of each hosts file, and file of weights, that it names. */
+  /** The text of each hosts file and of each file with weights. */
   readonly hostsTexts: ReadonlyMap<string, string>
-  /** The text of each PEM file that it names. */
+  /** The text of each PEM file. */
   readonly pemTexts: ReadonlyMap<string, string>
   readonly clusterSources: readonly Cidr[]
 }
 
-/** More would not leave a stopping agent the time to take its address away. */
-const mostLameduckMs = 10_000
+/** The longest lameduck time: a stopping agent needs the rest of its time to remove its address. */
+const maxLameduckMs = 10_000
 
-/** What is served, as the threads and the endpoints need it. */
+/** The settings of the threads, the tables and the HTTP endpoints. */
 export interface ServerPlan {
   readonly threads: ThreadSettings
-  /** One a table. */
+  /** The zones of each table. */
   readonly zones: readonly ZoneSettings[]
   readonly http: readonly HttpEndpoint[]
   readonly lameduckMs: number
 }
 
-/** Each is sockets of every thread, a cache or a table with all names of the cluster: what a Corefile of 1 MiB could ask for, no node has. */
-const most = { blocks: 256, addresses: 256, tables: 16 } as const
-/** Of one thread. */
+/**
+ * The most that one Corefile may ask for. Each is sockets on every thread, a cache, or a table with all names of the cluster; a Corefile of 1
+ * MiB could ask for more than any node has.
+ */
+const limits = { blocks: 256, addresses: 256, tables: 16 } as const
+/** How many connections one thread has open. */
 const maxConnections = 512
 
 interface PortBlock {
@@ -56,18 +59,18 @@ interface PortBlock {
 }
 
 /**
- * A Corefile as settings of threads, tables and endpoints. The same Corefile in the same surroundings gives the same plan. Throws CorefileError where
- * there is too much of it.
+ * Plans the settings of threads, tables and endpoints. Equal Corefiles with equal inputs give equal plans. Throws CorefileError where the
+ * Corefile asks for too much.
  */
 export function planServer({ blocks }: Corefile, inputs: ConfigurationInputs): ServerPlan {
   const zones = blocks.flatMap(({ kubernetes }) => (kubernetes ? [zoneSettings(kubernetes, inputs.clusterDns)] : []))
   const withTable = blocks.filter(({ kubernetes }) => kubernetes !== undefined)
   const portBlocks = blocks.flatMap((block) => splitByPort(block, withTable.indexOf(block), inputs))
-  refuseMany('server blocks, each for one port', portBlocks, most.blocks)
+  refuseMany('server blocks, each for one port', portBlocks, limits.blocks)
   refuseMany(
     'blocks with kubernetes',
     withTable.map((block) => ({ block })),
-    most.tables,
+    limits.tables,
   )
   return {
     threads: {
@@ -81,7 +84,7 @@ export function planServer({ blocks }: Corefile, inputs: ConfigurationInputs): S
     },
     zones,
     http: planHttp(blocks, inputs),
-    lameduckMs: Math.min(mostLameduckMs, Math.max(0, ...blocks.map(({ health }) => health?.lameduckMs ?? 0))),
+    lameduckMs: Math.min(maxLameduckMs, Math.max(0, ...blocks.map(({ health }) => health?.lameduckMs ?? 0))),
   }
 }
 
@@ -110,14 +113,14 @@ function zoneSettings(settings: KubernetesSettings, nameServers: readonly Ip[]):
   }
 }
 
-/** Nothing where the order of addresses is only to turn. */
+/** Returns undefined where addresses are only rotated. */
 function planOrder(balance: LoadbalanceSettings, inputs: ConfigurationInputs): OrderSettings | undefined {
   if (balance.policy === 'round_robin' && balance.prefer.length === 0) return undefined
   const weights = balance.file === undefined ? undefined : (inputs.hostsTexts.get(balance.file) ?? '')
   return { prefer: balance.prefer, weights }
 }
 
-/** The keys of a block may name several ports; each is a block of its own from here on. */
+/** Splits a block by the ports of its keys: a server block listens on one port. */
 function splitByPort(block: ServerBlock, table: number, inputs: ConfigurationInputs): readonly PortBlock[] {
   const byPort = Map.groupBy(block.keys, ({ port }) => port)
   return Array.from(byPort, ([port, keys]) => {
@@ -140,13 +143,13 @@ function splitByPort(block: ServerBlock, table: number, inputs: ConfigurationInp
   })
 }
 
-/** A cache that asks again for what is asked for often has to hear of every question. */
+/** Returns no settings for a cache that prefetches, because it has to count every question. */
 function planThreadCache({ cache }: ServerBlock): ServedBlock['cache'] {
   if (cache === undefined || cache.settings.prefetch !== undefined) return undefined
   return { zones: cache.zones, keepTtl: cache.settings.keepTtl }
 }
 
-/** How metrics call a server block on a port: with the address where it is bound to one. */
+/** Returns the label of a server block in metrics: its port, with the address where it is bound to one. */
 export function serverLabel({ bind }: ServerBlock, port: number): string {
   const [address, ...others] = bind.flatMap(({ addresses }) => addresses).map(parseIp)
   if (address === undefined || others.length > 0) return `dns://:${port}`
@@ -161,11 +164,11 @@ function planListenAddresses(portBlocks: readonly PortBlock[], inputs: Configura
       const blocks = [...(found.get(key)?.blocks ?? []), index]
       found.set(key, { address, port, access, blocks })
     }
-    if (found.size > most.addresses)
+    if (found.size > limits.addresses)
       throw new CorefileError(
         'conflict',
         block.location,
-        `more than ${most.addresses} addresses and ports to listen on`,
+        `more than ${limits.addresses} addresses and ports to listen on`,
       )
   }
   return [...found.values()]

@@ -2,7 +2,7 @@ import type { SourceLocation } from '../corefile/errors.ts'
 import type { LoadedCorefile } from './corefile-loader.ts'
 import { namedFiles } from './named-files.ts'
 
-/** What of a Corefile is checked and does nothing here, each with its line, so that nothing waits for it. */
+/** Returns the options of a Corefile that are checked and have no effect, each with its line, so that the log names them. */
 export function optionsWithoutEffect({
   corefile,
   rights,

@@ -160,7 +160,7 @@ class BlockReader {
   /** Reads the tokens between the braces of `(name) { … }`, and leaves them as they are. */
   #readSnippet(name: Token): void {
     const key = name.text.slice(1, -1)
-    if (this.#snippets.has(key)) throw this.#error(`The snippet ${key} is there twice`, name)
+    if (this.#snippets.has(key)) throw this.#error(`The snippet ${key} is defined twice`, name)
     if (!this.#isBrace('{')) throw this.#error(`Expected '{' after (${key})`)
     const body: Token[] = []
     let depth = 0

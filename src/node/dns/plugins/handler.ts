@@ -28,7 +28,7 @@ export interface Answer {
 
 /** A copy of what the cache of the resolver thread holds, for the cache of a serving thread; plain data. */
 export interface CachedCopy {
-  /** As the upstream sent it. */
+  /** The bytes of the message, as the upstream sent it. */
   readonly message: Uint8Array
   readonly kind: 'success' | 'denial'
   readonly ageMs: number

@@ -21,23 +21,23 @@ import { writeRawReply } from '../wire/raw.ts'
 import { writeError } from '../wire/response.ts'
 import type { ForwardRule, ResolverSettings } from './settings.ts'
 
-/** A question that is not answered from memory. */
+/** A question that is not answered from the cluster's names. */
 export interface ResolverQuery {
   readonly query: Query
-  /** Who asks; queries under way are shared out among clients. */
+  /** The address of the client: the queries in progress are shared out among clients. */
   readonly client: string
   readonly overTcp: boolean
-  /** How many bytes the answer may have. */
+  /** The most bytes of the answer. */
   readonly limit: number
 }
 
 export interface ResolverAnswer {
-  /** The answer to that query; undefined where there must be none. */
+  /** The answer to the query; undefined where the client gets none. */
   readonly message: Buffer | undefined
   readonly plugin: Answer['plugin']
-  /** How long it has been kept. */
+  /** How long the answer has been cached. */
   readonly ageMs: number
-  /** What the cache holds, of an answer that it may give again as it is. */
+  /** A copy of the cached answer, where a serving thread may give it again. */
   readonly copy?: CachedCopy
 }
 
@@ -49,13 +49,13 @@ export interface ResolverEvents extends UpstreamEvents {
   readonly onLoopEnd: (upstream: string) => void
 }
 
-/** Bytes of all that is kept for one block. */
+/** The most bytes of one block's cache. */
 const cacheBytes = 24 * 1024 * 1024
 
-/** What stands in for an upstream that does not answer holds this long (RFC 8767 4). */
+/** The TTL of an expired answer that is given because no upstream answers (RFC 8767 4). */
 const staleTtlSeconds = 30
 
-/** Longer than any query waits. */
+/** How long a replaced resolver lives on; no query waits longer. */
 const retireAfterMs = 10_000
 
 interface ActiveForward {
@@ -65,7 +65,7 @@ interface ActiveForward {
   readonly loops: LoopProbes | undefined
 }
 
-/** The waiting half of one server block: cache, then forward. */
+/** The plugins of one server block on the resolver thread: loop, cache, then forward. */
 export class BlockResolver {
   readonly cache: AnswerCache | undefined
   readonly #settings: ResolverSettings
@@ -73,7 +73,7 @@ export class BlockResolver {
   readonly #forwards: readonly ActiveForward[]
   readonly #flights = new SingleFlight<UpstreamAnswer>()
 
-  /** `before` is what served the block until now; its cache goes on. */
+  /** `before` is the resolver of the same block before a reload. Its cache is kept. */
   constructor(settings: ResolverSettings, events: ResolverEvents, before?: BlockResolver) {
     this.#settings = settings
     this.#events = events
@@ -92,7 +92,7 @@ export class BlockResolver {
     }
   }
 
-  /** For one that others have taken the place of: what is under way still gets its answer. */
+  /** Closes after the queries in progress have their answers. */
   retire(): void {
     for (const { loops } of this.#forwards) loops?.stop()
     setTimeout(() => this.close(), retireAfterMs).unref()
@@ -139,18 +139,20 @@ export class BlockResolver {
     cached: CachedAnswer | undefined,
   ): ResolverAnswer | Promise<ResolverAnswer> {
     const nowMs = performance.now()
-    const wish = this.#settings.cache?.settings.serveStale
-    const isAllowed = cached !== undefined && wish !== undefined && isUsableStale(cached, nowMs, wish.forMs)
+    const serveStale = this.#settings.cache?.settings.serveStale
+    const isAllowed = cached !== undefined && serveStale !== undefined && isUsableStale(cached, nowMs, serveStale.forMs)
     const stale = cached && (isAllowed || isUsableStale(cached, nowMs)) ? cached : undefined
     if (stale === undefined) return this.#ask(request, key, undefined)
-    if (isAllowed && wasAskedInVain(stale, wish, nowMs)) return this.#giveStale(request, stale)
-    if (this.#findForward(request.query)?.forwarder.allDown || (isAllowed && wish.mode === 'immediate')) {
+    if (isAllowed && failedRecently(stale, serveStale, nowMs)) return this.#giveStale(request, stale)
+    if (this.#findForward(request.query)?.forwarder.allDown || (isAllowed && serveStale.mode === 'immediate')) {
       this.#refresh(request, key, { stale })
       return this.#giveStale(request, stale)
     }
     const asked = this.#ask(request, key, stale)
-    if (!isAllowed || wish.verifyTimeoutMs === 0) return asked
-    const late = sleep(wish.verifyTimeoutMs, undefined, { ref: false }).then(() => this.#giveStale(request, stale))
+    if (!isAllowed || serveStale.verifyTimeoutMs === 0) return asked
+    const late = sleep(serveStale.verifyTimeoutMs, undefined, { ref: false }).then(() =>
+      this.#giveStale(request, stale),
+    )
     return Promise.race([asked, late])
   }
 
@@ -168,7 +170,7 @@ export class BlockResolver {
     return this.#forwards.find(({ rule }) => takes(rule, name))
   }
 
-  /** Asks for all that have the same question now; holds a slot of this client. */
+  /** Asks the upstreams, once for all clients with the same question. Takes one of the client's query slots meanwhile. */
   #ask(request: ResolverQuery, key: string, stale: CachedAnswer | undefined): ResolverAnswer | Promise<ResolverAnswer> {
     const forward = this.#findForward(request.query)
     if (forward === undefined) return failed(request, rcode.SERVFAIL, '')
@@ -186,13 +188,13 @@ export class BlockResolver {
     })
   }
 
-  /** What was asked for, or what it is meant to take the place of where that says more. */
+  /** Returns the fresh answer, or the stale one where that says more. */
   #give(request: ResolverQuery, fresh: UpstreamAnswer, stale: CachedAnswer | undefined): ResolverAnswer {
-    const wish = this.#settings.cache?.settings.serveStale
-    if (stale === undefined || wish === undefined || !isUsableStale(stale, performance.now(), wish.forMs))
+    const serveStale = this.#settings.cache?.settings.serveStale
+    if (stale === undefined || serveStale === undefined || !isUsableStale(stale, performance.now(), serveStale.forMs))
       return { message: writeFor(request, fresh, {}), plugin: 'forward', ageMs: 0 }
     if (isFailure(fresh.layout.rcode)) noteFailure(stale)
-    const isWorse = wish.prefersPositive && stale.kind === 'success' && !isPositive(fresh)
+    const isWorse = serveStale.prefersPositive && stale.kind === 'success' && !isPositive(fresh)
     if (isWorse || isFailure(fresh.layout.rcode)) return this.#giveStale(request, stale)
     return { message: writeFor(request, fresh, {}), plugin: 'forward', ageMs: 0 }
   }
@@ -234,7 +236,7 @@ export class BlockResolver {
     })
   }
 
-  /** From this one on, as long as the answers are such that the next is to be asked. */
+  /** Asks the first `forward`, then those after it while an answer is left to the next one. */
   async #askForwards(query: Query, overTcp: boolean, first: ActiveForward): Promise<UpstreamAnswer> {
     let current = first
     let kept = await askOne(current, query, overTcp)
@@ -258,7 +260,7 @@ function noteFailure(stale: CachedAnswer): void {
   stale.failedAtMs = performance.now()
 }
 
-function wasAskedInVain({ failedAtMs }: CachedAnswer, { recheckMs }: ServeStale, nowMs: number): boolean {
+function failedRecently({ failedAtMs }: CachedAnswer, { recheckMs }: ServeStale, nowMs: number): boolean {
   return failedAtMs !== undefined && nowMs - failedAtMs < recheckMs
 }
 
@@ -304,7 +306,7 @@ function writeFor(
   return out.subarray(0, writeRawReply(query, message, layout, out, { limit, ...ttls }))
 }
 
-/** The OPT of an answer: its 11 bytes and what of the client's options is echoed. */
+/** The length of an answer's OPT record: 11 bytes and the options of the client that are echoed. */
 const maxOptBytes = 11 + 512
 
 function failed(request: ResolverQuery, code: number, plugin: ResolverAnswer['plugin']): ResolverAnswer {

@@ -2,7 +2,7 @@ import { type Cidr, cidrContains, hostCidr, parseIp } from '../../../model/ip.ts
 
 const maxRemembered = 10_000
 
-/** Whether a source address is one of the cluster's. Answers are remembered, a node sees the same clients again and again. */
+/** Decides whether a source address is one of the cluster's. Remembers decisions, because a node sees the same clients again and again. */
 export class SourceFilter {
   #networks: readonly Cidr[]
   readonly #known = new Map<string, boolean>()
@@ -25,7 +25,7 @@ export class SourceFilter {
     return allowed
   }
 
-  /** An IPv6 socket shows IPv4 clients as `::ffff:192.0.2.1`, link-local ones with their zone. */
+  /** Decides for one address. An IPv6 socket shows IPv4 clients as `::ffff:192.0.2.1`, and link-local ones with their zone. */
   #decide(address: string): boolean {
     const ip = parseIp(address.replace(/%.*$/, ''))
     return ip !== undefined && this.#networks.some((network) => cidrContains(network, hostCidr(ip)))

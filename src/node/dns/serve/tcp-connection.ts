@@ -5,20 +5,20 @@ import { rcode } from '../wire/codes.ts'
 import { FrameReader, frameMessage } from '../wire/frames.ts'
 import type { Responder } from './responder.ts'
 
-/** As CoreDNS has them: for the first query, between queries, for an answer to be taken. */
+/** CoreDNS' time limits: for the first query, between queries, and for the client to read an answer. */
 const firstQueryMs = 3_000
 const idleMs = 10_000
 
-/** Queries of one connection that are under way at the same time; further ones are read when one of these is answered. */
+/** The queries of one connection that may be in progress at the same time; more are read when one of them was answered. */
 const maxUnderWay = 128
 const maxUnsentBytes = 1024 * 1024
-/** Messages that are no questions, after which a client is cut off: it costs work and asks nothing. */
+/** The messages that are no queries, after which a connection is closed: they cost work and ask for nothing. */
 const maxMalformed = 16
 
 /**
- * One client over TCP. Queries may follow one another without waiting, and answers go out as they are ready, in any order
- * (RFC 7766 6.2.1). A client that sends nothing, half a query, an empty frame or one that gets no answer, many that are no questions, or takes no
- * answers is cut off.
+ * One client over TCP. Queries may follow one another without waiting, and answers are sent in the order in which they are ready (RFC 7766
+ * 6.2.1). The connection is closed when the client sends nothing, half a query, an empty frame, a frame that gets no answer, or many that are no
+ * queries, and when it does not read its answers.
  */
 export class TcpConnection {
   readonly #socket: Socket
@@ -32,7 +32,7 @@ export class TcpConnection {
   #lastUseMs = performance.now()
   #deadline: NodeJS.Timeout
 
-  /** Answers are written to `scratch` and copied from there at once. */
+  /** Writes answers to `scratch` and copies them from there at once. */
   constructor(socket: Socket, responder: Responder, client: Client, scratch: Buffer) {
     this.#socket = socket
     this.#responder = responder
@@ -46,7 +46,7 @@ export class TcpConnection {
     socket.on('end', () => this.#onEnd())
   }
 
-  /** When it was last of use, by `performance.now()`. */
+  /** When the client last sent a message, by `performance.now()`. */
   get lastUseMs(): number {
     return this.#lastUseMs
   }
@@ -96,7 +96,7 @@ export class TcpConnection {
     else this.#socket.write(frameMessage(answer))
   }
 
-  /** The client has asked all it wanted; it gets what is still under way. */
+  /** The client sends no more queries; it still gets the answers that are in progress. */
   #onEnd(): void {
     this.#ended = true
     this.#endIfDone()
@@ -106,7 +106,7 @@ export class TcpConnection {
     if (this.#ended && this.#underWay === 0) this.#socket.end()
   }
 
-  /** A deadline, not an idle timer: a client that sends a byte now and then is cut off too. */
+  /** Sets a deadline, not an idle timer: a client that sends a byte now and then reaches it too. */
   #wait(ms: number): void {
     clearTimeout(this.#deadline)
     this.#deadline = setTimeout(() => this.#onDeadline(), ms)
@@ -118,7 +118,7 @@ export class TcpConnection {
   }
 }
 
-/** What a message is answered with that is none this server answers to. */
+/** Returns whether the rcode is that of a message which was no query. */
 function isNoQuestion(code: number): boolean {
   return code === rcode.FORMERR || code === rcode.NOTIMP
 }

@@ -5,7 +5,7 @@ import type { Listener } from '../plugins/client.ts'
 import type { Responder } from './responder.ts'
 import { TcpConnection } from './tcp-connection.ts'
 
-/** Answers connections on one address and port, which it shares with the other threads. */
+/** Accepts connections on one address and port, which it shares with the other threads. */
 export class TcpServer {
   readonly #listener: Listener
   readonly #responder: Responder
@@ -46,7 +46,7 @@ export class TcpServer {
     await closed
   }
 
-  /** One more than there may be takes the listener of the one that was idle for longest. */
+  /** Accepts a connection. One above the limit replaces the connection that was idle for longest. */
   #take(socket: Socket): void {
     const { remoteAddress, remotePort } = socket
     if (remoteAddress === undefined || remotePort === undefined) return void socket.destroy()

@@ -7,7 +7,7 @@ import type { Client, Listener } from '../plugins/client.ts'
 import { type Responder, responderResult } from './responder.ts'
 
 const scratchBytes = 65_536
-/** Datagrams that the kernel does not take are waited with up to here, then dropped as a full network does. */
+/** The most bytes of datagrams that wait for the kernel; more are dropped, as a full network would do. */
 const maxQueuedBytes = 8 * 1024 * 1024
 
 /** Answers datagrams on one address and port, which it shares with the other threads. */
@@ -23,7 +23,7 @@ export class UdpServer {
     this.#listener = listener
     this.#responder = responder
     const type = ipFamily(listener.current.address) === 'IPv6' ? 'udp6' : 'udp4'
-    // Answers go to addresses, never to names: nothing is looked up.
+    // Answers go to addresses, never to names, so nothing is resolved.
     const lookup: NonNullable<Parameters<typeof createSocket>[0] & object>['lookup'] = (address, _, done) =>
       done(null, address, type === 'udp6' ? 6 : 4)
     this.#socket = createSocket({ type, reusePort: true, ipv6Only: type === 'udp6', lookup })
@@ -32,7 +32,7 @@ export class UdpServer {
   /** Throws DnsError `listen-failed`. */
   async listen(): Promise<void> {
     const { address, port } = this.#listener.current
-    // With nothing to look up, the socket listens before bind() returns.
+    // Without a name to resolve, the socket listens before bind() returns.
     const listening = once(this.#socket, 'listening')
     this.#batch = DatagramBatch.open(address, port)
     this.#clients = this.#batch?.datagrams.map((datagram) => new BatchClient(datagram, this.#listener)) ?? []
@@ -52,16 +52,16 @@ export class UdpServer {
 
   async close(): Promise<void> {
     const closed = once(this.#socket, 'close')
-    // Its number may be another's from now on.
+    // Another file may get this descriptor's number from now on.
     this.#batch = undefined
     this.#socket.close()
     await closed
   }
 
-  /** A datagram from port 0 cannot be answered, and asking for that ends a process that does not see to it. */
+  /** Answers one datagram. One from port 0 cannot be answered: sending to it throws, and that would end the process. */
   #take(message: Buffer, from: RemoteInfo): void {
     if (from.port === 0) return
-    // What the kernel did not take at once still stands in the scratch buffer; that one is left to it.
+    // The kernel may not have taken an answer yet, which is still in the scratch buffer: that answer keeps the buffer.
     if (this.#socket.getSendQueueCount() > 0) this.#scratch = Buffer.allocUnsafeSlow(scratchBytes)
     const client: Client = { address: from.address, port: from.port, transport: 'udp', listener: this.#listener }
     const length = this.#responder.respondNow(message, message.length, client, this.#scratch)
@@ -70,8 +70,8 @@ export class UdpServer {
   }
 
   /**
-   * Those that came with it, or while it was answered, a batch at most. Node hands out 32 datagrams in a turn of the event loop, so with their batches
-   * 2,080 are the most that connections and changes wait for.
+   * Answers the datagrams that arrived with the first one or while it was answered, at most one batch. Node delivers 32 datagrams in a turn of
+   * the event loop, so with their batches connections and configuration changes wait for 2,080 at most.
    */
   #takeWaiting(): void {
     const batch = this.#batch
@@ -99,12 +99,12 @@ export class UdpServer {
     try {
       this.#socket.send(answer, to.port, to.address)
     } catch {
-      // Closed while the answer was under way.
+      // The socket was closed while the answer was in progress.
     }
   }
 }
 
-/** Who sent one datagram of a batch, read from it when somebody wants to know: few do. */
+/** The source of one datagram of a batch. Address and port are read from the datagram on demand, because few answers need them. */
 class BatchClient implements Client {
   readonly transport = 'udp'
   readonly listener: Listener
@@ -123,7 +123,7 @@ class BatchClient implements Client {
     return this.datagram.port
   }
 
-  /** The same, for when the datagram is gone. */
+  /** Copies the source, for when the datagram is overwritten. */
   get kept(): Client {
     const { address, port, transport, listener } = this
     return { address, port, transport, listener }

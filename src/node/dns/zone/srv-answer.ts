@@ -14,7 +14,7 @@ export interface Target {
 /** The most bytes of an answer: no message holds more, and of a longer answer only the records that fit from the front are sent. */
 const longestAnswer = 65_535
 /** The bytes of a record before its data: a pointer to the owner, type, class, TTL and length. */
-const leastHead = 12
+const minHead = 12
 const targetsInStep = 50
 
 /** Makes the SRV records of a name. The priority is 0; the weights of all targets add up to 100, and none is 0 (as CoreDNS has them). */
@@ -58,6 +58,6 @@ class BoundedRecords {
     if (this.isFull || this.#records.has(id)) return
     const record = make()
     this.#records.set(id, record)
-    this.#bytes += leastHead + record.data.length
+    this.#bytes += minHead + record.data.length
   }
 }

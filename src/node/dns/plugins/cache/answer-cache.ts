@@ -3,21 +3,21 @@ import type { MessageLayout } from '../../wire/message.ts'
 import { boundTtls, type CacheKind, isFailure, lifetimeOf } from './lifetime.ts'
 import type { CacheSettings } from './settings.ts'
 
-/** One kept message of an upstream. */
+/** One cached message of an upstream. */
 export interface CachedAnswer {
   readonly message: Buffer
   readonly layout: MessageLayout
   readonly kind: CacheKind
   readonly storedAtMs: number
   readonly expiresAtMs: number
-  /** Uses no further apart than the prefetch duration. */
+  /** How often the answer was used with no more than the prefetch duration between two uses. */
   hits: number
   lastHitMs: number
-  /** When the upstreams were last asked in vain for a newer one; undefined where they were not. */
+  /** When the upstreams last failed to give a newer answer; undefined where they did not fail. */
   failedAtMs?: number
 }
 
-/** Times come from one clock that only goes forward. */
+/** What the cache counts. */
 export interface CacheCounts {
   hits: Record<CacheKind, number>
   misses: number
@@ -38,13 +38,13 @@ function emptyCounts(): CacheCounts {
   }
 }
 
-/** How long an answer is kept after its time, for when no upstream answers (RFC 8767 5). */
+/** How long an answer is kept after it expired, for when no upstream answers (RFC 8767 5). */
 const keptStaleMs = 3_600_000
 
 const bytesPerRecord = 120
 const bytesPerEntry = 400
 
-/** Messages of upstreams by question, the least used dropped first when the bytes or the entries of a side are spent. */
+/** Messages of upstreams by question. The least recently used is dropped first when a side has no more bytes or entries. */
 export class AnswerCache {
   readonly counts: CacheCounts = emptyCounts()
   #settings: CacheSettings
@@ -62,7 +62,7 @@ export class AnswerCache {
     return this.#settings
   }
 
-  /** What stays allowed stays; capacities hold from the start. */
+  /** Changes the settings. Cached answers stay; capacities are those of the start. */
   changeSettings(settings: CacheSettings): void {
     this.#settings = settings
   }
@@ -75,7 +75,10 @@ export class AnswerCache {
     return this.#sides.success.calculatedSize + this.#sides.denial.calculatedSize
   }
 
-  /** The answer, expired or not; a positive one before a newer denial that is only a failure, or before any where the settings prefer it. */
+  /**
+   * Finds an answer, expired or not. A positive one comes before a newer denial that is only a failure, or before any denial where the settings
+   * prefer it.
+   */
   find(key: string, nowMs: number): CachedAnswer | undefined {
     const [success, denial] = [this.#sides.success.get(key), this.#sides.denial.get(key)]
     if (success && this.#prefers(success, nowMs)) return success
@@ -83,7 +86,7 @@ export class AnswerCache {
     return success ?? denial
   }
 
-  /** Keeps the message if it may be kept; gives its layout with the TTLs that clients may see of what is kept. */
+  /** Caches the message if that is allowed. Returns its layout with the TTLs that clients may see. */
   put(key: string, message: Buffer, found: MessageLayout, nowMs: number): MessageLayout {
     const lifetime = lifetimeOf(message, found, this.#settings, Math.floor(Date.now() / 1000))
     if (lifetime === undefined) {
@@ -104,7 +107,7 @@ export class AnswerCache {
     return serveStale?.prefersPositive === true && isUsableStale(success, nowMs, serveStale.forMs)
   }
 
-  /** Counts a use; true when the answer is popular and near its end, so that it should be asked for again. */
+  /** Counts a use. Returns true when the answer is popular and near its end, so that it should be fetched again. */
   touch(answer: CachedAnswer, nowMs: number): boolean {
     this.counts.hits[answer.kind] += 1
     const { prefetch } = this.#settings
@@ -117,7 +120,7 @@ export class AnswerCache {
 
   #createSide(kind: CacheKind, capacity: number, maxBytes: number): LRUCache<string, CachedAnswer> {
     return new LRUCache<string, CachedAnswer>({
-      // It makes room for that many at once, and the bytes are spent before.
+      // The LRU allocates this many entries at once, and the bytes run out before.
       max: Math.max(1, Math.min(capacity, Math.ceil(maxBytes / bytesPerEntry))),
       maxSize: Math.max(1, Math.floor(maxBytes)),
       sizeCalculation: ({ message, layout }, key) =>
@@ -129,7 +132,7 @@ export class AnswerCache {
   }
 }
 
-/** Whether an expired answer may still stand in for an upstream. */
+/** Returns whether an expired answer may still be given in place of an upstream's. */
 export function isUsableStale(answer: CachedAnswer, nowMs: number, forMs = keptStaleMs): boolean {
   return nowMs - answer.expiresAtMs <= forMs && !isFailure(answer.layout.rcode)
 }

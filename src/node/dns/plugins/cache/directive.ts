@@ -21,7 +21,7 @@ const maxServfailMs = 300_000
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 
-/** `cache [TTL] [ZONES…] { … }`. A TTL that upstreams give is honoured down to 0, where no least one is written. */
+/** Reads `cache [TTL] [ZONES…] { … }`. TTLs of upstreams are honoured down to 0 where no minimum is written. */
 export function readCache(directive: Directive, keys: readonly ServerKey[]): CachePlugin {
   const [first] = directive.args
   const hasTtl = first !== undefined && /^[+-]?\d+$/.test(first.text)
@@ -76,7 +76,7 @@ function side(maxTtlSeconds: number): CacheSide {
   return { capacity: defaultCapacity, maxTtlSeconds, minTtlSeconds: 0, disabledZones: [] }
 }
 
-/** `CAPACITY [TTL] [MINTTL]` */
+/** Reads `CAPACITY [TTL] [MINTTL]`. */
 function readSide(option: Directive, before: CacheSide): CacheSide {
   const [capacity, ttl, minTtl] = readArgs(option, 1, 3)
   return {
@@ -87,7 +87,7 @@ function readSide(option: Directive, before: CacheSide): CacheSide {
   }
 }
 
-/** `AMOUNT [DURATION [PERCENTAGE%]]` */
+/** Reads `AMOUNT [DURATION [PERCENTAGE%]]`. */
 function readPrefetch(option: Directive): CacheSettings['prefetch'] {
   const [amount, within, percentage] = readArgs(option, 1, 3)
   const digits = percentage === undefined ? '10' : /^\+?0*(\d{1,2})%$/.exec(percentage.text)?.[1]
@@ -104,7 +104,7 @@ function readPrefetch(option: Directive): CacheSettings['prefetch'] {
 const maxRecheckMs = 300_000
 const maxTtl = 0xffff_ffff
 
-/** `[DURATION] [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]` */
+/** Reads `[DURATION] [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]`. */
 function readServeStale(option: Directive): ServeStale {
   const [forHowLong, modeToken, ...rest] = readArgs(option, 0, 5)
   const mode = modeToken === undefined ? 'immediate' : readChoice(lowerCase(modeToken), ['immediate', 'verify'])

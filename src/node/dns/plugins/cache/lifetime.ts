@@ -13,9 +13,9 @@ export interface Lifetime {
 }
 
 /**
- * For how long an upstream's message may be given again; undefined where it may not be kept: truncated, a failure, a denial
- * without SOA, TTL 0, or signed for another time than now (`nowSeconds` since 1970). A denial holds for the lesser of its SOA's TTL and minimum
- * (RFC 2308 5); a chain of aliases that ends in nothing is a denial of its end.
+ * Returns how long an upstream's message may be given again. It may not be cached, and the result is undefined, where it is truncated, a
+ * failure, a denial without SOA, has TTL 0, or is signed for another time than now (`nowSeconds` since 1970). A denial is valid for the lesser
+ * of its SOA's TTL and minimum (RFC 2308 5); a chain of aliases without records at its end is a denial of that end.
  */
 export function lifetimeOf(
   message: Buffer,
@@ -34,12 +34,12 @@ export function lifetimeOf(
   return bounded('success', leastTtl(layout.records), layout, settings.success)
 }
 
-/** SERVFAIL and NOTIMP say nothing of the name, only that the server cannot answer now. */
+/** Returns whether the rcode only says that the server cannot answer now: SERVFAIL and NOTIMP say nothing of the name. */
 export function isFailure(code: number): boolean {
   return code === rcode.SERVFAIL || code === rcode.NOTIMP
 }
 
-/** Where a signature's times stand in its data (RFC 4034 3.1); they are compared in serial number arithmetic (RFC 1982). */
+/** The offsets of a signature's times in its data (RFC 4034 3.1). The times are compared in serial number arithmetic (RFC 1982). */
 const signatureTimes = { expiration: 8, inception: 12, end: 16 } as const
 
 function areSignaturesValid(message: Buffer, { records }: MessageLayout, nowSeconds: number): boolean {
@@ -66,8 +66,8 @@ function leastTtl(records: readonly RecordLocation[]): number | undefined {
 }
 
 /**
- * No record holds longer than the side allows, or shorter: else clients would keep for longer what is kept here for 30 s. Changes the TTLs in
- * the message, and gives its layout with them.
+ * Brings the TTLs in the message within the bounds of the side: else clients would keep an answer for longer than the cache does. Returns its
+ * layout with these TTLs.
  */
 export function boundTtls(
   message: Buffer,

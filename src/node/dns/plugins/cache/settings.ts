@@ -1,39 +1,42 @@
 import type { WireName } from '../../wire/name.ts'
 
-/** `cache` of a Corefile, for one side: answers that exist, or denials. */
+/** The settings of one side of the cache: positive answers, or denials. */
 export interface CacheSide {
-  /** Entries. */
+  /** How many entries the side has. */
   readonly capacity: number
   readonly maxTtlSeconds: number
-  /** What is shorter is kept this long all the same; 0 honours every TTL. */
+  /** A shorter TTL is raised to this one; 0 honours every TTL. */
   readonly minTtlSeconds: number
-  /** Zones (wire form, folded) below which nothing of this side is kept. */
+  /** The zones, in wire form and in lower case, below which this side caches nothing. */
   readonly disabledZones: readonly Uint8Array[]
 }
 
 export interface CacheSettings {
   readonly success: CacheSide
   readonly denial: CacheSide
-  /** Asked again before they expire: names with `amount` hits, no longer than `withinMs` apart, in the last `percentage` of their time. */
+  /** Names with `amount` hits, no longer than `withinMs` apart, are fetched again in the last `percentage` of their time. */
   readonly prefetch: { readonly amount: number; readonly withinMs: number; readonly percentage: number } | undefined
   readonly serveStale: ServeStale | undefined
-  /** How long a SERVFAIL is kept; 0 is not at all. */
+  /** How long a SERVFAIL is cached; 0 is not at all. */
   readonly servfailMs: number
-  /** TTLs are passed on as they came, not lowered by the age. */
+  /** TTLs are passed on unchanged, not lowered by the age. */
   readonly keepTtl: boolean
 }
 
 export interface ServeStale {
-  /** How long after its time an answer may still be given. */
+  /** How long after it expired an answer may still be given. */
   readonly forMs: number
-  /** Give it at once and ask meanwhile, or ask first and give it when no answer comes within `verifyTimeoutMs`. */
+  /**
+   * `immediate` gives the stale answer at once and asks meanwhile; `verify` asks first, and gives it when no answer comes within
+   * `verifyTimeoutMs`.
+   */
   readonly mode: 'immediate' | 'verify'
-  /** 0 is as long as the upstreams are waited for. */
+  /** How long `verify` waits for the upstreams; 0 is as long as a query may take. */
   readonly verifyTimeoutMs: number
   readonly ttlSeconds: number
-  /** How long after asking in vain the upstreams are not asked again for the same; 0 is not at all. */
+  /** For how long after a failure the upstreams are not asked again for the same question; 0 is not at all. */
   readonly recheckMs: number
-  /** An answer with records, though too old, is given before a newer one without. */
+  /** A stale answer with records comes before a newer one without. */
   readonly prefersPositive: boolean
 }
 

@@ -8,9 +8,9 @@ import type { CacheKind } from './lifetime.ts'
 import { copySeries } from './metrics.ts'
 import { questionKey } from './question-key.ts'
 
-/** Of one block's cache, as a thread that keeps copies has to know it; plain data. */
+/** The settings of one block's cache that serving threads need; plain data. */
 export interface ThreadCacheSettings {
-  /** Those that the cache is for: a label of its metrics. */
+  /** The zones that are cached: a label of the metrics. */
   readonly zones: readonly Uint8Array[]
   readonly keepTtl: boolean
 }
@@ -24,14 +24,14 @@ interface Copy {
 }
 
 const maxCopies = 5_000
-/** Of one block in one thread. */
+/** The most bytes of one block's copies on one thread. */
 const maxBytes = 4 * 1024 * 1024
 const bytesPerRecord = 120
 const bytesPerCopy = 400
 
 /**
- * Copies of what the cache of another thread holds, so that a name that is asked for often is answered without asking there. A copy is given
- * as long as the cache would give its own, each record as old as there; what is too old, and everything else, is the cache's to answer.
+ * Copies of what the cache of the resolver thread holds, so that a name that is asked for often is answered without asking that thread. A copy
+ * is given as long as the cache would give its own answer, with the same TTLs. All other questions go to the cache.
  */
 export class ThreadAnswerCache {
   readonly #settings: ThreadCacheSettings
@@ -43,7 +43,7 @@ export class ThreadAnswerCache {
   })
   readonly #hits: Record<CacheKind, number>
 
-  /** `before` is what served the block until now: what it counted goes on, its copies may be none of a changed cache. */
+  /** `before` is the same block before a reload. Its counts are kept; its copies are not, because the cache may be configured otherwise. */
   constructor(settings: ThreadCacheSettings, before?: ThreadAnswerCache) {
     this.#settings = settings
     this.#hits = before === undefined ? { success: 0, denial: 0 } : { ...before.#hits }
@@ -57,7 +57,7 @@ export class ThreadAnswerCache {
     this.#copies.set(questionKey(query), { message: bytes, layout, kind, ...times })
   }
 
-  /** Writes the answer into `out`, of `limit` bytes at most: its length and where its records are, or undefined where there is no copy. */
+  /** Writes the answer into `out`, at most `limit` bytes. Returns its length and layout, or undefined where there is no copy. */
   answer(
     query: Query,
     out: Buffer,

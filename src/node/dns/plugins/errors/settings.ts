@@ -3,10 +3,10 @@ export interface ErrorsSettings {
   readonly consolidate: readonly ConsolidateRule[]
 }
 
-/** Errors whose text matches are gathered and reported once each period. */
+/** Errors whose text matches are counted, and logged once each period. */
 export interface ConsolidateRule {
   readonly periodMs: number
-  /** RE2. */
+  /** A regular expression (RE2). */
   readonly pattern: string
   readonly level: 'warning' | 'error' | 'info' | 'debug'
   readonly showFirst: boolean

@@ -5,29 +5,30 @@ import { isUnder, skipName, skipPlainName } from '../../wire/name.ts'
 import { headerLength } from '../../wire/query.ts'
 import type { RandomNumbers } from './random-numbers.ts'
 
-/** After that, an upstream that did not keep the spelling is tried again. */
+/** After this time an upstream that did not keep the case is tried again. */
 const plainForMs = 600_000
-/** Answers in another spelling, one after the other, that cannot all be forged: something on the way changes them. */
+/** How many answers in another case, one after the other, cannot all be forged: something on the way changes them. */
 const maxMismatches = 8
 
-/** Those that say nothing of the name: the server failed, or does not know EDNS. */
+/** The rcodes that say nothing of the name: the server failed, or does not know EDNS. */
 const ordinaryFailures = new Set<number>([rcode.SERVFAIL, rcode.FORMERR, rcode.NOTIMP])
 
 /**
- * What an answer says of the spelling it was asked in: kept; changed, so that it may be forged; or denied as a server does that tells upper from
- * lower case: without the SOA that a denial has.
+ * How an answer treats the case it was asked in. `kept`: it has the same case; `changed`: it may be forged; `denied`: it denies the name without
+ * the SOA of a denial, as a server does that tells upper from lower case.
  */
 export type CaseVerdict = 'kept' | 'changed' | 'denied'
 
 /**
- * Whether one upstream is asked in a random case (draft-vixie-dnsext-dns0x20): it copies the question into its answer, and who forges one has
- * to guess a further bit for each letter. An upstream that does not keep the case, or does not answer such questions, is asked as the client spelt it.
+ * Decides whether one upstream is asked in random case (draft-vixie-dnsext-dns0x20). The upstream copies the question into its answer, so that a
+ * forged answer has to guess one more bit for each letter. An upstream that does not keep the case, or does not answer such questions, is asked
+ * in the client's case.
  */
 export class CaseRandomization {
   #plainUntilMs = 0
-  /** It has answered a question in mixed case with records: it does not tell cases apart. */
+  /** The upstream has answered a question in random case with records, so it does not tell cases apart. */
   #isProven = false
-  /** The last question in mixed case stayed without an answer. */
+  /** The last question in random case got no answer. */
   #isSilent = false
   #mismatches = 0
 
@@ -35,7 +36,7 @@ export class CaseRandomization {
     return !this.#isSilent && performance.now() >= this.#plainUntilMs
   }
 
-  /** The answer to a question in mixed case, both with the question at the same offset. */
+  /** Judges the answer to a question in random case. The question has the same offset in both messages. */
   judge(asked: Buffer, reply: Buffer): CaseVerdict {
     if (!isEcho(asked, reply)) return this.#countMismatch()
     this.#mismatches = 0
@@ -48,18 +49,18 @@ export class CaseRandomization {
     return isOrdinary || (code === rcode.NOERROR && this.#isProven) ? 'kept' : 'denied'
   }
 
-  /** No answer came in time to a question in mixed case: the next one is asked as it is spelt. */
+  /** Notes that a question in random case got no answer in time: the next one is asked in the client's case. */
   noteSilence(): void {
     this.#isSilent = !this.#isProven
   }
 
-  /** An answer came, or none, to a question that was asked as it is spelt. */
+  /** Notes whether a question in the client's case got an answer. */
   notePlain(answered: boolean): void {
     if (this.#isSilent && answered) this.giveUp()
     this.#isSilent = false
   }
 
-  /** This upstream is asked as the client spells it, for a while. */
+  /** Asks this upstream in the client's case for a while. */
   giveUp(): void {
     this.#plainUntilMs = performance.now() + plainForMs
     this.#isProven = false
@@ -92,14 +93,14 @@ export function randomizeCase(message: Buffer, random: RandomNumbers): Buffer {
   return message
 }
 
-/** Whether the question stands in the answer byte by byte. An answer of a header alone has none. */
+/** Returns whether the answer repeats the question byte by byte. An answer that is only a header has no question. */
 export function isEcho(asked: Buffer, reply: Buffer): boolean {
   if (readUint16(reply, 4) === 0) return true
   const end = skipPlainName(asked, headerLength, asked.length) + 4
   return reply.length >= end && reply.compare(asked, headerLength, end, headerLength, end) === 0
 }
 
-/** Writes the name as the client spelt it into the question, and where it or an end of it stands whole as an owner. */
+/** Restores the client's case in the question, and in owners that are that name or an end of it. */
 export function restoreCase(message: Buffer, layout: MessageLayout, name: Uint8Array): void {
   if (layout.questionName === undefined) return
   message.set(name, headerLength)

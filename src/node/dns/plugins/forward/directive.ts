@@ -21,13 +21,13 @@ import type { ForwardPlugin, ForwardTarget } from './settings.ts'
 const tlsPort = 853
 const maxTargets = 15
 const many = Number.POSITIVE_INFINITY
-/** An upstream that refuses at once is not probed in a busy loop. */
-const leastProbeMs = 50
+/** The least interval of health checks, so that an upstream that refuses at once is not probed in a busy loop. */
+const minProbeMs = 50
 const policies = ['random', 'round_robin', 'sequential'] as const
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 
-/** `forward FROM TO… { … }`; FROM may be a network, and is then several rules. */
+/** Reads `forward FROM TO… { … }`. A network in place of FROM becomes several rules. */
 export function readForward(directive: Directive): readonly ForwardPlugin[] {
   const [from, ...to] = readArgs(directive, 2, many)
   if (from === undefined) throw badValue(directive.name, 'a zone and where to send to')
@@ -46,7 +46,7 @@ export function readForward(directive: Directive): readonly ForwardPlugin[] {
   return readZones(from).map((zone) => ({ ...options, from: zone, to: targets }))
 }
 
-/** `ADDRESS[:PORT]`, `tls://ADDRESS[%NAME][:PORT]`, or a file with `nameserver` lines. */
+/** Reads `ADDRESS[:PORT]`, `tls://ADDRESS[%NAME][:PORT]`, or the path of a file with `nameserver` lines. */
 function readTarget(token: Token): ForwardTarget {
   const scheme = /^([a-z0-9]+):\/\//i.exec(token.text)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'dns' && scheme !== 'tls') {
@@ -64,7 +64,10 @@ function readTarget(token: Token): ForwardTarget {
   throw badValue(token, 'an address with or without port, or the path of a resolver file')
 }
 
-/** The name stands before the port, inside the brackets or behind them, or at the end: `A%NAME:P`, `[A%NAME]:P`, `[A]%NAME:P`, `A:P%NAME`. */
+/**
+ * Splits off the server name. It stands before the port, inside the brackets or behind them, or at the end: `A%NAME:P`, `[A%NAME]:P`,
+ * `[A]%NAME:P`, `A:P%NAME`.
+ */
 function splitServerName(text: string): { readonly where: string; readonly serverName?: string } {
   const at = text.lastIndexOf('%')
   if (at === -1) return { where: text }
@@ -193,17 +196,17 @@ function choiceOptions(settings: Mutable<ForwardOptions>): Record<string, (optio
   }
 }
 
-/** Nothing is the system's authorities; one file an authority; two a certificate and its key, three both. */
+/** Reads `tls`: no file is the system's authorities, one file an authority, two a certificate and its key, three all of them. */
 function readTls([first, second, third]: readonly string[]) {
   if (first === undefined) return {}
   if (second === undefined) return { authority: first }
   return { certificate: first, key: second, ...(third !== undefined && { authority: third }) }
 }
 
-/** `health_check DURATION [no_rec] [domain NAME]` */
+/** Reads `health_check DURATION [no_rec] [domain NAME]`. */
 function readHealthCheck(option: Directive): ForwardOptions['healthCheck'] {
   const [interval, ...rest] = readArgs(option, 1, 4)
-  const intervalMs = readWait(interval ?? option.name, { minMs: leastProbeMs })
+  const intervalMs = readWait(interval ?? option.name, { minMs: minProbeMs })
   let recursion = true
   let domain = '.'
   for (let at = 0; at < rest.length; at++) {

@@ -7,16 +7,16 @@ import { UpstreamError } from './upstream-error.ts'
 import { UpstreamOrder } from './upstream-order.ts'
 
 const totalTimeoutMs = 5_000
-/** Before the third attempt at an upstream and each one after it: what refuses at once is not asked in a busy loop. */
+/** The delay before the third attempt at an upstream and each one after it, so that one that refuses at once is not asked in a busy loop. */
 const furtherAttemptAfterMs = 50
 
-/** A message with what it takes to send it again. */
+/** A query for an upstream, which can be made again for each attempt. */
 export interface Forwarded {
   readonly make: (withEdns: boolean) => Buffer
   readonly overTcp: boolean
 }
 
-/** The upstreams of one `forward`: asked one after the other until one answers, for 5 s at most. */
+/** The upstreams of one `forward`. They are asked one after the other until one answers, for 5 s at most. */
 export class Forwarder {
   readonly upstreams: readonly Upstream[]
   readonly #settings: ForwardSettings
@@ -34,7 +34,7 @@ export class Forwarder {
     return this.#usable().every(({ isDown }) => isDown)
   }
 
-  /** The upstream's message as it came, with an ID and a spelling of our own. Throws UpstreamError. */
+  /** Returns the upstream's message; its ID and case are our own. Throws UpstreamError. */
   async ask(forwarded: Forwarded): Promise<UpstreamAnswer> {
     const deadlineMs = performance.now() + totalTimeoutMs
     let failure: unknown
@@ -70,7 +70,10 @@ export class Forwarder {
     return this.upstreams.filter(({ disabledBecause }) => disabledBecause === undefined)
   }
 
-  /** A second round for those that answered before: a single lost datagram is no reason to give up. None for those that are down. */
+  /**
+   * Returns how many attempts a query gets. Upstreams that are up get a second round, because a single lost datagram is no reason to give up;
+   * those that are down do not.
+   */
   #attempts(candidates: readonly Upstream[]): number {
     const { maxConnectAttempts = 2 * candidates.length } = this.#settings
     if (candidates[0]?.isDown === true) return candidates.length

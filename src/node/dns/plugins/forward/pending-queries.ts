@@ -12,12 +12,12 @@ interface Pending {
   readonly timer: NodeJS.Timeout
 }
 
-/** The low four bits of the rcode of an answer that may come without its question: FORMERR, SERVFAIL, NOTIMP, REFUSED. */
+/** The low four bits of the rcodes that an answer without its question may have: FORMERR, SERVFAIL, NOTIMP, REFUSED. */
 const bareRcodes = new Set([1, 2, 4, 5])
 
 /**
- * The queries under way on one socket, each with an ID of its own that cannot be guessed. An answer counts only with the ID and the
- * question of a query: whatever else arrives is skipped, and the query goes on waiting.
+ * The queries in progress on one socket, each with an ID that cannot be guessed. Only a message with the ID and the question of a query is its
+ * answer; any other is skipped, and the query goes on waiting.
  */
 export class PendingQueries {
   readonly #where: string
@@ -25,7 +25,7 @@ export class PendingQueries {
   readonly #onEmpty: () => void
   readonly #pending = new Map<number, Pending>()
 
-  /** `onEmpty` hears of the last query that is answered or given up. */
+  /** Calls `onEmpty` when the last query was answered or given up. */
   constructor(where: string, random: RandomNumbers, onEmpty: () => void = () => {}) {
     this.#where = where
     this.#random = random
@@ -36,7 +36,7 @@ export class PendingQueries {
     return this.#pending.size
   }
 
-  /** Gives the message (one that is not used for anything else) an ID and waits for its answer. */
+  /** Gives the query an ID, in place, and waits for its answer. */
   add(query: Buffer, timeoutMs: number): Promise<Buffer> {
     const id = this.#freeId()
     writeUint16(query, 0, id)
@@ -50,7 +50,7 @@ export class PendingQueries {
     })
   }
 
-  /** False where the message answers none of the queries. */
+  /** Passes a message to its query. Returns false where it answers none. */
   settle(message: Buffer): boolean {
     if (message.length < headerLength) return false
     const id = readUint16(message, 0)

@@ -2,7 +2,10 @@ import { randomFillSync } from 'node:crypto'
 
 const poolBytes = 4096
 
-/** Numbers that cannot be guessed, drawn from the system by the page: a call for each would cost more than the rest of a query. */
+/**
+ * Numbers that cannot be guessed. They are read from the system in blocks of 4 KiB, because a call for each would cost more than the rest of a
+ * query.
+ */
 export class RandomNumbers {
   readonly #pool = Buffer.allocUnsafeSlow(poolBytes)
   #at = poolBytes

@@ -3,14 +3,14 @@ import type { SourceLocation } from '../../corefile/errors.ts'
 import type { WireName } from '../../wire/name.ts'
 import type { RandomNumbers } from './random-numbers.ts'
 
-/** One server that queries are passed on to; over TLS where `tls` stands. */
+/** One server that queries are forwarded to, over TLS where `tls` is set. */
 export interface UpstreamTarget {
   readonly address: Ip
   readonly port: number
   readonly tls?: UpstreamTls
 }
 
-/** PEM texts; the server's name is checked against its certificate and sent (SNI). */
+/** PEM texts, and the server name that is sent (SNI) and checked against the certificate. */
 interface UpstreamTls {
   readonly serverName?: string
   readonly authority?: string
@@ -23,37 +23,37 @@ export interface ForwardSettings {
   readonly policy: 'random' | 'round_robin' | 'sequential'
   readonly forceTcp: boolean
   readonly preferUdp: boolean
-  /** How long an idle connection is kept. */
+  /** How long an idle connection stays open. */
   readonly expireMs: number
-  /** How long a connection or socket is used at most; 0 is for ever. */
+  /** How long a connection or socket is used at most; 0 has no limit. */
   readonly maxAgeMs: number
-  /** Where queries are sent from, for upstreams of its family. */
+  /** The source address of queries, for upstreams of its family. */
   readonly sourceAddress?: Ip | undefined
-  /** Attempts for one query: 0 is until its time is over, undefined two for each upstream. */
+  /** The attempts for one query: 0 is until its time is over, undefined two for each upstream. */
   readonly maxConnectAttempts?: number | undefined
-  /** Of one attempt. */
+  /** The time limit of one attempt. */
   readonly readTimeoutMs: number
-  /** Failures in a row after which an upstream counts as down; 0 is never. */
+  /** How many failures in a row make an upstream count as down; 0 is never. */
   readonly maxFails: number
   readonly healthCheck: { readonly intervalMs: number; readonly recursion: boolean; readonly domain: string }
-  /** Queries under way at the same time; undefined is any number. */
+  /** How many queries are in progress at the same time; undefined has no limit. */
   readonly maxConcurrent: number | undefined
-  /** Answers with these rcodes are asked for again at another upstream. */
+  /** Answers with these rcodes make the query go to another upstream. */
   readonly failover: readonly number[]
-  /** With all upstreams down: SERVFAIL at once instead of trying one all the same. */
+  /** While all upstreams are down: SERVFAIL at once, instead of an attempt at one of them. */
   readonly failfastAllUnhealthy: boolean
 }
 
-/** What of them the connections to one upstream need; the source only where it has the upstream's family. */
-export interface ChannelSettings extends Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'> {
+/** The settings that the connections to one upstream need. The source address is set only where it has the upstream's family. */
+export interface ConnectionSettings extends Pick<ForwardSettings, 'expireMs' | 'maxAgeMs' | 'sourceAddress'> {
   readonly random: RandomNumbers
-  /** Told of each query: over what it goes, and whether a connection was kept for it. */
+  /** Receives the transport of each query, and whether an open connection was reused. */
   readonly onConnection?: (transport: UpstreamTransport, kept: boolean) => void
 }
 
 export type UpstreamTransport = 'udp' | 'tcp' | 'tcp-tls'
 
-/** Where `forward` sends to: an address, or the `nameserver` lines of a resolver file. */
+/** The target of `forward`: an address, or the `nameserver` lines of a resolver file. */
 export type ForwardTarget =
   | {
       readonly kind: 'address'
@@ -70,14 +70,14 @@ export interface ForwardPlugin extends Omit<ForwardSettings, 'targets'> {
   readonly to: readonly ForwardTarget[]
   readonly except: readonly WireName[]
   readonly tls?: ForwardTls
-  /** What kept connections may be at most; 0 is any number. */
+  /** How many idle connections there may be; 0 has no limit. */
   readonly maxIdleConnections: number
-  /** Answers with these rcodes, or without data, are for the next `forward` of the block. */
+  /** Answers with these rcodes, or without data, are left to the next `forward` of the block. */
   readonly next: readonly number[]
   readonly nextOnNodata: boolean
 }
 
-/** Paths of PEM files, and the line they stand in. */
+/** The paths of PEM files, and the line that names them. */
 interface ForwardTls {
   readonly location: SourceLocation
   readonly certificate?: string

@@ -3,15 +3,15 @@ import { recordType } from '../../wire/codes.ts'
 import { hasReadableNames, type MessageLayout, readLayout } from '../../wire/message.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-/** What an upstream said, fit to be passed on. */
+/** An upstream's message that was checked and may be passed on. */
 export interface UpstreamAnswer {
   readonly message: Buffer
   readonly layout: MessageLayout
 }
 
 /**
- * Reads an upstream's message. One that is cut short, whose names point to themselves or nowhere, or whose aliases lead in a circle is no answer:
- * clients would have to find out. Throws UpstreamError `bad-answer`.
+ * Checks an upstream's message. One that is cut short, has names that point to themselves or nowhere, or aliases in a circle is no answer:
+ * clients would have to detect it. Throws UpstreamError `bad-answer`.
  */
 export function readUpstreamAnswer(message: Buffer): UpstreamAnswer {
   const layout = readPlan(message)

@@ -2,5 +2,5 @@ import { PlatnetError } from '../../../../model/errors.ts'
 
 type UpstreamErrorCode = 'timeout' | 'unreachable' | 'closed' | 'all-down' | 'loop' | 'bad-answer'
 
-/** Why an upstream gave no answer. */
+/** An upstream gave no answer; the code says why. */
 export class UpstreamError extends PlatnetError<UpstreamErrorCode> {}

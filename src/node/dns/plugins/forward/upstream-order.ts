@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { ForwardSettings } from './settings.ts'
 import type { Upstream } from './upstream.ts'
 
-/** The order in which a query tries the upstreams: those that are up, by the policy. */
+/** Chooses the order in which a query tries the upstreams that are up, by the policy. */
 export class UpstreamOrder {
   readonly #policy: ForwardSettings['policy']
   #turn = -1

@@ -2,14 +2,14 @@ import { writeUint16 } from '../../wire/bytes.ts'
 import { flag, recordType } from '../../wire/codes.ts'
 import { headerLength, type Query } from '../../wire/query.ts'
 
-/** What we take from an upstream over UDP without fragments (DNS flag day 2020). */
+/** The size that we accept from an upstream over UDP without fragments (DNS flag day 2020). */
 const upstreamUdpSize = 1232
 
 const optBytes = 11
 
 /**
- * The message that asks an upstream the client's question: its name as spelled, RD and CD as sent, and an OPT record of our
- * own, since cookies and the like are between neighbours. The ID is set when it is sent.
+ * Makes the query for an upstream: the client's question, RD and CD, and an OPT record of our own, because cookies and the like are between
+ * neighbours. The ID is set when the query is sent.
  */
 export function makeUpstreamQuery(query: Query, withEdns = true): Buffer {
   const question = query.bytes.subarray(headerLength, query.questionEnd)

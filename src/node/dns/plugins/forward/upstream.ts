@@ -5,23 +5,23 @@ import { encodeName } from '../../wire/name.ts'
 import { headerLength } from '../../wire/query.ts'
 import { CaseRandomization, isEcho, randomizeCase } from './case-randomization.ts'
 import { RandomNumbers } from './random-numbers.ts'
-import type { ChannelSettings, ForwardSettings, UpstreamTarget, UpstreamTransport } from './settings.ts'
-import { StreamChannels } from './stream-channel.ts'
-import { UdpChannels } from './udp-channel.ts'
+import type { ConnectionSettings, ForwardSettings, UpstreamTarget, UpstreamTransport } from './settings.ts'
+import { StreamConnections } from './stream-connection.ts'
+import { UdpSockets } from './udp-sockets.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 const probeTimeoutMs = 1_000
 
 export interface UpstreamEvents {
-  /** Seconds it took, and the rcode. */
+  /** Receives the seconds that the answer took, and its rcode. */
   readonly onReply: (upstream: Upstream, seconds: number, rcodeValue: number) => void
   readonly onProbeFailure: (upstream: Upstream) => void
   readonly onConnection: (upstream: Upstream, transport: UpstreamTransport, kept: boolean) => void
-  /** It counts as down now, or as up again. */
+  /** Receives an upstream that counts as down now, or as up again. */
   readonly onChange: (upstream: Upstream) => void
 }
 
-/** One server with its connections and its health: failures in a row bring probes, and any answer to a probe ends them. */
+/** One server with its connections and its health. Failures in a row start health checks, and any answer to a check ends them. */
 export class Upstream {
   readonly name: string
   readonly #target: UpstreamTarget
@@ -29,8 +29,8 @@ export class Upstream {
   readonly #events: UpstreamEvents
   readonly #random = new RandomNumbers()
   readonly #caseRandomization = new CaseRandomization()
-  readonly #udp: UdpChannels
-  readonly #stream: StreamChannels
+  readonly #udp: UdpSockets
+  readonly #stream: StreamConnections
   #fails = 0
   #probe: NodeJS.Timeout | undefined
   #disabledBecause: string | undefined
@@ -42,16 +42,16 @@ export class Upstream {
     this.#settings = settings
     this.#events = events
     const onConnection = (transport: UpstreamTransport, kept: boolean) => events.onConnection(this, transport, kept)
-    const channels = { ...channelSettings(target, settings), random: this.#random, onConnection }
-    this.#udp = new UdpChannels(target, channels)
-    this.#stream = new StreamChannels(target, channels)
+    const connections = { ...connectionSettings(target, settings), random: this.#random, onConnection }
+    this.#udp = new UdpSockets(target, connections)
+    this.#stream = new StreamConnections(target, connections)
   }
 
   get isDown(): boolean {
     return this.#settings.maxFails > 0 && this.#fails > this.#settings.maxFails
   }
 
-  /** Why it is not asked at all, such as that it leads back to us. */
+  /** The reason why the upstream is not asked at all, for example that it leads back to this server. */
   get disabledBecause(): string | undefined {
     return this.#disabledBecause
   }
@@ -60,7 +60,7 @@ export class Upstream {
     this.#disabledBecause = because
   }
 
-  /** One attempt; a truncated answer is asked for again over TCP. `make` gives the message anew for each. Throws UpstreamError. */
+  /** Makes one attempt. A truncated answer is asked for again over TCP. `make` gives a new message for each query. Throws UpstreamError. */
   async ask(make: (withEdns: boolean) => Buffer, overTcp: boolean): Promise<Buffer> {
     const startedMs = performance.now()
     try {
@@ -81,7 +81,7 @@ export class Upstream {
     this.#stream.close()
   }
 
-  /** RFC 6891 7: who does not know EDNS says FORMERR or NOTIMP, and is asked without. */
+  /** Asks with EDNS. A server that does not know EDNS answers FORMERR or NOTIMP, and is asked without (RFC 6891 7). */
   async #askWithEdns(make: (withEdns: boolean) => Buffer, overTcp: boolean): Promise<Buffer> {
     const reply = await this.#exchange(() => make(true), overTcp)
     const code = readUint16(reply, 2) & 0xf
@@ -95,7 +95,7 @@ export class Upstream {
     const reply = this.#caseRandomization.isUsed ? await this.#askInRandomCase(make) : await this.#askPlain(make)
     const isTruncated = (readUint16(reply, 2) & flag.TC) !== 0
     if (!isTruncated) return reply
-    // Where nothing listens on TCP, the client learns that there is more and may ask over TCP itself.
+    // Without TCP on the upstream, the client gets the truncated answer and may ask over TCP itself.
     return this.#stream.exchange(make(), readTimeoutMs).catch(() => reply)
   }
 
@@ -121,7 +121,7 @@ export class Upstream {
     return verdict === 'changed' ? this.#askAgain(make) : this.#compare(make, reply)
   }
 
-  /** An answer in another spelling may be forged: one over TCP cannot be, nor can two that were asked for from different ports. */
+  /** Asks again after an answer in another case, which may be forged. An answer over TCP cannot be forged, nor can two from different ports. */
   async #askAgain(make: () => Buffer): Promise<Buffer> {
     const { readTimeoutMs } = this.#settings
     const asked = randomizeCase(make(), this.#random)
@@ -132,7 +132,7 @@ export class Upstream {
     return reply
   }
 
-  /** A server that tells upper from lower case denies what it knows: asked as it is spelt, it says so. */
+  /** Asks in the client's case after a denial. A server that tells upper from lower case denies names that it knows. */
   async #compare(make: () => Buffer, denied: Buffer): Promise<Buffer> {
     const plain = await this.#udp.exchange(make(), this.#settings.readTimeoutMs).catch(() => denied)
     const knowsMore = readUint16(plain, 6) > 0 || (readUint16(denied, 2) & 0xf) !== (readUint16(plain, 2) & 0xf)
@@ -178,10 +178,10 @@ export class Upstream {
   }
 }
 
-function channelSettings(
+function connectionSettings(
   { address }: UpstreamTarget,
   { expireMs, maxAgeMs, sourceAddress }: ForwardSettings,
-): Omit<ChannelSettings, 'random'> {
+): Omit<ConnectionSettings, 'random'> {
   const isOfFamily = sourceAddress !== undefined && ipFamily(sourceAddress) === ipFamily(address)
   return { expireMs, maxAgeMs, ...(isOfFamily && { sourceAddress }) }
 }
@@ -197,7 +197,7 @@ function makeProbe({ domain, recursion }: ForwardSettings['healthCheck']): Buffe
   return message
 }
 
-/** As CoreDNS names it in its metrics: `192.0.2.53:53`. */
+/** Returns the name of an upstream in CoreDNS' metrics: `192.0.2.53:53`. */
 function describeTarget({ address, port, tls }: UpstreamTarget): string {
   const where = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
   return tls ? `tls://${where}` : where

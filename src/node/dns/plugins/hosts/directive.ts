@@ -10,7 +10,7 @@ const defaultTtl = 3600
 const maxTtl = 65_535
 const defaultReloadMs = 5000
 
-/** `hosts [FILE [ZONES…]] { [ADDRESS NAMES…]; ttl N; no_reverse; reload DURATION; fallthrough [ZONES…] }` */
+/** Reads `hosts [FILE [ZONES…]] { [ADDRESS NAMES…]; ttl N; no_reverse; reload DURATION; fallthrough [ZONES…] }`. */
 export function readHosts(directive: Directive, keys: readonly ServerKey[]): HostsSettings {
   const [file, ...zones] = directive.args
   const inline: string[] = []

@@ -7,13 +7,13 @@ import { addressRecord, makeRecord } from '../../wire/record.ts'
 import type { Reply } from '../../wire/response.ts'
 import type { HostsSettings } from './settings.ts'
 
-/** The `hosts` plugin of a server block: names and addresses from a file and from the Corefile. */
+/** The answers of one `hosts`: names and addresses from its file and from the Corefile. */
 export class HostsAnswers {
   readonly #settings: HostsSettings
   readonly #addresses = new Map<string, Set<Ip>>()
   readonly #names = new Map<Ip, Set<string>>()
 
-  /** `file` is the text of the hosts file, `''` where it is not there. */
+  /** `file` is the text of the hosts file, empty where there is no file. */
   constructor(settings: HostsSettings, file: string) {
     this.#settings = settings
     for (const line of [...file.split('\n'), ...settings.inline]) this.#addLine(line)
@@ -25,7 +25,7 @@ export class HostsAnswers {
     return lists.reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Undefined where the next plugin is to answer. What is missing and does not fall through is SERVFAIL: there is no SOA to deny it with. */
+  /** Returns undefined where the next plugin answers. A missing name that does not fall through gets SERVFAIL: there is no SOA to deny it with. */
   answer(query: Query): Reply | undefined {
     const { zones, fallthrough } = this.#settings
     if (!zones.some((zone) => isUnder(query.name, zone))) return undefined
@@ -45,7 +45,7 @@ export class HostsAnswers {
     )
   }
 
-  /** An address that is not in the file, and a name that is none for reverse, is the next plugin's, whatever falls through. */
+  /** Answers a reverse name. An address that is not in the file, or a name that is no reverse name, is always left to the next plugin. */
   #answerReverse(query: Query, name: Buffer): Reply | undefined {
     const address = addressOf(nameText(name))
     const names = address === undefined ? undefined : this.#names.get(address)
@@ -59,7 +59,7 @@ export class HostsAnswers {
     )
   }
 
-  /** Lines without an address, and names outside of the zones, are left out. */
+  /** Adds a line. Lines without an address, and names outside of the zones, are left out. */
   #addLine(line: string): void {
     const [first = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
     const address = parseIp(first.replace(/%.*/, ''))
@@ -72,7 +72,7 @@ export class HostsAnswers {
 
   #isInZones(name: string): boolean {
     const { zones } = this.#settings
-    // The root holds every name, and what is below the others has to be known byte by byte.
+    // The root holds every name; for other zones the name has to be encoded.
     if (zones.some((zone) => zone.length === 1)) return true
     const wireName = encodeName(name)
     return zones.some((zone) => isUnder(wireName, zone))
@@ -86,14 +86,17 @@ export class HostsAnswers {
 
 const plainName = /^(?=.{1,254}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/
 
-/** The name with its final dot, as `nameText` has it; undefined for what is none. Plain ones, of which a file may hold 100,000, are not taken apart. */
+/**
+ * Returns the name with its final dot, in the form of `nameText`; undefined where the text is no name. Plain names, of which a file may hold
+ * 100,000, are not encoded.
+ */
 function canonicalName(text: string): string | undefined {
   if (plainName.test(text)) return text.endsWith('.') ? text : `${text}.`
   const name = readNameText(text)
   return name && nameText(name)
 }
 
-/** More than an answer can hold: a list of blocked names has one address for all of them. */
+/** The most records of an answer; no message can hold more. A list of blocked names has one address for all of them. */
 const maxRecords = 5_000
 
 function first<T>(items: ReadonlySet<T>, isWanted: (item: T) => boolean): readonly T[] {
@@ -114,7 +117,7 @@ function reply(code: number, answer: Reply['answer']): Reply {
   return { rcode: code, flags: code === rcode.NOERROR ? flag.AA : 0, answer, authority: [], additional: [] }
 }
 
-/** The address that a reverse name stands for, if it is a whole one. */
+/** Returns the address that a complete reverse name stands for, or undefined. */
 function addressOf(name: string): Ip | undefined {
   const octets = /^([\d.]+)\.in-addr\.arpa\.$/.exec(name)?.[1]
   if (octets !== undefined) return parseIp(octets.split('.').reverse().join('.'))

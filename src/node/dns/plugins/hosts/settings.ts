@@ -4,7 +4,7 @@ import type { WireName } from '../../wire/name.ts'
 
 export interface HostsSettings {
   readonly file: string
-  /** The file is written; false for the one that is read where none is. */
+  /** The Corefile names the file; false where it is the default. */
   readonly namesFile: boolean
   readonly location: SourceLocation
   readonly zones: readonly WireName[]

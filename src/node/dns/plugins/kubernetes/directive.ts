@@ -24,8 +24,8 @@ const podModes: readonly PodRecords[] = ['disabled', 'insecure', 'verified']
 const many = Number.POSITIVE_INFINITY
 
 /**
- * `kubernetes [ZONES…] { … }`. How to reach the API (`endpoint`, `tls`, `kubeconfig`, the limits on requests) and how long to wait for it
- * is checked and then left to the agent, which has its own connection.
+ * Reads `kubernetes [ZONES…] { … }`. Options for reaching the API (`endpoint`, `tls`, `kubeconfig`, request limits) and for waiting for it are
+ * checked and have no effect, because the agent has its own connection.
  */
 export function readKubernetes(directive: Directive, keys: readonly ServerKey[]): KubernetesSettings {
   const settings = {
@@ -91,7 +91,7 @@ export function readKubernetes(directive: Directive, keys: readonly ServerKey[])
   return { ...settings, ...choice }
 }
 
-/** A selector as `kubectl -l` has it; its blanks part it into words. */
+/** Reads a selector in the form of `kubectl -l`; blanks in it split it into words. */
 function readSelector(option: Directive): LabelSelector {
   const text = readArgs(option, 1, many)
     .map((token) => token.text)
@@ -103,7 +103,7 @@ function readSelector(option: Directive): LabelSelector {
   }
 }
 
-/** What CoreDNS does with them, the agent does for all of its parts at once. */
+/** The options that are checked and have no effect: the agent has its own settings for them. */
 const ignoredOptions: Readonly<Record<string, (option: Directive) => unknown>> = {
   endpoint: (option) => readArgs(option, 1, many),
   tls: (option) => readArgs(option, 3),

@@ -15,7 +15,7 @@ export interface KubernetesSettings {
   readonly labels?: LabelSelector
   readonly namespaceLabels?: LabelSelector
   readonly fallthrough: Fallthrough
-  /** Options that were checked and do nothing here. */
+  /** The options that were checked and have no effect. */
   readonly ignored: readonly LocatedOption[]
 }
 

@@ -6,12 +6,12 @@ import type { DnsRecord } from '../../wire/record.ts'
 import { addressText } from '../../wire/record.ts'
 import type { Reply } from '../../wire/response.ts'
 
-/** Numbers from 0 up to 1, as `Math.random` gives them. */
+/** Returns numbers from 0 up to 1, like `Math.random`. */
 export type Random = () => number
 
 /**
- * Turns the addresses of each name in a message that stands in `out` as `layout` found it, up to `length`: only the data of records
- * change places, so every pointer stays right.
+ * Rotates the addresses of each name in a message in `out`, whose records `layout` gives, up to `length`. Only the data of records changes
+ * places, so every pointer stays right.
  */
 export function rotateAddresses(out: Buffer, length: number, layout: MessageLayout, random: Random): void {
   const addresses = layout.records.filter(({ type, end }) => isAddress(type) && end <= length)
@@ -20,7 +20,7 @@ export function rotateAddresses(out: Buffer, length: number, layout: MessageLayo
   }
 }
 
-/** Owners that are written alike, of one type in one section. */
+/** Returns a key for records with the same owner, type and section. */
 function ownerKey(out: Buffer, { section, type, start, ttlAt }: RecordLocation): string {
   return `${section} ${type} ${out.toString('latin1', start, ttlAt)}`
 }
@@ -33,12 +33,12 @@ function rotateGroup(out: Buffer, group: readonly RecordLocation[], by: number):
   }
 }
 
-/** The weights of a file: a name on a line by itself, below it lines of `ADDRESS WEIGHT`. */
+/** The weights of a file: a name on a line of its own, below it lines of `ADDRESS WEIGHT`. */
 export type Weights = ReadonlyMap<string, ReadonlyMap<Ip, number>>
 
 const maxWeight = 255
 
-/** Lines that say neither are left out; a file that cannot be read has no weights. */
+/** Reads weights. Other lines are left out. */
 export function readWeights(text: string): Weights {
   const weights = new Map<string, Map<Ip, number>>()
   let current: Map<Ip, number> | undefined
@@ -59,11 +59,11 @@ export function readWeights(text: string): Weights {
 
 export interface OrderOptions {
   readonly prefer: readonly Cidr[]
-  /** Of the `weighted` policy: which address comes first is drawn by weight. Undefined is `round_robin`. */
+  /** The weights of the `weighted` policy, by which the first address is drawn; undefined is `round_robin`. */
   readonly weights?: Weights
 }
 
-/** Puts the records of each section of a good answer in order: aliases, the rest, addresses in random order, mail servers in random order. */
+/** Orders the records of each section of a NOERROR answer: aliases, other records, addresses in random order, mail servers in random order. */
 export function orderReply(reply: Reply, options: OrderOptions, random: Random): Reply {
   if (reply.rcode !== rcode.NOERROR) return reply
   const order = (records: readonly DnsRecord[]) => orderRecords(records, options, random)
@@ -87,7 +87,7 @@ function orderRecords(records: readonly DnsRecord[], options: OrderOptions, rand
   return [...at(ranks.alias), ...at(ranks.rest), ...addresses, ...shuffle(at(ranks.mail), random)]
 }
 
-/** Fisher and Yates'. */
+/** Shuffles records (Fisher-Yates). */
 function shuffle(records: readonly DnsRecord[], random: Random): readonly DnsRecord[] {
   const shuffled = [...records]
   for (let last = shuffled.length - 1; last > 0; last--) {
@@ -98,7 +98,7 @@ function shuffle(records: readonly DnsRecord[], random: Random): readonly DnsRec
   return shuffled
 }
 
-/** One address comes first, by the weights of its name; one without a weight counts 1. */
+/** Moves one address to the front, drawn by the weights of its name. An address without a weight counts 1. */
 function weigh(records: readonly DnsRecord[], weights: Weights | undefined, random: Random): readonly DnsRecord[] {
   const [any] = records
   const ofName = any === undefined ? undefined : weights?.get(nameText(foldName(any.name)))
@@ -113,7 +113,7 @@ function weigh(records: readonly DnsRecord[], weights: Weights | undefined, rand
   return chosen === undefined ? records : [chosen, ...records.filter((record) => record !== chosen)]
 }
 
-/** Addresses of an earlier network come before those of a later one, these before the others. */
+/** Sorts addresses by the first preferred network that holds them; addresses in none come last. */
 function byPreference(records: readonly DnsRecord[], prefer: readonly Cidr[]): readonly DnsRecord[] {
   if (prefer.length === 0) return records
   const rank = ({ data }: DnsRecord) => {

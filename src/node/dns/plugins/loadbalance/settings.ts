@@ -3,10 +3,10 @@ import type { SourceLocation } from '../../corefile/errors.ts'
 
 export interface LoadbalanceSettings {
   readonly policy: 'round_robin' | 'weighted'
-  /** Of `weighted`: the file with the weights, and how often it is looked at. */
+  /** The file with the weights, and how often it is checked; only for `weighted`. */
   readonly file?: string
   readonly location: SourceLocation
   readonly reloadMs: number
-  /** Networks whose addresses come first. */
+  /** The networks whose addresses come first. */
   readonly prefer: readonly Cidr[]
 }

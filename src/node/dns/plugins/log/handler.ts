@@ -26,7 +26,7 @@ const fields: Readonly<Record<string, Field>> = {
   '>rflags': ({ message }) => (message === undefined ? noValue : renderFlags(flagsOf(message))),
 }
 
-/** Of what is not there. */
+/** The value of a field that an answer does not have. */
 const noValue = '-'
 
 const flagNames = { qr: flag.QR, aa: flag.AA, tc: flag.TC, rd: flag.RD, ra: flag.RA, ad: flag.AD, cd: flag.CD } as const
@@ -48,14 +48,14 @@ export class LogHandler implements Handler {
   }
 }
 
-/** The line that the first rule for the name wants of an answer; undefined where it wants none. */
+/** Returns the line that the first rule for the name asks for, or undefined. */
 function renderLogLine(rules: readonly LogRule[], answered: AnsweredQuestion): string | undefined {
   const rule = rules.find(({ zone }) => isUnder(answered.query.name, zone))
   if (rule === undefined || !isWanted(rule, answered)) return undefined
   return rule.format.replace(/\{([^{}]+)\}/g, (text, name: string) => renderField(name, answered) ?? text)
 }
 
-/** The labels of other plugins' metadata (`{/…}`) have no value here. */
+/** Renders one field. Metadata of other plugins (`{/…}`) has no value here. */
 function renderField(name: string, answered: AnsweredQuestion): string | undefined {
   if (name.startsWith('/')) return noValue
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined
@@ -66,7 +66,7 @@ function isWanted({ classes }: LogRule, { message }: AnsweredQuestion): boolean 
   return classes.includes('all') || (message !== undefined && classes.includes(classOf(message)))
 }
 
-/** As CoreDNS has them: a name or a type that is not there, by the SOA that says so, is a denial. */
+/** Returns the class of an answer as CoreDNS defines it: a missing name or type with an SOA is a denial. */
 function classOf(message: Buffer): LogClass {
   const { rcode: code, records } = readLayout(message, message.length)
   const hasAnswer = records.some(({ section }) => section === 'answer')

@@ -4,7 +4,7 @@ export type LogClass = 'all' | 'denial' | 'error' | 'success'
 
 export interface LogRule {
   readonly zone: WireName
-  /** With `{fields}` as CoreDNS names them. */
+  /** The format of a line, with CoreDNS' `{fields}`. */
   readonly format: string
   readonly classes: readonly LogClass[]
 }

@@ -6,18 +6,18 @@ import { headerLength, type Query } from '../../wire/query.ts'
 import type { Upstream } from '../forward/upstream.ts'
 
 export interface LoopEvents {
-  /** A query for the upstream came back to us, or does so no longer. */
+  /** A query for the upstream came back to this server. */
   readonly onLoop: (upstream: Upstream) => void
   readonly onEnd: (upstream: Upstream) => void
 }
 
-/** Soon after the start, while the network comes up, and then now and then, since the way of an upstream may change. */
+/** The delays of the probes: soon after the start, while the network comes up, then now and then, because the route to an upstream may change. */
 const firstDelaysMs = [100, 2_000, 8_000, 20_000]
 const laterDelayMs = 30_000
 
 /**
- * Finds upstreams that lead back to this server: each is asked for a name that nobody else can know. When it comes in, that
- * upstream is not asked any more, until a later probe stays out.
+ * Finds upstreams that lead back to this server. Each is asked for a random name; when a query for that name arrives here, the upstream is not
+ * asked any more until a later probe does not come back.
  */
 export class LoopProbes {
   readonly #zone: Uint8Array
@@ -45,7 +45,7 @@ export class LoopProbes {
     this.#timer = undefined
   }
 
-  /** Whether the query is a probe of ours that came back; then it needs no answer. */
+  /** Returns whether the query is a probe that came back; such a query gets no answer. */
   isOurs(query: Query): boolean {
     if (query.type !== recordType.HINFO || this.#probes.size === 0) return false
     const upstream = this.#probes.get(keyOf(query.name))

@@ -43,9 +43,9 @@ const perTransport = countedTypes.length + 1
 
 /** Counts the questions and answers of one server block on one thread, cheaply enough for every query. */
 export class BlockCounts {
-  /** By transport, then family, then type. */
+  /** The requests by transport, then family, then type. */
   readonly #requests = new Float64Array(4 * perTransport)
-  /** By plugin, then rcode. */
+  /** The responses by plugin, then rcode. */
   readonly #responses = new Map<string, Float64Array>()
   readonly #seconds = createHistogram(timeBounds)
   readonly #requestBytes = { udp: createHistogram(sizeBounds), tcp: createHistogram(sizeBounds) }

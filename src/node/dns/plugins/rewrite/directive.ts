@@ -11,7 +11,7 @@ import type { AnswerRewrite, MatchKind, RewriteRule } from './settings.ts'
 const kinds: readonly MatchKind[] = ['exact', 'prefix', 'suffix', 'substring', 'regex']
 const maxTtl = 0x7fff_ffff
 
-/** `rewrite [continue|stop] name|type|class|ttl …`, or with several lines between braces that make one rule. */
+/** Reads `rewrite [continue|stop] name|type|class|ttl …`, or several lines between braces that make one rule. */
 export function readRewrite(directive: Directive): RewriteRule {
   const words = [...directive.args, ...directive.options.flatMap(({ name, args }) => [name, ...args])]
   const [first] = words
@@ -42,7 +42,7 @@ function readCodes(field: Token, args: readonly Token[], code: (text: string) =>
   return { from: from ?? 0, to: to ?? 0 }
 }
 
-/** `name [exact|prefix|suffix|substring|regex] FROM TO [answer …]` */
+/** Reads `name [exact|prefix|suffix|substring|regex] FROM TO [answer …]`. */
 function readNameRule(field: Token, args: readonly Token[]) {
   const [kind, from, to, ...rest] = args.length === 2 ? [undefined, ...args] : expectArgs(field, args, 3)
   if (from === undefined || to === undefined) throw badValue(field, 'name [KIND] FROM TO')
@@ -67,7 +67,7 @@ function readNamePair(match: MatchKind, from: Token, to: Token): { from: string;
   return { from: whole(from.text), to: whole(to.text) }
 }
 
-/** Groups of the pattern are `{0}`, `{1}` …; one that is not there would leave a hole. */
+/** Checks that the groups `{0}`, `{1}` … of a replacement exist in the pattern. */
 function checkReplacement(pattern: Token, replacement: Token): string {
   const groups = RE2JS.compile(pattern.text).groupCount()
   for (const [, number] of replacement.text.matchAll(/\{(\d+)\}/g)) {
@@ -76,7 +76,7 @@ function checkReplacement(pattern: Token, replacement: Token): string {
   return replacement.text
 }
 
-/** `answer auto`, `answer name PATTERN TO`, `answer value PATTERN TO`, any of them again. */
+/** Reads `answer auto`, `answer name PATTERN TO` and `answer value PATTERN TO`, each any number of times. */
 function readAnswerRules(field: Token, args: readonly Token[]): { auto: boolean; answer: AnswerRewrite[] } {
   const answer: AnswerRewrite[] = []
   let auto = false
@@ -101,7 +101,7 @@ function readAnswerRules(field: Token, args: readonly Token[]): { auto: boolean;
   return { auto, answer }
 }
 
-/** `ttl [KIND] NAME SECONDS|MIN-MAX` */
+/** Reads `ttl [KIND] NAME SECONDS|MIN-MAX`. */
 function readTtlRule(field: Token, args: readonly Token[]) {
   const [kind, from, seconds] = args.length === 2 ? [undefined, ...args] : expectArgs(field, args, 3, 3)
   if (from === undefined || seconds === undefined) throw badValue(field, 'ttl [KIND] NAME SECONDS')

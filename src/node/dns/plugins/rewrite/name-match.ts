@@ -1,10 +1,10 @@
 import { RE2JS } from 're2js'
 import type { MatchKind } from './settings.ts'
 
-/** A name (folded text with its final dot) in, what it becomes out; undefined where it does not match. */
+/** Returns what a name (text in lower case with its final dot) becomes, or undefined where it does not match. */
 export type NameChange = (name: string) => string | undefined
 
-/** How `from` becomes `to`; prefixes, suffixes and substrings keep the rest of the name. */
+/** Returns the change from `from` to `to`. Prefixes, suffixes and substrings keep the rest of the name. */
 export function nameChange(match: MatchKind, from: string, to: string): NameChange {
   switch (match) {
     case 'exact':
@@ -20,7 +20,7 @@ export function nameChange(match: MatchKind, from: string, to: string): NameChan
   }
 }
 
-/** A name that matches anywhere becomes the replacement, with `{0}` the match and `{1}` … its groups. */
+/** Returns a change that replaces a name where the pattern matches it; `{0}` is the match, `{1}` … are its groups. */
 export function patternChange(pattern: string, replacement: string): NameChange {
   const compiled = RE2JS.compile(pattern)
   return (name) => {

@@ -10,15 +10,15 @@ import type { Reply } from '../../wire/response.ts'
 import { type NameChange, nameChange, patternChange } from './name-match.ts'
 import type { RewriteRule } from './settings.ts'
 
-/** A query as the plugins behind `rewrite` see it, and the way back for their answer. */
+/** A rewritten query, and how its answer is restored for the client. */
 export interface RewrittenQuery {
-  /** In a buffer of its own; the query itself where only the answer changes. */
+  /** The bytes in a buffer of their own. The question is unchanged where a rule only changes the answer. */
   readonly bytes: Buffer
-  /** The answer with its records turned back; to be written for the query as it came. */
+  /** Returns the answer with its records restored, for the query of the client. */
   restore(message: DnsMessage): Reply
 }
 
-/** What is being asked, while rules change it. */
+/** The question while rules change it. */
 interface Question {
   name: string
   type: number
@@ -27,10 +27,10 @@ interface Question {
 
 type RecordChange = (record: DnsRecord) => DnsRecord
 
-/** A rule that applies says what it does to the records of the answer. */
+/** A rule that applies changes the question and returns what it does to the records of the answer. */
 type ActiveRule = (question: Question) => readonly RecordChange[] | undefined
 
-/** The `rewrite` rules of a server block, tried in their order until one applies that does not say `continue`. */
+/** The `rewrite` rules of a server block. They are tried in order until one applies that does not say `continue`. */
 export class QueryRewriter {
   readonly #rules: readonly { readonly apply: ActiveRule; readonly stops: boolean }[]
 
@@ -38,7 +38,7 @@ export class QueryRewriter {
     this.#rules = rules.map((rule) => ({ apply: activate(rule), stops: rule.next === 'stop' }))
   }
 
-  /** Undefined where no rule applies. */
+  /** Returns undefined where no rule applies. */
   rewrite(query: Query): RewrittenQuery | undefined {
     const question = { name: nameText(foldName(query.name)), type: query.type, class: query.class }
     const changes: RecordChange[] = []
@@ -47,7 +47,7 @@ export class QueryRewriter {
       const made = apply(question)
       if (made === undefined) continue
       applied = true
-      // The last rule is the first to be undone.
+      // The last rule is undone first.
       changes.unshift(...made)
       if (stops) break
     }
@@ -56,7 +56,7 @@ export class QueryRewriter {
   }
 }
 
-/** The same query about something else; undefined where what a rule made is no name. */
+/** Returns the query with another question; undefined where a rule did not make a name. */
 function askAgain(query: Query, question: Question): Buffer | undefined {
   const name = readNameText(question.name)
   if (name === undefined) return undefined
@@ -122,7 +122,10 @@ function activateName(rule: Extract<RewriteRule, { field: 'name' }>): ActiveRule
   }
 }
 
-/** Prefixes and suffixes are turned back in every name that has them, the others only in the name that was asked for. */
+/**
+ * Returns how names of the answer are restored. Prefixes and suffixes are restored in every name that has them, other matches only in the name
+ * that was asked for.
+ */
 function wayBack(
   { match, from, to }: Extract<RewriteRule, { field: 'name' }>,
   after: string,

@@ -2,14 +2,14 @@ import type { SourceLocation } from '../../corefile/errors.ts'
 
 export type MatchKind = 'exact' | 'prefix' | 'suffix' | 'substring' | 'regex'
 
-/** Text of names is folded and ends with a dot, that of parts of names is folded. */
+/** One rule. Names are text in lower case with a final dot; parts of names are text in lower case. */
 export type RewriteRule = { readonly location: SourceLocation; readonly next: 'continue' | 'stop' } & (
   | {
       readonly field: 'name'
       readonly match: MatchKind
       readonly from: string
       readonly to: string
-      /** The names of the answer are turned back by themselves. */
+      /** The names of the answer are restored without a rule of their own. */
       readonly auto: boolean
       readonly answer: readonly AnswerRewrite[]
     }
@@ -26,7 +26,7 @@ export type RewriteRule = { readonly location: SourceLocation; readonly next: 'c
 /** Names of records (`name`) or in their data (`value`) that match are replaced. */
 export interface AnswerRewrite {
   readonly part: 'name' | 'value'
-  /** RE2. */
+  /** A regular expression (RE2). */
   readonly pattern: string
   readonly replacement: string
 }

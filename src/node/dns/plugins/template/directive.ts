@@ -18,7 +18,7 @@ import { compileTemplate } from './text-template.ts'
 
 const many = Number.POSITIVE_INFINITY
 
-/** `template CLASS TYPE [ZONES…] { match …; answer …; additional …; authority …; rcode …; ederror …; fallthrough … }` */
+/** Reads `template CLASS TYPE [ZONES…] { match …; answer …; additional …; authority …; rcode …; ederror …; fallthrough … }`. */
 export function readTemplate(directive: Directive, keys: readonly ServerKey[]): TemplateSettings {
   const [className, typeName, ...zones] = readArgs(directive, 2, many)
   const lists = { match: [] as string[], answer: [] as string[], additional: [] as string[], authority: [] as string[] }

@@ -7,7 +7,7 @@ export interface TemplateSettings {
   readonly class: number
   readonly type: number
   readonly zones: readonly WireName[]
-  /** RE2; any of them, or `.*`. */
+  /** Regular expressions (RE2), of which one must match; none matches every name. */
   readonly match: readonly string[]
   readonly answer: readonly string[]
   readonly additional: readonly string[]

@@ -12,7 +12,7 @@ import type { CountTemplate, TemplateFailure } from './metrics.ts'
 import type { TemplateSettings } from './settings.ts'
 import { type CompiledTemplate, compileTemplate, type TemplateData } from './text-template.ts'
 
-/** Of a record whose template names none (RFC 1035 has none; CoreDNS takes an hour). */
+/** The TTL of a record whose template has none. RFC 1035 defines no default; CoreDNS uses an hour. */
 const defaultTtl = 3600
 
 interface RecordTemplate {
@@ -29,7 +29,7 @@ interface ActiveTemplate {
   readonly extendedError: Buffer | undefined
 }
 
-/** The `template` plugins of a server block: answers made from the question by patterns. */
+/** The answers of the `template` plugins of a server block, made from the question by patterns. */
 export class TemplateAnswers {
   readonly #templates: readonly ActiveTemplate[]
   readonly #count: CountTemplate
@@ -39,7 +39,7 @@ export class TemplateAnswers {
     this.#count = count
   }
 
-  /** Undefined where the next plugin is to answer. `remote` is the client's address. */
+  /** Returns undefined where the next plugin answers. `remote` is the client's address. */
   answer(query: Query, remote: string): Reply | undefined {
     for (const template of this.#templates) {
       if (!concerns(template.settings, query)) continue
@@ -51,7 +51,7 @@ export class TemplateAnswers {
     return undefined
   }
 
-  /** A record that its template does not make whole is a fault of the configuration: SERVFAIL. */
+  /** Makes the reply. A template that does not make a whole record is an error of the configuration: SERVFAIL. */
   #makeReply(template: ActiveTemplate, data: TemplateData): Reply {
     const { settings, extendedError } = template
     const labels = { zone: data.zone, class: data.class, type: data.type }
@@ -72,7 +72,7 @@ export class TemplateAnswers {
   }
 }
 
-/** The record, or what failed: filling the template in, or reading what came of it. */
+/** Returns the record, or the step that failed. */
 function makeRecord(fill: CompiledTemplate, data: TemplateData): DnsRecord | TemplateFailure {
   let failure: TemplateFailure = 'template_failures_total'
   try {
@@ -128,7 +128,7 @@ function findMatch(template: ActiveTemplate, name: string, query: Query, remote:
   return undefined
 }
 
-/** Of a question for any class or type, those that the template is for are told. */
+/** Describes the question. For a question of any class or type, class and type are those of the template. */
 function describeQuestion({ zones, class: ownClass, type: ownType }: TemplateSettings, query: Query, name: string) {
   const zone = zones
     .filter((candidate) => isUnder(query.name, candidate))

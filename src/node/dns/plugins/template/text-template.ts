@@ -1,6 +1,6 @@
 import { DnsFormatError } from '../../wire/errors.ts'
 
-/** What a template may name. */
+/** The values that a template may name. */
 export interface TemplateData {
   /** The question's name in lower case, with its final dot. */
   readonly name: string
@@ -15,7 +15,7 @@ export interface TemplateData {
   readonly question: { readonly name: string; readonly type: number; readonly class: number; readonly id: number }
 }
 
-/** Throws DnsFormatError where the question does not have what the template names. */
+/** Fills the template in. Throws DnsFormatError where the question does not have what the template names. */
 export type CompiledTemplate = (data: TemplateData) => string
 
 type Value = string | number | readonly string[] | Readonly<Record<string, string>>
@@ -37,8 +37,8 @@ const fields: Readonly<Record<string, Expression>> = {
 }
 
 /**
- * A text with actions in `{{ }}`: fields, `index`, `parseInt`, `print`, `len`, pipelines and parentheses: the part of Go's templates
- * that records are made with. `{{-` and `-}}` take the blanks beside them, what stands in a comment is nothing. Undefined where it says anything else.
+ * Compiles a text with actions in `{{ }}`: fields, `index`, `parseInt`, `print`, `len`, pipelines and parentheses, which is the part of Go's
+ * templates that records need. `{{-` and `-}}` trim the blanks beside them, and comments are dropped. Returns undefined for anything else.
  */
 export function compileTemplate(text: string): CompiledTemplate | undefined {
   const parts: CompiledTemplate[] = []
@@ -60,7 +60,7 @@ export function compileTemplate(text: string): CompiledTemplate | undefined {
   return (data) => parts.map((part) => part(data)).join('') + tail
 }
 
-/** Where the `}}` stands that ends the action, -1 for nowhere: what is quoted ends none. */
+/** Returns the offset of the `}}` that ends the action, or -1. Quoted text does not end it. */
 function endOfAction(text: string, from: number): number {
   let quote = ''
   for (let at = from; at < text.length; at++) {
@@ -81,7 +81,7 @@ function compileAction(action: string): CompiledTemplate | undefined {
   return expression === undefined || words.length > 0 ? undefined : (data) => textOf(expression(data))
 }
 
-/** `COMMAND | COMMAND …`: each value is the last argument of what follows. Takes its words from the front. */
+/** Reads `COMMAND | COMMAND …`: each value is the last argument of the next command. Removes its words from the front. */
 function readPipeline(words: string[]): Expression | undefined {
   let current = readCommand(words)
   while (current !== undefined && words[0] === '|') {
@@ -91,7 +91,7 @@ function readPipeline(words: string[]): Expression | undefined {
   return current
 }
 
-/** A value, or a function with its arguments. */
+/** Reads a value, or a function with its arguments. */
 function readCommand(words: string[], piped?: Expression): Expression | undefined {
   const name = words[0] ?? ''
   if (!Object.hasOwn(functions, name)) return piped === undefined ? readOperand(words) : undefined
@@ -149,7 +149,7 @@ function elementOf(of: Value, key: Value): string {
   return found
 }
 
-/** As Go's `strconv.ParseUint`, but for bases given by a prefix. */
+/** Parses a number like Go's `strconv.ParseUint`, without prefixes for the base. */
 function parseUnsigned(text: string, base: number, bits: number): string {
   const digits = text.toLowerCase()
   const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz'.slice(0, base)

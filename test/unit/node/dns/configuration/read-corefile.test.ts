@@ -97,7 +97,7 @@ describe('the grammar of a Corefile', () => {
     ['a {\n import x y\n}', 'syntax', 'Corefile:2 - Error during parsing: import: expected one argument'],
     ['a {\n import x*y*z\n}', 'import', 'Corefile:2 - '],
     ['(s) {\n import s\n}\na {\n import s\n}', 'import', 'Corefile:2 - snippets import one another'],
-    ['(s) {\n}\n(s) {\n}\na {\n}', 'syntax', 'Corefile:3 - Error during parsing: The snippet s is there twice'],
+    ['(s) {\n}\n(s) {\n}\na {\n}', 'syntax', 'Corefile:3 - Error during parsing: The snippet s is defined twice'],
     ['a {\n}\na {\n}', 'conflict', 'Corefile:3 - cannot serve dns://a.:53 - it is already defined in line 1'],
     ['tls://a {\n}', 'bad-value', 'Corefile:1 - tls://a: queries are served over UDP and TCP only'],
     ['gopher://a {\n}', 'bad-value', 'Corefile:1 - gopher://a: there is no such scheme'],

@@ -1,46 +1,46 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { ipFamily } from '../../../../model/ip.ts'
 import { PendingQueries } from './pending-queries.ts'
-import type { ChannelSettings, UpstreamTarget } from './settings.ts'
+import type { ConnectionSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-/** A power of two, at most 256. */
-const maxChannels = 64
-const channelAgeMs = 10_000
-/** A socket takes 1 to this many queries, 8.5 on average: a power of two. A socket of its own for each query costs as much as the query. */
+/** How many sockets one upstream has: a power of two, at most 256. */
+const maxSockets = 64
+const socketAgeMs = 10_000
+/** A socket takes from 1 to this many queries, 8.5 on average; it is a power of two. One socket for each query would cost as much as the query. */
 const maxUses = 16
-/** Of the 65536 IDs of a socket; beyond, an ID could be hit by guessing. */
-const maxPendingPerChannel = 512
+/** How many of the 65536 IDs of a socket may be in use; with more, an ID could be guessed. */
+const maxPendingPerSocket = 512
 
 /**
- * One connected socket: the kernel lets nothing in that does not come from the upstream's own address and port, and tells at
- * once when nothing listens there. Its own port is one that the kernel chose by chance.
+ * One connected socket. The kernel accepts only what comes from the upstream's address and port, and reports at once when nothing listens there.
+ * The kernel chooses the source port at random.
  */
-class UdpChannel {
+class UdpSocket {
   readonly #where: string
   readonly #pending: PendingQueries
   readonly #bornMs = performance.now()
   readonly #maxAgeMs: number
   readonly #socket: Socket
-  /** Queries that wait for the socket to be connected. */
+  /** Queries that wait until the socket is connected. */
   readonly #unsent: Buffer[] = []
   readonly #onSent = (error: Error | null) => error && this.#fail(error)
   #isConnected = false
-  readonly #onEnd: (channel: UdpChannel) => void
+  readonly #onEnd: (socket: UdpSocket) => void
   #usesLeft: number
   #isBroken = false
   #isLeaving = false
   #isClosed = false
 
-  constructor({ address, port }: UpstreamTarget, settings: ChannelSettings, onEnd: (channel: UdpChannel) => void) {
+  constructor({ address, port }: UpstreamTarget, settings: ConnectionSettings, onEnd: (socket: UdpSocket) => void) {
     const { maxAgeMs, sourceAddress, random } = settings
     this.#onEnd = onEnd
     this.#where = `${address} port ${port}`
-    this.#maxAgeMs = maxAgeMs === 0 ? channelAgeMs : Math.min(maxAgeMs, channelAgeMs)
+    this.#maxAgeMs = maxAgeMs === 0 ? socketAgeMs : Math.min(maxAgeMs, socketAgeMs)
     this.#usesLeft = 1 + (random.byte() & (maxUses - 1))
     this.#pending = new PendingQueries(this.#where, random, () => this.#isLeaving && this.#end())
     const family = ipFamily(address) === 'IPv6' ? 6 : 4
-    // The upstream is an address: nothing is looked up.
+    // The upstream is an address, so nothing is resolved.
     this.#socket = createSocket({ type: `udp${family}`, lookup: (host, _, done) => done(null, host, family) })
     this.#socket.on('message', (message) => this.#pending.settle(message))
     this.#socket.on('error', (error) => this.#fail(error))
@@ -51,7 +51,7 @@ class UdpChannel {
   }
 
   get takesMore(): boolean {
-    return this.#usesLeft > 0 && this.isYoung && this.#pending.size < maxPendingPerChannel
+    return this.#usesLeft > 0 && this.isYoung && this.#pending.size < maxPendingPerSocket
   }
 
   get isYoung(): boolean {
@@ -66,7 +66,7 @@ class UdpChannel {
     return reply
   }
 
-  /** Takes no more queries, and ends with the last one that is under way. */
+  /** Takes no more queries, and closes after the last one in progress. */
   leave(): void {
     this.#isLeaving = true
     if (this.#pending.size === 0) this.#end()
@@ -102,56 +102,56 @@ class UdpChannel {
 }
 
 /**
- * Queries over UDP to one upstream, each from one of up to 64 ports by chance, none of which is used for more than 16 queries or ten seconds (or
- * `maxAgeMs`): who forges an answer has to guess port and ID.
+ * The sockets to one upstream. Each query uses one of up to 64 random ports, and no port is used for more than 16 queries or ten seconds (or
+ * `maxAgeMs`): a forged answer has to guess port and ID.
  */
-export class UdpChannels {
+export class UdpSockets {
   readonly #target: UpstreamTarget
-  readonly #settings: ChannelSettings
-  /** Those that take queries, each in its slot. */
-  readonly #channels: (UdpChannel | undefined)[] = []
-  readonly #open = new Set<UdpChannel>()
+  readonly #settings: ConnectionSettings
+  /** The sockets that take queries, each in its slot. */
+  readonly #sockets: (UdpSocket | undefined)[] = []
+  readonly #open = new Set<UdpSocket>()
   #sweeping: NodeJS.Timeout | undefined
 
-  constructor(target: UpstreamTarget, settings: ChannelSettings) {
+  constructor(target: UpstreamTarget, settings: ConnectionSettings) {
     this.#target = target
     this.#settings = settings
   }
 
   exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
-    const slot = this.#settings.random.byte() & (maxChannels - 1)
-    const known = this.#channels[slot]
+    const slot = this.#settings.random.byte() & (maxSockets - 1)
+    const known = this.#sockets[slot]
     const isKept = known?.takesMore === true
     this.#settings.onConnection?.('udp', isKept)
-    const channel = isKept ? known : this.#replace(slot)
-    const reply = channel.exchange(query, timeoutMs)
-    if (!channel.takesMore) this.#retire(slot)
+    const socket = isKept ? known : this.#replace(slot)
+    const reply = socket.exchange(query, timeoutMs)
+    if (!socket.takesMore) this.#retire(slot)
     return reply
   }
 
   close(): void {
     clearTimeout(this.#sweeping)
-    for (const channel of this.#open) channel.close()
-    this.#channels.length = 0
+    for (const socket of this.#open) socket.close()
+    this.#sockets.length = 0
   }
 
-  #replace(slot: number): UdpChannel {
+  #replace(slot: number): UdpSocket {
     this.#retire(slot)
-    const channel = new UdpChannel(this.#target, this.#settings, (ended) => this.#open.delete(ended))
-    this.#open.add(channel)
-    this.#channels[slot] = channel
-    this.#sweeping ??= setTimeout(() => this.#sweep(), channelAgeMs).unref()
-    return channel
+    const socket = new UdpSocket(this.#target, this.#settings, (ended) => this.#open.delete(ended))
+    this.#open.add(socket)
+    this.#sockets[slot] = socket
+    this.#sweeping ??= setTimeout(() => this.#sweep(), socketAgeMs).unref()
+    return socket
   }
 
   #retire(slot: number): void {
-    this.#channels[slot]?.leave()
-    this.#channels[slot] = undefined
+    this.#sockets[slot]?.leave()
+    this.#sockets[slot] = undefined
   }
 
-  /** Sockets that are too old go, also while nothing is asked. */
+  /** Closes sockets that are too old, even while there are no queries. */
   #sweep(): void {
-    for (const [slot, channel] of this.#channels.entries()) if (channel?.isYoung === false) this.#retire(slot)
-    this.#sweeping = this.#open.size === 0 ? undefined : setTimeout(() => this.#sweep(), channelAgeMs).unref()
+    for (const [slot, socket] of this.#sockets.entries()) if (socket?.isYoung === false) this.#retire(slot)
+    this.#sweeping = this.#open.size === 0 ? undefined : setTimeout(() => this.#sweep(), socketAgeMs).unref()
   }
 }

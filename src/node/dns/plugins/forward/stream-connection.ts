@@ -3,13 +3,13 @@ import { connect as connectTls } from 'node:tls'
 import { FrameReader, frameMessage } from '../../wire/frames.ts'
 import { headerLength } from '../../wire/query.ts'
 import { PendingQueries } from './pending-queries.ts'
-import type { ChannelSettings, UpstreamTarget } from './settings.ts'
+import type { ConnectionSettings, UpstreamTarget } from './settings.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 const connectTimeoutMs = 3_000
 
-/** One connection, TCP or TLS, on which many queries are under way; it closes after `expireMs` without any. */
-class StreamChannel {
+/** One connection, TCP or TLS, with many queries in progress. It closes after `expireMs` without any. */
+class StreamConnection {
   readonly pending: PendingQueries
   readonly #where: string
   readonly #socket: Socket
@@ -19,7 +19,7 @@ class StreamChannel {
   readonly #bornMs = performance.now()
   isOpen = true
 
-  constructor(target: UpstreamTarget, { expireMs, maxAgeMs, sourceAddress, random }: ChannelSettings) {
+  constructor(target: UpstreamTarget, { expireMs, maxAgeMs, sourceAddress, random }: ConnectionSettings) {
     const { address, port, tls } = target
     this.#maxAgeMs = maxAgeMs === 0 ? Number.POSITIVE_INFINITY : maxAgeMs
     this.#where = `${address} port ${port} over ${tls ? 'TLS' : 'TCP'}`
@@ -34,7 +34,7 @@ class StreamChannel {
     this.#socket.unref()
   }
 
-  /** Takes new queries. One that is too old only waits for its answers. */
+  /** True while the connection takes new queries. One that is too old only waits for its answers. */
   get takesMore(): boolean {
     return this.isOpen && performance.now() - this.#bornMs < this.#maxAgeMs
   }
@@ -89,37 +89,37 @@ function openTls({ address, port, tls = {} }: UpstreamTarget, from: { readonly l
   })
 }
 
-/** Queries over one connection to an upstream, opened when there is something to ask. */
-export class StreamChannels {
+/** The connection to one upstream, opened on demand. */
+export class StreamConnections {
   readonly #target: UpstreamTarget
-  readonly #settings: ChannelSettings
-  #channel: StreamChannel | undefined
+  readonly #settings: ConnectionSettings
+  #connection: StreamConnection | undefined
 
-  constructor(target: UpstreamTarget, settings: ChannelSettings) {
+  constructor(target: UpstreamTarget, settings: ConnectionSettings) {
     this.#target = target
     this.#settings = settings
   }
 
-  /** Where a kept connection turns out to be closed, one more attempt is made on a new one. */
+  /** Sends a query and waits for its answer. Where the open connection turns out to be closed, a new one gets one more attempt. */
   async exchange(query: Buffer, timeoutMs: number): Promise<Buffer> {
-    const kept = this.#channel
+    const kept = this.#connection
     this.#settings.onConnection?.(this.#target.tls ? 'tcp-tls' : 'tcp', kept?.takesMore === true)
     if (kept?.takesMore !== true) return this.#open().exchange(query, timeoutMs)
     try {
       return await kept.exchange(query, timeoutMs)
     } catch (error) {
       if (kept.isOpen || !(error instanceof UpstreamError) || error.code !== 'unreachable') throw error
-      const channel = this.#channel?.takesMore ? this.#channel : this.#open()
-      return channel.exchange(query, timeoutMs)
+      const connection = this.#connection?.takesMore ? this.#connection : this.#open()
+      return connection.exchange(query, timeoutMs)
     }
   }
 
   close(): void {
-    this.#channel?.close()
+    this.#connection?.close()
   }
 
-  #open(): StreamChannel {
-    this.#channel = new StreamChannel(this.#target, this.#settings)
-    return this.#channel
+  #open(): StreamConnection {
+    this.#connection = new StreamConnection(this.#target, this.#settings)
+    return this.#connection
   }
 }
