@@ -118,10 +118,7 @@ async function performPatch(
 ): Promise<Answer> {
   const patch = await readPatch(request, target.resource.isCustom === true, context.readYaml)
   const fieldCheck = fieldCheckOf(context, request, query)
-  if (patch.type === 'apply') {
-    checkBodyFields(fieldCheck, target.resource, patch)
-    return applyObject(context, target, patch.value, parseApplyOptions(query))
-  }
+  if (patch.type === 'apply') return applyObject(context, target, patch, parseApplyOptions(query), fieldCheck)
   assertNotForced(query)
   return patchObject(context, target, patch, { ...parseWriteOptions(query, request), fieldCheck })
 }
@@ -141,11 +138,11 @@ async function readChecked(
 }
 
 function fieldCheckOf(
-  { warn = () => undefined }: VerbContext,
+  { dialect, warn = () => undefined }: VerbContext,
   { method }: IncomingMessage,
   query: URLSearchParams,
 ): FieldCheck {
-  return { validation: parseFieldValidation(query, method), warn }
+  return { validation: parseFieldValidation(query, method, dialect), warn }
 }
 
 function itemOf(target: Target): ItemTarget {

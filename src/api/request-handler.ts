@@ -177,12 +177,16 @@ export class RequestHandler {
     const representation = representationFor(route, request.headers.accept, url.searchParams.get('includeObject') ?? '')
     const { deprecation } = route.target.resource
     const warnings = deprecation === undefined ? [] : [deprecation]
-    if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
+    const tell = () => {
+      if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
+    }
+    tell()
     const perform = async (aside: Aside) => {
       const warned = { ...context, aside, warn: (text: string) => warnings.push(text) }
-      const answer = await performVerb(warned, route, request, url.searchParams)
+      // Where the request fails, its warnings come with the error.
+      const answer = await performVerb(warned, route, request, url.searchParams).finally(tell)
       if (answer.kind === 'object') warnings.push(...(answer.warnings ?? []))
-      if (warnings.length > 0) response.setHeader('warning', renderWarnings(warnings))
+      tell()
       return sendRead(request, response, encodeAnswer(answer, representation, context.now()))
     }
     const { verb } = route

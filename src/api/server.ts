@@ -158,7 +158,17 @@ function createContext({ serviceAccounts, limits, ...options }: ApiServerOptions
   const tokenIssuer = createTokenIssuer({ name: issuer, keyPem, identityClaim: dialect.serviceAccountClaim })
   const { maxObjectBytes, maxStoreBytes } = { ...defaultLimits, ...limits }
   const readYaml: VerbContext['readYaml'] = (text) => yaml.read(text)
-  return { store, registry, ...clock, pickBelow: randomInt, tokenIssuer, readYaml, maxObjectBytes, maxStoreBytes }
+  return {
+    store,
+    registry,
+    dialect: dialect.name,
+    ...clock,
+    pickBelow: randomInt,
+    tokenIssuer,
+    readYaml,
+    maxObjectBytes,
+    maxStoreBytes,
+  }
 }
 
 /** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */

@@ -16,6 +16,8 @@ export interface Peer extends AsyncDisposable {
   call(method: string, path: string, body?: unknown, contentType?: string): Promise<Pick<Reply, 'code' | 'body'>>
   /** A GET with an Accept header, and all of its answer. */
   read(path: string, accept: string): Promise<Pick<Reply, 'code' | 'headers' | 'bytes'>>
+  /** A body as it stands, and all of the answer, in JSON. */
+  send(method: string, path: string, body: string, type: string): Promise<Pick<Reply, 'code' | 'headers' | 'bytes'>>
 }
 
 /** Starts kube-apiserver 1.34 with etcd, and speaks to it as its administrator. */
@@ -40,9 +42,10 @@ export async function startPeer(serviceRange?: string): Promise<Peer> {
       const isJson = response.headers['content-type']?.startsWith('application/json') === true
       return { code: response.statusCode ?? 0, body: isJson ? JSON.parse(bytes.toString()) : undefined }
     },
-    read: async (path, accept) => {
-      const response = await send({ method: 'GET', path, headers: { accept } })
-      return { code: response.statusCode ?? 0, headers: response.headers, bytes: await buffer(response) }
+    read: async (path, accept) => readAll(await send({ method: 'GET', path, headers: { accept } })),
+    send: async (method, path, body, type) => {
+      const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), accept: 'application/json' }
+      return readAll(await send({ method, path, headers }, body))
     },
     [Symbol.asyncDispose]: async () => {
       agent.destroy()
@@ -51,4 +54,8 @@ export async function startPeer(serviceRange?: string): Promise<Peer> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function readAll(response: IncomingMessage): Promise<Pick<Reply, 'code' | 'headers' | 'bytes'>> {
+  return { code: response.statusCode ?? 0, headers: response.headers, bytes: await buffer(response) }
 }

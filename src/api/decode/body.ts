@@ -71,7 +71,7 @@ export async function readPatch(request: IncomingMessage, isCustom: boolean, rea
 
 /** A message of protobuf cannot say a field twice. */
 function decodeProtobuf(bytes: Uint8Array): DecodedBody {
-  return { value: parseProtobufBody(bytes), findDuplicates: () => [] }
+  return { value: parseProtobufBody(bytes), problems: { findDuplicates: () => [] } }
 }
 
 function decoderOf(request: IncomingMessage): Decoder {

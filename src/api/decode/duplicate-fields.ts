@@ -12,33 +12,49 @@ interface Level {
 /** Naming a field takes as long as its path: a text that repeats one field over and over is not looked at to its end. */
 const maxRepetitions = 1_000
 
+/** A field that stands a second time in its object, or that was looked for. */
+export interface FoundField {
+  readonly isDuplicate: boolean
+  /** `spec.a[0].b` */
+  readonly path: string
+  readonly key: string
+  /** Where its name begins in the text. */
+  readonly at: number
+}
+
 /**
- * The paths of fields that stand more than once in their object, each once, in the order of the text and at most 100:
- * `spec.a[0].b`. JSON.parse keeps the last one and says nothing. The text must have been parsed already.
+ * The fields that stand more than once in their object, each path once, in the order of the text and at most 100. JSON.parse keeps the last
+ * one and says nothing. The text must have been parsed already. Between them stand the fields of the given paths.
  */
-export function findDuplicateFields(text: string): readonly string[] {
-  const scan = new DuplicateScan(text)
+export function findDuplicateFields(text: string, wanted: readonly string[] = []): readonly FoundField[] {
+  const scan = new DuplicateScan(text, wanted)
   for (let at = 0; at < text.length && !scan.isFull; at++) at = scan.take(at)
   return scan.found
 }
 
 class DuplicateScan {
   readonly #text: string
-  readonly #found = new Set<string>()
+  readonly #duplicates = new Set<string>()
+  readonly #wanted: Set<string>
+  /** The last steps of the wanted paths: of other fields no path need be made. */
+  readonly #wantedKeys: ReadonlySet<string>
+  readonly #found: FoundField[] = []
   readonly #levels: Level[] = []
   #repetitions = 0
   #isKeyNext = false
 
-  constructor(text: string) {
+  constructor(text: string, wanted: readonly string[]) {
     this.#text = text
+    this.#wanted = new Set(wanted)
+    this.#wantedKeys = new Set(wanted.map((path) => path.slice(path.lastIndexOf('.') + 1)))
   }
 
-  get found(): readonly string[] {
-    return [...this.#found]
+  get found(): readonly FoundField[] {
+    return this.#found
   }
 
   get isFull(): boolean {
-    return this.#found.size === maxStrictErrors || this.#repetitions === maxRepetitions
+    return this.#duplicates.size === maxStrictErrors || this.#repetitions === maxRepetitions
   }
 
   /** Reads what begins at the position, and answers the position of its last character. */
@@ -82,17 +98,31 @@ class DuplicateScan {
     if (this.#isKeyNext && level?.keys !== undefined) {
       const literal = this.#text.slice(at, end + 1)
       level.key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1)
-      if (level.keys.has(level.key)) this.#report()
-      else level.keys.add(level.key)
+      const isDuplicate = level.keys.has(level.key)
+      if (isDuplicate) this.#reportDuplicate(level.key, at)
+      else if (this.#wantedKeys.has(level.key)) this.#reportWanted(level.key, at)
+      level.keys.add(level.key)
     }
     this.#isKeyNext = false
     return end
   }
 
-  #report(): void {
+  #reportDuplicate(key: string, at: number): void {
     this.#repetitions++
-    const steps = this.#levels.map(({ keys, key, index }) => (keys === undefined ? `[${index}]` : `.${shorten(key)}`))
-    this.#found.add(shorten(steps.join('').replace(/^\./, '')))
+    const path = shorten(this.#path(shorten))
+    if (this.#duplicates.has(path)) return
+    this.#duplicates.add(path)
+    this.#found.push({ isDuplicate: true, path, key, at })
+  }
+
+  #reportWanted(key: string, at: number): void {
+    const path = this.#path((step) => step)
+    if (this.#wanted.delete(path)) this.#found.push({ isDuplicate: false, path, key, at })
+  }
+
+  #path(show: (key: string) => string): string {
+    const steps = this.#levels.map(({ keys, key, index }) => (keys === undefined ? `[${index}]` : `.${show(key)}`))
+    return steps.join('').replace(/^\./, '')
   }
 }
 

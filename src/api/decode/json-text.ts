@@ -1,14 +1,14 @@
 import type { Json } from '../../model/api-object.ts'
 import { parseFiniteJson } from '../exact-json.ts'
 import { badRequest } from '../status.ts'
-import { endOfString, findDuplicateFields } from './duplicate-fields.ts'
+import { endOfString } from './duplicate-fields.ts'
+import { type FieldProblems, jsonAsYamlProblems, jsonProblems } from './field-problems.ts'
 import { maxDepth } from './limits.ts'
 
 /** A body as a value, and what only its text tells. */
 export interface DecodedBody {
   readonly value: Json
-  /** Each field that stands twice in its object, in the words of an error; at most 100. */
-  readonly findDuplicates: () => readonly string[]
+  readonly problems: FieldProblems
 }
 
 /** Throws a 400 for text that is not UTF-8, not JSON, or nested too deeply. */
@@ -18,20 +18,16 @@ export function parseJsonBody(bytes: Uint8Array): Json {
 
 export function decodeJson(bytes: Uint8Array): DecodedBody {
   const text = decodeUtf8(bytes)
-  return { value: parseJsonText(text), findDuplicates: () => describeDuplicates(text) }
+  return { value: parseJsonText(text), problems: jsonProblems(text) }
 }
 
-/** The same, or undefined for a text that is not JSON. */
+/** The same of JSON that came as YAML; undefined for a text that is no JSON. */
 export function tryDecodeJson(text: string): DecodedBody | undefined {
   try {
-    return { value: parseJsonText(text), findDuplicates: () => describeDuplicates(text) }
+    return { value: parseJsonText(text), problems: jsonAsYamlProblems(text) }
   } catch {
     return undefined
   }
-}
-
-function describeDuplicates(text: string): readonly string[] {
-  return [...findDuplicateFields(text)].sort().map((path) => `duplicate field ${JSON.stringify(path)}`)
 }
 
 function parseJsonText(text: string): Json {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
+import type { DialectName } from '../../model/dialect.ts'
 import { forbiddenField, invalidField, requiredField, tooLongField, unsupportedField } from '../schema/field-error.ts'
 import type { ApplyOptions } from '../verbs/apply.ts'
 import type { FieldValidation } from '../verbs/field-validation.ts'
@@ -38,10 +39,14 @@ export function assertNotForced(query: URLSearchParams): void {
   throw invalidOption('PATCH', forbiddenField('force', 'may not be specified for non-apply patch'))
 }
 
-/** Ignore where it is not said, as the platform's API has it (Kubernetes: Warn). */
-export function parseFieldValidation(query: URLSearchParams, method: string | undefined): FieldValidation {
+/** Where it is not said, the platform's API ignores what is wrong (spec part 7), and Kubernetes warns. */
+export function parseFieldValidation(
+  query: URLSearchParams,
+  method: string | undefined,
+  dialect: DialectName,
+): FieldValidation {
   const { fieldValidation } = parseQuery(shape, query)
-  if (fieldValidation === '') return 'Ignore'
+  if (fieldValidation === '') return dialect === 'platform' ? 'Ignore' : 'Warn'
   if (isFieldValidation(fieldValidation)) return fieldValidation
   throw invalidOption(method, unsupportedField('fieldValidation', fieldValidation, ['', ...fieldValidations]))
 }

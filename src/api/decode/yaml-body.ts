@@ -14,5 +14,5 @@ export async function decodeYaml(bytes: Uint8Array, readElsewhere: YamlReader): 
   const decoded = tryDecodeJson(text)
   if (decoded !== undefined) return decoded
   const { json, duplicates } = text.length <= maxLengthHere ? readYaml(text) : await readElsewhere(text)
-  return { value: parseFiniteJson(json), findDuplicates: () => duplicates }
+  return { value: parseFiniteJson(json), problems: { isYaml: true, findDuplicates: () => duplicates } }
 }

@@ -1,5 +1,5 @@
 import { EVENT_ID, type Event, getScalarValue } from 'js-yaml'
-import { shorten } from './shorten.ts'
+import { repeatedKey } from './field-problems.ts'
 
 /** A collection that is being read; `keys` is undefined for a list. */
 interface Open {
@@ -19,7 +19,7 @@ export function findRepeatedKeys(text: string, events: readonly Event[], limit: 
     if (keys === undefined || event.type !== EVENT_ID.SCALAR) continue
     const key = getScalarValue(text, event)
     if (!keys.has(key)) keys.add(key)
-    else found.push(`line ${lines.lineAt(event.valueStart)}: key ${JSON.stringify(shorten(key))} already set in map`)
+    else found.push(repeatedKey(lines.lineAt(event.valueStart), key))
   }
   return found
 }

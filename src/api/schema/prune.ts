@@ -38,7 +38,7 @@ function pruneValue(
 
 function pruneObject(schema: Schema, value: JsonObject, path: string, unknown: string[], isKept: boolean): JsonObject {
   return mapFields(value, (field, key) => {
-    const fieldSchema = memberSchema(schema, key)
+    const fieldSchema = declaredSchema(schema, key)
     if (fieldSchema !== undefined) return pruneValue(fieldSchema, field, joinPath(path, key), unknown, false)
     if (isKept) return field
     if (unknown.length < maxUnknown) unknown.push(joinPath(path, key))
@@ -46,8 +46,8 @@ function pruneObject(schema: Schema, value: JsonObject, path: string, unknown: s
   })
 }
 
-/** An embedded resource has the metadata of every object, whether its schema names that or not. */
-function memberSchema(schema: Schema, key: string): Schema | undefined {
+/** Undefined for a field that is not declared. An embedded resource has the metadata of every object, whether its schema names that or not. */
+export function declaredSchema(schema: Schema, key: string): Schema | undefined {
   if (schema.embeddedResource !== true) return childSchema(schema, key)
   if (key === 'metadata') return objectMetadata
   return key === 'apiVersion' || key === 'kind' ? anyValue : childSchema(schema, key)

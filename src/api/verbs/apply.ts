@@ -1,16 +1,19 @@
 import { inSlices, TimeSlice } from '../../loop/time-slice.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
+import type { DecodedBody } from '../decode/json-text.ts'
 import { type ApiDocument, formatTime, isJsonObject, jsonTypeName, objectAt, textAt } from '../document.ts'
 import type { Apply, Conflict } from '../managed-fields/apply.ts'
 import { findDuplicateItems } from '../managed-fields/duplicate-items.ts'
 import { renderPath } from '../managed-fields/fields-v1.ts'
 import { applyWithLastApplied } from '../managed-fields/last-applied.ts'
 import type { ManagedEntry } from '../managed-fields/managed-entry.ts'
+import { findUndeclaredFields } from '../managed-fields/undeclared-fields.ts'
 import { storeKey } from '../resources/keys.ts'
 import { apiVersionOf } from '../resources/resource.ts'
 import { badRequest, notFound, StatusError } from '../status.ts'
 import { acceptDocument, assertSameKind } from './accept-document.ts'
 import { createObject } from './create.ts'
+import { checkAppliedText, type FieldCheck } from './field-validation.ts'
 import { partOf } from './track-fields.ts'
 import { reviseObject } from './update.ts'
 import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
@@ -26,10 +29,39 @@ const attempts = 8
 export async function applyObject(
   context: VerbContext,
   target: ItemTarget,
-  body: Json,
+  body: DecodedBody,
   options: ApplyOptions,
+  fieldCheck: FieldCheck,
 ): Promise<Answer> {
-  return applyConfigured(context, target, checkConfiguration(target, body), options)
+  const applied = checkConfiguration(target, body.value)
+  assertDeclared(context, target, applied, fieldCheck)
+  checkAppliedText(fieldCheck, body)
+  return applyConfigured(context, target, applied, options)
+}
+
+/**
+ * In the kubernetes dialect a configuration with unknown fields is always refused: whose they should be cannot be said. In the platform
+ * dialect they are treated as `fieldValidation` says (spec part 7).
+ */
+function assertDeclared(
+  { dialect }: VerbContext,
+  target: ItemTarget,
+  applied: JsonObject,
+  { validation, warn }: FieldCheck,
+): void {
+  const isRefused = dialect === 'kubernetes' || validation === 'Strict'
+  if (!isRefused && validation === 'Ignore') return
+  const undeclared = findUndeclaredFields(target.resource.schema, applied)
+  if (isRefused && undeclared.length > 0) throw typedPatchError(target, applied, undeclared)
+  undeclared.forEach(warn)
+}
+
+/** Kubernetes answers a 500 with these words; it is the client's error. */
+function typedPatchError({ resource, name }: ItemTarget, applied: JsonObject, errors: readonly string[]): StatusError {
+  const { group, version, kind } = resource
+  const object = `${textAt(applied, 'metadata', 'namespace')}/${name}; ${group}/${version}, Kind=${kind}`
+  const list = errors.length === 1 ? errors[0] : `errors:\n  ${errors.join('\n  ')}`
+  return badRequest(`failed to create typed patch object (${object}): ${list}`)
 }
 
 /** The same for a configuration that has been checked. */
@@ -83,11 +115,9 @@ export function checkConfiguration(target: ItemTarget, body: Json): JsonObject {
 }
 
 /** Which of two items of the same key should be owned cannot be said. */
-function assertNoDuplicates({ resource, namespace = '', name }: ItemTarget, body: JsonObject): void {
-  const [duplicate] = findDuplicateItems(resource.schema, body)
-  if (duplicate === undefined) return
-  const object = `${namespace}/${name}; ${apiVersionOf(resource)}, Kind=${resource.kind}`
-  throw badRequest(`failed to create typed patch object (${object}): ${duplicate}`)
+function assertNoDuplicates(target: ItemTarget, body: JsonObject): void {
+  const [duplicate] = findDuplicateItems(target.resource.schema, body)
+  if (duplicate !== undefined) throw typedPatchError(target, body, [duplicate])
 }
 
 async function mergeInto(

@@ -1,8 +1,11 @@
-import type { Json } from '../../model/api-object.ts'
+import type { Json, JsonObject } from '../../model/api-object.ts'
+import { type FieldProblems, unknownField } from '../decode/field-problems.ts'
+import type { DecodedBody } from '../decode/json-text.ts'
+import { isJsonObject } from '../document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { invalidField } from '../schema/field-error.ts'
 import { prune } from '../schema/prune.ts'
-import { badRequest, invalid, type StatusError } from '../status.ts'
+import { badRequest, StatusError } from '../status.ts'
 import type { Patch } from './patch.ts'
 
 /** What happens to fields that a kind does not declare and to fields that stand twice: dropped in silence, with a warning, or refused. */
@@ -18,38 +21,88 @@ export interface FieldCheck {
 export function checkBodyFields(
   { validation, warn }: FieldCheck,
   resource: Resource,
-  { value, findDuplicates }: { readonly value: Json; readonly findDuplicates: () => readonly string[] },
+  { value, problems }: DecodedBody,
 ): void {
   if (validation === 'Ignore') return
-  const problems = [...findUnknown(resource, value), ...findDuplicates()]
-  if (validation === 'Warn') problems.forEach(warn)
-  else if (problems.length > 0) throw strictBodyError(resource, problems)
-}
-
-/** Checks what a patch makes of an object, and the patch's own text. Strict: 422. */
-export function checkPatchedFields(
-  { validation, warn }: FieldCheck,
-  { resource, name }: { readonly resource: Resource; readonly name: string },
-  patched: Json,
-  patch: Patch,
-): void {
-  if (validation === 'Ignore') return
-  const prefix = patch.type === 'json' ? 'json patch ' : ''
-  const duplicates = patch.findDuplicates().map((text) => `${prefix}${text}`)
-  const problems = [...duplicates, ...findUnknown(resource, patched)]
-  if (validation === 'Warn') problems.forEach(warn)
-  else if (problems.length > 0) {
-    const error = invalidField('patch', JSON.stringify(patch.value), `strict decoding error: ${problems.join(', ')}`)
-    throw invalid(resource, name, [error])
-  }
-}
-
-function findUnknown({ schema }: Resource, value: Json): readonly string[] {
-  const { unknown } = prune(schema, value)
-  return [...new Set(unknown)].sort().map((path) => `unknown field ${JSON.stringify(path)}`)
+  const isStrict = validation === 'Strict'
+  const found = inWords(resource, value, problems, isStrict ? asOneError : undefined)
+  if (!isStrict) found.forEach(warn)
+  else if (found.length > 0) throw strictBodyError(resource, found)
 }
 
 function strictBodyError({ kind, version }: Resource, problems: readonly string[]): StatusError {
   const what = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`
   return badRequest(`${what}: strict decoding error: ${problems.join(', ')}`)
+}
+
+/** Checks the text of a configuration to apply; its unknown fields are found when it is compared with the schema. Strict: 400. */
+export function checkAppliedText({ validation, warn }: FieldCheck, { problems }: DecodedBody): void {
+  if (validation === 'Ignore') return
+  const duplicates = problems.findDuplicates()
+  if (validation === 'Warn') duplicates.forEach(warn)
+  else if (duplicates.length > 0)
+    throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${asOneError(duplicates)}`)
+}
+
+/** Checks what a patch makes of an object, and the patch's own text. Strict: 422. */
+export function checkPatchedFields(
+  { validation, warn }: FieldCheck,
+  resource: Resource,
+  patched: Json,
+  patch: Patch,
+): void {
+  if (validation === 'Ignore') return
+  const problems = [...problemsOfPatch(patch), ...unknownFields(resource, patched).map(unknownField)]
+  if (validation === 'Warn') problems.forEach(warn)
+  else if (problems.length > 0) throw strictPatchError(patch, problems)
+}
+
+/** What is wrong with a body, the duplicates of a YAML text as `unite` puts them together. */
+function inWords(
+  resource: Resource,
+  value: Json,
+  { findDuplicates, findInOrder, isYaml }: FieldProblems,
+  unite: ((lines: readonly string[]) => string) | undefined,
+): readonly string[] {
+  const unknown = unknownFields(resource, value)
+  if (resource.isCustom !== true && findInOrder !== undefined) return findInOrder(unknown)
+  const duplicates = findDuplicates()
+  const united = isYaml === true && unite !== undefined && duplicates.length > 0 ? [unite(duplicates)] : duplicates
+  return [...united, ...unknown.map(unknownField)]
+}
+
+/** Lines of a YAML reader come as one error. */
+function asOneError(lines: readonly string[]): string {
+  return `yaml: unmarshal errors:\n  ${lines.join('\n  ')}`
+}
+
+/** Sorted; the metadata of a custom resource is looked at before its other fields. */
+function unknownFields({ schema, isCustom }: Resource, value: Json): readonly string[] {
+  const unknown = [...new Set(prune(schema, value).unknown)].sort()
+  if (isCustom !== true) return unknown
+  const isMetadata = (path: string) => path.startsWith('metadata.')
+  return [...unknown.filter(isMetadata), ...unknown.filter((path) => !isMetadata(path))]
+}
+
+const operationFields = ['op', 'path', 'from', 'value']
+
+function problemsOfPatch({ type, value, problems }: Patch): readonly string[] {
+  const duplicates = problems.findDuplicates()
+  if (type !== 'json') return duplicates
+  const operations = Array.isArray(value) ? (value as readonly Json[]) : []
+  const unknown = operations.flatMap((operation, index) =>
+    Object.keys(isJsonObject(operation) ? operation : ({} as JsonObject))
+      .filter((field) => !operationFields.includes(field))
+      .map((field) => unknownField(`[${index}].${field}`)),
+  )
+  return [...duplicates, ...unknown].map((text) => `json patch ${text}`)
+}
+
+/** Kubernetes names neither the kind nor the object here. */
+function strictPatchError(patch: Patch, problems: readonly string[]): StatusError {
+  const value = JSON.stringify(patch.value)
+  const error = invalidField('patch', value, `strict decoding error: ${problems.join(', ')}`)
+  return new StatusError('Invalid', ` "" is invalid: ${error.field}: ${error.message}`, {
+    details: { causes: [error] },
+  })
 }

@@ -1,5 +1,6 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
+import type { FieldProblems } from '../decode/field-problems.ts'
 import { maxDepth } from '../decode/limits.ts'
 import { type ApiDocument, isDeeperThan } from '../document.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
@@ -18,8 +19,7 @@ import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-conte
 export interface Patch {
   readonly type: 'merge' | 'strategic' | 'json'
   readonly value: Json
-  /** Each field that stands twice in the patch, in the words of an error. */
-  readonly findDuplicates: () => readonly string[]
+  readonly problems: FieldProblems
 }
 
 export function patchObject(
@@ -31,7 +31,7 @@ export function patchObject(
   const revise = async (current: ApiDocument) => {
     const slice = new TimeSlice()
     const patched = applyPatch(target.resource, target.name, current, patch)
-    if (options.fieldCheck !== undefined) checkPatchedFields(options.fieldCheck, target, patched, patch)
+    if (options.fieldCheck !== undefined) checkPatchedFields(options.fieldCheck, target.resource, patched, patch)
     await slice.whenSpent()
     return withSameUid(target, acceptDocument(target, patched), current)
   }

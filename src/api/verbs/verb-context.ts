@@ -1,3 +1,4 @@
+import type { DialectName } from '../../model/dialect.ts'
 import type { Attributes } from '../access/attributes.ts'
 import type { User } from '../access/authenticate.ts'
 import type { TokenIssuer } from '../access/token-issuer.ts'
@@ -12,6 +13,7 @@ import type { Aside } from './wait-for-revision.ts'
 export interface VerbContext {
   readonly store: Store
   readonly registry: Registry
+  readonly dialect: DialectName
   readonly now: () => Date
   readonly newUid: () => string
   /** A random integer at least 0 and below the limit. */

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../helpers/api-server.ts'
+import {
+  fieldValidationCases,
+  gaugeDefinition,
+  gauges,
+  validBodies,
+  warningTexts,
+} from '../../helpers/field-validation-cases.ts'
 import { paths } from '../../helpers/manifests.ts'
 
 describe('fieldValidation over HTTPS', () => {
@@ -14,28 +21,49 @@ describe('fieldValidation over HTTPS', () => {
   const names = () => `checked-${counter++}`
   const withFaults = (name: string) => `{"metadata":{"name":"${name}","unknownMeta":1},
     "spec":{"selector":{"app":"a","app":"b"},"unknown":1,"ports":[{"port":80,"port":81,"colour":"red"}]}}`
-  const unknown = ['metadata.unknownMeta', 'spec.ports[0].colour', 'spec.unknown']
-  const duplicate = ['spec.ports[0].port', 'spec.selector.app']
   const problems = [
-    ...unknown.map((path) => `unknown field "${path}"`),
-    ...duplicate.map((path) => `duplicate field "${path}"`),
+    'unknown field "metadata.unknownMeta"',
+    'duplicate field "spec.selector.app"',
+    'unknown field "spec.unknown"',
+    'duplicate field "spec.ports[0].port"',
+    'unknown field "spec.ports[0].colour"',
   ]
   const post = (query: string) => server.call('POST', `${paths.services}${query}`, { body: withFaults(names()) })
-  const warningsOf = (header: unknown) =>
-    String(header ?? '')
-      .split(/, (?=299)/)
-      .map((text) => text.replace(/^299 - "(.*)"$/, '$1').replaceAll('\\"', '"'))
 
-  test('Ignore is what happens when nothing is said: the last of two counts, what is unknown goes, in silence', async () => {
-    for (const query of ['', '?fieldValidation=Ignore']) {
+  test('Ignore lets the last of two count, and what is unknown go, in silence', async () => {
+    const reply = await post('?fieldValidation=Ignore')
+    assert.deepEqual([reply.code, reply.headers['warning'], reply.body.spec.ports[0].port], [201, undefined, 81])
+  })
+
+  test('Warn, and nothing, do the same and say so', async () => {
+    for (const query of ['?fieldValidation=Warn', '']) {
       const reply = await post(query)
-      assert.deepEqual([reply.code, reply.headers['warning'], reply.body.spec.ports[0].port], [201, undefined, 81])
+      assert.deepEqual([reply.code, warningTexts(reply.headers['warning'])], [201, problems])
     }
   })
 
-  test('Warn does the same and says so', async () => {
-    const reply = await post('?fieldValidation=Warn')
-    assert.deepEqual([reply.code, warningsOf(reply.headers['warning'])], [201, problems])
+  test('the warnings of a request that fails come with its error', async () => {
+    const reply = await server.call('POST', paths.services, { body: withFaults('Not-a-name') })
+    assert.deepEqual([reply.code, warningTexts(reply.headers['warning'])], [422, problems])
+  })
+
+  test('in the platform dialect nothing said is Ignore, and an apply is treated as it is said', async (t) => {
+    const platform = await startTestServer({ dialect: 'platform' })
+    t.after(() => platform.stop())
+    const made = await platform.call('POST', paths.services, { body: withFaults('quiet') })
+    assert.deepEqual([made.code, made.headers['warning']], [201, undefined])
+    const apply = (mode: string) =>
+      platform.call('PATCH', `${paths.configMaps}/applied?fieldManager=one&fieldValidation=${mode}`, {
+        body: 'apiVersion: v1\nkind: ConfigMap\ncolour: red\n',
+        headers: { 'content-type': 'application/apply-patch+yaml' },
+      })
+    assert.equal((await apply('Strict')).code, 400)
+    const warned = await apply('Warn')
+    assert.deepEqual(
+      [warned.code, warningTexts(warned.headers['warning'])],
+      [201, ['.colour: field not declared in schema']],
+    )
+    assert.equal((await apply('Ignore')).headers['warning'], undefined)
   })
 
   test('Strict refuses, with every field', async () => {
@@ -64,19 +92,6 @@ describe('fieldValidation over HTTPS', () => {
     )
   })
 
-  test('duplicates of a YAML text are told with their line', async () => {
-    const body = `metadata:\n  name: ${names()}\ndata:\n  a: "1"\n  a: "2"\n`
-    const headers = { 'content-type': 'application/yaml' }
-    const call = (mode: string) =>
-      server.call('POST', `${paths.configMaps}?fieldValidation=${mode}&dryRun=All`, { body, headers })
-    const text = 'line 5: key "a" already set in map'
-    assert.deepEqual((await call('Ignore')).code, 201)
-    assert.deepEqual(warningsOf((await call('Warn')).headers['warning']), [text])
-    const strict = await call('Strict')
-    assert.equal(strict.code, 400)
-    assert.ok(strict.body.message.endsWith(`strict decoding error: ${text}`), strict.body.message)
-  })
-
   test('a patch is judged by what it makes of the object, and by its own text', async () => {
     const name = names()
     await server.call('POST', paths.configMaps, { body: { metadata: { name } } })
@@ -102,17 +117,40 @@ describe('fieldValidation over HTTPS', () => {
       assert.equal(strict.body.details.causes[0].field, 'patch')
       assert.ok(strict.body.message.endsWith(`strict decoding error: ${problem}`), strict.body.message)
       const warned = await call('Warn')
-      assert.deepEqual([warned.code, warningsOf(warned.headers['warning'])], [200, [problem]])
+      assert.deepEqual([warned.code, warningTexts(warned.headers['warning'])], [200, [problem]])
       assert.equal((await call('Ignore')).code, 200)
     }
   })
 
-  test('an apply is judged like a body', async () => {
-    const path = `${paths.configMaps}/${names()}?fieldManager=one&fieldValidation=Strict`
-    const headers = { 'content-type': 'application/apply-patch+yaml' }
-    const body = 'apiVersion: v1\nkind: ConfigMap\ncolour: red\n'
-    const reply = await server.call('PATCH', path, { body, headers })
-    assert.equal(reply.code, 400)
-    assert.match(reply.body.message, /strict decoding error: unknown field "colour"$/)
+  describe('in the words of Kubernetes', () => {
+    before(async () => {
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+      assert.equal((await server.call('POST', path, { body: gaugeDefinition })).code, 201)
+    })
+
+    for (const each of fieldValidationCases)
+      test(each.title, async () => {
+        const name = names()
+        const collection = each.kind === 'Service' ? paths.services : gauges
+        const send = async (mode: string) => {
+          const found = await server.call('GET', `${collection}/${name}`)
+          const revision = found.code === 200 ? found.body.metadata.resourceVersion : ''
+          const body = each.body.replace('NAME', name).replace('REVISION', revision)
+          const path = each.method === 'POST' ? collection : `${collection}/${name}`
+          const manager = each.type === 'apply-patch+yaml' ? '&fieldManager=one&force=true' : ''
+          const headers = { 'content-type': `application/${each.type}` }
+          const query = `fieldValidation=${mode}${manager}&dryRun=All`
+          return server.call(each.method, `${path}?${query}`, { body, headers })
+        }
+        const valid = validBodies[each.kind].replace('NAME', name)
+        if (each.method !== 'POST') assert.equal((await server.call('POST', collection, { body: valid })).code, 201)
+        const strict = await send('Strict')
+        assert.ok(strict.code === 400 || strict.code === 422, strict.text)
+        const ending = each.strict.replace('NAME', name)
+        assert.equal(strict.body.message.slice(-ending.length), ending)
+        const warned = await send('Warn')
+        assert.equal(warned.code < 300, each.warnings !== undefined, warned.text)
+        assert.deepEqual(warningTexts(warned.headers['warning']), each.warnings ?? [])
+      })
   })
 })

@@ -136,7 +136,7 @@ describe('patches of custom resources', () => {
     const reply = await server.call('POST', `${gates}?fieldValidation=Strict`, { body })
     assert.equal(
       reply.body.message,
-      'Gate in version "v1" cannot be handled as a Gate: strict decoding error: unknown field "other", unknown field "spec.colour", duplicate field "spec.args"',
+      'Gate in version "v1" cannot be handled as a Gate: strict decoding error: duplicate field "spec.args", unknown field "other", unknown field "spec.colour"',
     )
   })
 })

@@ -39,7 +39,11 @@ describe('duplicate fields', () => {
       fc.property(node, (value) => {
         const text = render(value)
         JSON.parse(text)
-        assert.deepEqual(findDuplicateFields(text), [...new Set(duplicatesOf(value, ''))], text)
+        assert.deepEqual(
+          findDuplicateFields(text).map(({ path }) => path),
+          [...new Set(duplicatesOf(value, ''))],
+          text,
+        )
       }),
       { numRuns: 500 },
     )

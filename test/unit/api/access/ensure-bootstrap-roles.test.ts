@@ -23,6 +23,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
   const context = {
     store,
     registry,
+    dialect: dialect.name,
     now: () => new Date(0),
     newUid: () => 'uid',
     pickBelow: () => 0,

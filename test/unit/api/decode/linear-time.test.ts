@@ -51,7 +51,7 @@ const yamlShapes: readonly Shape[] = [
 describe('decoding takes time in proportion to the text', () => {
   for (const [title, text] of jsonShapes) {
     test(`JSON: ${title}`, () => {
-      assertLinear(title, 100_000, (length) => decodeJson(Buffer.from(text(length))).findDuplicates())
+      assertLinear(title, 100_000, (length) => decodeJson(Buffer.from(text(length))).problems.findDuplicates())
     })
   }
   for (const [title, text] of yamlShapes) {
@@ -71,11 +71,11 @@ function readOrRefuse(text: string): void {
 
 test('at most 100 repeated fields are named, and a long name by its beginning', () => {
   const pairs = many(1_000, (index) => `"k${index}":1,"k${index}":2`, ',')
-  assert.equal(decodeJson(Buffer.from(`{${pairs}}`)).findDuplicates().length, 100)
+  assert.equal(decodeJson(Buffer.from(`{${pairs}}`)).problems.findDuplicates().length, 100)
   const yaml = many(1_000, (index) => `k${index}: 1\nk${index}: 2`, '\n')
   assert.equal(readYaml(yaml).duplicates.length, 100)
   const long = `{"${'x'.repeat(1_000_000)}":{"a":1,"a":2}}`
-  const [named = ''] = decodeJson(Buffer.from(long)).findDuplicates()
+  const [named = ''] = decodeJson(Buffer.from(long)).problems.findDuplicates()
   assert.ok(named.length < 2_000, `${named.length} characters`)
 })
 
