@@ -3,15 +3,22 @@ import type { Selector } from './parts.ts'
 
 const operators = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' } as const
 
-/** `matchLabels` and `matchExpressions` as one list of requirements. */
-export function requirementsOf({ matchLabels, matchExpressions }: Selector): LabelSelector {
+const requirements = new WeakMap<Selector, LabelSelector>()
+
+/** `matchLabels` and `matchExpressions` as one list of requirements, made once: a selector meets many objects. */
+export function requirementsOf(selector: Selector): LabelSelector {
+  const known = requirements.get(selector)
+  if (known !== undefined) return known
+  const { matchLabels, matchExpressions } = selector
   const equalities = Object.entries(matchLabels).map(
     ([key, value]): LabelRequirement => ({ key, operator: 'in', values: [value] }),
   )
   const expressions = matchExpressions.map(
     ({ key, operator, values }): LabelRequirement => ({ key, operator: operators[operator], values }),
   )
-  return [...equalities, ...expressions]
+  const made = [...equalities, ...expressions]
+  requirements.set(selector, made)
+  return made
 }
 
 /** An empty selector matches everything, as Kubernetes has it. */

@@ -1,7 +1,7 @@
 import type { Node, Taint } from '../objects/node.ts'
 import { tolerates, untoleratedTaint } from '../objects/tolerations.ts'
 import { matchesNodeSelection } from './node-fit.ts'
-import { amountsOf, type HostPort, type NodeLoad, type PodDemand } from './placed-pod.ts'
+import { antiAffinityOf, availableOn, type HostPort, type NodeLoad, type PodDemand } from './placed-pod.ts'
 import type { SpreadConstraint } from './requirements.ts'
 import { domainsWith, isMeant, skewWith, spreadCounts } from './topology.ts'
 
@@ -14,6 +14,11 @@ export function filtersFor(
   loads: ReadonlyMap<string, NodeLoad>,
   unschedulableTaint: string,
 ): readonly Filter[] {
+  return [...nodeFilters(demand, unschedulableTaint), ...neighbourFilters(demand, loads)]
+}
+
+/** What only the node itself and the pods on it decide. */
+export function nodeFilters(demand: PodDemand, unschedulableTaint: string): readonly Filter[] {
   return [
     unschedulableFilter(demand, unschedulableTaint),
     taintFilter(demand),
@@ -21,10 +26,31 @@ export function filtersFor(
       matchesNodeSelection(demand.requirements, node) ? [] : ["node(s) didn't match Pod's node affinity/selector"],
     (load) => (hasFreePorts(load, demand) ? [] : ["node(s) didn't have free ports for the requested pod ports"]),
     (load) => lackingResources(load, demand),
+  ]
+}
+
+/** Whether the pod says which others it wants near or far. */
+export function statesNeighbours({ requirements }: PodDemand): boolean {
+  const { affinity, topologySpreadConstraints } = requirements
+  const terms = [affinity.podAffinity, affinity.podAntiAffinity].flatMap((each) => [
+    ...each.requiredDuringSchedulingIgnoredDuringExecution,
+    ...each.preferredDuringSchedulingIgnoredDuringExecution,
+  ])
+  return terms.length + topologySpreadConstraints.length > 0
+}
+
+/** Whether pods that run may want others kept away. */
+export function isAnyRepelling(loads: ReadonlyMap<string, NodeLoad>): boolean {
+  return loads.values().some(({ repelling }) => repelling.length > 0)
+}
+
+/** What pods on other nodes decide, too; none where none of them matters. */
+export function neighbourFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
+  return [
     ...spreadFilters(demand, loads),
     ...affinityFilters(demand, loads),
     ...antiAffinityFilters(demand, loads),
-    existingAntiAffinityFilter(demand, loads),
+    ...existingAntiAffinityFilters(demand, loads),
   ]
 }
 
@@ -58,10 +84,8 @@ const oneWhole = 1_000n
 
 /** A node that says nothing of what it has is not limited; one that says something has none of what it leaves out. */
 function lackingResources({ node, pods, requested }: NodeLoad, { requests }: PodDemand): readonly string[] {
-  const { allocatable, capacity } = node.status
-  const stated = Object.keys(allocatable).length > 0 ? allocatable : capacity
-  if (Object.keys(stated).length === 0) return []
-  const available = amountsOf(stated)
+  const available = availableOn(node)
+  if (available.size === 0) return []
   const most = available.get('pods')
   const isFull = most !== undefined && BigInt(pods.length + 1) * oneWhole > most
   const lacking = [...requests].filter(
@@ -110,8 +134,7 @@ function affinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>
 }
 
 function antiAffinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
-  const terms = demand.requirements.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
-  return terms.map((term): Filter => {
+  return antiAffinityOf(demand).map((term): Filter => {
     const domains = domainsWith(loads, term.topologyKey, (other) => isMeant(term, demand, other))
     return ({ node }) =>
       domains.has(node.metadata.labels[term.topologyKey] ?? '') ? ["node(s) didn't match pod anti-affinity rules"] : []
@@ -119,19 +142,18 @@ function antiAffinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeL
 }
 
 /** Pods that already run may want this one kept away, too. */
-function existingAntiAffinityFilter(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): Filter {
+function existingAntiAffinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
   const closed = new Set<string>()
-  for (const { node, pods } of loads.values()) {
-    for (const other of pods) {
-      const terms = other.requirements.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
-      for (const term of terms.filter((candidate) => isMeant(candidate, other, demand))) {
+  for (const { node, repelling } of loads.values()) {
+    for (const other of repelling) {
+      for (const term of antiAffinityOf(other).filter((candidate) => isMeant(candidate, other, demand))) {
         const domain = node.metadata.labels[term.topologyKey]
         if (domain !== undefined) closed.add(`${term.topologyKey}=${domain}`)
       }
     }
   }
-  return ({ node }) => {
-    const isClosed = Object.entries(node.metadata.labels).some(([key, value]) => closed.has(`${key}=${value}`))
-    return isClosed ? ["node(s) didn't satisfy existing pods anti-affinity rules"] : []
-  }
+  if (closed.size === 0) return []
+  const isClosed = ({ node }: NodeLoad) =>
+    Object.entries(node.metadata.labels).some(([key, value]) => closed.has(`${key}=${value}`))
+  return [(load) => (isClosed(load) ? ["node(s) didn't satisfy existing pods anti-affinity rules"] : [])]
 }

@@ -1,7 +1,7 @@
 import { parseQuantity } from '../../model/quantity.ts'
 import type { Node } from '../objects/node.ts'
 import type { Pod } from '../objects/pod.ts'
-import { type Amounts, type Requirements, requirementsOf } from './requirements.ts'
+import { type Amounts, type PodTerm, type Requirements, requirementsOf } from './requirements.ts'
 
 /** A pod with what it asks for, read once: requests in thousandths by resource. */
 export interface PodDemand {
@@ -24,7 +24,15 @@ export interface HostPort {
 export interface NodeLoad {
   readonly node: Node
   readonly pods: PodDemand[]
+  /** Those of them that want others kept away. */
+  readonly repelling: PodDemand[]
   readonly requested: Map<string, bigint>
+  /** Of all of them. */
+  lowestPriority: number
+}
+
+export function emptyLoad(node: Node): NodeLoad {
+  return { node, pods: [], repelling: [], requested: new Map(), lowestPriority: Number.POSITIVE_INFINITY }
 }
 
 /** Throws ZodError or QuantityError when the pod's spec makes no sense. */
@@ -41,9 +49,7 @@ export function demandOf(pod: Pod, namespaceLabels: PodDemand['namespaceLabels']
 
 /** All nodes with the pods bound to them; finished pods hold nothing. */
 export function loadNodes(nodes: readonly Node[], placed: readonly PodDemand[]): ReadonlyMap<string, NodeLoad> {
-  const loads = new Map(
-    nodes.map((node): [string, NodeLoad] => [node.metadata.name, { node, pods: [], requested: new Map() }]),
-  )
+  const loads = new Map(nodes.map((node) => [node.metadata.name, emptyLoad(node)]))
   for (const demand of placed) {
     const load = loads.get(demand.pod.spec.nodeName ?? '')
     if (load !== undefined) place(load, demand)
@@ -53,7 +59,26 @@ export function loadNodes(nodes: readonly Node[], placed: readonly PodDemand[]):
 
 export function place(load: NodeLoad, demand: PodDemand): void {
   load.pods.push(demand)
+  load.lowestPriority = Math.min(load.lowestPriority, demand.pod.spec.priority)
+  if (antiAffinityOf(demand).length > 0) load.repelling.push(demand)
   for (const [resource, amount] of demand.requests) add(load.requested, resource, amount)
+}
+
+/** Where no pod that one of the terms means may run beside this one. */
+export function antiAffinityOf({ requirements }: PodDemand): readonly PodTerm[] {
+  return requirements.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
+}
+
+const available = new WeakMap<Node, ReadonlyMap<string, bigint>>()
+
+/** What pods may have of a node, read once as all pods ask for it; nothing where the node does not say. */
+export function availableOn(node: Node): ReadonlyMap<string, bigint> {
+  const known = available.get(node)
+  if (known !== undefined) return known
+  const { allocatable, capacity } = node.status
+  const amounts = amountsOf(Object.keys(allocatable).length > 0 ? allocatable : capacity)
+  available.set(node, amounts)
+  return amounts
 }
 
 /** Containers and sidecars run together; other init containers one at a time, beside the sidecars started before them. */
@@ -70,7 +95,7 @@ function requestsOf({ containers, initContainers, overhead }: Requirements): Rea
   return sum(most, amountsOf(overhead))
 }
 
-export function amountsOf(amounts: Amounts): ReadonlyMap<string, bigint> {
+function amountsOf(amounts: Amounts): ReadonlyMap<string, bigint> {
   return new Map(Object.entries(amounts).map(([resource, text]) => [resource, parseQuantity(String(text))]))
 }
 

@@ -1,5 +1,5 @@
-import { filtersFor } from './filters.ts'
-import { type NodeLoad, type PodDemand, place } from './placed-pod.ts'
+import { type Filter, isAnyRepelling, neighbourFilters, nodeFilters, statesNeighbours } from './filters.ts'
+import { emptyLoad, type NodeLoad, type PodDemand, place } from './placed-pod.ts'
 
 export interface Preemption {
   readonly node: string
@@ -15,8 +15,15 @@ type Loads = ReadonlyMap<string, NodeLoad>
  */
 export function planPreemption(demand: PodDemand, loads: Loads, unschedulableTaint: string): Preemption | undefined {
   if (demand.pod.spec.preemptionPolicy === 'Never') return undefined
+  const filters = nodeFilters(demand, unschedulableTaint)
+  const minded = statesNeighbours(demand) || isAnyRepelling(loads)
+  const fits = (load: NodeLoad) => {
+    const suits = (filter: Filter) => filter(load).length === 0
+    if (!filters.every(suits)) return false
+    return !minded || neighbourFilters(demand, new Map([...loads, [load.node.metadata.name, load]])).every(suits)
+  }
   const options = [...loads.values()].flatMap((load) => {
-    const victims = findVictims(demand, load, loads, unschedulableTaint)
+    const victims = findVictims(demand, load, fits)
     return victims === undefined || victims.length === 0 ? [] : [{ node: load.node.metadata.name, victims }]
   })
   return options.sort(byHarm)[0]
@@ -33,17 +40,12 @@ export function isMakingRoom({ pods }: NodeLoad, demand: PodDemand): boolean {
 function findVictims(
   demand: PodDemand,
   load: NodeLoad,
-  loads: Loads,
-  unschedulableTaint: string,
+  suits: (load: NodeLoad) => boolean,
 ): readonly PodDemand[] | undefined {
+  if (load.lowestPriority >= demand.pod.spec.priority) return undefined
   const lower = load.pods.filter(({ pod }) => pod.spec.priority < demand.pod.spec.priority)
-  if (lower.length === 0) return undefined
-  const fits = (kept: readonly PodDemand[]) => {
-    const without = loadOf(load, kept)
-    const filters = filtersFor(demand, new Map([...loads, [load.node.metadata.name, without]]), unschedulableTaint)
-    return filters.every((filter) => filter(without).length === 0)
-  }
-  const staying = load.pods.filter((each) => !lower.includes(each))
+  const fits = (kept: readonly PodDemand[]) => suits(loadOf(load, kept))
+  const staying = load.pods.filter(({ pod }) => pod.spec.priority >= demand.pod.spec.priority)
   if (!fits(staying)) return undefined
   const victims: PodDemand[] = []
   for (const candidate of lower.toSorted(byWorth)) {
@@ -54,7 +56,7 @@ function findVictims(
 }
 
 function loadOf({ node }: NodeLoad, pods: readonly PodDemand[]): NodeLoad {
-  const load: NodeLoad = { node, pods: [], requested: new Map() }
+  const load = emptyLoad(node)
   for (const each of pods) place(load, each)
   return load
 }

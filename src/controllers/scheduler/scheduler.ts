@@ -1,14 +1,19 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ApiError, orAbsent } from '../../client/index.ts'
 import type { Component } from '../../loop/component.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import { describeError } from '../../model/errors.ts'
 import type { BaseContext } from '../base-context.ts'
 import { withCondition } from '../objects/conditions.ts'
+import type { Node } from '../objects/node.ts'
 import { isFinished, type Pod } from '../objects/pod.ts'
 import { namespaceType, nodeType, podType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
 import type { ObjectCache } from '../runtime/object-cache.ts'
-import { demandOf, loadNodes, type NodeLoad, type PodDemand, place } from './placed-pod.ts'
-import { planPlacement, schedulingOrder } from './plan.ts'
+import type { ObjectIndex } from '../runtime/object-index.ts'
+import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
+import { demandOf, loadNodes, type PodDemand } from './placed-pod.ts'
+import { Placements, schedulingOrder } from './plan.ts'
 import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
 
 /** Pods that name no scheduler, or this one, are ours. */
@@ -24,18 +29,46 @@ export function createScheduler(kit: BaseContext): Component {
   return new Controller({
     name: 'scheduler',
     watches: [
-      watchKeys(pods, () => [everything]),
-      watchKeys(kit.caches.of(nodeType), () => [everything]),
-      watchKeys(kit.caches.of(namespaceType), () => [everything]),
+      watchKeys(pods, () => [everything], { isSame: isSamePod }),
+      watchKeys(kit.caches.of(nodeType), () => [everything], { isSame: isSameNode }),
+      watchKeys(kit.caches.of(namespaceType), () => [everything], {
+        isSame: (old, next) => isDeepStrictEqual(old.metadata.labels, next.metadata.labels),
+      }),
     ],
-    reconcile: async (_key, { signal }) => {
-      await scheduler.placeAll(signal)
-      return undefined
-    },
+    reconcile: (_key, { signal }) => scheduler.placeAll(signal),
+    rest: restAfterPass,
     workers: 1,
     metrics: kit.metrics,
     log: kit.log.child('scheduler'),
   })
+}
+
+/** Most changes of a pod, such as that it becomes ready, make no room and ask for none. */
+function isSamePod(old: Pod, next: Pod): boolean {
+  return (
+    old.metadata.uid === next.metadata.uid &&
+    old.metadata.deletionTimestamp === next.metadata.deletionTimestamp &&
+    old.status.nominatedNodeName === next.status.nominatedNodeName &&
+    isFinished(old) === isFinished(next) &&
+    isDeepStrictEqual(old.metadata.labels, next.metadata.labels) &&
+    isDeepStrictEqual(old.spec, next.spec)
+  )
+}
+
+/** A sign of life changes nothing of what a node has and whom it takes. */
+function isSameNode(old: Node, next: Node): boolean {
+  return (
+    isDeepStrictEqual(old.metadata.labels, next.metadata.labels) &&
+    isDeepStrictEqual(old.spec, next.spec) &&
+    isDeepStrictEqual(old.status.allocatable, next.status.allocatable) &&
+    isDeepStrictEqual(old.status.capacity, next.status.capacity)
+  )
+}
+
+const waitingPods = 'waiting'
+
+function whetherWaiting(pod: Pod): Iterable<string> {
+  return isWaiting(pod) ? [waitingPods] : []
 }
 
 const noLabels: Readonly<Record<string, string>> = {}
@@ -43,6 +76,7 @@ const noLabels: Readonly<Record<string, string>> = {}
 class Scheduler {
   readonly #kit: BaseContext
   readonly #pods: ObjectCache<Pod>
+  readonly #waiting: ObjectIndex<Pod>
   /** What each version of a pod asks for, read once. */
   readonly #demands = new WeakMap<Pod, PodDemand>()
   /** By uid where a pod was bound to, until the cache shows it. */
@@ -51,43 +85,53 @@ class Scheduler {
   constructor(kit: BaseContext, pods: ObjectCache<Pod>) {
     this.#kit = kit
     this.#pods = pods
+    this.#waiting = pods.addIndex(whetherWaiting)
   }
 
-  async placeAll(signal: AbortSignal): Promise<void> {
-    const { dialect, caches } = this.#kit
+  /** Others have their turn in between: what changes meanwhile is found when a pod is bound, or by the next pass. */
+  async placeAll(signal: AbortSignal): Promise<WorkResult> {
+    if (this.#waiting.count(waitingPods) === 0) return undefined
+    const startedMs = performance.now()
     const { placed, waiting } = this.#sortOut()
+    const { caches, dialect } = this.#kit
     const loads = loadNodes([...caches.of(nodeType).list()], placed)
-    const tasks: Promise<void>[] = []
+    const placements = new Placements(loads, dialect.taints.unschedulable)
+    const failures: unknown[] = []
+    const tasks: Promise<unknown>[] = []
+    const slice = new TimeSlice()
     for (const demand of waiting.toSorted(schedulingOrder)) {
-      const placement = planPlacement(demand, loads, dialect.taints.unschedulable)
-      if (placement.kind === 'unschedulable') tasks.push(...this.#makeRoom(demand, loads, placement.message, signal))
-      else {
-        const load = loads.get(placement.node)
-        if (load !== undefined) place(load, demand)
-        this.#assumed.set(demand.pod.metadata.uid, placement.node)
-        tasks.push(this.#bind(demand.pod, placement.node, signal))
-      }
+      for (const task of this.#settle(demand, placements, signal))
+        tasks.push(task.catch((error: unknown) => failures.push(error)))
+      if (slice.spent) await slice.pause()
+      signal.throwIfAborted()
     }
-    const failed = (await Promise.allSettled(tasks)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    const busyMs = performance.now() - startedMs
+    await Promise.all(tasks)
+    if (failures.length > 0) throw failures[0]
+    return { busyMs }
+  }
+
+  /** What is to be written of a pod that waits. */
+  #settle(demand: PodDemand, placements: Placements, signal: AbortSignal): readonly Promise<void>[] {
+    const placement = placements.plan(demand)
+    if (placement.kind === 'unschedulable') return this.#makeRoom(demand, placements, placement.message, signal)
+    placements.place(placement.node, demand)
+    this.#assumed.set(demand.pod.metadata.uid, placement.node)
+    return [this.#bind(demand.pod, placement.node, signal)]
   }
 
   /** A pod that is to have a node keeps it for the rest of the pass: less important ones must not slip in. */
-  #makeRoom(
-    demand: PodDemand,
-    loads: ReadonlyMap<string, NodeLoad>,
-    message: string,
-    signal: AbortSignal,
-  ): readonly Promise<void>[] {
-    const promised = loads.get(demand.pod.status.nominatedNodeName ?? '')
+  #makeRoom(demand: PodDemand, placements: Placements, message: string, signal: AbortSignal): readonly Promise<void>[] {
+    const { loads } = placements
+    const { nominatedNodeName = '' } = demand.pod.status
+    const promised = loads.get(nominatedNodeName)
     if (promised !== undefined && isMakingRoom(promised, demand)) {
-      place(promised, demand)
+      placements.place(nominatedNodeName, demand)
       return []
     }
     const preemption = planPreemption(demand, loads, this.#kit.dialect.taints.unschedulable)
-    const load = preemption && loads.get(preemption.node)
-    if (preemption === undefined || load === undefined) return [this.#refuse(demand.pod, message, signal)]
-    place(load, demand)
+    if (preemption === undefined) return [this.#refuse(demand.pod, message, signal)]
+    placements.place(preemption.node, demand)
     return [this.#preempt(demand.pod, preemption, message, signal)]
   }
 
@@ -115,7 +159,7 @@ class Scheduler {
     const assumed = new Map(this.#assumed)
     this.#assumed.clear()
     for (const pod of this.#pods.list()) {
-      const { uid, deletionTimestamp } = pod.metadata
+      const { uid } = pod.metadata
       const node = assumed.get(uid)
       if (isFinished(pod)) continue
       const demand = this.#demandOf(pod)
@@ -124,7 +168,7 @@ class Scheduler {
       else if (node !== undefined) {
         this.#assumed.set(uid, node)
         placed.push({ ...demand, pod: { ...pod, spec: { ...pod.spec, nodeName: node } } })
-      } else if (deletionTimestamp === undefined && isOurs(pod)) waiting.push(demand)
+      } else if (isWaiting(pod)) waiting.push(demand)
     }
     return { placed, waiting }
   }
@@ -170,6 +214,11 @@ class Scheduler {
     const writer = this.#kit.caches.writer(podType)
     await orAbsent(writer.patch(pod, { kind: 'merge', patch }, signal, 'status'))
   }
+}
+
+function isWaiting(pod: Pod): boolean {
+  const isStaying = pod.metadata.deletionTimestamp === undefined && !isFinished(pod)
+  return isStaying && !pod.spec.nodeName && isOurs(pod)
 }
 
 function isOurs({ spec }: Pod): boolean {

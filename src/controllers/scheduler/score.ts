@@ -1,6 +1,6 @@
 import { untoleratedTaint } from '../objects/tolerations.ts'
 import { matchesTerm } from './node-fit.ts'
-import { amountsOf, type NodeLoad, type PodDemand } from './placed-pod.ts'
+import { availableOn, type NodeLoad, type PodDemand } from './placed-pod.ts'
 import type { PodTerm } from './requirements.ts'
 import { isMeant, spreadCounts } from './topology.ts'
 
@@ -66,7 +66,7 @@ function taintAversion({ requirements }: PodDemand): Score {
 
 /** What stays free of CPU and memory with the pod on the node, in percent of what it has. */
 function freeShare({ node, requested }: NodeLoad, { requests }: PodDemand): number {
-  const available = amountsOf(node.status.allocatable)
+  const available = availableOn(node)
   const shares = ['cpu', 'memory'].map((resource) => {
     const has = available.get(resource) ?? 0n
     const used = (requested.get(resource) ?? 0n) + (requests.get(resource) ?? 0n)

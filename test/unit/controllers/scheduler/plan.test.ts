@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { nodeSchema } from '../../../../src/controllers/objects/node.ts'
 import { podSchema } from '../../../../src/controllers/objects/pod.ts'
 import { demandOf, loadNodes } from '../../../../src/controllers/scheduler/placed-pod.ts'
-import { planPlacement, schedulingOrder } from '../../../../src/controllers/scheduler/plan.ts'
+import { Placements, schedulingOrder } from '../../../../src/controllers/scheduler/plan.ts'
 
 interface PodFields {
   readonly namespace?: string
@@ -43,7 +43,7 @@ function placementOf(
     nodes,
     placed.map((fields) => pod(fields)),
   )
-  const placement = planPlacement(pod(wanted), loads, 'unschedulable')
+  const placement = new Placements(loads, 'unschedulable').plan(pod(wanted))
   return placement.kind === 'placed' ? placement.node : placement.message
 }
 
