@@ -20,7 +20,7 @@ const dialect = createDialect('kubernetes')
 const { A, AAAA, SRV, CNAME, PTR, TXT, NS, SOA, MX, HTTPS } = recordType
 const types = [A, AAAA, SRV, CNAME, PTR, TXT, NS, SOA, MX, HTTPS]
 
-/** Where we answer otherwise on purpose; each says why in src/node/dns/README.md and must occur. */
+/** Where we answer otherwise on purpose; each has its reason in src/node/dns/plugins/kubernetes/README.md and must occur. */
 const intended: readonly { readonly why: string; readonly applies: (question: Question) => boolean }[] = [
   { why: 'a name with names below it exists', applies: ({ name }) => /^(_tcp|_udp)\.[^_]|^dns\.cluster/.test(name) },
   {

@@ -99,7 +99,7 @@ interface Case {
 
 const withoutOpt = (answer: string) => answer.replace(/ [^|]*$/, '')
 
-/** Where we answer otherwise on purpose, but for what `blind` leaves out alike; each says why in src/node/dns/README.md and must occur. */
+/** Where we answer otherwise on purpose, but for what `blind` leaves out alike; each has its reason in src/node/dns/README.md or that of a plugin and must occur. */
 const intended: readonly {
   readonly why: string
   readonly applies: (one: Case) => boolean
@@ -190,7 +190,7 @@ const told = new Set([
   'section',
 ])
 
-/** What CoreDNS counts and we do not, or otherwise: each says why in src/node/dns/README.md. */
+/** What CoreDNS counts and we do not, or otherwise: each has its reason in src/node/dns/README.md or that of a plugin. */
 const otherMetrics = /^coredns_local_localhost_requests_total/
 
 test('a server answers as CoreDNS with the same Corefile, whole messages compared; and counts under the same names', async (t) => {
