@@ -3,16 +3,10 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../../src/model/api-object.ts'
 import { type Reply, startTestServer, type TestServer } from '../../helpers/api-server.ts'
-import { brokenRules } from '../../helpers/broken-rules.ts'
+import { brokenRules, refusedRules } from '../../helpers/broken-rules.ts'
 import { lackOfPeer, type Peer, startPeer } from '../../helpers/kubernetes-peer.ts'
 import { routeCases } from '../../helpers/route-cases.ts'
-import {
-  answerCases,
-  everythingSchema,
-  expressionCases,
-  type RuleCase,
-  refusedRules,
-} from '../../helpers/rule-cases.ts'
+import { answerCases, everythingSchema, expressionCases, type RuleCase } from '../../helpers/rule-cases.ts'
 import { costCases } from '../../helpers/rule-cost-cases.ts'
 import { transitionCases } from '../../helpers/transition-cases.ts'
 

@@ -84,8 +84,35 @@ const isMapped = (text: string) => /^(?:0*:)*:?:ffff:(?:\d+\.|[\da-f]{1,4}:[\da-
 
 /** In the words of Go where they are known. */
 function problemOf(text: string): string {
-  if (!/[.:]/.test(text)) return 'unable to parse IP'
-  return text.includes(':') ? 'unexpected character' : 'IPv4 address is not valid'
+  const first = /[.:%]/.exec(text)?.[0]
+  if (first === undefined) return 'unable to parse IP'
+  if (first === '%') return 'missing IPv6 address'
+  return first === ':' ? 'unexpected character' : problemOfIpv4(text)
+}
+
+function problemOfIpv4(text: string): string {
+  const at = (index: number) => ` (at ${JSON.stringify(text.slice(index))})`
+  let index = 0
+  for (const [count, field] of text.split('.').entries()) {
+    const end = index + field.length
+    const problem = problemOfField(field)
+    if (problem === 'empty') return `IPv4 field must have at least one digit${at(Math.min(end, text.length - 1))}`
+    if (typeof problem === 'number') return `unexpected character${at(index + problem)}`
+    if (problem !== undefined) return problem
+    if (count === 4) return 'IPv4 address too long'
+    index = end + 1
+  }
+  return 'IPv4 address too short'
+}
+
+/** What is wrong with a part of an IPv4 address; the index of what is no digit. */
+function problemOfField(field: string): string | number | undefined {
+  if (field === '') return 'empty'
+  const other = field.search(/\D/)
+  const digits = other < 0 ? field : field.slice(0, other)
+  if (/^0\d/.test(digits)) return 'IPv4 field has octet with leading zero'
+  if (Number(digits) > 255) return 'IPv4 field has value >255'
+  return other < 0 ? undefined : other
 }
 
 const conversion = 'network address parse error during conversion from string: '

@@ -89,14 +89,16 @@ function fixed(value: number, precision: number): string {
   return special(value) ?? value.toLocaleString('en-US', { ...options, useGrouping: true })
 }
 
-/** As Go's printer for English writes it: 1.5 × 10⁰³. */
-function scientific(value: number, precision: number): string {
-  const [digits = '', exponent = '0'] = value.toExponential(Math.min(100, precision)).split('e')
-  const power = Math.abs(Number(exponent))
-  const raised = [...String(power).padStart(2, '0')].map((digit) => superscripts[Number(digit)]).join('')
-  return special(value) ?? `${digits}\u202f×\u202f10${Number(exponent) < 0 ? '⁻' : ''}${raised}`
+/** As Go's printer writes it, `1.500000×10⁰³`: what stands for digits in the clause is the least width. */
+function scientific(value: number, width: number): string {
+  const [digits = '', exponent = '0'] = value.toExponential(defaultPrecision).split('e')
+  const power = String(Math.abs(Number(exponent))).padStart(2, '0')
+  const raised = [...power].map((digit) => superscripts[Number(digit)]).join('')
+  const text = special(value) ?? `${digits}×10${Number(exponent) < 0 ? '⁻' : ''}${raised}`
+  return text.padStart(Math.min(width, maxWidth))
 }
 
+const maxWidth = 1_000
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 
 function hexadecimal(value: Value): string {

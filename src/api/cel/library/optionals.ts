@@ -42,7 +42,10 @@ export const optionalFunctions: readonly CelFunction[] = [
   ['optional.of(V): optional_type(V)', some],
   ['optional.ofNonZeroValue(V): optional_type(V)', (value: Value) => (isZero(value) ? none : some(value))],
   ['optional.none(): optional_type(V)', () => none],
-  ['optional_type(V).value(): V', ({ value }: OptionalValue) => value ?? new CelError('optional.none() dereference')],
+  [
+    'optional_type(V).value(): V',
+    ({ value }: OptionalValue) => (value === undefined ? new CelError('optional.none() dereference') : value),
+  ],
   ['optional_type(V).hasValue(): bool', ({ value }: OptionalValue) => value !== undefined],
   ['optional_type(V).or(optional_type(V)): optional_type(V)', notEvaluatedHere],
   ['optional_type(V).orValue(V): V', notEvaluatedHere],

@@ -27,7 +27,7 @@ const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
 function readQuantity(text: string): QuantityValue | undefined {
   const [, sign, whole = '', fraction = '', , exponent = '0', suffix = ''] = quantityText.exec(text) ?? []
-  if (sign === undefined || (whole === '' && fraction === '')) return undefined
+  if (sign === undefined || text === '') return undefined
   const power = Number(exponent) + (decimalPowers[suffix] ?? 0) - fraction.length + scale
   const value = BigInt(whole + fraction) * 1024n ** BigInt(Math.max(0, binarySuffixes.indexOf(suffix)))
   const scaled = power >= 0 ? value * 10n ** BigInt(power) : roundUp(value, 10n ** BigInt(-power))
@@ -38,9 +38,13 @@ function roundUp(value: bigint, divisor: bigint): bigint {
   return (value + divisor - 1n) / divisor
 }
 
+/** What can be a quantity but for its suffix. */
+const shape = /^(?!$)[+-]?\d*(?:\.\d*)?[eEinumkKMGTP]*[-+]?\d*$/
+
 function toQuantity(text: string): Value {
   const quantity = readQuantity(text)
   if (quantity !== undefined) return quantity
+  if (shape.test(text)) return new CelError("unable to parse quantity's suffix")
   return new CelError("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
 }
 

@@ -90,7 +90,8 @@ function join(list: ListValue, separator: string | WorkMeter, meter?: WorkMeter)
   if (typeof counted !== 'string') counted.work(list.size)
   const texts = [...list]
   const other = texts.find((text) => typeof text !== 'string')
-  if (other !== undefined) return new CelError(`join: invalid input: ${String(other)}`)
+  if (other !== undefined)
+    return new CelError(`join: invalid input: ${other instanceof CelError ? other.message : Number(other)}`)
   return texts.join(typeof separator === 'string' ? separator : '')
 }
 

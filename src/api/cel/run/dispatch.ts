@@ -9,13 +9,21 @@ import { CelError, ListValue, MapValue, noSuchOverload, OptionalValue, type Valu
 export type Work = (operands: readonly Value[], meter: WorkMeter) => Value
 
 /** The form of a function that its operands fit. Their types are known before, but not those of dynamic values and nulls. */
-export function dispatch({ overloads, declaration }: ResolvedCall): Work {
+export function dispatch({ name, overloads, declaration }: ResolvedCall): Work {
   const shared = declaration?.shared
   if (shared !== undefined) return (operands, meter) => shared(...operands, meter)
   return (operands, meter) => {
     const fitting = overloads.find((overload) => fits(overload, operands))
-    return fitting === undefined ? noSuchOverload : fitting.run(...operands, meter)
+    return fitting === undefined ? misfit(name, operands) : fitting.run(...operands, meter)
   }
+}
+
+/** Of these Kubernetes does not say what they were given. */
+const silent = new Set(['matches', 'contains', 'startsWith', 'endsWith', 'find', 'findAll'])
+
+function misfit(name: string, operands: readonly Value[]): CelError {
+  if (silent.has(name)) return noSuchOverload
+  return new CelError(`no such overload: ${name}(${operands.map((each) => runtimeType(each).name).join(', ')})`)
 }
 
 function fits({ params }: Overload, operands: readonly Value[]): boolean {

@@ -197,16 +197,16 @@ class Planner {
     const steps = operands.map(({ run }) => run)
     const cost = costOfCall(call.name, signature)
     const work = call.name === '_==_' || call.name === '_!=_' ? comparison(call.name === '_==_') : dispatch(call)
-    const isLazy = steps.length > 2 || call.name === 'findAll'
+    const isLazy = steps.length > 2 || call.name === 'findAll' || hasFixedPattern(call.name, operands)
     return (frame) => {
       const values: Value[] = []
       let failure: CelError | undefined
-      for (const step of steps) {
+      for (const [index, step] of steps.entries()) {
         const value = step(frame)
         values.push(value)
         if (typeof value === 'string') frame.meter.work(value.length / charactersOfWork)
         if (!(value instanceof CelError)) continue
-        if (isLazy) return value
+        if (isLazy && index < steps.length - 1) return value
         failure ??= value
       }
       const isStrict = call.name !== '@not_strictly_false'
@@ -339,9 +339,13 @@ function comparison(isEqual: boolean): Work {
 
 const searches = new Set(['matches', 'find', 'findAll'])
 
+function hasFixedPattern(name: string, [, pattern]: readonly Planned[]): boolean {
+  return searches.has(name) && typeof pattern?.constant === 'string'
+}
+
 /** A pattern that is spelled out must be one. */
-function checkPattern(name: string, [, pattern]: readonly Planned[]): void {
-  const text = pattern?.constant
-  const problem = searches.has(name) && typeof text === 'string' ? patternProblem(text) : undefined
+function checkPattern(name: string, operands: readonly Planned[]): void {
+  const text = hasFixedPattern(name, operands) ? operands[1]?.constant : undefined
+  const problem = typeof text === 'string' ? patternProblem(text) : undefined
   if (problem !== undefined) throw new PlanProblem(problem)
 }

@@ -7,9 +7,12 @@ import { type Token, tokenize } from './tokens.ts'
 
 const maxDepth = 250
 const maxCodePoints = 100_000
-const startOfExpression =
-  "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+/** What an expression begins with, in the order in which ANTLR names it. */
+const startSigns = '[ ] { } ( ) . , - ! ? true false null'.split(' ')
+const startKinds = 'NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER'
 const starts = new Set('[ { ( . - ! true false null NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER'.split(' '))
+/** What can stand behind a closing bracket. */
+const afterBracket = new Set('== != in < <= >= > && || [ ] { } ) . , - ? : + * / % <EOF>'.split(' '))
 const reserved = new Set(
   'as break const continue else false for function if import in let loop package namespace null return true var void while'.split(
     ' ',
@@ -56,6 +59,8 @@ class Parser {
   readonly #macros: MacroSet
   #position = 0
   #depth = 0
+  /** What else could stand at a place, just behind an opening bracket. */
+  #opening: { readonly position: number; readonly signs: readonly string[] } = { position: -1, signs: [] }
 
   constructor(source: string, macros: MacroSet) {
     const { tokens, problems } = tokenize(source)
@@ -98,9 +103,21 @@ class Parser {
   #expect(kind: string): Token {
     const token = this.#takeIf(kind)
     if (token !== undefined) return token
-    const isMissing = kind !== ':' && this.#next.kind === '<EOF>'
-    if (isMissing) throw new SyntaxProblem(this.#next.offset, `Syntax error: missing '${kind}' at '<EOF>'`)
-    throw this.#unexpected(`'${kind}'`, this.#at(1).kind === kind)
+    return this.#recover(kind)
+  }
+
+  /** As ANTLR goes on: a word too many is left out, one that is missing is put in. */
+  #recover(kind: string): Token {
+    const { text, offset, kind: found } = this.#next
+    if (this.#at(1).kind === kind) {
+      this.#problems.push(this.#unexpected(`'${kind}'`, true).problem)
+      this.#take()
+      return this.#take()
+    }
+    const canFollow = kind === ':' ? starts.has(found) : afterBracket.has(found)
+    if (!canFollow) throw this.#unexpected(`'${kind}'`, false)
+    this.#problems.push({ offset, text: `Syntax error: missing '${kind}' at '${text}'` })
+    return { kind, text: kind, offset }
   }
 
   #unexpected(expected: string, isExtra = this.#at(1).kind === expected): SyntaxProblem {
@@ -198,6 +215,7 @@ class Parser {
   }
 
   #index(operand: Expr, offset: number): Expr {
+    this.#open('?')
     const name = this.#takeIf('?') === undefined ? '_[_]' : '_[?_]'
     const index = this.#expression()
     this.#expect(']')
@@ -226,6 +244,7 @@ class Parser {
 
   #arguments(): readonly Expr[] {
     const args: Expr[] = []
+    this.#open(')')
     if (this.#takeIf(')') !== undefined) return args
     do args.push(this.#expression())
     while (this.#takeIf(',') !== undefined)
@@ -272,18 +291,20 @@ class Parser {
   #list(): Expr {
     const { offset } = this.#take()
     const items: ListItem[] = []
+    this.#open(']', ',', '?')
     while (this.#next.kind !== ']') {
       const isOptional = this.#takeIf('?') !== undefined
       items.push({ value: this.#expression(), isOptional })
       if (this.#takeIf(',') === undefined) break
     }
-    this.#expect(']')
+    this.#close(']')
     return { kind: 'list', offset, items }
   }
 
   #map(): Expr {
     const { offset } = this.#take()
     const entries: MapEntry[] = []
+    this.#open('}', ',', '?')
     while (this.#next.kind !== '}') {
       const isOptional = this.#takeIf('?') !== undefined
       const key = this.#expression()
@@ -291,7 +312,7 @@ class Parser {
       entries.push({ key, value: this.#expression(), isOptional })
       if (this.#takeIf(',') === undefined) break
     }
-    this.#expect('}')
+    this.#close('}')
     return { kind: 'map', offset, entries }
   }
 
@@ -328,8 +349,25 @@ class Parser {
 
   #expectStart(kind: string): Token {
     const token = this.#takeIf(kind)
-    if (token === undefined) throw this.#unexpected(startOfExpression, starts.has(this.#at(1).kind))
+    if (token === undefined) throw this.#noStart()
     return token
+  }
+
+  #noStart(): SyntaxProblem {
+    const { position, signs } = this.#opening
+    const also = position === this.#position ? signs : []
+    const named = startSigns.filter((sign) => starts.has(sign) || also.includes(sign)).map((sign) => `'${sign}'`)
+    const isExtra = this.#next.kind !== 'in' && starts.has(this.#at(1).kind)
+    return this.#unexpected(`{${named.join(', ')}, ${startKinds}}`, isExtra)
+  }
+
+  #open(...signs: readonly string[]): void {
+    this.#opening = { position: this.#position, signs }
+  }
+
+  /** The end of a list or map, before which a comma may stand. */
+  #close(kind: string): void {
+    if (this.#takeIf(kind) === undefined) throw this.#unexpected(`{'${kind}', ','}`, false)
   }
 
   #number(offset: number, isNegative: boolean): Expr {
@@ -341,7 +379,7 @@ class Parser {
 
   #constant(): Expr {
     const { kind, text, offset } = this.#next
-    if (!starts.has(kind)) throw this.#unexpected(startOfExpression, kind !== 'in' && starts.has(this.#at(1).kind))
+    if (!starts.has(kind)) throw this.#noStart()
     this.#take()
     if (kind === 'STRING') return this.#literal(offset, readText(text), 'unable to unescape string')
     if (kind === 'BYTES') return this.#literal(offset, readBytes(text), 'unable to unescape string')

@@ -48,9 +48,13 @@ export class ValueReader implements Parts {
     if (value instanceof JsonMap) return value.value
     if (value instanceof JsonList) return value.elements
     if (value instanceof ItemList) return value.items.map((item) => this.nativeOf(item))
+    if (value === null) return nativeNull
     return value instanceof UnknownValue ? value.value : value
   }
 }
+
+/** A null of an expression is none of the schema's. */
+const nativeNull = Symbol('null')
 
 const noMap = new CelError('invalid data, expected a map for the provided schema with type=object')
 const noArray = new CelError('invalid data, expected an array for the provided schema with type=array')
@@ -133,6 +137,7 @@ const goTypes: Readonly<Record<string, string>> = {
   boolean: 'bool',
   number: 'int64',
   bigint: 'int64',
+  symbol: 'structpb.NullValue',
 }
 
 function mismatch(expected: string, value: unknown): CelError {
