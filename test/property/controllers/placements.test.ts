@@ -59,3 +59,15 @@ test('a pass that remembers what it answered places pods as one that looks at ev
     { numRuns: 300 },
   )
 })
+
+test('what was answered is forgotten when a pod comes that keeps others away', () => {
+  const nodes = ['x', 'y'].map((zone) => nodeSchema.parse({ metadata: { name: `in-${zone}`, labels: { zone } } }))
+  const demand = (name: string, app: string, rules: object = {}) =>
+    demandOf(podSchema.parse({ metadata: { name, namespace: 'default', labels: { app } }, spec: { ...rules } }), {})
+  const repelling = { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term('a')] } } }
+  const pass = new Placements(loadNodes(nodes, []), 'unschedulable')
+  pass.place('in-x', demand('first', 'b', repelling))
+  assert.deepEqual(pass.plan(demand('p', 'a')), { kind: 'placed', node: 'in-y' })
+  pass.place('in-y', demand('second', 'b', repelling))
+  assert.equal(pass.plan(demand('p', 'a')).kind, 'unschedulable')
+})
