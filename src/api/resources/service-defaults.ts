@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { textAt, without } from '../document.ts'
-import { needsHealthCheckPort, type ServicePortSpec, type ServiceSpec, usesNodePorts } from './service-spec.ts'
+import {
+  isExternal,
+  needsHealthCheckPort,
+  type ServicePortSpec,
+  type ServiceSpec,
+  usesNodePorts,
+} from './service-spec.ts'
 
 const defaultAffinitySeconds = 10_800
 
@@ -42,10 +48,9 @@ function withoutEmptyPolicy(spec: ServiceSpec): ServiceSpec {
 
 function defaultTrafficPolicies(spec: ServiceSpec): Partial<ServiceSpec> {
   if (spec.type === 'ExternalName') return {}
-  const isExternal = usesNodePorts(spec) || (spec.externalIPs ?? []).length > 0
   return {
     internalTrafficPolicy: spec.internalTrafficPolicy ?? 'Cluster',
-    ...(isExternal ? { externalTrafficPolicy: spec.externalTrafficPolicy || 'Cluster' } : {}),
+    ...(isExternal(spec) ? { externalTrafficPolicy: spec.externalTrafficPolicy || 'Cluster' } : {}),
     ...(spec.type === 'LoadBalancer'
       ? { allocateLoadBalancerNodePorts: spec.allocateLoadBalancerNodePorts ?? true }
       : {}),
@@ -97,18 +102,15 @@ function dropOldTrafficPolicy(spec: ServiceSpec, old: ServiceSpec): ServiceSpec 
   return isPolicyOld && isExternal(old) && !isExternal(spec) ? without(spec, 'externalTrafficPolicy') : spec
 }
 
-function isExternal(spec: ServiceSpec): boolean {
-  return usesNodePorts(spec) || (spec.externalIPs ?? []).length > 0
-}
-
+/** A port that keeps its name keeps its node port, whatever else of it changes. */
 function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (!usesNodePorts(spec) || spec.ports === undefined) return spec
+  const held = new Map(old.ports?.map(({ name = '', nodePort }) => [name, nodePort]))
   const asked = new Set(spec.ports.map(({ nodePort }) => nodePort))
   const ports = spec.ports.map((port) => {
-    if (port.nodePort !== undefined && port.nodePort !== 0) return port
-    const before = old.ports?.find((other) => other.port === port.port && other.protocol === port.protocol)
-    const kept = before?.nodePort
-    return kept === undefined || asked.has(kept) ? port : { ...port, nodePort: kept }
+    const kept = held.get(port.name ?? '')
+    const isKept = !port.nodePort && kept !== undefined && !asked.has(kept)
+    return isKept ? { ...port, nodePort: kept } : port
   })
   return { ...spec, ports }
 }

@@ -53,6 +53,11 @@ export function usesNodePorts(spec: ServiceSpec): boolean {
   return spec.type === 'NodePort' || spec.type === 'LoadBalancer'
 }
 
+/** Whether traffic from outside the cluster comes to it: then it has a policy for that. */
+export function isExternal(spec: ServiceSpec): boolean {
+  return usesNodePorts(spec) || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0)
+}
+
 /** Load balancers ask this port of each node whether the Service has an endpoint there. */
 export function needsHealthCheckPort(spec: ServiceSpec): boolean {
   return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local'

@@ -17,6 +17,7 @@ import { checkDnsLabel, checkDnsSubdomain, checkPortNumber, portNameProblems } f
 import { protocols } from './protocols.ts'
 import { validateAddresses } from './service-addresses.ts'
 import {
+  isExternal,
   isHeadless,
   needsHealthCheckPort,
   type ServicePortSpec,
@@ -133,12 +134,12 @@ function validateAffinity(spec: ServiceSpec): readonly FieldError[] {
 
 function validatePolicies(spec: ServiceSpec): readonly FieldError[] {
   const { externalTrafficPolicy, internalTrafficPolicy } = spec
-  const isExternal = usesNodePorts(spec) || (spec.externalIPs ?? []).length > 0
+  const hasOutside = isExternal(spec)
   const why = 'may only be set for externally-accessible services'
   return [
     ...oneOf('spec.internalTrafficPolicy', internalTrafficPolicy, policies),
-    ...(isExternal ? oneOf('spec.externalTrafficPolicy', externalTrafficPolicy, policies) : []),
-    ...(externalTrafficPolicy !== undefined && !isExternal
+    ...(hasOutside ? oneOf('spec.externalTrafficPolicy', externalTrafficPolicy, policies) : []),
+    ...(externalTrafficPolicy !== undefined && !hasOutside
       ? [invalidField('spec.externalTrafficPolicy', externalTrafficPolicy, why)]
       : []),
   ]

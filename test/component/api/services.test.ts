@@ -101,6 +101,18 @@ describe('Services', () => {
     assert.equal(body.spec.ports[0].nodePort, body.spec.ports[1].nodePort)
   })
 
+  test('a port that keeps its name keeps its node port, whatever number it has', async () => {
+    const ports = (first: number, second: number) => [
+      { name: 'a', port: first },
+      { name: 'b', port: second },
+    ]
+    const made = await create('named', { type: 'NodePort', ports: ports(80, 81) })
+    const body = { ...made.body, spec: { type: 'NodePort', ports: ports(81, 80) } }
+    const put = await server.call('PUT', `${paths.services}/named`, { body })
+    const nodePortsOf = (reply: typeof put) => reply.body.spec.ports.map((port: { nodePort: number }) => port.nodePort)
+    assert.deepEqual(nodePortsOf(put), nodePortsOf(made), put.text)
+  })
+
   test('a refused create holds nothing', async () => {
     const ports = [
       { name: 'a', port: 80, nodePort: 30050 },

@@ -139,6 +139,11 @@ const typeCases: readonly ObjectCase[] = [
   external('another name and a bad port', { ports: [{ port: 0 }] }, `Invalid ${p0}.port`, `Invalid ${p0}.targetPort`),
   external('another name and a node port', { ports: [{ port: 80, nodePort: 30080 }] }),
   external('another name and an external address', { externalIPs: ['192.0.2.1'] }),
+  external(
+    'another name, an external address and a policy for it',
+    { externalIPs: ['192.0.2.1'], externalTrafficPolicy: 'Local' },
+    'Invalid spec.externalTrafficPolicy',
+  ),
   spec('a name it does not use', { externalName: 'Not_A_Name' }),
   spec('a selector with a bad key', { selector: { 'a b': 'c' } }, 'Invalid spec.selector'),
   spec('a selector with a bad value', { selector: { a: 'b c' } }, 'Invalid spec.selector'),
