@@ -60,6 +60,39 @@ describe('the schema of a built-in kind', () => {
     assert.deepEqual(problems, [])
     assert.deepEqual(value, { spec: { containers: [{ name: 'a', resources }] }, metadata: {} })
   })
+
+  test('a key of a map stays without its value: else a policy for some pods would be one for all', () => {
+    const policy = builtInSchema('networking.k8s.io', 'v1', 'NetworkPolicy')
+    const spec = { podSelector: { matchLabels: { app: null } }, egress: null }
+    const { value, problems } = coerce(policy, { metadata: { labels: { a: null } }, spec })
+    assert.deepEqual(problems, [])
+    assert.deepEqual(value, { metadata: { labels: { a: '' } }, spec: { podSelector: { matchLabels: { app: '' } } } })
+    const limits = { cpu: null }
+    const container = coerce(pod, { spec: { containers: [{ name: 'a', resources: { limits } }] } }).value
+    assert.deepEqual(container, {
+      metadata: {},
+      spec: { containers: [{ name: 'a', resources: { limits: { cpu: '0' } } }] },
+    })
+  })
+
+  test('texts that clients decode into something else have one form', () => {
+    const secret = builtInSchema('', 'v1', 'Secret')
+    const lease = builtInSchema('coordination.k8s.io', 'v1', 'Lease')
+    const dataOf = (a: string) => coerce(secret, { data: { a } })
+    assert.deepEqual(dataOf('YW\r\nE=').value, { data: { a: 'YWE=' }, metadata: {} })
+    for (const bad of ['?', 'YQ', 'YQ=', 'Y===', 'Y Q='])
+      assert.deepEqual(dataOf(bad).problems, [{ path: 'data.a', expected: 'text in base64', found: 'another text' }])
+    const renewed = (renewTime: string) => coerce(lease, { spec: { renewTime } })
+    const times = [
+      ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000000Z'],
+      ['2026-01-01T00:00:00.5+02:00', '2026-01-01T00:00:00.500000+02:00'],
+      ['2026-01-01T00:00:00.123456789Z', '2026-01-01T00:00:00.123456Z'],
+    ] as const
+    for (const [given, stored] of times)
+      assert.deepEqual(renewed(given).value, { spec: { renewTime: stored }, metadata: {} })
+    for (const bad of ['', 'now', '2026-01-01', '2026-02-30T00:00:00Z', '2026-01-01 00:00:00Z'])
+      assert.equal(renewed(bad).problems.length, 1, bad)
+  })
 })
 
 describe('the descriptions of built-in kinds', () => {
