@@ -168,7 +168,7 @@ function writeKubeconfig(folder: string, server: TestServer): string {
   return file
 }
 
-test('the names of a cluster are answered as by CoreDNS, but for what is meant to differ', async (t) => {
+test('the names of a cluster are answered like CoreDNS does, except for the intended differences', async (t) => {
   const lack = lackOfCoredns()
   if (lack !== undefined) return t.skip(lack)
   await using server = await startTestServer()

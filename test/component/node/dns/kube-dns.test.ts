@@ -85,7 +85,7 @@ describe("a node's part of the Service kube-dns", () => {
     )
   })
 
-  test('an agent that begins anew is no reason to leave the Service while its DNS is not up yet', async () => {
+  test('an agent that restarts does not leave the Service while its DNS is not up yet', async () => {
     await call('PATCH', `${pod}/status`, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
     const { resourceVersion } = (await call('GET', pod)).metadata
     serves = false
@@ -97,7 +97,7 @@ describe("a node's part of the Service kube-dns", () => {
     })
   })
 
-  test('the Pod of a version that told nothing of its container is completed', async () => {
+  test('the Pod of a version that wrote no container status is completed', async () => {
     await during(async () => {
       await untilReady('True')
       await call('PATCH', `${pod}/status`, { status: { containerStatuses: null } })
@@ -105,7 +105,7 @@ describe("a node's part of the Service kube-dns", () => {
     })
   })
 
-  test('of a node that nobody hears from it is not ready, nor driven away, and ready again when the agent is back', async () => {
+  test('the Pod of a lost node is not ready, is not evicted, and is ready again when the agent is back', async () => {
     await during(() => untilReady('True'))
     await call('PATCH', `${pod}/status`, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
     const found: Pod = await call('GET', pod)
@@ -126,14 +126,14 @@ describe("a node's part of the Service kube-dns", () => {
     await during(() => untilReady('True'))
   })
 
-  test('which a crash left ready says so no more while its agent does not serve', async () => {
+  test('a Pod that a crash left ready becomes not ready while its agent does not serve', async () => {
     await call('PATCH', `${pod}/status`, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
     serves = false
     await during(() => untilReady('False'))
     serves = true
   })
 
-  test("is made again when somebody deletes it; somebody else's Service stays, and it is said how it differs", async () => {
+  test('a deleted object is created again; a Service of others stays, and the log says how it differs', async () => {
     await call('DELETE', pod)
     await untilAsync('the Pod is gone', async () => (await call('GET', pod)).code === 404, patientMs)
     await call('PATCH', `${core}/services/kube-dns`, { spec: { selector: { app: 'theirs' } } })
@@ -151,7 +151,7 @@ describe("a node's part of the Service kube-dns", () => {
   })
 })
 
-test('where a node may neither read nor make them, that is said once, nothing was made, and it is asked ever more seldom', async () => {
+test('where a node may neither read nor create them, that is logged once, nothing is created, and the attempts become rarer', async () => {
   await using server = await startServer((_request, response) => {
     response.writeHead(403, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 }))

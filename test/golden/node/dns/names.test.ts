@@ -80,7 +80,7 @@ describe('the tree of names', () => {
     }
   })
 
-  test('does not know case, and answers in the spelling of the question', () => {
+  test('ignores case, and answers in the case of the question', () => {
     for (const name of names) {
       const upper = zone.askRaw(name.toUpperCase(), recordType.A)
       const lower = zone.askRaw(name, recordType.A)

@@ -15,7 +15,7 @@ const seenSchema = z.object({
 })
 
 describe("the cluster DNS' address on a node", { skip: skipReason('nft', 'iptables', 'unshare', 'setpriv') }, () => {
-  test('this node answers there past the rules of the Service, and when its process is killed the Service does', async (context) => {
+  test('this node answers at the address past the rules of the Service, and the Service answers when the process is killed', async (context) => {
     const program = path.join(import.meta.dirname, 'notrack-rules.program.ts')
     const { exitCode, stdout } = await runIsolated(program, [], {
       signal: AbortSignal.timeout(90_000),

@@ -7,7 +7,7 @@ import { skipReason } from '../../../helpers/netns.ts'
 
 const seenSchema = z.object({ arrived: z.number(), answered: z.boolean(), trouble: z.array(z.string()) })
 
-test('questions from port 0 are dropped, and no thread ends by them', {
+test('questions from port 0 are dropped and end no thread', {
   skip: skipReason('nft', 'unshare', 'setpriv'),
 }, async () => {
   const program = path.join(import.meta.dirname, 'port-zero.program.ts')

@@ -97,7 +97,7 @@ describe('a server among hostile clients', () => {
     assert.ok(longest < longestMs, `the canary waited ${longest} ms`)
   })
 
-  test('takes no answer that is forged: from another address with everything right, or from the right one with a guess', async () => {
+  test('accepts no forged answer: neither a correct one from another address nor a guessed one from the right address', async () => {
     let guesses = 0
     const { asked } = upstream
     upstream.script = async ({ bytes, name, over, port }) => {

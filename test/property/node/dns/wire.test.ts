@@ -82,7 +82,7 @@ describe('messages as we write them', () => {
 describe('answers of upstreams passed on', () => {
   const anyPassing = fc.tuple(anyNameText, anyReply, anyEdns, anyEdns, fc.integer({ min: 512, max: 1500 }), fc.nat(100))
 
-  test('keep their records and get the ID, spelling, OPT and age of the query', () => {
+  test('keep their records and get the ID, case, OPT and age of the query', () => {
     fc.assert(
       fc.property(anyPassing, ([name, reply, upstreamEdns, edns, limit, ageSeconds]) => {
         const length = writeReply(queryFor(name, upstreamEdns), reply, out, 65_535)

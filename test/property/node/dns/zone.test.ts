@@ -31,8 +31,8 @@ function namesOf(states: Iterable<ServiceState>): string[] {
   })
 }
 
-describe('the zone kept in step', () => {
-  test('says after any events what one made of the last state says, and nothing of what is gone', () => {
+describe('a zone that follows changes', () => {
+  test('answers after any events like a zone made of the last state, and nothing that was removed', () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
         const zone = new TestZone().synced()
@@ -121,7 +121,7 @@ const anySliceChange = fc.record({
 
 describe('a Service of which one slice at a time changes', () => {
   for (const headless of [true, false]) {
-    test(`says what one made of its last slices says (${headless ? 'headless' : 'with an address'})`, () => {
+    test(`answers like one made of its last slices (${headless ? 'headless' : 'with an address'})`, () => {
       const service = makeService('default/web', '10.96.0.1', { headless, ...(headless && { clusterIps: [] }) })
       fc.assert(
         fc.property(fc.array(anySliceChange, { maxLength: 12 }), fc.boolean(), (changes, endpointPodNames) => {

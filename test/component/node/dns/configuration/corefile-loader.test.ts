@@ -116,7 +116,7 @@ describe('a Corefile of the ConfigMap', () => {
     assert.throws(() => loadConfigMap({ Corefile: block('import Corefile') }), /cannot import itself/)
   })
 
-  test('has to have the key Corefile', () => {
+  test('is refused without the key Corefile', () => {
     assert.throws(() => loadConfigMap({ corefile: block('errors') }), /coredns:1 - expected the key Corefile/)
   })
 
@@ -191,7 +191,7 @@ describe('a Corefile of a file', () => {
     })
   })
 
-  test('goes without a hosts file that is missing, and keeps the nameservers of a resolver file that is empty', async (t) => {
+  test('serves without a missing hosts file, and keeps the nameservers of a resolver file that is empty', async (t) => {
     const folder = makeTemporaryFolder(t)
     const file = join(folder, 'Corefile')
     const resolver = join(folder, 'resolv')

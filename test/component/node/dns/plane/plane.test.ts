@@ -13,7 +13,7 @@ import { createRecordingLogger } from '../../../../helpers/recording-logger.ts'
 import { makeTemporaryFolder } from '../../../../helpers/temporary-folder.ts'
 import { until } from '../../../../helpers/until.ts'
 
-test('one that stops is healthy, not ready and answers for the lameduck time; the end of its deadline ends that', async (t) => {
+test('a stopping plane is healthy, not ready and answers for the lameduck time, or until its deadline', async (t) => {
   const [port, health, ready] = [await findFreePort(), await findFreePort(), await findFreePort()]
   const corefile = join(makeTemporaryFolder(t), 'Corefile')
   const answers = 'template IN A {\n answer "{{ .Name }} 60 IN A 192.0.2.1"\n }'

@@ -73,7 +73,7 @@ test('a ConfigMap that names a file of the node changes nothing; at a first star
   assert.match(lines.at(-1) ?? '', /the configuration before it stays in effect/)
 })
 
-test('a resolver file without nameserver is a fault of the health, and told once', async (t) => {
+test('a resolver file without nameserver degrades the health, and is logged once', async (t) => {
   const resolver = join(makeTemporaryFolder(t), 'resolv.conf')
   writeFileSync(resolver, 'search example.org\n')
   const { plane, answers, serving, lines } = await startPlane(t, { dnsConfigMapFiles: [resolver] })
@@ -89,7 +89,7 @@ test('a resolver file without nameserver is a fault of the health, and told once
   assert.doesNotMatch(plane.health().message, /nameserver/)
 })
 
-test('a node that may not read the ConfigMap goes by the built-in Corefile after a while; one that has read it stays with that', () => {
+test('a node that may not read the ConfigMap uses the built-in Corefile after a while; one that has read it keeps it', () => {
   const { log, lines } = createRecordingLogger()
   const told: unknown[] = []
   let now = 0

@@ -70,7 +70,7 @@ describe('the cache', () => {
     assert.equal(await countAsked(() => asking.ask('a.example.')), 1)
   })
 
-  test('clients see no TTL beyond the most and below the least that is kept; what is not kept goes on as it came', async () => {
+  test('clients see no TTL above the maximum or below the minimum of the cache; answers that are not cached pass unchanged', async () => {
     const side = { ...cacheDefaults.success, maxTtlSeconds: 30, minTtlSeconds: 10 }
     const asking = resolver({ cache: { success: side } })
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 100 })
@@ -97,7 +97,7 @@ describe('the cache', () => {
     assert.equal(await countAsked(() => asking.ask('bare.example.')), 2)
   })
 
-  test('NOTIMP is kept as SERVFAIL is, and stands in for nothing', async () => {
+  test('NOTIMP is cached like SERVFAIL, and is never given as a stale answer', async () => {
     const asking = resolver()
     upstreamSays({ rcode: rcode.NOTIMP })
     await asking.ask('notimp.example.')
@@ -174,7 +174,7 @@ describe('the cache', () => {
     assert.equal(await countAsked(async () => [await disabled.ask('a.example.'), await disabled.ask('a.example.')]), 2)
   })
 
-  test('a popular name is asked for again before it expires, and nobody waits for that', async () => {
+  test('a popular name is fetched again before it expires, and no client waits for that', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 100 })
     const asking = resolver({ cache: { prefetch: { amount: 3, withinMs: 60_000, percentage: 30 } } })
     await asking.ask('hot.example.')
@@ -191,7 +191,7 @@ describe('the cache', () => {
     assert.equal((await asking.resolve('hot.example.')).plugin, 'cache')
   })
 
-  test('with every upstream down what is too old stands in, with a TTL of 30', async () => {
+  test('with every upstream down an expired answer is given, with a TTL of 30', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
     const asking = resolver({ forward: { readTimeoutMs: 50, maxFails: 1 } })
     await asking.ask('old.example.')
@@ -204,7 +204,7 @@ describe('the cache', () => {
     assert.equal((await asking.ask('old.example.')).rcode, rcode.SERVFAIL)
   })
 
-  test('serve_stale immediate gives what is too old at once and asks meanwhile', async () => {
+  test('serve_stale immediate gives an expired answer at once and asks meanwhile', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
     const asking = resolver({ cache: { serveStale: staleDefaults } })
     await asking.ask('stale.example.')
@@ -231,7 +231,7 @@ describe('the cache', () => {
     assert.deepEqual((await asking.ask('verified.example.')).records, ['A 192.0.2.2 0'], 'a failure says less')
   })
 
-  test('serve_stale verify with a timeout gives what is too old when it is over', async () => {
+  test('serve_stale verify with a timeout gives an expired answer after it', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
     const asking = resolver({ cache: { serveStale: { ...staleDefaults, mode: 'verify', verifyTimeoutMs: 30 } } })
     await asking.ask('late.example.')
@@ -240,7 +240,7 @@ describe('the cache', () => {
     assert.deepEqual((await asking.ask('late.example.')).records, ['A 192.0.2.1 0'])
   })
 
-  test('serve_stale goes beyond an hour where it is told to', async () => {
+  test('serve_stale lasts longer than an hour where it is set so', async () => {
     upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
     const asking = resolver({ cache: { serveStale: { ...staleDefaults, forMs: 86_400_000 } } })
     await asking.ask('long.stale.example.')
@@ -249,7 +249,7 @@ describe('the cache', () => {
   })
 
   for (const mode of ['immediate', 'verify'] as const) {
-    test(`what was asked in vain is not asked again before the failure recheck (${mode})`, async () => {
+    test(`a question that failed is not asked again before the failure recheck (${mode})`, async () => {
       const name = `recheck.${mode}.example.`
       upstreamSays({ addresses: ['192.0.2.1'], ttl: 60 })
       const asking = resolver({ cache: { serveStale: { ...staleDefaults, mode, recheckMs: 30_000 } } })
@@ -269,7 +269,7 @@ describe('the cache', () => {
     })
   }
 
-  test('with prefer_positive a denial takes the place of no answer', async () => {
+  test('with prefer_positive a denial replaces no positive answer', async () => {
     const serveStale = { ...staleDefaults, mode: 'verify', prefersPositive: true } as const
     for (const [wish, expected] of [
       [serveStale, ['A 192.0.2.1 0']],
@@ -288,7 +288,7 @@ describe('the cache', () => {
     }
   })
 
-  test('the bytes are bounded: the least used goes first', async () => {
+  test('the bytes are bounded: the least recently used answer is dropped first', async () => {
     const script: Script = ({ bytes }) => [
       answerBytes(bytes, { addresses: Array.from({ length: 70 }, (_, index) => `192.0.2.${index + 1}`), ttl: 600 }),
     ]

@@ -42,8 +42,8 @@ const long = 'a-name-with-many-letters.example.com.'
 const good = { addresses: ['192.0.2.7'] }
 const forged = { addresses: ['203.0.113.66'] }
 
-describe('what protects against forged answers', () => {
-  test('each query has a port by chance: many ports, far apart, none for long, and no more sockets than bounded', async () => {
+describe('protection against forged answers', () => {
+  test('each query has a random port: many ports, far apart, none for long, and a bounded number of sockets', async () => {
     const server = await upstream(({ bytes }) => [answerBytes(bytes, good)])
     const asking = resolver({ targets: [server.target] })
     for (let round = 0; round < 20; round += 1)
@@ -62,7 +62,7 @@ describe('what protects against forged answers', () => {
     assert.ok(repeated < 100, `${repeated} of 1000 queries have the port of the one before`)
   })
 
-  test('slow questions, too, come from many ports', async () => {
+  test('slow questions leave from many ports too', async () => {
     const server = await upstream(({ bytes }) => [answerBytes(bytes, good)])
     const asking = resolver({ targets: [server.target] })
     for (let index = 0; index < 40; index += 1) await asking.ask(`n${index}.example.com.`)
@@ -70,7 +70,7 @@ describe('what protects against forged answers', () => {
     assert.ok(new Set(server.asked.map(({ port }) => port)).size >= 20)
   })
 
-  test('IDs and spellings differ from query to query, and the client sees its own spelling', async () => {
+  test('IDs and case differ from query to query, and the client sees its own case', async () => {
     const server = await upstream((asked) => [answerBytes(asked.bytes, good)])
     const asking = resolver({ targets: [server.target] })
     const spellings = new Set<string>()
@@ -86,14 +86,14 @@ describe('what protects against forged answers', () => {
     assert.equal(new Set(server.asked.map(({ bytes }) => bytes.readUInt16BE(0))).size, 20)
   })
 
-  test('an owner that stands whole in the answer has the spelling of the client', async () => {
+  test('an uncompressed owner in the answer has the case of the client', async () => {
     const server = await upstream(({ bytes }) => [withoutPointers(answerBytes(bytes, good))])
     const { message } = await resolver({ targets: [server.target] }).resolve(long)
     assert.ok(message)
     assert.equal(nameText(readMessage(message, message.length).answer[0]?.name ?? Buffer.of(0)), long)
   })
 
-  test('an answer that guessed ID and port but not the spelling is not taken: TCP decides', async () => {
+  test('an answer with the right ID and port but another case is not accepted: TCP decides', async () => {
     const server = await upstream((asked) =>
       asked.over === 'udp' && isMixed(asked)
         ? [answerBytes(lowered(asked), forged), answerBytes(asked.bytes, good)]
@@ -108,7 +108,7 @@ describe('what protects against forged answers', () => {
     )
   })
 
-  test('an upstream that does not keep the spelling is found out over TCP, and asked plainly from then on', async () => {
+  test("an upstream that does not keep the case is detected over TCP, and asked in the client's case from then on", async () => {
     const server = await upstream((asked) => [answerBytes(lowered(asked), good)])
     const asking = resolver({ targets: [server.target] })
     for (const name of [long, `b.${long}`, `c.${long}`])
@@ -119,14 +119,14 @@ describe('what protects against forged answers', () => {
     )
   })
 
-  test('so is one that answers nothing over TCP', async () => {
+  test("an upstream that does not keep the case and does not answer over TCP is asked in the client's case", async () => {
     const server = await upstream((asked) => (asked.over === 'tcp' ? [] : [answerBytes(lowered(asked), good)]))
     const asking = resolver({ targets: [server.target], forward: { readTimeoutMs: 100 } })
     for (const name of [long, `b.${long}`]) assert.deepEqual((await asking.ask(name)).records, ['A 192.0.2.7 60'])
     assert.equal(server.asked.at(-1)?.spelling, `b.${long}`)
   })
 
-  test('something on the way that changes the spelling over UDP alone does not cost a connection for ever', async () => {
+  test('a middlebox that changes the case over UDP alone does not cost a connection for ever', async () => {
     const server = await upstream((asked) => [answerBytes(asked.over === 'udp' ? lowered(asked) : asked.bytes, good)])
     const asking = resolver({ targets: [server.target] })
     for (let index = 0; index < 12; index += 1)
@@ -139,7 +139,7 @@ describe('what protects against forged answers', () => {
     ['REFUSED', { rcode: rcode.REFUSED }],
     ['nothing', {}],
   ] as const) {
-    test(`an upstream that tells upper from lower case, and says ${what}, is asked as the client spells it`, async () => {
+    test(`an upstream that tells upper from lower case, and answers ${what}, is asked in the client's case`, async () => {
       const server = await upstream((asked) => [answerBytes(asked.bytes, asked.spelling === asked.name ? good : shape)])
       const asking = resolver({ targets: [server.target] })
       for (const name of [long, `b.${long}`]) assert.deepEqual((await asking.ask(name)).records, ['A 192.0.2.7 60'])
@@ -147,7 +147,7 @@ describe('what protects against forged answers', () => {
     })
   }
 
-  test('an upstream that does not answer questions in mixed case is asked plainly', async () => {
+  test("an upstream that does not answer questions in random case is asked in the client's case", async () => {
     const server = await upstream((asked) => (isMixed(asked) ? [] : [answerBytes(asked.bytes, good)]))
     const asking = resolver({ targets: [server.target], forward: { readTimeoutMs: 60 } })
     for (const name of [long, `b.${long}`]) assert.deepEqual((await asking.ask(name)).records, ['A 192.0.2.7 60'])
@@ -161,7 +161,7 @@ describe('what protects against forged answers', () => {
     assert.equal(server.asked.length, 1)
   })
 
-  test('nor does an upstream over TCP, where the spelling is the client’s', async () => {
+  test('an upstream over TCP is asked in the client’s case, without a second question', async () => {
     const server = await upstream(({ bytes }) => [answerBytes(bytes, good)])
     await resolver({ targets: [server.target], forward: { forceTcp: true } }).ask(long)
     assert.deepEqual(

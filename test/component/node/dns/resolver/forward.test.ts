@@ -41,7 +41,7 @@ async function deadTarget() {
 }
 
 describe('forwarding', () => {
-  test("the upstream's records come back with the client's ID, spelling and flags", async () => {
+  test("the upstream's records come back with the client's ID, case and flags", async () => {
     const { target } = await upstream(says('192.0.2.7'))
     const seen = await resolver({ targets: [target] }).ask('WwW.Example.com.', { id: 0x0777, edns: 4096 })
     assert.equal(seen.id, 0x0777)
@@ -62,7 +62,7 @@ describe('forwarding', () => {
     assert.deepEqual((await resolver({ targets: [target] }).ask('www.example.com.')).records, ['A 192.0.2.8 60'])
   })
 
-  test('an upstream that only lies is one that does not answer: SERVFAIL', async () => {
+  test('an upstream that sends only forged answers counts as silent: SERVFAIL', async () => {
     const { target } = await upstream(({ bytes }) => [
       answerBytes(questionBytes('other.example.com.', { id: bytes.readUInt16BE(0) }), { addresses: ['203.0.113.2'] }),
     ])
@@ -127,7 +127,7 @@ describe('forwarding', () => {
     assert.deepEqual((await asking.ask('later.example.com.')).records, ['A 192.0.2.13 60'])
   })
 
-  test('with nobody listening the answer is SERVFAIL, and with failfast it comes without asking', async () => {
+  test('with no upstream listening the answer is SERVFAIL, and with failfast it comes without a query', async () => {
     const target = await deadTarget()
     const asking = resolver({ targets: [target], forward: { failfastAllUnhealthy: true } })
     for (let count = 0; count < 3; count += 1)
@@ -172,7 +172,7 @@ describe('forwarding', () => {
     assert.equal((await staying.ask('a.example.com.')).rcode, rcode.NXDOMAIN)
   })
 
-  test('one query is under way for a question, however many ask it', async () => {
+  test('one query is in progress for a question, however many clients ask it', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const slow = await upstream(async ({ bytes }) => {
       await released
@@ -195,7 +195,7 @@ describe('forwarding', () => {
     assert.equal(seen[1]?.name, 'same.example.com.')
   })
 
-  test('beyond max_concurrent the answer is REFUSED, and a client that has few takes the place of one that has many', async () => {
+  test('beyond max_concurrent the answer is REFUSED, and a client with few queries takes a slot of one with many', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const slow = await upstream(async ({ bytes }) => {
       await released
@@ -278,7 +278,7 @@ describe('forwarding', () => {
     assert.equal((await asking.ask('www.example.com.')).rcode, rcode.SERVFAIL)
   })
 
-  test('an upstream that leads back here is turned off and named, and asked again when it does not any more', async () => {
+  test('an upstream that leads back here is disabled and logged, and asked again when it does not lead back', async () => {
     let asking: TestResolver | undefined
     let leadsBack = true
     const mirror = await upstream(async ({ bytes, name }) => {

@@ -66,7 +66,7 @@ test('without loadbalance addresses keep their order', async (t) => {
   assert.deepEqual([new Set(own), new Set(cluster)], [new Set(['10.1.0.1']), new Set(['10.1.0.1'])])
 })
 
-test('loadbalance turns the addresses of every plugin', async (t) => {
+test('loadbalance rotates the addresses of every plugin', async (t) => {
   const { hosts: own, cluster } = await firstAddresses(t, 'loadbalance')
   assert.ok(new Set(own).size > 1)
   assert.ok(new Set(cluster).size > 1)

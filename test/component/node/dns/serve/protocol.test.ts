@@ -60,7 +60,7 @@ async function assertDropped(message: Buffer): Promise<void> {
 }
 
 describe('questions over UDP', () => {
-  test("a name of the cluster comes from memory, authoritative, in the question's spelling", async () => {
+  test("a name of the cluster is answered from memory, authoritative, in the question's case", async () => {
     const seen = await ask(makeQuery('WEB.default.svc.cluster.LOCAL.', recordType.A, { id: 0x4242 }))
     assert.equal(seen.id, 0x4242)
     assert.equal(seen.flags & (flag.QR | flag.AA | flag.RD), flag.QR | flag.AA | flag.RD)
@@ -71,7 +71,7 @@ describe('questions over UDP', () => {
     )
   })
 
-  test('an answer from memory does not wait for one that has to be asked for', async () => {
+  test('an answer from memory does not wait for one of an upstream', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     upstream.script = async ({ bytes }) => {
       await released
@@ -94,7 +94,7 @@ describe('questions over UDP', () => {
     assert.ok(upstream.names.includes('www.example.com.'))
   })
 
-  test('what does not fit is left out with TC, the OPT is kept, and TCP has all of it', async () => {
+  test('records that do not fit are left out with TC, the OPT stays, and TCP has all of them', async () => {
     const plain = await ask(makeQuery('db.default.svc.cluster.local.', recordType.A))
     assert.ok((plain.flags & flag.TC) !== 0 && plain.answer.length > 20 && plain.answer.length < 32)
     const edns = await ask(makeQuery('db.default.svc.cluster.local.', recordType.A, { edns: { udpSize: 4096 } }))
@@ -157,7 +157,7 @@ describe('questions over UDP', () => {
 })
 
 describe('questions over TCP', () => {
-  test('many on one connection are answered as they are ready, not in turn', async () => {
+  test('many questions on one connection are answered as their answers are ready, in any order', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     upstream.script = async ({ bytes }) => {
       await released
@@ -176,7 +176,7 @@ describe('questions over TCP', () => {
     assert.equal(ids.at(-1), 1, 'the slow one comes last')
   })
 
-  test('a question that comes byte by byte is a question', async () => {
+  test('a question that arrives byte by byte is answered', async () => {
     const socket = connect(server.port, '127.0.0.1')
     socket.setNoDelay(true)
     await once(socket, 'connect')
@@ -191,7 +191,7 @@ describe('questions over TCP', () => {
     socket.destroy()
   })
 
-  test('who has sent all it wanted still gets its answers, and then the connection ends', async () => {
+  test('a client that has ended its side still gets its answers, and then the connection ends', async () => {
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
     await once(socket, 'connect')
     const message = makeQuery(web, 1)
@@ -201,7 +201,7 @@ describe('questions over TCP', () => {
     await once(socket, 'end')
   })
 
-  test('who says nothing, or half a question, is cut off', async () => {
+  test('the connection of a client that sends nothing, or half a question, is closed', async () => {
     const silent = connect(server.port, '127.0.0.1')
     const half = connect(server.port, '127.0.0.1')
     await Promise.all([once(silent, 'connect'), once(half, 'connect')])
@@ -217,7 +217,7 @@ describe('questions over TCP', () => {
     ['an answer in place of a question', frameMessage(Buffer.of(0, 1, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0))],
     ['many frames that are no questions', Buffer.concat(Array<Buffer>(50).fill(frameMessage(Buffer.alloc(12))))],
   ] as const) {
-    test(`a client that sends ${what} is cut off at once, after what it asked before`, async () => {
+    test(`the connection of a client that sends ${what} is closed at once, after the answers before`, async () => {
       const socket = connect(server.port, '127.0.0.1')
       socket.on('error', () => {})
       await once(socket, 'connect')
@@ -238,8 +238,8 @@ describe('questions over TCP', () => {
   }
 })
 
-describe('who may ask', () => {
-  test('a place for the cluster alone refuses other sources', async () => {
+describe('the sources that are answered', () => {
+  test('an address for the cluster alone refuses other sources', async () => {
     const closed = await new TestDnsServer({ access: 'cluster', clusterSources: ['10.244.0.0/16'] }).start(views)
     const open = await new TestDnsServer({ access: 'cluster', clusterSources: ['127.0.0.0/8'] }).start(views)
     try {
@@ -252,7 +252,7 @@ describe('who may ask', () => {
     }
   })
 
-  test('connections are bounded: one more takes the place of the idlest', async () => {
+  test('connections are bounded: one more replaces the idlest', async () => {
     const small = await new TestDnsServer({ maxConnections: 4, servingThreads: 1 }).start(views)
     const sockets = []
     try {

@@ -19,10 +19,10 @@ import { makeService } from '../../../../helpers/services.ts'
 
 const block = servedBlock({ cache: undefined, forwards: true })
 
-test('questions that wait together are answered together: from memory, later, or not at all', (context) =>
+test('questions that wait together are answered in one batch: from memory, later, or not at all', (context) =>
   answerMany(context, true))
 
-test('they are answered as well, one by one, on a Node without node:ffi', (context) => answerMany(context, false))
+test('waiting questions are answered one by one on a Node without node:ffi', (context) => answerMany(context, false))
 
 async function answerMany(context: TestContext, isBatched: boolean): Promise<void> {
   const { zone } = new TestZone().add({ service: makeService('default/web', '10.96.4.2'), slices: [] })

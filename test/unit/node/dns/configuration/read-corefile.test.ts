@@ -9,7 +9,7 @@ function keysOf(text: string): string[] {
 }
 
 describe('the grammar of a Corefile', () => {
-  test('the default one is what the requirement says', () => {
+  test('the built-in Corefile is the required one', () => {
     const [block] = blocksOf(defaultCorefile('cluster.local'))
     assert.ok(block)
     assert.deepEqual(keysOf(defaultCorefile('cluster.local')), ['.:53'])

@@ -45,7 +45,7 @@ test("the built-in Corefile is served at the cluster's address and, for the clus
   assert.deepEqual(optionsWithoutEffect({ corefile: read(defaultCorefile('cluster.local')), rights: allRights }), [])
 })
 
-test('blocks share the places they have in common; bind takes links and addresses', () => {
+test('blocks share the addresses they have in common; bind takes links and addresses', () => {
   const { threads } = planServer(
     read('one.example:53 two.example:1053 {\n  bind eth0\n}\nthree.example {\n  bind 192.0.2.1\n}\n'),
     inputs,
@@ -56,7 +56,7 @@ test('blocks share the places they have in common; bind takes links and addresse
   )
 })
 
-test('answers of a cache are kept in the serving threads too, but not of one that has to hear of every question', () => {
+test('serving threads keep copies of a cache, but not of one that prefetches', () => {
   const options = ['cache 30', 'cache {\n    keepttl\n  }', 'cache {\n    prefetch 10\n  }', 'errors']
   const seen = options.map((option) => {
     const { threads } = planServer(read(`. {\n  ${option}\n  forward . 192.0.2.9\n}\n`), inputs)
@@ -75,7 +75,7 @@ test('TLS upstreams have their names and files', () => {
   ])
 })
 
-test('an option that does nothing here is told with its line', () => {
+test('an option without effect is reported with its line', () => {
   const options = ['endpoint https://192.0.2.9', 'kubeconfig /etc/kube', 'apiserver_qps 5', 'startup_timeout 1m']
   const corefile = read(`. {\n  kubernetes cluster.local {\n${options.join('\n')}\n  }\n}\n`)
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('an option that does nothing here is told with its line', () => {
   )
 })
 
-test('what no node has room for is refused with its line', () => {
+test('a Corefile that asks for too much is refused with its line', () => {
   const repeated = (count: number, line: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => line(at)).join('\n')
   const many = (count: number) => repeated(count, (at) => `z${at}.example {\nlog\n}`)

@@ -23,7 +23,7 @@ const choosing = {
 const front: Labels = { tier: 'front' }
 const missing = 'NXDOMAIN aa |  | cluster.local. 5 SOA ns.dns.cluster.local. minimum 5'
 
-describe('a zone that chooses by labels', () => {
+describe('a zone that selects by labels', () => {
   let feed: ZoneFeed
   const wanted: boolean[] = []
 
@@ -48,7 +48,7 @@ describe('a zone that chooses by labels', () => {
   })
   afterEach(() => feed.stop({ signal: AbortSignal.timeout(1000) }))
 
-  test('says that it does not know until the labels are there, then shows what they choose', async () => {
+  test('answers SERVFAIL until the labels are known, then answers the selected objects', async () => {
     await until('the rest is listed', () => feed.synced)
     assert.match(ask(feed, 'web.default.svc'), /^SERVFAIL/)
     feed.replaceServiceLabels(
@@ -81,7 +81,7 @@ describe('a zone that chooses by labels', () => {
     await until('the chosen Pod is there', () => /A 10\.244\.0\.1$/.test(ask(feed, '10-244-0-1.default.pod')))
   })
 
-  test('asks for the labels of Services only while a zone needs them', async () => {
+  test('watches the labels of Services only while a zone needs them', async () => {
     feed.replaceServiceLabels(new Map())
     await feed.changeZones([zoneSettings({ namespaceLabels: choosing.namespaceLabels })])
     assert.deepEqual(wanted, [false, true, false])

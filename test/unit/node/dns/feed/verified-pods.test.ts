@@ -36,7 +36,7 @@ describe('Pods for pods verified', () => {
     test(`${what} does not count`, () => assert.equal(readPod(pod(status, metadata)), undefined))
   }
 
-  test('are asked for only while a zone verifies them, and then known to a zone that comes later', async () => {
+  test('are watched only while a zone verifies them, and a later zone knows them', async () => {
     const state = new LiveNodeState(silentLogger)
     const applied = new AppliedRevisions(state)
     applied.register('dns')

@@ -43,7 +43,7 @@ describe('hosts', () => {
     test(`${name} ${type}: ${expected}`, () => assert.equal(replyLine(plain.answer(ask(name, type))), expected))
   }
 
-  test('no_reverse answers no address, fallthrough alone lets everything through', () => {
+  test('no_reverse answers no address, and fallthrough without zones passes every name on', () => {
     const other = hosts('hosts /etc/h {\n no_reverse\n fallthrough\n}')
     assert.equal(replyLine(other.answer(ask('1.0.0.10.in-addr.arpa', PTR))), 'next')
     assert.equal(replyLine(other.answer(ask('gone.example.org', A))), 'next')
@@ -109,13 +109,13 @@ describe('template', () => {
     })
   }
 
-  test('classes are told apart', () => {
+  test('classes are distinguished', () => {
     const chaos = template('template CH TXT . {\n answer "{{ .Name }} 0 CH TXT hi"\n}')
     assert.equal(replyLine(chaos.answer(ask('version.bind', TXT), '')), 'next')
     assert.match(replyLine(chaos.answer(ask('version.bind', TXT, 3), '')), /^NOERROR/)
   })
 
-  test('what a template cannot say is refused where it is written', () => {
+  test('an unsupported template is refused with its line', () => {
     assert.throws(() => template('template IN A {\n answer "{{ range .X }}"\n}'), /Corefile:3 - /)
     for (const text of [
       '{{ .Meta "x" }}',
@@ -129,7 +129,7 @@ describe('template', () => {
     assert.equal(compileTemplate('{{ .Name'), undefined)
   })
 
-  test('dashes take the blanks beside them', () => {
+  test('dashes trim the blanks beside them', () => {
     assert.equal(compileTemplate('a {{- .Name -}} b {{ .Type }}!')?.(data), 'an.b A!')
   })
 

@@ -92,7 +92,7 @@ describe('rewrite', () => {
     test(what, () => assert.equal(rewritten(rules, name, A, answer), expected))
   }
 
-  test('stops at the first rule that applies, goes on after continue, and turns back in the opposite order', () => {
+  test('stops at the first rule that applies, goes on after continue, and restores in the opposite order', () => {
     assert.equal(rewritten('rewrite name a.org b.org\nrewrite name b.org c.org', 'a.org', A), 'b.org. A')
     const chain = 'rewrite continue name a.org b.org\nrewrite name b.org c.org'
     assert.equal(rewritten(chain, 'a.org', A, 'c.org. 9 IN A 10.0.0.1'), 'c.org. A → NOERROR ra | a.org. 9 A 10.0.0.1')
@@ -107,7 +107,7 @@ describe('rewrite', () => {
     assert.equal(nameText(asked.name), 'A.org.')
   })
 
-  test('leaves alone what no rule is about, and what would be no name', () => {
+  test('changes nothing where no rule applies, or where the result is no name', () => {
     assert.equal(rewritten('rewrite name a.org b.org\nrewrite type MX A', 'x.org', A), undefined)
     assert.equal(rewritten(`rewrite name prefix a ${'b'.repeat(63)}`, 'aa.org', A), undefined)
   })
@@ -122,7 +122,7 @@ describe('loadbalance', () => {
 
   const four = ['1', '2', '3', '4'].map((host) => `x.org. 9 IN A 10.0.0.${host}`)
 
-  test('turns the addresses of a message in its bytes, and nothing else', () => {
+  test('rotates the addresses of a message in its bytes, and changes nothing else', () => {
     const query = parsedQuery(makeQuery('x.org', A, { edns: {} }))
     const out = Buffer.alloc(1232)
     const reply = { ...answerOf('x.org. 9 IN CNAME y.org.', ...four), flags: 0 }
@@ -133,7 +133,7 @@ describe('loadbalance', () => {
     assert.deepEqual(after, [before[0], before[3], before[4], before[1], before[2]])
   })
 
-  test('orders aliases, the rest, addresses, mail servers', () => {
+  test('orders aliases, other records, addresses, mail servers', () => {
     const mixed = answerOf(
       'x.org. 9 IN MX 1 m.org.',
       'x.org. 9 IN A 10.0.0.1',
@@ -148,7 +148,7 @@ describe('loadbalance', () => {
     assert.equal(reply.answer.filter(({ type }) => type === MX).length, 1)
   })
 
-  test('each address comes first in its turn, none is lost, and a bad answer is left alone', () => {
+  test('each address comes first in its turn, none is lost, and an error answer stays unchanged', () => {
     const firsts = new Set<string>()
     for (let round = 0; round < 64; round++) {
       const reply = orderReply(

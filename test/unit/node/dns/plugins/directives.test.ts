@@ -158,7 +158,7 @@ describe('the plugins of a Corefile', () => {
     })
   })
 
-  test('force_tcp goes before prefer_udp', () => {
+  test('force_tcp overrides prefer_udp', () => {
     const [rule] = read('forward', 'forward . 1.1.1.1 {\n prefer_udp\n force_tcp\n}')
     assert.deepEqual([rule?.forceTcp, rule?.preferUdp], [true, false])
   })
@@ -427,7 +427,7 @@ describe('the plugins of a Corefile', () => {
     })
   }
 
-  test('what no timer can wait for is waited for as long as it can, and what is no time as briefly', () => {
+  test("a duration beyond a timer's range becomes the longest one, and 0 the shortest", () => {
     const { forward, errors } = blockOf(
       'forward . 1.1.1.1 {\nexpire 100000h\nhealth_check 100000h\n}\nerrors {\nconsolidate 0 x\nconsolidate 100000h y\n}',
     )
@@ -447,7 +447,7 @@ describe('the plugins of a Corefile', () => {
     assert.equal(cache?.settings.denial.maxTtlSeconds, 5)
   })
 
-  test('a scheme or a port at a zone of forward says nothing', () => {
+  test('a scheme or a port at a zone of forward has no effect', () => {
     const { forward } = blockOf('forward dns://Example.net:53 1.1.1.1 {\nexcept a.example.net:53 10.0.0.0/8\n}')
     assert.equal(nameText(forward[0]?.from ?? Buffer.of(0)), 'example.net.')
     assert.deepEqual(

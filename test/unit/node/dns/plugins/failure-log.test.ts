@@ -29,7 +29,7 @@ function failureLog(consolidate: readonly ConsolidateRule[]) {
 }
 
 describe('errors of a server block', () => {
-  test('are told with name, type and reason, ten a second at most', () => {
+  test('are logged with name, type and reason, at most ten a second', () => {
     const { records, log } = failureLog([])
     for (let count = 0; count < 100; count += 1) log.logFailure(query, timeout)
     // The second may change once meanwhile.
@@ -38,7 +38,7 @@ describe('errors of a server block', () => {
     assert.deepEqual(records[0]?.fields, { name: 'www.example.com.', type: 'A', error: timeout.message })
   })
 
-  test('that a rule gathers become one line with their number; others are told as ever', () => {
+  test('that a rule consolidates become one line with their number; others have their own lines', () => {
     const { records, log } = failureLog([gatherTimeouts])
     for (let count = 0; count < 7; count += 1) log.logFailure(query, timeout)
     log.logFailure(query, new Error('all is lost'))
@@ -54,7 +54,7 @@ describe('errors of a server block', () => {
     assert.equal(records.length, 2, 'a period without failures says nothing')
   })
 
-  test('show_first tells the first one at once, and nothing more where it stays alone', () => {
+  test('show_first logs the first one at once, and nothing more where it stays the only one', () => {
     const { records, log } = failureLog([{ ...gatherTimeouts, showFirst: true }])
     log.logFailure(query, timeout)
     assert.equal(records[0]?.fields?.['error'], timeout.message)
@@ -66,7 +66,7 @@ describe('errors of a server block', () => {
     assert.deepEqual(records.at(-1)?.fields, { count: 2, like: 'not answer', withinSeconds: 3600 })
   })
 
-  test('are not told without `errors` in the block', () => {
+  test('are not logged without `errors` in the block', () => {
     const records: ThreadLogRecord[] = []
     new FailureLog(undefined, recorder(records)).logFailure(query, timeout)
     assert.deepEqual(records, [])

@@ -91,7 +91,7 @@ function countOf(name: string, type?: string): number {
   return found.reduce((sum, series) => sum + (series.kind === 'histogram' ? 0 : series.value), 0)
 }
 
-test('what the cache holds is given again without asking it, older with time, until its time is over', async () => {
+test('a copy is given again without asking the cache, with its age, until it expires', async () => {
   assert.equal(answerNow('www.example.test.'), undefined)
   await ask('www.example.test.')
   assert.deepEqual(answerNow('WWW.example.test.'), ['A 192.0.2.1 20'])
@@ -102,7 +102,7 @@ test('what the cache holds is given again without asking it, older with time, un
   assert.equal(requests, 1)
 })
 
-test('other questions, and answers that the cache does not hold, are asked for', async () => {
+test('other questions, and answers that are not cached, go to the cache', async () => {
   await ask('www.example.test.')
   assert.equal(answerNow('mail.example.test.'), undefined)
   kept = undefined
@@ -110,7 +110,7 @@ test('other questions, and answers that the cache does not hold, are asked for',
   assert.equal(answerNow('once.example.test.'), undefined)
 })
 
-test('hits are counted as the cache counts its own, also over a reload, which drops the copies', async () => {
+test('hits are counted like those of the cache, also over a reload, which drops the copies', async () => {
   await ask('www.example.test.')
   for (let count = 0; count < 3; count += 1) answerNow('www.example.test.')
   configure()
@@ -120,7 +120,7 @@ test('hits are counted as the cache counts its own, also over a reload, which dr
   assert.equal(countOf('coredns_dns_requests_total', 'A'), 4)
 })
 
-test('a cache that asks again for popular names hears of every question: nothing of it is kept', async () => {
+test('a cache that prefetches gets every question: no copy of it is kept', async () => {
   configure({ cache: undefined })
   await ask('www.example.test.')
   assert.equal(answerNow('www.example.test.'), undefined)

@@ -16,13 +16,13 @@ import {
 const hasCode = (code: string) => (error: unknown) => error instanceof DnsFormatError && error.code === code
 
 describe('names in the wire', () => {
-  test('text becomes labels with their lengths, the final dot is free', () => {
+  test('text becomes labels with their lengths; the final dot is optional', () => {
     assert.deepEqual(encodeName('a.bc.'), Buffer.from('\x01a\x02bc\x00', 'latin1'))
     assert.deepEqual(encodeName('a.bc'), encodeName('a.bc.'))
     assert.deepEqual(encodeName('.'), Buffer.of(0))
   })
 
-  test('bytes that text cannot say are escaped both ways', () => {
+  test('bytes that text cannot show are escaped in both directions', () => {
     const wire = encodeName('a\\.b\\\\.\\000\\255.org.')
     assert.deepEqual(wire, Buffer.from('\x04a.b\\\x02\x00\xff\x03org\x00', 'latin1'))
     assert.equal(nameText(wire), 'a\\.b\\\\.\\000\\255.org.')

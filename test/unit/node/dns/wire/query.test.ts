@@ -19,7 +19,7 @@ function changed(change: (bytes: Buffer) => void, edns = false): Buffer {
   return bytes
 }
 
-describe('a query that came in', () => {
+describe('a query that was received', () => {
   test('is read in place: name, type, class, flags', () => {
     const query = parsedQuery(makeQuery('Web.Default.svc.cluster.local', recordType.SRV, { id: 7, flags: 0x0110 }))
     assert.equal(nameText(query.name), 'Web.Default.svc.cluster.local.')
@@ -28,7 +28,7 @@ describe('a query that came in', () => {
     assert.equal(query.hasEdns, false)
   })
 
-  test('EDNS tells size, DO and options; a size below 512 counts as 512', () => {
+  test('EDNS gives size, DO and options; a size below 512 counts as 512', () => {
     const options = makeOption(ednsOption.COOKIE, Buffer.from('12345678'))
     const query = parsedQuery(makeQuery('x.', recordType.A, { edns: { udpSize: 100, dnssecOk: true, options } }))
     assert.deepEqual([query.hasEdns, query.udpSize, query.dnssecOk], [true, 512, true])
@@ -73,7 +73,7 @@ describe('a query that came in', () => {
     assert.equal(verdict(named), 'formerr')
   })
 
-  test('the same Query is read anew for each message', () => {
+  test('one Query object reads one message after the other', () => {
     const query = new Query()
     const first = makeQuery('x', 1, { edns: { udpSize: 4096, dnssecOk: true } })
     query.parse(first, first.length)

@@ -25,7 +25,7 @@ describe('the table of answers', () => {
     }
   })
 
-  test('says SERVFAIL of what is missing until everything was listed, and answers what it has', () => {
+  test('answers missing names with SERVFAIL until everything was listed, and answers the names it has', () => {
     const zone = new TestZone().add(...exampleServices())
     assert.equal(zone.ask('gone.default.svc.cluster.local', recordType.A).rcode, rcode.SERVFAIL)
     assert.equal(zone.ask('1.0.0.10.in-addr.arpa', recordType.PTR).rcode, rcode.SERVFAIL)
@@ -62,7 +62,7 @@ describe('the table of answers', () => {
     }
   })
 
-  test('stays as small as what lives, however often it changes', () => {
+  test('stays as small as its live entries, however often it changes', () => {
     const zone = new TestZone().synced()
     const first = zone.zone.table.memory.byteLength
     for (let round = 0; zone.moves < 3 && round < 100_000; round++) {
@@ -72,14 +72,14 @@ describe('the table of answers', () => {
     assert.equal(zone.zone.table.memory.byteLength, first)
   })
 
-  test('writes nothing for a Service that is as before', () => {
+  test('writes nothing for an unchanged Service', () => {
     const zone = new TestZone().add(...exampleServices())
     const before = Buffer.from(zone.zone.table.memory).toString('hex')
     zone.add(...exampleServices())
     assert.equal(Buffer.from(zone.zone.table.memory).toString('hex'), before)
   })
 
-  test('a reader of another thread sees a change without being told', () => {
+  test('a reader on another thread sees a change without a message', () => {
     const zone = new TestZone().add(...exampleServices()).synced()
     const table = zone.table
     zone.add(view(makeService('default/late', '10.96.0.99')))
@@ -87,7 +87,7 @@ describe('the table of answers', () => {
     assert.match(zone.line('late.default.svc.cluster.local', recordType.A), /10\.96\.0\.99/)
   })
 
-  test('turns the order of addresses where it should, and keeps it where not', () => {
+  test('rotates addresses where it should, and keeps their order elsewhere', () => {
     const many = view(
       makeService('default/many', '10.96.0.1', { headless: true, clusterIps: [] }),
       makeSlice('default/many', [], ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4']),
@@ -127,7 +127,7 @@ describe('the options of the zone', () => {
     assert.match(zone.line('pod.cluster.local', recordType.A), /^NOERROR/)
   })
 
-  test('a namespace is there while it or one of its Services is', () => {
+  test('a namespace exists while it or one of its Services exists', () => {
     const zone = new TestZone().synced()
     const exists = () => zone.ask('default.svc.cluster.local', recordType.A).rcode === rcode.NOERROR
     assert.equal(exists(), false)
@@ -156,7 +156,7 @@ describe('the options of the zone', () => {
     assert.equal(without.line('1.1.244.10.in-addr.arpa', recordType.PTR), 'not ours')
   })
 
-  test('endpoint_pod_names calls endpoints by their Pods where they have no hostname', () => {
+  test('endpoint_pod_names names endpoints by their Pods where they have no hostname', () => {
     const zone = new TestZone({ endpointPodNames: true }).add(...exampleServices()).synced()
     assert.match(zone.line('2.1.244.10.in-addr.arpa', recordType.PTR), /PTR db-x7k2p\.db\.data/)
     assert.match(zone.line('1.1.244.10.in-addr.arpa', recordType.PTR), /PTR db-0\.db\.data/)
@@ -274,7 +274,7 @@ describe('an ExternalName', () => {
     )
   })
 
-  test('has the rcode and SOA of a target that does not exist, and stands alone where nobody answers', () => {
+  test('has the rcode and SOA of a target that does not exist, and stands alone where no server answers', () => {
     const missing = follow('out.ext.svc.cluster.local', (bytes) => {
       const soa = zone.ask('gone.cluster.local', recordType.A).authority
       const target = Buffer.alloc(1232)

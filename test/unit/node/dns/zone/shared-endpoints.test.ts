@@ -48,7 +48,7 @@ describe('an address that several Services share', () => {
     assert.deepEqual(changed(owners), [[first]])
   })
 
-  test('leads to the Service whose own it is alone, the first by name', () => {
+  test('leads only to the Service that owns it, the first by name', () => {
     const owners = new ReverseIndex()
     const own = (target: string) => new Map([[first, { isService: true, targets: [target] }]])
     replace(owners, 'b/y', [], own('y'))
@@ -57,7 +57,7 @@ describe('an address that several Services share', () => {
     assert.deepEqual(changed(owners), [[first, 'x']])
   })
 
-  test('is answered anew only where its names differ, once for all that changed', () => {
+  test('is written again only where its names differ, once for all changed Services', () => {
     const owners = new ReverseIndex()
     const all = (target: string) => new Map(addresses.map((address) => [address, names(target)]))
     for (let service = 0; service < 100; service += 1) replace(owners, `a/s${service}`, [], all(`s${service}`))
