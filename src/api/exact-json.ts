@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Json } from '../model/api-object.ts'
-import { endOfString } from './decode/duplicate-fields.ts'
 
 /** What ECMAScript's "JSON.parse source text access" adds to JSON; the type library does not know it yet. */
 interface ExactJson {
@@ -126,4 +125,18 @@ export function isInteger(value: Json): boolean {
   if (!/^-?\d+$/.test(rawJSON)) return Number.isSafeInteger(Number(rawJSON))
   const number = rawJSON.length > 20 ? int64.most + 1n : BigInt(rawJSON)
   return number >= int64.least && number <= int64.most
+}
+
+/** The index of the closing quote, or the text's end; most strings hold no escape, and finding the quote takes no loop of ours. */
+export function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end === -1 ? text.length : end
+}
+
+/** Whether an odd number of backslashes stands before it. The opening quote, which is none, ends the count. */
+function isEscaped(text: string, index: number): boolean {
+  let first = index
+  while (text[first - 1] === '\\') first--
+  return (index - first) % 2 === 1
 }

@@ -1,8 +1,8 @@
 import type { Metrics } from '../observe/index.ts'
 import { countObjects } from './count-objects.ts'
-import type { InFlight } from './in-flight.ts'
 import type { Registry } from './resources/registry.ts'
 import type { Route } from './route/route.ts'
+import type { InFlight } from './shares/in-flight.ts'
 import type { Store } from './store/index.ts'
 import type { EventCounts } from './watch/event-counts.ts'
 

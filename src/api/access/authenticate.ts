@@ -2,15 +2,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { certifiedIdentity } from '../../serve/index.ts'
-
-/** An identity: of the caller, or of the user that it impersonates. */
-export interface User {
-  readonly name: string
-  readonly groups: readonly string[]
-  readonly uid?: string
-  /** What else is known of the user, by key. */
-  readonly extra?: Readonly<Record<string, readonly string[]>>
-}
+import type { User } from '../identity.ts'
 
 export interface StaticToken {
   readonly token: string

@@ -1,6 +1,7 @@
+import type { User } from '../identity.ts'
 import { forbidden, StatusError, unauthorized } from '../status.ts'
 import { type Attributes, describeDenial } from './attributes.ts'
-import { anonymous, type User } from './authenticate.ts'
+import { anonymous } from './authenticate.ts'
 import type { Authorizer } from './authorizer.ts'
 
 const superusers = 'system:masters'

@@ -1,5 +1,5 @@
+import type { User } from '../identity.ts'
 import type { Attributes } from './attributes.ts'
-import type { User } from './authenticate.ts'
 
 /** Says yes, or has no opinion: somebody may do what any one authorizer allows. */
 export interface Authorizer {

@@ -1,7 +1,7 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt } from '../document.ts'
 import { isMirrorPod } from '../resources/mirror-pod.ts'
-import { podReferences } from './pod-references.ts'
+import { podReferences } from '../resources/pod-references.ts'
 
 /** Which pods are bound to which node, and what they use. */
 export class BoundPods {

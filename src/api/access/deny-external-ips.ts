@@ -1,6 +1,6 @@
+import type { Admit } from '../request/request.ts'
 import { addedAddresses, externalIpsOf } from '../resources/service-external-addresses.ts'
 import { forbidden } from '../status.ts'
-import type { Admit } from '../verbs/verb-context.ts'
 
 /** Kubernetes' admission plugin DenyServiceExternalIPs: no Service gets an external address that it does not have already. */
 export function assertNoNewExternalIps({ target, name, old, next }: Parameters<Admit>[0]): void {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Dialect } from '../../model/dialect.ts'
-import { checkDnsLabel, checkDnsSubdomain } from '../resources/names.ts'
+import type { User } from '../identity.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../schema/names.ts'
 import { badRequest } from '../status.ts'
 import type { ResourceAttributes } from './attributes.ts'
-import { anonymous, type User } from './authenticate.ts'
+import { anonymous } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import type { Authorizer } from './authorizer.ts'
 

@@ -1,4 +1,4 @@
-import type { User } from './authenticate.ts'
+import type { User } from '../identity.ts'
 
 const userPrefix = 'system:node:'
 const nodesGroup = 'system:nodes'

@@ -3,12 +3,12 @@ import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { dnsMetricsPort, dnsPort } from '../../model/dns-ports.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
+import type { Admit } from '../request/request.ts'
 import { isMirrorPod } from '../resources/mirror-pod.ts'
+import { referredKind } from '../resources/pod-references.ts'
 import { forbidden, notFound } from '../status.ts'
-import type { Admit } from '../verbs/verb-context.ts'
 import { leaseNamespace } from './node-identity.ts'
 import { forbiddenLabels } from './node-labels.ts'
-import { referredKind } from './pod-references.ts'
 
 type Change = Parameters<Admit>[0]
 

@@ -1,7 +1,7 @@
+import type { User } from '../identity.ts'
 import { collectionPrefix } from '../resources/keys.ts'
 import type { Store, StoreWatch } from '../store/index.ts'
 import type { Attributes } from './attributes.ts'
-import type { User } from './authenticate.ts'
 import type { Authorizer } from './authorizer.ts'
 import { followStore } from './follow-store.ts'
 import { ruleAllows } from './policy-rule.ts'

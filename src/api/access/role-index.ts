@@ -1,6 +1,6 @@
 import { type LabelSelector, matchesLabels, readLabelSelector } from '../../model/selector.ts'
 import { type ApiDocument, listAt, textAt, valueAt } from '../document.ts'
-import type { User } from './authenticate.ts'
+import type { User } from '../identity.ts'
 import { type PolicyRule, parseRules } from './policy-rule.ts'
 
 export const roleKinds = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'] as const

@@ -1,7 +1,8 @@
 import { type ApiDocument, textAt } from '../document.ts'
+import type { User } from '../identity.ts'
 import { storeKey } from '../resources/keys.ts'
 import type { Store } from '../store/index.ts'
-import type { TokenAuthenticator, User } from './authenticate.ts'
+import type { TokenAuthenticator } from './authenticate.ts'
 import { type BoundObject, type ServiceAccountIdentity, type TokenIssuer, userNameOf } from './token-issuer.ts'
 
 /** How long the token of an object that is being deleted is still good. */

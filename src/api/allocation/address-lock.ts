@@ -3,7 +3,7 @@ import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type Ip, ipFamily } from '../../model/ip.ts'
 import { type ApiDocument, formatTime, valueAt } from '../document.ts'
-import { renderDocument } from '../encode/stored-text.ts'
+import { renderDocument } from '../resources/stored-text.ts'
 import type { AddressLock } from './pools.ts'
 
 export interface LockContext {

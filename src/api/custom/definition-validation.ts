@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt, valueAt } from '../document.ts'
-import { checkDns1035Label, checkDnsSubdomain } from '../resources/names.ts'
 import {
   type FieldError,
   forbiddenField,
@@ -10,6 +9,7 @@ import {
   requiredField,
   unsupportedField,
 } from '../schema/field-error.ts'
+import { checkDns1035Label, checkDnsSubdomain } from '../schema/names.ts'
 import { readDefinition } from './definition.ts'
 import { validateVersions } from './version-validation.ts'
 

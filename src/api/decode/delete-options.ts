@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Json } from '../../model/api-object.ts'
+import type { DeleteOptions } from '../request/request.ts'
 import { invalidField, unsupportedField } from '../schema/field-error.ts'
 import { badRequest } from '../status.ts'
-import type { DeleteOptions } from '../verbs/delete.ts'
 import { isDryRun, parseDryRun } from './dry-run.ts'
 import { invalidOption } from './invalid-option.ts'
 

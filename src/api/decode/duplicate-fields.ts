@@ -1,3 +1,4 @@
+import { endOfString } from '../exact-json.ts'
 import { maxStrictErrors } from './limits.ts'
 import { shorten } from './shorten.ts'
 
@@ -124,18 +125,4 @@ class DuplicateScan {
     const steps = this.#levels.map(({ keys, key, index }) => (keys === undefined ? `[${index}]` : `.${show(key)}`))
     return steps.join('').replace(/^\./, '')
   }
-}
-
-/** The index of the closing quote, or the text's end; most strings hold no escape, and finding the quote takes no loop of ours. */
-export function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end === -1 ? text.length : end
-}
-
-/** Whether an odd number of backslashes stands before it. The opening quote, which is none, ends the count. */
-function isEscaped(text: string, index: number): boolean {
-  let first = index
-  while (text[first - 1] === '\\') first--
-  return (index - first) % 2 === 1
 }

@@ -1,18 +1,6 @@
+import type { FieldProblems } from '../request/request.ts'
 import { type FoundField, findDuplicateFields } from './duplicate-fields.ts'
 import { shorten } from './shorten.ts'
-
-/** What is wrong with the fields of a body, in the words of an error. */
-export interface FieldProblems {
-  /** Fields that stand twice in their object; at most 100. */
-  readonly findDuplicates: () => readonly string[]
-  /**
-   * The same, and between them the fields of these paths as unknown ones, in the order of the text; absent where that order cannot be
-   * had.
-   */
-  readonly findInOrder?: (unknown: readonly string[]) => readonly string[]
-  /** The duplicates are the words of a YAML reader, which tells lines. */
-  readonly isYaml?: boolean
-}
 
 /** In a longer text, looking for where fields stand takes too long. */
 const maxOrderedLength = 64 * 1024

@@ -1,8 +1,8 @@
 import type { Json } from '../../model/api-object.ts'
-import { parseFiniteJson } from '../exact-json.ts'
+import { endOfString, parseFiniteJson } from '../exact-json.ts'
+import type { FieldProblems } from '../request/request.ts'
 import { badRequest } from '../status.ts'
-import { endOfString } from './duplicate-fields.ts'
-import { type FieldProblems, jsonAsYamlProblems, jsonProblems } from './field-problems.ts'
+import { jsonAsYamlProblems, jsonProblems } from './field-problems.ts'
 import { maxDepth } from './limits.ts'
 
 /** A body as a value, and what only its text tells. */

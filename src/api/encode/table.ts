@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import type { TableForm } from '../negotiate/accept.ts'
+import { formatAge } from '../resources/age.ts'
 import type { Column, Resource } from '../resources/resource.ts'
 import { descriptionOf } from '../schema/kind-tables.ts'
-import { formatAge } from './age.ts'
 import { partialMetadata } from './partial-metadata.ts'
 
 /** Which columns a Table shows, in order; the same for every row. */

@@ -6,8 +6,8 @@ import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { fields, nonNegative } from '../schema/checks.ts'
 import { duplicateField, type FieldError, invalidField, requiredField, tooLongField } from '../schema/field-error.ts'
 import { qualifiedNameRule } from '../schema/metadata-rules.ts'
+import { checkDnsSubdomain } from '../schema/names.ts'
 import { defineKind } from './define-kind.ts'
-import { checkDnsSubdomain } from './names.ts'
 import type { Resource } from './resource.ts'
 
 const maxNameLength = 63

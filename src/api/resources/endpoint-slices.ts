@@ -12,9 +12,9 @@ import {
   tooManyField,
   unsupportedField,
 } from '../schema/field-error.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../schema/names.ts'
 import { object, type Schema } from '../schema/schema.ts'
 import { dnsLabel, labelValue, nodeName, portNumber, qualifiedName } from './name-checks.ts'
-import { checkDnsLabel, checkDnsSubdomain } from './names.ts'
 import { protocols } from './protocols.ts'
 import { column, type Resource } from './resource.ts'
 import { badIp } from './service-addresses.ts'

@@ -1,10 +1,10 @@
 import type { Json } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt } from '../document.ts'
-import { formatAge } from '../encode/age.ts'
+import { checkPathSegment } from '../schema/names.ts'
+import { formatAge } from './age.ts'
 import { defineKind } from './define-kind.ts'
 import { storedNames, validateCoreEvent, validateGroupEvent, validateGroupEventUpdate } from './event-rules.ts'
-import { checkPathSegment } from './names.ts'
 import { column, type Resource } from './resource.ts'
 
 /** Events of the core group, the form in which all Events are stored. */

@@ -10,8 +10,8 @@ import {
   tooLongField,
   unsupportedField,
 } from '../schema/field-error.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../schema/names.ts'
 import { defineKind } from './define-kind.ts'
-import { checkDnsLabel, checkDnsSubdomain } from './names.ts'
 import { typedReference } from './object-references.ts'
 import { column, type Resource } from './resource.ts'
 

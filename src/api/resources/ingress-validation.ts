@@ -9,7 +9,7 @@ import {
   checkPortName,
   checkPortNumber,
   checkWildcardSubdomain,
-} from './names.ts'
+} from '../schema/names.ts'
 import { typedReference } from './object-references.ts'
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']

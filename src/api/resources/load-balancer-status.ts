@@ -2,7 +2,7 @@ import { isReadAsIp } from '../../model/ip.ts'
 import { type ApiDocument, valueAt } from '../document.ts'
 import { each, fields, text } from '../schema/checks.ts'
 import type { FieldError } from '../schema/field-error.ts'
-import { checkDnsSubdomain } from './names.ts'
+import { checkDnsSubdomain } from '../schema/names.ts'
 
 const address = text((value) =>
   isReadAsIp(value) ? undefined : 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, formatTime, type Metadata, withMetadata } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from '../schema/field-error.ts'
 import { checkFinalizerDomains, checkMetadata } from '../schema/metadata-rules.ts'
-import { checkDnsSubdomain } from './names.ts'
+import { checkDnsSubdomain } from '../schema/names.ts'
 import type { Resource } from './resource.ts'
 
 /** The rules every kind shares: name, labels, annotations, owners, finalizers. */

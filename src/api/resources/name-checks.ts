@@ -3,7 +3,7 @@ import { textAt } from '../document.ts'
 import type { Check } from '../schema/checks.ts'
 import { type FieldError, invalidField } from '../schema/field-error.ts'
 import { labelValueProblems, qualifiedNameProblems } from '../schema/metadata-rules.ts'
-import { checkDnsLabel, checkDnsSubdomain, checkPortNumber } from './names.ts'
+import { checkDnsLabel, checkDnsSubdomain, checkPortNumber } from '../schema/names.ts'
 
 /** Checks of fields in which an empty text is a wrong one, unlike in `text` of `schema/checks.ts`. */
 

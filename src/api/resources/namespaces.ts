@@ -1,17 +1,17 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, listAt, objectAt, textAt, withMetadata } from '../document.ts'
-import { renderDocument } from '../encode/stored-text.ts'
 import { builtInSchema, overlaySchema } from '../schema/built-in-schema.ts'
 import { type FieldError, invalidField } from '../schema/field-error.ts'
 import { checkFinalizerDomains } from '../schema/metadata-rules.ts'
+import { checkDnsLabel } from '../schema/names.ts'
 import { object } from '../schema/schema.ts'
 import { forbidden } from '../status.ts'
 import type { Store, StoredEntry, StoreWrite } from '../store/index.ts'
 import { collectionPrefix } from './keys.ts'
 import { markDeleted } from './metadata.ts'
 import { qualifiedName } from './name-checks.ts'
-import { checkDnsLabel } from './names.ts'
 import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
+import { renderDocument } from './stored-text.ts'
 
 export interface NamespaceContext {
   readonly dialect: Dialect

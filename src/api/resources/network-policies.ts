@@ -10,10 +10,10 @@ import {
   requiredField,
   unsupportedField,
 } from '../schema/field-error.ts'
+import { checkPortName, checkPortNumber } from '../schema/names.ts'
 import type { Schema } from '../schema/schema.ts'
 import { defineKind } from './define-kind.ts'
 import { formatLabelSelector, validateLabelSelector } from './label-selector.ts'
-import { checkPortName, checkPortNumber } from './names.ts'
 import { column, type Resource } from './resource.ts'
 
 const policyProtocols = ['TCP', 'UDP', 'SCTP']

@@ -1,5 +1,5 @@
 import { type Check, fields, required, strictText, text } from '../schema/checks.ts'
-import { checkDnsSubdomain, checkPathSegment } from './names.ts'
+import { checkDnsSubdomain, checkPathSegment } from '../schema/names.ts'
 
 const segment = text(checkPathSegment)
 

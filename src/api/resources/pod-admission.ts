@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountAccess, Dialect } from '../../model/dialect.ts'
-import { findMirrorFault } from '../access/pod-references.ts'
 import { type ApiDocument, objectAt, textAt } from '../document.ts'
 import { forbidden } from '../status.ts'
 import type { Store, StoredEntry } from '../store/index.ts'
 import { storeKey } from './keys.ts'
 import { isMirrorPod } from './mirror-pod.ts'
+import { findMirrorFault } from './pod-references.ts'
 import {
   createTokenGrant,
   defaultAccount,

@@ -1,6 +1,6 @@
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
-import { formatAge } from '../encode/age.ts'
+import { formatAge } from './age.ts'
 import { type Column, column } from './resource.ts'
 
 /** What `kubectl get pods` shows, as kubectl of Kubernetes has it from kube-apiserver (printPod of pkg/printers). */

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import type { User } from '../access/authenticate.ts'
 import type { ApiDocument } from '../document.ts'
+import type { User } from '../identity.ts'
 import type { FieldError } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { StoreWrite } from '../store/index.ts'
-import type { Aside } from '../verbs/wait-for-revision.ts'
+import type { Aside } from '../store/wait-for-revision.ts'
 
 export type Subresource = 'status' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
 

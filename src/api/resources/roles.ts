@@ -5,8 +5,8 @@ import { type ApiDocument, isJsonObject, listAt, objectAt, textAt } from '../doc
 import { builtInSchema } from '../schema/built-in-schema.ts'
 import { all, fields, required, text } from '../schema/checks.ts'
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../schema/field-error.ts'
+import { checkDnsSubdomain, checkPathSegment } from '../schema/names.ts'
 import { validateLabelSelector } from './label-selector.ts'
-import { checkDnsSubdomain, checkPathSegment } from './names.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
 const common: Strategy = { validateName: checkPathSegment, createsOnUpdate: true }

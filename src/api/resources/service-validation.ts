@@ -12,8 +12,8 @@ import {
   unsupportedField,
 } from '../schema/field-error.ts'
 import { checkLabels, qualifiedNameProblems } from '../schema/metadata-rules.ts'
+import { checkDnsLabel, checkDnsSubdomain, checkPortNumber, portNameProblems } from '../schema/names.ts'
 import { validateLoadBalancer as validateBalancer } from './load-balancer-status.ts'
-import { checkDnsLabel, checkDnsSubdomain, checkPortNumber, portNameProblems } from './names.ts'
 import { protocols } from './protocols.ts'
 import { validateAddresses } from './service-addresses.ts'
 import {

@@ -11,8 +11,8 @@ import {
   unsupportedField,
 } from '../schema/field-error.ts'
 import { checkLabelsAndAnnotations } from '../schema/metadata-rules.ts'
+import { checkDnsLabel } from '../schema/names.ts'
 import { validateLabelSelector } from './label-selector.ts'
-import { checkDnsLabel } from './names.ts'
 import { claimSpec } from './pod-spec/claim-rules.ts'
 import { validatePodSpec } from './pod-spec/pod-spec-rules.ts'
 

@@ -1,9 +1,9 @@
 import type { HealthEndpoint } from '../../observe/index.ts'
 import { subresourceVerbsOf, verbsOf } from '../discovery/groups.ts'
+import type { Target } from '../request/request.ts'
 import type { Registry } from '../resources/registry.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest, methodNotAllowed, unknownPath } from '../status.ts'
-import type { Target } from '../verbs/verb-context.ts'
 
 export type Verb = 'create' | 'get' | 'list' | 'watch' | 'update' | 'patch' | 'delete' | 'deletecollection'
 

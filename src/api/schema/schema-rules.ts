@@ -1,6 +1,6 @@
+import type { Extension } from './extension.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from './field-error.ts'
 import { anyProperty, type Schema } from './schema.ts'
-import type { Extension } from './structural.ts'
 
 /** Where a schema stands, as far as that decides what it may say. */
 interface Place {

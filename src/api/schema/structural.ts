@@ -1,13 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { checkDefaults } from './check-defaults.ts'
+import type { Extension } from './extension.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from './field-error.ts'
 import { patternProblem } from './pattern.ts'
 import type { Schema } from './schema.ts'
 import { anyProperty, noProperty } from './schema.ts'
 import { checkSchemaRules } from './schema-rules.ts'
-
-/** How an extension is spelled in errors: `x-kubernetes-list-type`. */
-export type Extension = (name: string) => string
 
 /**
  * What makes a schema structural: every field's type can be told without looking at a value, so that pruning and defaulting are

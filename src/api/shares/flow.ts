@@ -1,4 +1,5 @@
-import { anonymous, type User } from '../access/authenticate.ts'
+import { anonymous } from '../access/authenticate.ts'
+import type { User } from '../identity.ts'
 
 /**
  * To whom a request counts. `admin` may use all there is; `system` (nodes, controllers of the cluster) may use what is kept from `ordinary` flows too, and

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 import { receiveBody } from '../decode/receive-body.ts'
-import { InFlight } from '../in-flight.ts'
 import type { ApiLimits } from '../limits.ts'
 import { tooManyRequests } from '../status.ts'
 import { Claim, FairShare } from './fair-share.ts'
 import type { Flow } from './flow.ts'
+import { InFlight } from './in-flight.ts'
 
 const mebibyte = 1024 * 1024
 /** Of bodies that are being received or worked on; on a small machine less. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { countLeading } from './binary-search.ts'
 import type { JournalContent, JournalRow } from './journal.ts'
-import type { Range, StoredEntry, StoreEvent } from './store.ts'
+import type { Range, StoredEntry, StoreEvent } from './store-entries.ts'
 import { StoreError } from './store-error.ts'
 import { StoredLengths } from './stored-lengths.ts'
 import { type CommitRecord, type RangeOptions, VersionedKeys } from './versioned-keys.ts'

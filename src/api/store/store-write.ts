@@ -1,4 +1,4 @@
-import type { StoredEntry, StoreEvent, StoreWrite } from './store.ts'
+import type { StoredEntry, StoreEvent, StoreWrite } from './store-entries.ts'
 import { StoreError } from './store-error.ts'
 
 /** Refuses writes that could not be right whatever the store holds. */

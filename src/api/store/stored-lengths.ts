@@ -1,4 +1,4 @@
-import type { StoreEvent } from './store.ts'
+import type { StoreEvent } from './store-entries.ts'
 
 /** What an object costs in memory beside its text. */
 const overhead = 1024

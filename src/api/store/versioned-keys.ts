@@ -1,6 +1,6 @@
 import { countLeading } from './binary-search.ts'
 import { SortedKeys } from './sorted-keys.ts'
-import type { Range, StoredEntry, StoreEvent } from './store.ts'
+import type { Range, StoredEntry, StoreEvent } from './store-entries.ts'
 
 /** What one commit changed. */
 export interface CommitRecord {

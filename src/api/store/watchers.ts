@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
-import type { EventListener, StoreEvent, StoreWatch } from './store.ts'
+import type { EventListener, StoreWatch } from './store.ts'
+import type { StoreEvent } from './store-entries.ts'
 import { keyOfEvent } from './store-state.ts'
 import type { CommitRecord } from './versioned-keys.ts'
 

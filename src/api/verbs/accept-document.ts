@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, jsonTypeName, type Metadata, without } from '../document.ts'
+import type { ItemTarget, Target } from '../request/request.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import { coerce, type TypeProblem } from '../schema/coerce.ts'
 import { coerceStructural } from '../schema/coerce-structural.ts'
 import { badRequest, type StatusError } from '../status.ts'
-import type { ItemTarget, Target } from './verb-context.ts'
 
 /** Makes a decoded body a document of the target's kind: types checked, unknown fields pruned, defaults filled in. */
 export function acceptDocument(target: Target, body: Json): ApiDocument {

@@ -1,8 +1,9 @@
 import type { Json } from '../../model/api-object.ts'
+import type { Answer, Target } from '../request/request.ts'
 import { invalid, unauthorized } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
-import type { Answer, Target, VerbContext } from './verb-context.ts'
+import type { VerbContext } from './verb-context.ts'
 
 /** 201 and what was asked with its status: the answer. */
 export async function answerReview({ user }: VerbContext, target: Target, body: Json): Promise<Answer> {

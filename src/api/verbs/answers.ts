@@ -1,8 +1,8 @@
 import type { ApiDocument } from '../document.ts'
-import { insertRevision, needsConversion, renderDocument } from '../encode/stored-text.ts'
+import type { Answer } from '../request/request.ts'
 import type { Resource } from '../resources/resource.ts'
+import { insertRevision, needsConversion, renderDocument } from '../resources/stored-text.ts'
 import { renderSuccess } from '../status.ts'
-import type { Answer } from './verb-context.ts'
 
 /** An object as it is now. */
 interface Found {

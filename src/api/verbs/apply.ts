@@ -8,20 +8,16 @@ import { renderPath } from '../managed-fields/fields-v1.ts'
 import { applyWithLastApplied } from '../managed-fields/last-applied.ts'
 import type { ManagedEntry } from '../managed-fields/managed-entry.ts'
 import { findUndeclaredFields } from '../managed-fields/undeclared-fields.ts'
+import type { Answer, ApplyOptions, FieldCheck, ItemTarget } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
 import { apiVersionOf } from '../resources/resource.ts'
 import { badRequest, notFound, StatusError } from '../status.ts'
 import { acceptDocument, assertSameKind } from './accept-document.ts'
 import { createObject } from './create.ts'
-import { checkAppliedText, type FieldCheck } from './field-validation.ts'
+import { checkAppliedText } from './field-validation.ts'
 import { partOf } from './track-fields.ts'
 import { reviseObject } from './update.ts'
-import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
-
-export interface ApplyOptions extends WriteOptions {
-  /** Takes fields that others own over, instead of answering a 409. */
-  readonly force: boolean
-}
+import type { VerbContext } from './verb-context.ts'
 
 const attempts = 8
 

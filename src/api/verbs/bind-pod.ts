@@ -9,11 +9,12 @@ import {
   valueAt,
   withMetadata,
 } from '../document.ts'
+import type { Answer, ItemTarget, WriteOptions } from '../request/request.ts'
 import { bindings, bindingTarget } from '../resources/pod-actions.ts'
 import { conflict, invalid, renderSuccess } from '../status.ts'
 import { acceptAction } from './accept-document.ts'
 import { reviseObject } from './update.ts'
-import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
+import type { VerbContext } from './verb-context.ts'
 
 /** POST of a Binding to a pod: it runs on the target node from now on. 409 for one that is bound or being deleted. */
 export async function bindPod(

@@ -1,31 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ApiDocument } from '../document.ts'
-import { parseStored } from '../encode/stored-text.ts'
+import type { CommitOptions } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
-import type { CoWrites, Transition } from '../resources/resource.ts'
+import type { CoWrites } from '../resources/resource.ts'
+import { parseStored } from '../resources/stored-text.ts'
 import { internalError, invalid } from '../status.ts'
 import type { StoreWrite } from '../store/index.ts'
+import type { Change, ChangeResult } from './change.ts'
 import { assertRoom, fitStored, type StoredForm } from './stored-size.ts'
-import type { CommitOptions, Target, VerbContext } from './verb-context.ts'
-
-/** One object's change: from `old`, stored at `revision` (0: not stored), to `next` (absent: deleted). */
-export interface Change extends Transition {
-  readonly target: Target
-  readonly name: string
-  readonly revision: number
-}
-
-export type ChangeResult =
-  | {
-      readonly kind: 'done'
-      readonly next: ApiDocument | undefined
-      readonly revision: number
-      /** What the store keeps now; absent where nothing was written. */
-      readonly storedText?: string
-    }
-  /** The object itself had been changed by someone else. */
-  | { readonly kind: 'outdated' }
+import type { VerbContext } from './verb-context.ts'
 
 const attempts = 16
 

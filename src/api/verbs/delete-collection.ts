@@ -1,9 +1,10 @@
 import type { ListOptions } from '../decode/query.ts'
 import type { ApiDocument } from '../document.ts'
+import type { Answer, DeleteOptions, Target } from '../request/request.ts'
 import { StatusError } from '../status.ts'
-import { type DeleteOptions, deleteObject } from './delete.ts'
+import { deleteObject } from './delete.ts'
 import { listObjects } from './list.ts'
-import type { Answer, Target, VerbContext } from './verb-context.ts'
+import type { VerbContext } from './verb-context.ts'
 
 /** So many deletions at a time share their way to the disk. */
 const largestBatch = 32

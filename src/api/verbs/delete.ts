@@ -1,20 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ApiDocument } from '../document.ts'
-import { parseStored } from '../encode/stored-text.ts'
+import type { Answer, DeleteOptions, ItemTarget } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
 import type { Resource } from '../resources/resource.ts'
+import { parseStored } from '../resources/stored-text.ts'
 import { conflict, internalError, notFound } from '../status.ts'
 import type { StoredEntry } from '../store/index.ts'
 import { deletedAnswer, objectAnswer } from './answers.ts'
 import { commitChange } from './commit-change.ts'
-import { type DeletionWish, planDeletion } from './plan-deletion.ts'
-import type { Answer, CommitOptions, ItemTarget, VerbContext } from './verb-context.ts'
-
-export interface DeleteOptions extends CommitOptions, DeletionWish {
-  /** 202 for an object that is kept: the client asked in the way that promises it. */
-  readonly answersAccepted?: boolean
-  readonly preconditions: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
-}
+import { planDeletion } from './plan-deletion.ts'
+import type { VerbContext } from './verb-context.ts'
 
 const attempts = 32
 

@@ -1,10 +1,11 @@
 import type { Json } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
+import type { Answer, DeleteOptions, ItemTarget } from '../request/request.ts'
 import { evictions } from '../resources/pod-actions.ts'
 import { renderSuccess } from '../status.ts'
 import { acceptAction } from './accept-document.ts'
-import { type DeleteOptions, deleteObject } from './delete.ts'
-import type { Answer, ItemTarget, VerbContext } from './verb-context.ts'
+import { deleteObject } from './delete.ts'
+import type { VerbContext } from './verb-context.ts'
 
 /** POST of an Eviction (policy/v1) to a pod: a delete with its grace, answered by a 201. No disruption budget is served that could say no. */
 export async function evictPod(

@@ -1,21 +1,12 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import { type FieldProblems, unknownField } from '../decode/field-problems.ts'
+import { unknownField } from '../decode/field-problems.ts'
 import type { DecodedBody } from '../decode/json-text.ts'
 import { isJsonObject } from '../document.ts'
+import type { FieldCheck, FieldProblems, Patch } from '../request/request.ts'
 import type { Resource } from '../resources/resource.ts'
 import { invalidField } from '../schema/field-error.ts'
 import { prune } from '../schema/prune.ts'
 import { badRequest, StatusError } from '../status.ts'
-import type { Patch } from './patch.ts'
-
-/** What happens to fields that a kind does not declare and to fields that stand twice: dropped in silence, with a warning, or refused. */
-export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
-
-/** How a request wants its fields checked, and where warnings go. */
-export interface FieldCheck {
-  readonly validation: FieldValidation
-  readonly warn: (text: string) => void
-}
 
 /** Checks the fields of a body; its text is looked at again only when someone wants to know. Strict: 400. */
 export function checkBodyFields(

@@ -1,8 +1,9 @@
-import { toWireText } from '../encode/stored-text.ts'
+import type { Answer, ItemTarget } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
+import { toWireText } from '../resources/stored-text.ts'
 import { notFound } from '../status.ts'
-import type { Answer, ItemTarget, VerbContext } from './verb-context.ts'
-import { waitForRevision } from './wait-for-revision.ts'
+import { waitForRevision } from '../store/wait-for-revision.ts'
+import type { VerbContext } from './verb-context.ts'
 
 /** The newest state, which is not older than `notOlderThan` either. */
 export async function getObject(

@@ -1,15 +1,16 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { ListOptions } from '../decode/query.ts'
-import { parseStored, toWireText } from '../encode/stored-text.ts'
+import type { Answer, Target } from '../request/request.ts'
 import { collectionPrefix } from '../resources/keys.ts'
 import type { Resource } from '../resources/resource.ts'
+import { parseStored, toWireText } from '../resources/stored-text.ts'
 import { expired, StatusError } from '../status.ts'
 import { type Range, type Store, type StoredEntry, StoreError } from '../store/index.ts'
+import { waitForRevision } from '../store/wait-for-revision.ts'
 import { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts'
 import { assertListRules } from './list-rules.ts'
 import { parseSelection, type Selection, selectionPrefix } from './selection.ts'
-import type { Answer, Target, VerbContext } from './verb-context.ts'
-import { waitForRevision } from './wait-for-revision.ts'
+import type { VerbContext } from './verb-context.ts'
 
 /** Entries asked of the store at once while a selector picks from them. */
 const selectionBatch = 500

@@ -1,26 +1,19 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import type { Json } from '../../model/api-object.ts'
-import type { FieldProblems } from '../decode/field-problems.ts'
 import { maxDepth } from '../decode/limits.ts'
 import { type ApiDocument, isDeeperThan } from '../document.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
 import { PatchError } from '../patch/json-pointer.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { applyStrategicPatch } from '../patch/strategic-patch.ts'
+import type { Answer, ItemTarget, Patch, WriteOptions } from '../request/request.ts'
 import type { Resource } from '../resources/resource.ts'
 import { invalidField } from '../schema/field-error.ts'
 import { badRequest, invalid, StatusError } from '../status.ts'
 import { acceptDocument } from './accept-document.ts'
 import { checkPatchedFields } from './field-validation.ts'
 import { reviseObject } from './update.ts'
-import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
-
-/** A change to what is stored, in one of the forms that are understood; further forms are further members. */
-export interface Patch {
-  readonly type: 'merge' | 'strategic' | 'json'
-  readonly value: Json
-  readonly problems: FieldProblems
-}
+import type { VerbContext } from './verb-context.ts'
 
 export function patchObject(
   context: VerbContext,

@@ -1,15 +1,7 @@
 import { type ApiDocument, withMetadata } from '../document.ts'
+import type { DeletionWish, PropagationPolicy } from '../request/request.ts'
 import { markDeleted } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
-
-type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground'
-
-export interface DeletionWish {
-  /** Absent: what the kind itself says. */
-  readonly gracePeriodSeconds?: number | undefined
-  /** What becomes of the object's dependents; absent leaves the finalizers as they are. */
-  readonly propagationPolicy?: PropagationPolicy | undefined
-}
 
 /** Each keeps the object until the garbage collector has done what the policy says. */
 const policyFinalizers = { Orphan: 'orphan', Foreground: 'foregroundDeletion' } as const

@@ -1,18 +1,19 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, objectAt, valueAt, withMetadata } from '../document.ts'
-import { parseStored, withRevision } from '../encode/stored-text.ts'
 import { numberOf } from '../exact-json.ts'
+import type { Answer, ApplyOptions, ItemTarget, WriteOptions } from '../request/request.ts'
 import { storeKey } from '../resources/keys.ts'
 import { formatLabelSelector } from '../resources/label-selector.ts'
 import { apiVersionOf, type FieldPath, type ScalePaths } from '../resources/resource.ts'
 import { scales } from '../resources/scales.ts'
+import { parseStored, withRevision } from '../resources/stored-text.ts'
 import { invalidField, requiredField } from '../schema/field-error.ts'
 import { checkMetadata } from '../schema/metadata-rules.ts'
 import { internalError, invalid, notFound, unknownPath } from '../status.ts'
 import { acceptDocument, assertOnUrl } from './accept-document.ts'
-import { type ApplyOptions, applyConfigured, checkConfiguration } from './apply.ts'
+import { applyConfigured, checkConfiguration } from './apply.ts'
 import { reviseObject } from './update.ts'
-import type { Answer, ItemTarget, VerbContext, WriteOptions } from './verb-context.ts'
+import type { VerbContext } from './verb-context.ts'
 
 /** The Scale (autoscaling/v1) of an object: what `kubectl scale` and a horizontal autoscaler read. */
 export async function getScale(context: VerbContext, target: ItemTarget): Promise<Answer> {

@@ -1,9 +1,9 @@
 import { type ApiDocument, without } from '../document.ts'
-import { toStoredText } from '../encode/stored-text.ts'
 import type { Resource } from '../resources/resource.ts'
+import { toStoredText } from '../resources/stored-text.ts'
 import { forbidden, StatusError } from '../status.ts'
 import { type Store, storedLength } from '../store/index.ts'
-import type { Change } from './commit-change.ts'
+import type { Change } from './change.ts'
 
 /** What an object that is being deleted may have beyond the limit: its deletion marks it, and its controllers take finalizers away. */
 const deletionBytes = 64 * 1024

@@ -3,8 +3,9 @@ import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, formatTime, withMetadata, without } from '../document.ts'
 import type { WrittenPart } from '../managed-fields/ownable.ts'
 import { trackUpdate } from '../managed-fields/track-update.ts'
+import type { Target, WriteOptions } from '../request/request.ts'
 import { apiVersionOf } from '../resources/resource.ts'
-import type { Target, VerbContext, WriteOptions } from './verb-context.ts'
+import type { VerbContext } from './verb-context.ts'
 
 interface Write {
   readonly old: ApiDocument | undefined

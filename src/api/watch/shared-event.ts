@@ -1,7 +1,7 @@
 import type { ApiDocument } from '../document.ts'
 import { toMetadataText } from '../encode/partial-metadata.ts'
-import { parseStored, toWireText, withRevision } from '../encode/stored-text.ts'
 import type { Resource } from '../resources/resource.ts'
+import { parseStored, toWireText, withRevision } from '../resources/stored-text.ts'
 import type { StoreEvent } from '../store/index.ts'
 import type { Selection } from '../verbs/selection.ts'
 import { WatchLine } from './watch-line.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InFlight } from '../../../src/api/in-flight.ts'
 import type { Flow } from '../../../src/api/shares/flow.ts'
+import { InFlight } from '../../../src/api/shares/in-flight.ts'
 import { StatusError } from '../../../src/api/status.ts'
 
 const admin: Flow = { key: 'admin', level: 'admin' }

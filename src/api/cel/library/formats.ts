@@ -1,6 +1,6 @@
-import { checkDns1035Label, checkDnsLabel, checkDnsSubdomain } from '../../resources/names.ts'
 import { hasTextFormat } from '../../schema/formats.ts'
 import { labelValueRule, qualifiedNameRule } from '../../schema/metadata-rules.ts'
+import { checkDns1035Label, checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import type { CelFunction } from '../check/declarations.ts'
 import { parseType } from '../check/types.ts'
 import { ItemList } from '../values/lists.ts'

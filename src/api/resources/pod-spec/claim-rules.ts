@@ -10,8 +10,8 @@ import {
   requiredField,
   unsupportedField,
 } from '../../schema/field-error.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { validateLabelSelector } from '../label-selector.ts'
-import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
 
 const singlePod = 'ReadWriteOncePod'
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', singlePod]

@@ -9,7 +9,7 @@ import {
   requiredField,
   unsupportedField,
 } from '../../schema/field-error.ts'
-import { checkDnsLabel, checkPortName, checkPortNumber } from '../names.ts'
+import { checkDnsLabel, checkPortName, checkPortNumber } from '../../schema/names.ts'
 import { protocols } from '../protocols.ts'
 import { env, envFrom } from './environment-rules.ts'
 import { checkMounts, type Volumes } from './mount-rules.ts'

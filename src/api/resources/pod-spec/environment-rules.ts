@@ -4,7 +4,7 @@ import { isJsonObject, objectAt, textAt } from '../../document.ts'
 import { type Check, each, fields, required, text } from '../../schema/checks.ts'
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../../schema/field-error.ts'
 import { qualifiedNameRule } from '../../schema/metadata-rules.ts'
-import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { withoutBacksteps } from './path-rules.ts'
 import { resourceFieldRef } from './resource-field-rules.ts'
 

@@ -11,7 +11,7 @@ import {
   requiredField,
 } from '../../schema/field-error.ts'
 import { labelValueRule, qualifiedNameRule } from '../../schema/metadata-rules.ts'
-import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { badIp } from '../service-addresses.ts'
 import { checkContainers, checkInitContainers, type PodFacts } from './container-rules.ts'
 import { checkQuantities } from './resource-rules.ts'

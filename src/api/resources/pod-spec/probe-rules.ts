@@ -8,7 +8,7 @@ import {
   requiredField,
   unsupportedField,
 } from '../../schema/field-error.ts'
-import { checkPortName, checkPortNumber } from '../names.ts'
+import { checkPortName, checkPortNumber } from '../../schema/names.ts'
 
 const probeHandlers = ['exec', 'httpGet', 'tcpSocket', 'grpc']
 const hookHandlers = ['exec', 'httpGet', 'tcpSocket', 'sleep']

@@ -12,7 +12,7 @@ import {
   requiredField,
 } from '../../schema/field-error.ts'
 import { qualifiedNameRule } from '../../schema/metadata-rules.ts'
-import { checkDnsLabel } from '../names.ts'
+import { checkDnsLabel } from '../../schema/names.ts'
 
 const containerResources = ['cpu', 'memory', 'ephemeral-storage']
 const otherStandardResources = [

@@ -11,8 +11,8 @@ import {
   unsupportedField,
 } from '../../schema/field-error.ts'
 import { labelValueRule, qualifiedNameRule } from '../../schema/metadata-rules.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { validateLabelSelector } from '../label-selector.ts'
-import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
 
 const labelName = text((name) => (isQualifiedName(name) ? undefined : qualifiedNameRule))
 const labelSelector: Check = (value, path) => validateLabelSelector(value, path)

@@ -9,7 +9,7 @@ import {
   invalidField,
   requiredField,
 } from '../../schema/field-error.ts'
-import { checkDnsLabel, checkDnsSubdomain } from '../names.ts'
+import { checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
 import { claimSpec } from './claim-rules.ts'
 import { fieldRef } from './environment-rules.ts'
 import type { Volumes } from './mount-rules.ts'

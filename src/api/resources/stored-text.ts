@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, withMetadata, without } from '../document.ts'
 import { parseJson } from '../exact-json.ts'
-import { apiVersionOf, type Resource } from '../resources/resource.ts'
 import type { StoredEntry } from '../store/index.ts'
+import { apiVersionOf, type Resource } from './resource.ts'
 
 const metadataStart = '"metadata":{'
 

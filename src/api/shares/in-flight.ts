@@ -1,9 +1,9 @@
-import type { ApiLimits } from './limits.ts'
-import type { Verb } from './route/route.ts'
-import { FairShare } from './shares/fair-share.ts'
-import type { Flow } from './shares/flow.ts'
-import { tooManyRequests } from './status.ts'
-import type { Aside } from './verbs/wait-for-revision.ts'
+import type { ApiLimits } from '../limits.ts'
+import type { Verb } from '../route/route.ts'
+import { tooManyRequests } from '../status.ts'
+import type { Aside } from '../store/wait-for-revision.ts'
+import { FairShare } from './fair-share.ts'
+import type { Flow } from './flow.ts'
 
 type Kind = 'reads' | 'writes' | 'waits'
 

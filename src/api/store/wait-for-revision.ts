@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { revisionTimeout } from '../status.ts'
-import type { Store } from '../store/index.ts'
+import type { Store } from './index.ts'
 
 const futureWaitMs = 3_000
 const futurePollMs = 50

@@ -1,0 +1,76 @@
+import type { Dialect } from '../model/dialect.ts'
+import type { PortRange } from './allocation/pools.ts'
+import { createServiceAllocator } from './allocation/service-allocator.ts'
+import { guardIpAddress, guardServiceCidr } from './allocation/service-ranges.ts'
+import { customResourceDefinitions } from './custom/custom-resource-definitions.ts'
+import { configMaps } from './resources/config-maps.ts'
+import { csiNodes } from './resources/csi-nodes.ts'
+import { endpointSlices } from './resources/endpoint-slices.ts'
+import { endpoints } from './resources/endpoints.ts'
+import { coreEvents, groupEvents } from './resources/events.ts'
+import { ingressClasses } from './resources/ingress-classes.ts'
+import { ingresses } from './resources/ingresses.ts'
+import { ipAddresses } from './resources/ip-addresses.ts'
+import { leases } from './resources/leases.ts'
+import { namespaces } from './resources/namespaces.ts'
+import { networkPolicies } from './resources/network-policies.ts'
+import { nodes } from './resources/nodes.ts'
+import { createPodAdmission } from './resources/pod-admission.ts'
+import { pods } from './resources/pods.ts'
+import { Registry } from './resources/registry.ts'
+import { roles } from './resources/roles.ts'
+import { secrets } from './resources/secrets.ts'
+import { serviceAccounts } from './resources/service-accounts.ts'
+import { serviceCidrs } from './resources/service-cidrs.ts'
+import { services } from './resources/services.ts'
+import { workloads } from './resources/workloads.ts'
+import type { Store } from './store/index.ts'
+
+export interface BuiltInOptions {
+  readonly store: Store
+  readonly dialect: Dialect
+  readonly nodePortRange: PortRange
+  /** Whether new Pods get what their ServiceAccount has for them, where the dialect knows that. */
+  readonly admitsAccounts: boolean
+  /** Whether deleted namespaces are emptied here, because no namespace controller runs. */
+  readonly sweepsNamespaces: boolean
+  readonly now: () => Date
+  readonly newUid: () => string
+}
+
+export function createRegistry(options: BuiltInOptions): Registry {
+  const { store, dialect, now } = options
+  const { networking } = dialect.groups
+  const registry = new Registry()
+  const rbac = roles(dialect)
+  const namespaced = [
+    pods(dialect, { admit: createPodAdmission(options) }),
+    services(dialect, createServiceAllocator(store, options)),
+    endpoints(),
+    endpointSlices(dialect),
+    configMaps(),
+    secrets(dialect),
+    coreEvents(),
+    groupEvents(dialect),
+    serviceAccounts(dialect),
+    leases(dialect),
+    networkPolicies(dialect),
+    ingresses(dialect, store),
+    ...workloads(),
+    ...rbac.filter((resource) => resource.namespaced),
+  ]
+  const clusterWide = [
+    nodes(),
+    ingressClasses(dialect),
+    // Its only client is a kubelet, which knows no other dialect.
+    ...(dialect.name === 'kubernetes' ? [csiNodes(dialect)] : []),
+    customResourceDefinitions(dialect, store, now),
+    ...serviceCidrs(dialect, now, guardServiceCidr(store, networking)),
+    ...ipAddresses(dialect, guardIpAddress(store, networking)),
+    ...rbac.filter((resource) => !resource.namespaced),
+  ]
+  const contents = () => registry.all().filter((resource) => resource.namespaced)
+  const all = [namespaces({ ...options, sweeps: options.sweepsNamespaces, contents }), ...clusterWide, ...namespaced]
+  for (const resource of all) registry.add(resource)
+  return registry
+}

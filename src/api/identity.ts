@@ -1,0 +1,8 @@
+/** An identity: of the caller, or of the user that it impersonates. */
+export interface User {
+  readonly name: string
+  readonly groups: readonly string[]
+  readonly uid?: string
+  /** What else is known of the user, by key. */
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
