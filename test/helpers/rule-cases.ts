@@ -316,6 +316,10 @@ const expressions: readonly string[] = [
   '"%.3e|%e".format([1.5, 0.0]) == "1.500000×10⁰⁰|0.000000×10⁰⁰"',
   'self.nulls[?1].optMap(x, dyn(x) == null).orValue(false)',
   'self.nulls.join() == "a"',
+  'self.map[self.nulls[1]] == "x"',
+  '(self.b ? has(self.?o.a) : has(self.?o.b)) == true',
+  'dyn(optional.of(self.l).value()) == "a" || optional.of(self.set).value() == ["b", "a"]',
+  'optional.of(self.set).optMap(x, x == ["a", "b"]).value()',
 ]
 
 /** Rules of one object, each on its own, with a value for which some hold. */

@@ -100,7 +100,7 @@ class RuleCompilation {
     if ('program' in message) return { rule, fieldPath, ...none, program: main.program, message: message.program }
     return {
       rule,
-      fieldPath,
+      fieldPath: '',
       ...none,
       program: main.program,
       messageProblem: `messageExpression ${message.problem.replace(/^program /, '')}`,

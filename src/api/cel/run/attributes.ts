@@ -1,4 +1,5 @@
 import { doubleToText, runtimeType } from '../library/conversions.ts'
+import { isNumber } from '../values/equality.ts'
 import { untyped } from '../values/untyped.ts'
 import { CelError, ListValue, MapValue, none, OptionalValue, Uint, type Value } from '../values/values.ts'
 import type { Frame, Step } from './frame.ts'
@@ -57,11 +58,23 @@ function follow(start: Value, qualifiers: readonly Qualifier[], frame: Frame): V
 /** A part of a value; undefined where it is absent and that is no error. What is absent and asked for costs nothing. */
 function take(value: Value, { key: keyOf, isTest }: Qualifier, isAsked: boolean, frame: Frame): Value | undefined {
   const key = keyOf(frame)
-  const found = key instanceof CelError ? key : partOf(value, key)
+  const found = key instanceof CelError ? key : isKey(key) ? partOf(value, key) : noKey(key)
   if (isTest || !isAsked || (found !== undefined && !(found instanceof CelError))) frame.meter.spend(1)
   if (isTest && !isAsked) return found instanceof CelError ? found : found !== undefined
   if (found !== undefined || isAsked) return found
   return missing(value, key)
+}
+
+function isKey(value: Value): boolean {
+  return isNumber(value) || typeof value === 'string' || typeof value === 'boolean'
+}
+
+/** As Go names the type of what can be no name and no index. */
+function noKey(value: Value): CelError {
+  const name = runtimeType(value)
+    .name.replace(/^google\.protobuf\./, '')
+    .replace(/_type$/, '')
+  return new CelError(`invalid qualifier type: types.${name.charAt(0).toUpperCase()}${name.slice(1)}`)
 }
 
 function partOf(value: Value, key: Value): Value | undefined {

@@ -312,7 +312,7 @@ function presence(way: Attribute): Planned {
     const value = resolve(frame)
     return value instanceof OptionalValue ? value.value !== undefined : value
   }
-  return { run, attribute: { ...way, base: run, qualifiers: [] } }
+  return { run, attribute: way }
 }
 
 function extend(way: Attribute, qualifier: Qualifier): Attribute {

@@ -49,12 +49,16 @@ function equalScalars(left: Value, right: Value, meter: WorkMeter): Answer {
   return areEqual(left.value, right.value, meter)
 }
 
+function ofSchema(value: ListValue | MapValue): boolean {
+  return (value instanceof JsonList || value instanceof JsonMap) && !value.isPlain
+}
+
 function equalLists(left: ListValue, right: Value, meter: WorkMeter): Answer {
-  if (!(right instanceof ListValue)) return left instanceof JsonList ? noSuchOverload : false
+  if (!(right instanceof ListValue)) return ofSchema(left) ? noSuchOverload : false
   if (left.size !== right.size) return false
   if (left instanceof UnorderedList) return equalUnordered(left, right, meter)
   meter.work(left.size)
-  const isJson = left instanceof JsonList
+  const isJson = ofSchema(left)
   for (let index = 0; index < left.size; index++) {
     const answer = isJson
       ? equalTo(left.at(index), right.at(index), meter)
@@ -76,9 +80,9 @@ function equalUnordered(left: UnorderedList, right: ListValue, meter: WorkMeter)
 }
 
 function equalMaps(left: MapValue, right: Value, meter: WorkMeter): Answer {
-  if (!(right instanceof MapValue)) return left instanceof JsonMap ? noSuchOverload : false
+  if (!(right instanceof MapValue)) return ofSchema(left) ? noSuchOverload : false
   if (left.size !== right.size) return false
-  if (left instanceof JsonMap) return equalJson(left, right, meter)
+  if (left instanceof JsonMap && ofSchema(left)) return equalJson(left, right, meter)
   meter.work(workOfMap + left.size)
   for (const key of left.keys()) {
     const other = right.find(key)

@@ -83,6 +83,8 @@ export interface Parts {
 
 /** A list of an object. Its items are JSON, and values that were added to them. */
 export class JsonList extends ListValue {
+  /** Compared like a value that an expression makes: nothing is known of a schema. */
+  readonly isPlain: boolean = false
   readonly elements: readonly unknown[]
   readonly schema: Schema
   readonly parts: Parts

@@ -43,6 +43,8 @@ function lookupKey(key: Value): unknown {
 
 /** A map of an object: `additionalProperties`. */
 export class JsonMap extends MapValue {
+  /** Compared like a value that an expression makes: nothing is known of a schema. */
+  readonly isPlain: boolean = false
   readonly value: JsonObject
   readonly schema: Schema
   readonly parts: Parts

@@ -2,18 +2,26 @@ import type { Json } from '../../../model/api-object.ts'
 import { isJsonObject } from '../../document.ts'
 import { numberOf } from '../../exact-json.ts'
 import type { Schema } from '../../schema/schema.ts'
-import { JsonList, type Parts } from './lists.ts'
+import { ItemList, JsonList, type Parts } from './lists.ts'
 import { JsonMap } from './maps.ts'
-import type { Value } from './values.ts'
+import type { ListValue, Value } from './values.ts'
 
 /** A map whose keys are those of the document. */
 class UntypedMap extends JsonMap {
+  override readonly isPlain = true
+
   override schemaOf(): Schema {
     return {}
   }
 }
 
-class UntypedList extends JsonList {}
+class UntypedList extends JsonList {
+  override readonly isPlain = true
+
+  override concat(other: ListValue): ListValue {
+    return new ItemList([...this]).concat(other)
+  }
+}
 
 const parts: Parts = { read: readJson, nativeOf: (value) => value }
 

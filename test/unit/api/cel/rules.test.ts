@@ -60,6 +60,8 @@ const failing = new Map<string, RegExp>([
   ['ip(self.nulls[1]).family() == 4', /'no such overload: ip\(null_type\)': call arguments/],
   ['sign(quantity("1e")) == 0', /unable to parse quantity's suffix evaluating rule/],
   ['ip("1.2.3").family() == 4', /ParseAddr\("1\.2\.3"\): IPv4 address too short evaluating rule/],
+  ['self.map[self.nulls[1]] == "x"', /invalid qualifier type: types\.Null evaluating rule/],
+  ['(self.b ? has(self.?o.a) : has(self.?o.b)) == true', /failed rule/],
   ['self.nulls.join() == "a"', /join: invalid input: 0 evaluating rule/],
 ])
 
