@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../model/api-object.ts'
+import { equalChains } from './parse.ts'
 import type { Chain, Match, Rule, TableName } from './ruleset.ts'
 
 /**
@@ -52,9 +53,16 @@ export interface DispatchOptions {
   readonly chain: string
   /** From the one for the fewest rules to the one for most. */
   readonly forms: readonly BucketForm[]
-  /** What stands after the Services' rules; reached by whatever none of them took, in both forms. */
+  /** The rules of all Services in this chain, in any order; asked for when the form changes. */
+  readonly rules: () => Iterable<readonly [ObjectKey, Chain]>
+  /** What stands after the Services' rules; packets that none of them took reach it in both forms. */
   readonly tail?: Chain
 }
+
+/** The rules of Services in one bucket. */
+type Bucket = Map<ObjectKey, Chain>
+
+const noEntries: ReadonlyMap<string, Chain> = new Map()
 
 /**
  * A chain that all Services share. While it is small its rules stand in it, in order of the Services' keys; when it is large
@@ -64,38 +72,39 @@ export interface DispatchOptions {
 export class DispatchChain {
   readonly options: DispatchOptions
   #tail: Chain
-  readonly #members = new Map<ObjectKey, Chain>()
-  /** Of the form it has; empty while it is flat. */
-  readonly #buckets = new Map<string, Map<ObjectKey, Chain>>()
+  /** By chain; while the form is flat the only bucket is the shared chain itself. */
+  readonly #buckets = new Map<string, Bucket>()
   #stale = new Set<string>()
+  /** The chains beside the shared one that were handed over last. */
   #written = new Set<string>()
+  /** Those of them that lead to the buckets. */
+  #entries: ReadonlyMap<string, Chain> = noEntries
   #ruleCount = 0
   /** How many of the forms it has grown through. */
   #depth = 0
   #isWritten = false
-  #isStale = false
+  #isTailStale = false
 
   constructor(options: DispatchOptions) {
     this.options = options
     this.#tail = options.tail ?? []
   }
 
-  /** The whole chain is written again at the next `write`. */
   setTail(tail: Chain): void {
+    if (equalChains(tail, this.#tail)) return
     this.#tail = tail
-    this.#isStale = true
+    this.#isTailStale = true
   }
 
   /** A Service's rules are now `next`. */
   replace(key: ObjectKey, previous: Chain, next: Chain): void {
-    const layout = this.#layout
-    if (layout) {
-      for (const bucket of this.#take(key, previous, layout)) this.#stale.add(bucket)
-      for (const bucket of this.#put(key, next, layout)) this.#stale.add(bucket)
+    if (equalChains(previous, next)) return
+    const [before, after] = [this.#byBucket(previous), this.#byBucket(next)]
+    for (const name of before.keys()) if (!after.has(name)) this.#put(name, key, undefined)
+    for (const [name, rules] of after) {
+      const held = before.get(name)
+      if (held === undefined || !equalChains(held, rules)) this.#put(name, key, rules)
     }
-    if (next.length > 0) this.#members.set(key, next)
-    else this.#members.delete(key)
-    this.#isStale = true
     this.#ruleCount += next.length - previous.length
   }
 
@@ -106,15 +115,16 @@ export class DispatchChain {
   *write(sink: ChainSink): Generator<void, void> {
     const depth = this.#wantedDepth()
     const isNewForm = !this.#isWritten || depth !== this.#depth
-    if (!isNewForm && !this.#isStale) return
+    if (!isNewForm && this.#stale.size === 0 && !this.#isTailStale) return
+    const isSharedStale = !this.#isWritten || this.#isTailStale || (depth === 0) !== (this.#depth === 0)
     this.#depth = depth
     this.#isWritten = true
-    this.#isStale = false
+    this.#isTailStale = false
+    if (isNewForm) yield* this.#spread()
     const stale = this.#stale
     this.#stale = new Set()
     const layout = this.#layout
-    if (isNewForm) yield* this.#spread(layout)
-    if (layout) yield* this.#writeBuckets(layout, isNewForm ? undefined : stale, sink)
+    if (layout) yield* this.#writeBuckets({ layout, stale, isNewForm, isSharedStale }, sink)
     else this.#writeFlat(sink)
   }
 
@@ -129,67 +139,79 @@ export class DispatchChain {
   }
 
   /** Rules that change meanwhile are put where they belong by `replace`, and stay there. */
-  *#spread(layout: BucketLayout | undefined): Generator<void, void> {
+  *#spread(): Generator<void, void> {
     this.#buckets.clear()
-    if (layout === undefined) return
-    for (const [key, rules] of this.#members) {
-      this.#put(key, rules, layout)
+    for (const [key, rules] of this.options.rules()) {
+      for (const [name, own] of this.#byBucket(rules)) this.#put(name, key, own)
       yield
     }
   }
 
-  #take(key: ObjectKey, rules: Chain, { bucketOf }: BucketLayout): Iterable<string> {
-    const touched = Map.groupBy(rules, bucketOf)
-    for (const bucket of touched.keys()) {
-      const members = this.#buckets.get(bucket)
-      members?.delete(key)
-      if (members?.size === 0) this.#buckets.delete(bucket)
-    }
-    return touched.keys()
+  #byBucket(rules: Chain): ReadonlyMap<string, Chain> {
+    const layout = this.#layout
+    const [first] = rules
+    if (first === undefined) return noEntries
+    if (layout === undefined) return new Map([[this.options.chain, rules]])
+    return rules.length === 1 ? new Map([[layout.bucketOf(first), rules]]) : Map.groupBy(rules, layout.bucketOf)
   }
 
-  #put(key: ObjectKey, rules: Chain, { bucketOf }: BucketLayout): Iterable<string> {
-    const touched = Map.groupBy(rules, bucketOf)
-    for (const [bucket, own] of touched) {
-      const members = this.#buckets.get(bucket) ?? new Map<ObjectKey, Chain>()
-      this.#buckets.set(bucket, members.set(key, own))
-    }
-    return touched.keys()
+  #put(name: string, key: ObjectKey, rules: Chain | undefined): void {
+    this.#stale.add(name)
+    const bucket = this.#buckets.get(name) ?? new Map<ObjectKey, Chain>()
+    if (rules === undefined) bucket.delete(key)
+    else bucket.set(key, rules)
+    if (bucket.size === 0) this.#buckets.delete(name)
+    else this.#buckets.set(name, bucket)
   }
 
   #writeFlat(sink: ChainSink): void {
     const { chain } = this.options
-    sink.set(chain, [...inOrder([...this.#members]), ...this.#tail])
+    sink.set(chain, [...inOrder(this.#buckets.get(chain)), ...this.#tail])
     for (const name of this.#written) sink.remove(name)
     this.#written = new Set()
+    this.#entries = noEntries
   }
 
-  /** @param stale the buckets to write; undefined for all. */
-  *#writeBuckets(layout: BucketLayout, stale: ReadonlySet<string> | undefined, sink: ChainSink): Generator<void, void> {
-    const { fixedBuckets } = layout
+  *#writeBuckets({ layout, stale, isNewForm, isSharedStale }: BucketChanges, sink: ChainSink): Generator<void, void> {
+    const { fixedBuckets, root } = layout
     const isFixed = fixedBuckets.length > 0
-    for (const bucket of stale ?? new Set([...fixedBuckets, ...this.#buckets.keys()])) {
-      const members = this.#buckets.get(bucket)
-      if (isFixed || members) sink.set(bucket, inOrder([...(members ?? [])]))
+    for (const name of isNewForm ? new Set([...fixedBuckets, ...this.#buckets.keys()]) : stale) {
+      const bucket = this.#buckets.get(name)
+      if (isFixed || bucket) sink.set(name, inOrder(bucket))
       yield
     }
-    sink.set(this.options.chain, [{ matches: [], target: { kind: 'jump', chain: layout.root } }, ...this.#tail])
-    if (stale === undefined || !isFixed) this.#writeEntries(layout, sink)
+    if (isSharedStale)
+      sink.set(this.options.chain, [{ matches: [], target: { kind: 'jump', chain: root } }, ...this.#tail])
+    const isOther = (name: string) => this.#written.has(name) !== this.#buckets.has(name)
+    if (isNewForm || (!isFixed && stale.values().some(isOther))) this.#writeEntries(layout, sink)
   }
 
   #writeEntries(layout: BucketLayout, sink: ChainSink): void {
     const used = new Set([...layout.fixedBuckets, ...this.#buckets.keys()])
     const entries = layout.entries(used)
-    for (const [name, rules] of entries) sink.set(name, rules)
+    for (const [name, rules] of entries) {
+      const held = this.#entries.get(name)
+      if (held === undefined || !equalChains(held, rules)) sink.set(name, rules)
+    }
+    this.#entries = entries
     const written = new Set([...used, ...entries.keys()])
     for (const name of this.#written.difference(written)) sink.remove(name)
     this.#written = written
   }
 }
 
-/** By key. */
-function inOrder(entries: readonly (readonly [ObjectKey, Chain])[]): Chain {
-  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, rules]) => rules)
+interface BucketChanges {
+  readonly layout: BucketLayout
+  /** The buckets that differ since the last call. */
+  readonly stale: ReadonlySet<string>
+  readonly isNewForm: boolean
+  /** Whether the shared chain itself differs. */
+  readonly isSharedStale: boolean
+}
+
+/** The rules of a bucket in order of the Services' keys. */
+function inOrder(bucket: Bucket = new Map()): Chain {
+  return [...bucket].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, rules]) => rules)
 }
 
 /** Which bits of the address a step decides by. */

@@ -6,14 +6,10 @@ type Protocol = 'tcp' | 'udp' | 'sctp'
 type Prelude = Extract<Match, { kind: 'source' | 'destination' }>
 
 /**
- * The input of one `iptables-restore --noflush`: every changed chain is emptied and written whole, removed ones are
- * emptied and deleted. A table may stand more than once; each entry is a commit of its own, in the order given.
+ * Renders the input of one `iptables-restore --noflush`, chain by chain, so that the caller can pause in between: every changed
+ * chain is emptied and written whole, removed ones are emptied and deleted. A table may stand more than once; each entry is a
+ * commit of its own, in the order given.
  */
-export function renderRestore(changes: readonly TableChange[], family: IpFamily = 'IPv4'): string {
-  return [...renderRestoreInParts(changes, family)].join('')
-}
-
-/** The same chain by chain, for whoever has other things to do in between. */
 export function* renderRestoreInParts(changes: readonly TableChange[], family: IpFamily): Generator<string, void> {
   for (const change of changes) yield* renderTableChange(change, family)
 }

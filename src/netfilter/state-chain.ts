@@ -1,12 +1,4 @@
-import {
-  addHash,
-  emptyXorHash,
-  equalHashes,
-  formatXorHash,
-  hashItem,
-  parseXorHash,
-  type XorHash,
-} from '../model/xor-hash.ts'
+import { equalHashes, formatXorHash, hashItem, parseXorHash, type XorHash } from '../model/xor-hash.ts'
 import { renderRule } from './render.ts'
 import type { Chain, TableName } from './ruleset.ts'
 
@@ -57,12 +49,6 @@ export function stampsMatch(
 /** One chain's part in `Stamp.rules`: add it when the chain is written, remove it when it goes or changes. */
 export function hashChain(name: string, chain: Chain): bigint {
   return hashItem(name, chain.map((rule) => renderRule(name, rule)).join('\n'))
-}
-
-export function hashTable(chains: ReadonlyMap<string, Chain>): XorHash {
-  let hash = emptyXorHash
-  for (const [name, chain] of chains) if (name !== stateChain) hash = addHash(hash, hashChain(name, chain))
-  return hash
 }
 
 function parseLine(label: string, words: readonly string[] | undefined): XorHash | undefined {

@@ -9,6 +9,7 @@ import { RulesError, type WriteReport } from '../../src/node/rules/index.ts'
 import { AppliedRevisions, LiveNodeState, type WatchedResource } from '../../src/node/state/index.ts'
 import { readObject } from '../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../src/observe/index.ts'
+import { applyChanges } from './rulesets.ts'
 import { dialect, type WireFixture, wireService, wireSlice } from './wire-objects.ts'
 
 const report: WriteReport = {
@@ -38,6 +39,8 @@ export class FakeWriter {
   tells = true
   /** What the kernel holds of nat. */
   readonly nat = new Map<string, Chain>()
+  /** What the tables should hold by all that came. */
+  wanted: Ruleset = { nat: new Map(), filter: new Map() }
   #unwritten: TableChange[] = []
 
   async recognises(objects: XorHash): Promise<boolean> {
@@ -48,13 +51,12 @@ export class FakeWriter {
     return this.nat.size === 0
   }
 
-  async sync(full: Ruleset, objects: XorHash): Promise<WriteReport> {
+  async sync(changes: readonly TableChange[], objects: XorHash): Promise<WriteReport> {
     this.syncs.push(objects)
     this.stamps.push(objects)
     await this.gate
-    this.#unwritten = []
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.syncTakesMs)
-    return this.#take([{ table: 'nat', set: new Map(full.nat), remove: [] }])
+    return this.#take(changes)
   }
 
   async write(changes: readonly TableChange[], objects: XorHash): Promise<WriteReport> {
@@ -64,6 +66,7 @@ export class FakeWriter {
   }
 
   #take(changes: readonly TableChange[]): WriteReport {
+    this.wanted = applyChanges(this.wanted, changes)
     this.#unwritten.push(...changes.filter(({ table }) => table === 'nat'))
     if (this.refusals > 0) {
       this.refusals -= 1

@@ -2,12 +2,12 @@ import { ipFamily } from '../../src/model/ip.ts'
 import type { DispatchLimits } from '../../src/netfilter/dispatch.ts'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
 import { lowerService } from '../../src/netfilter/lower-service.ts'
-import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
 import type { ProxyRuleSettings } from '../../src/netfilter/settings.ts'
 import { tracePacket } from '../../src/netfilter/trace/trace-packet.ts'
 import type { TraceContext, TracedPacket, TraceOutcome } from '../../src/netfilter/trace/types.ts'
 import { planFrontends } from '../../src/node/proxy/plan.ts'
 import type { ServiceState } from './arbitrary-services.ts'
+import { TestRuleset } from './rulesets.ts'
 import { ip } from './services.ts'
 
 /** The rules of some Services on `node-a`. */
@@ -15,8 +15,8 @@ export function buildRuleset(
   states: readonly ServiceState[],
   settings: ProxyRuleSettings,
   limits?: DispatchLimits,
-): ProxyRuleset {
-  const ruleset = new ProxyRuleset(settings, limits)
+): TestRuleset {
+  const ruleset = new TestRuleset(settings, limits)
   const node = { nodeName: 'node-a', family: settings.family, zone: 'zone-a' }
   const rules = states.map(
     ({ service, slices }) => [service.key, lowerService(planFrontends(service, slices, node), settings)] as const,
@@ -26,7 +26,7 @@ export function buildRuleset(
 }
 
 /** A node with these addresses of its own, beside loopback. */
-export function worldOf(ruleset: ProxyRuleset, addresses: readonly string[]): TraceContext {
+export function worldOf(ruleset: TestRuleset, addresses: readonly string[]): TraceContext {
   const local = new Set<string>([...addresses, '::1'])
   return {
     ruleset: ruleset.ruleset(),

@@ -5,18 +5,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { IpFamily } from '../../src/model/ip.ts'
 import { orderCommits } from '../../src/netfilter/commit-order.ts'
-import { diffRulesets } from '../../src/netfilter/diff.ts'
 import { bucketsByDestination } from '../../src/netfilter/dispatch.ts'
 import { proxyHooks } from '../../src/netfilter/hooks.ts'
 import { lowerService } from '../../src/netfilter/lower-service.ts'
 import { equalRules, parseSave, type SavedTables } from '../../src/netfilter/parse.ts'
-import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
-import { renderRestore, renderRule } from '../../src/netfilter/render.ts'
+import { renderRule } from '../../src/netfilter/render.ts'
 import type { Chain, Rule, Ruleset } from '../../src/netfilter/ruleset.ts'
-import { hashTable, renderStamp, stateChain } from '../../src/netfilter/state-chain.ts'
+import { renderStamp, stateChain } from '../../src/netfilter/state-chain.ts'
 import { planFrontends } from '../../src/node/proxy/plan.ts'
 import { hostileText } from '../helpers/arbitrary-rules.ts'
 import { anyServiceState, type ServiceState } from '../helpers/arbitrary-services.ts'
+import { diffRulesets, hashTable, renderRestore, TestRuleset } from '../helpers/rulesets.ts'
 import { cidr, makePort, makeService, makeSlice } from '../helpers/services.ts'
 
 const none: Ruleset = { nat: new Map(), filter: new Map() }
@@ -101,7 +100,7 @@ function assertHeld(saved: SavedTables, rules: Ruleset): void {
 
 function buildRules(states: readonly ServiceState[]): Ruleset {
   const settings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } } as const
-  const ruleset = new ProxyRuleset(settings)
+  const ruleset = new TestRuleset(settings)
   const node = { nodeName: 'node-a', family: 'IPv4' } as const
   ruleset.update(
     new Map(states.map((s) => [s.service.key, lowerService(planFrontends(s.service, s.slices, node), settings)])),
@@ -119,7 +118,7 @@ function ipv6Rules(): Ruleset {
   const service = makeService('default/web', 'fd00:10:96::10', { affinity: { timeoutSeconds: 60 }, ports })
   const slices = [makeSlice('default/web', [['http', 'TCP', 8080]], ['fd00:10:244::5', 'fd00:10:244::6'])]
   const settings = { family: 'IPv6', localTraffic: { kind: 'source', cidr: cidr('fd00:10:244::/56') } } as const
-  const ruleset = new ProxyRuleset(settings)
+  const ruleset = new TestRuleset(settings)
   const frontends = planFrontends(service, slices, { nodeName: 'node-a', family: 'IPv6' })
   ruleset.update(new Map([[service.key, lowerService(frontends, settings)]]))
   return ruleset.ruleset()

@@ -9,7 +9,7 @@ import type { Refusal } from './set-aside.ts'
 /** What a `ProxyPlane` is made of. */
 export interface ProxyPlaneParts {
   readonly state: PlannedState & NodeState
-  readonly writer: Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write'>
+  readonly writer: Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write' | 'wanted'>
   readonly applied: AppliedRevisions
   readonly settings: ProxySettings
   /** Nothing is written before `configure` has been called. */

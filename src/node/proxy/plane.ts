@@ -8,15 +8,13 @@ import { ProxyRuleset } from '../../netfilter/proxy-ruleset.ts'
 import type { ChangeSet } from '../state/index.ts'
 import { PendingChanges } from './pending-changes.ts'
 import type { ProxyPlaneParts } from './plane-parts.ts'
+import { RefusalIsolation } from './refusal-isolation.ts'
 import { RefusedServices } from './refused-services.ts'
 import { type ProxySettings, ServicePlans } from './service-plans.ts'
-import { ServiceWrites } from './service-writes.ts'
 import { SyncRecord } from './sync-record.ts'
 import { ProxyView } from './view.ts'
-import { WriteTurns } from './write-turns.ts'
+import { WriteQueue } from './write-queue.ts'
 
-/** A change of more Services is planned when it is written, not when it arrives. */
-const maxPlannedAhead = 100
 const maxGapMs = 1000
 /** Another program may hold the lock for a while. */
 const failuresUntilLeftOut = 3
@@ -30,7 +28,7 @@ export class ProxyPlane implements Component {
   readonly view: ProxyView
   readonly #parts: ProxyPlaneParts
   readonly #plans: ServicePlans
-  readonly #turns: WriteTurns
+  readonly #queue: WriteQueue
   readonly #pending = new PendingChanges()
   readonly #refused: RefusedServices
   readonly #record = new SyncRecord()
@@ -42,21 +40,21 @@ export class ProxyPlane implements Component {
     const { settings, state, writer, minGapMs = (lastRunMs: number) => Math.min(2 * lastRunMs, maxGapMs) } = parts
     const ruleset = new ProxyRuleset(settings)
     const plans = new ServicePlans(state, settings, parts.maxServiceRules)
-    const writes = new ServiceWrites({ family: settings.family, ruleset, writer })
+    const isolation = new RefusalIsolation({ family: settings.family, ruleset, writer })
     this.#refused = new RefusedServices({ ...parts, onDue: () => this.#runner.request() })
     const { setAside } = this.#refused
-    const turns = new WriteTurns({ writes, rulesOf: (service) => plans.get(service)?.rules, setAside })
+    const queue = new WriteQueue({ isolation, rulesOf: (service) => plans.get(service)?.rules, setAside })
     this.#parts = parts
     this.#plans = plans
-    this.#turns = turns
+    this.#queue = queue
     this.#isConfigured = parts.waitsForNode !== true
     this.#runner = new BoundedFrequencyRunner(() => this.#syncOnce(), {
       backoff: new Backoff({ baseMs: 100, maxMs: 30_000 }),
       minGapMs,
       onError: (error, retryInMs) => this.#onFailure(error, retryInMs),
     })
-    const shared = { pending: this.#pending, record: this.#record, waiting: () => turns.size }
-    this.view = new ProxyView({ ...shared, state, plans, setAside, ruleset: () => ruleset.ruleset() })
+    const shared = { pending: this.#pending, record: this.#record, waiting: () => queue.size }
+    this.view = new ProxyView({ ...shared, state, plans, setAside, writer })
   }
 
   /** The plane publishes what it has applied under this name. */
@@ -84,13 +82,13 @@ export class ProxyPlane implements Component {
     return this.#record.health
   }
 
-  /** Plans everything anew for a node that has changed, and writes what differs. Equal settings cost nothing. */
+  /** Plans everything anew for a node that has changed, and isolation what differs. Equal settings cost nothing. */
   configure(settings: ProxySettings): void {
     const isSame = JSON.stringify(settings) === JSON.stringify(this.#plans.settings)
     if (isSame && this.#isConfigured) return
     this.#isConfigured = true
     this.#plans.configure(settings)
-    this.#turns.configure(settings)
+    this.#queue.configure(settings)
     // Before the first sync every Service waits to be planned already.
     this.#onChange({ services: new Set(this.#pending.wasTaken ? this.#parts.state.serviceKeys() : []) })
   }
@@ -98,9 +96,8 @@ export class ProxyPlane implements Component {
   #onChange(change: Omit<ChangeSet, 'revision'>): void {
     this.#parts.metrics.countQueued(change)
     this.#pending.add(change)
-    const isPlannable = this.#record.appliedHash !== undefined && change.services.size <= maxPlannedAhead
-    const urgent = isPlannable && [...change.services].some((key) => this.#plans.wouldLoseEndpoint(key))
-    this.#runner.request({ urgent })
+    const isLosing = this.#plans.planAhead(change.services)
+    this.#runner.request({ urgent: isLosing && this.#record.appliedHash !== undefined })
   }
 
   async #syncOnce(): Promise<void> {
@@ -120,7 +117,7 @@ export class ProxyPlane implements Component {
     metrics.observeProgramming(this.#pending.settle(finished))
     this.#refused.schedule()
     this.#record.succeeded(revision, this.#refused.setAside.list())
-    if (this.#turns.size > 0) this.#runner.request({ urgent: true })
+    if (this.#queue.size > 0) this.#runner.request({ urgent: true })
   }
 
   /** Returns the Services that may be written. What the kernel has of the others stays, and no caller waits for them. */
@@ -129,7 +126,7 @@ export class ProxyPlane implements Component {
       const rules = this.#plans.tooManyRules(service)
       if (rules === undefined) return true
       const reason = `it would have some ${rules} rules, and a Service may have ${this.#parts.maxServiceRules} (--max-service-rules)`
-      this.#turns.drop(service)
+      this.#queue.drop(service)
       this.#refused.refuse({ service, reason, isTooLarge: true })
       this.#pending.settle([service])
       return false
@@ -152,13 +149,13 @@ export class ProxyPlane implements Component {
   /** Writes as much as fits in one write. Returns the Services of which nothing is left to write. */
   async #applyChanges(keys: readonly ObjectKey[], objects: XorHash): Promise<readonly ObjectKey[]> {
     const { setAside } = this.#refused
-    const isUnsure = this.view.isPlanning || this.#record.failures > 0 || this.#turns.size > 0
+    const isUnsure = this.view.isPlanning || this.#record.failures > 0 || this.#queue.size > 0
     const mayDiffer = isUnsure || !this.#record.isApplied(objects)
-    await this.#turns.add(mayDiffer ? keys : keys.filter((key) => setAside.has(key)))
-    await this.#turns.add(setAside.due())
-    if (!mayDiffer && this.#turns.size === 0) return keys
+    await this.#queue.add(mayDiffer ? keys : keys.filter((key) => setAside.has(key)))
+    await this.#queue.add(setAside.due())
+    if (!mayDiffer && this.#queue.size === 0) return keys
     const written = await this.#writeNext(objects)
-    if (this.#turns.size === 0) this.#record.applied(objects)
+    if (this.#queue.size === 0) this.#record.applied(objects)
     return mayDiffer ? written : [...keys, ...written]
   }
 
@@ -167,21 +164,21 @@ export class ProxyPlane implements Component {
     const startedMs = performance.now()
     const kind = this.#syncKind
     const result = this.view.isPlanning
-      ? await this.#turns.takeAll(objects, await writer.isUnhooked())
-      : await this.#turns.takeTurn(objects)
+      ? await this.#queue.writeAll(objects, await writer.isUnhooked())
+      : await this.#queue.writeNext(objects)
     const { report, finished, refused, returned } = result
     for (const refusal of refused) this.#refused.refuse(refusal)
     for (const service of returned) this.#refused.return(service)
     metrics.observeSync(kind, performance.now() - startedMs, report)
     this.#record.wrote(report)
-    log.debug('rules synced', { ...report, kind, objects: formatXorHash(objects), waiting: this.#turns.size })
+    log.debug('rules synced', { ...report, kind, objects: formatXorHash(objects), waiting: this.#queue.size })
     return [...finished, ...refused.map(({ service }) => service)]
   }
 
   /** Leaves out Services that have changed again: their newer rules come with the next write. */
   #publish(keys: readonly ObjectKey[], revision: number): void {
     const { applied, onApplied } = this.#parts
-    applied.publish(this.name, revision, this.#turns.services())
+    applied.publish(this.name, revision, this.#queue.services())
     const settled = keys.filter((key) => !this.#pending.hasChanged(key))
     if (settled.length > 0) onApplied?.(settled)
   }

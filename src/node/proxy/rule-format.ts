@@ -19,15 +19,16 @@ const addresses = {
  */
 export function hashRuleFormat(settings: ProxyRuleSettings): bigint {
   const ruleset = new ProxyRuleset(settings, { ...dispatchLimits, buckets: { split: 1, join: 0 } })
-  ruleset.update(new Map(samples(settings).map((sample) => [sample.servicePort, lowerService([sample], settings)])))
-  const { nat, filter } = ruleset.ruleset()
+  const rules = samples(settings).map((sample) => [sample.servicePort, lowerService([sample], settings)] as const)
+  const changes = ruleset.update(new Map(rules))
+  const [nat, filter] = (['nat', 'filter'] as const).map((name) => changes.find(({ table }) => table === name)?.set)
   return hashItem(
     'forms',
     JSON.stringify([dispatchLimits, [...ruleset.sets()], renderChains(nat), renderChains(filter)]),
   )
 }
 
-function renderChains(chains: ReadonlyMap<string, Chain>): readonly string[] {
+function renderChains(chains: ReadonlyMap<string, Chain> = new Map()): readonly string[] {
   return [...chains].flatMap(([name, rules]) => [name, ...rules.map((rule) => renderRule(name, rule))])
 }
 

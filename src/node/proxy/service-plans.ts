@@ -14,6 +14,9 @@ import { hashRuleFormat } from './rule-format.ts'
 /** Times the limit; hints may leave a part of the endpoints to this node. */
 const farBeyond = 4
 
+/** A change of more Services is planned when it is written, not when it arrives. */
+const maxPlannedAhead = 100
+
 /** Everything beside the objects that shapes this family's rules. */
 export type ProxySettings = PlanNode & ProxyRuleSettings
 
@@ -57,6 +60,8 @@ export class ServicePlans {
   #settings: ProxySettings
   #settingsHash: bigint | undefined
   readonly #plans = new Map<ObjectKey, Planned>()
+  /** What `planAhead` planned, until the next `refresh`. */
+  readonly #plannedAhead = new Map<ObjectKey, readonly Frontend[]>()
   readonly #maxRules: number
   readonly #tooLarge = new Map<ObjectKey, number>()
   #objects: XorHash = emptyXorHash
@@ -75,6 +80,7 @@ export class ServicePlans {
   configure(settings: ProxySettings): void {
     this.#settings = settings
     this.#settingsHash = undefined
+    this.#plannedAhead.clear()
   }
 
   /** The hash of all planned frontends, the settings and the rule format. Services without a frontend in this family add nothing. */
@@ -127,17 +133,27 @@ export class ServicePlans {
     return plan
   }
 
-  /** Whether planning it now would take an endpoint away from where it leads now. */
-  wouldLoseEndpoint(key: ObjectKey): boolean {
+  /** Plans Services that have just changed, unless they are many; the next `refresh` uses the result. Returns whether one loses an endpoint. */
+  planAhead(services: ReadonlySet<ObjectKey>): boolean {
+    for (const key of services) this.#plannedAhead.delete(key)
+    return services.size <= maxPlannedAhead && [...services].some((key) => this.#losesEndpoint(key))
+  }
+
+  #losesEndpoint(key: ObjectKey): boolean {
     const before = this.#plans.get(key)
-    if (before === undefined || this.#ruleUpperBound(key) > this.#maxRules) return false
-    return lostEndpoints(before.frontends, this.#frontendsOf(key)).length > 0
+    if (before === undefined || this.#upperBound(key) > this.#maxRules) return false
+    const frontends = this.#frontendsOf(key)
+    this.#plannedAhead.set(key, frontends)
+    return lostEndpoints(before.frontends, frontends).length > 0
   }
 
   /** Nothing of a Service with too many rules; one that is far beyond is not even planned, which would take seconds. */
   #limited(key: ObjectKey): readonly Frontend[] {
     this.#tooLarge.delete(key)
-    const most = this.#ruleUpperBound(key)
+    const planned = this.#plannedAhead.get(key)
+    this.#plannedAhead.delete(key)
+    if (planned !== undefined) return planned
+    const most = this.#upperBound(key)
     if (most > farBeyond * this.#maxRules) {
       this.#tooLarge.set(key, most)
       return []
@@ -150,7 +166,7 @@ export class ServicePlans {
   }
 
   /** As if all endpoints of its slices were chosen. */
-  #ruleUpperBound(key: ObjectKey): number {
+  #upperBound(key: ObjectKey): number {
     const service = this.#state.service(key)
     return service === undefined ? 0 : ruleUpperBound(service, this.#state.slicesOf(key), this.#settings)
   }

@@ -5,6 +5,7 @@ import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import { isExternal } from '../../netfilter/frontend.ts'
 import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
 import type { TraceContext, TracedPacket } from '../../netfilter/trace/types.ts'
+import type { RulesWriter } from '../rules/index.ts'
 import type { NodeState } from '../state/index.ts'
 import { explainFlow, type FlowExplanation } from './explain-flow.ts'
 import { explainService, type ServiceExplanation } from './explain-service.ts'
@@ -35,7 +36,7 @@ export interface ProxyFreshness {
 export interface ProxyViewParts {
   readonly state: PlannedState & NodeState
   readonly plans: ServicePlans
-  readonly ruleset: () => Ruleset
+  readonly writer: Pick<RulesWriter, 'wanted'>
   readonly setAside: SetAside
   readonly pending: PendingChanges
   readonly record: SyncRecord
@@ -87,7 +88,7 @@ export class ProxyView {
     context: Pick<TraceContext, 'isLocalAddress' | 'hooks'>,
     others: readonly BaseChain[] = [],
   ): FlowExplanation {
-    const { state, plans, record, ruleset } = this.#parts
+    const { state, plans, record, writer } = this.#parts
     const services = {
       frontends: [...plans.frontends()],
       all: [...state.serviceKeys()].flatMap((key) => state.service(key) ?? []),
@@ -95,7 +96,7 @@ export class ProxyView {
       caveat: record.failures > 0 ? record.health.message : undefined,
       explain: (service: ObjectKey) => this.explainService(service),
     }
-    return explainFlow(packet, services, { ...context, ruleset: ruleset() }, others)
+    return explainFlow(packet, services, { ...context, ruleset: writer.wanted }, others)
   }
 
   /** Undefined where there is no such Service. */
@@ -108,7 +109,7 @@ export class ProxyView {
 
   /** Counts the wanted rules. */
   ruleCounts(): Readonly<Record<TableName, number>> {
-    const { nat, filter } = this.#parts.ruleset()
+    const { nat, filter } = this.#parts.writer.wanted
     const rulesOf = (chains: Ruleset['nat']) => chains.values().reduce((sum, chain) => sum + chain.length, 0)
     return { nat: rulesOf(nat), filter: rulesOf(filter) }
   }

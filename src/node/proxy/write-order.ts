@@ -10,7 +10,7 @@ export interface WaitingWrite {
 }
 
 /** One write: Services that fit in it whole, and one of which a part goes. */
-export interface Turn<T> {
+export interface NextWrite<T> {
   readonly whole: readonly T[]
   readonly part: T | undefined
   /** Of the part, about. */
@@ -38,7 +38,7 @@ export function fairOrder<T extends WaitingWrite>(waiting: Iterable<T>, nowMs: n
 }
 
 /** As many as fit in a write of `maxLines`, in their order; where one does not fit in any write, a part of it. */
-export function chooseTurn<T extends WaitingWrite>(ordered: readonly T[], maxLines: number): Turn<T> {
+export function chooseNext<T extends WaitingWrite>(ordered: readonly T[], maxLines: number): NextWrite<T> {
   const whole: T[] = []
   let left = maxLines
   for (const write of ordered) {

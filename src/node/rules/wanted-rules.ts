@@ -1,3 +1,4 @@
+import { TimeSlice } from '../../loop/time-slice.ts'
 import { emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
 import type { SavedTables } from '../../netfilter/parse.ts'
 import type { Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
@@ -22,18 +23,16 @@ export class WantedRules {
     return this.#sets
   }
 
-  /** Wants exactly the chains of `full`. */
-  async replace(full: Ruleset, objects: XorHash, sets: AddressSets = noSets): Promise<void> {
-    this.#sets = sets
-    for (const table of this.tables) await table.wantAll(full[table.name])
-    this.#objects = objects
-  }
-
-  apply(changes: readonly TableChange[], objects: XorHash, sets: AddressSets = noSets): void {
+  /** Other work gets its turn meanwhile: tens of thousands of chains take a second. */
+  async apply(changes: readonly TableChange[], objects: XorHash, sets: AddressSets = noSets): Promise<void> {
+    const slice = new TimeSlice()
     this.#sets = sets
     for (const { table, set, remove } of changes) {
       for (const name of remove) this[table].want(name, undefined)
-      for (const [name, chain] of set) this[table].want(name, chain)
+      for (const [name, chain] of set) {
+        this[table].want(name, chain)
+        if (slice.spent) await slice.pause()
+      }
     }
     this.#objects = objects
   }

@@ -54,16 +54,6 @@ export class WantedTable {
     }
   }
 
-  /** Wants exactly these chains. Other work gets its turn meanwhile: tens of thousands take a second. */
-  async wantAll(chains: ReadonlyMap<string, Chain>): Promise<void> {
-    const slice = new TimeSlice()
-    for (const name of [...this.#chains.keys()]) if (!chains.has(name)) this.want(name, undefined)
-    for (const [name, chain] of chains) {
-      this.want(name, chain)
-      if (slice.spent) await slice.pause()
-    }
-  }
-
   /** The kernel keeps a chain that should go, for rules of others lead to it: it is emptied instead. False where that was done already. */
   keepInUse(name: string): boolean {
     if (this.#chains.has(name) || this.#inUse.has(name)) return false

@@ -2,15 +2,13 @@ import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { Slots } from '../../loop/slots.ts'
 import { describeError } from '../../model/errors.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
-import type { Hook, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
+import type { Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
 import { stampsMatch } from '../../netfilter/state-chain.ts'
-import type { Logger } from '../../observe/logger.ts'
-import type { BatchSize } from './batches.ts'
 import { DriftRepair } from './drift-repair.ts'
 import { RulesError } from './errors.ts'
 import { planHooks } from './hook-plan.ts'
-import type { ChainCounters, Iptables } from './iptables.ts'
+import type { ChainCounters } from './iptables.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
 import { ChangeReader, readHooks, readStamps, readTables } from './read-kernel.ts'
@@ -18,26 +16,7 @@ import { Reconciler } from './reconciler.ts'
 import type { VerifyReport, WriteReport } from './reports.ts'
 import { VerifySchedule } from './verify-schedule.ts'
 import { WantedRules } from './wanted-rules.ts'
-
-/** Called with everything that the writer does, for metrics and events. */
-export interface RulesObserver {
-  wrote(report: WriteReport): void
-  failed(error: unknown): void
-  verified(report: VerifyReport): void
-}
-
-export interface RulesWriterOptions {
-  readonly iptables: Iptables
-  readonly hooks: readonly Hook[]
-  readonly log: Logger
-  readonly observer?: RulesObserver
-  /** Time between two comparisons with the kernel; at least 50 times what the last reading took. Default 30 s, with legacy 8 s. */
-  readonly verifyIntervalMs?: number
-  /** Whether a listener reports changes of others: comparing is then only a safety net, every half an hour at most. */
-  readonly isWatched?: () => boolean
-  /** How large changes are split; by default what suits the flavour. */
-  readonly batches?: BatchSize
-}
+import type { RulesWriterOptions } from './writer-options.ts'
 
 /**
  * The only writer of one family's nat and filter tables: the door of this room for planes. Carries out one operation after the
@@ -93,9 +72,14 @@ export class RulesWriter implements Component {
     return this.#health
   }
 
+  /** What the tables should hold; a live view. */
+  get wanted(): Ruleset {
+    return this.#wanted.ruleset
+  }
+
   /**
    * Whether PLAT-STATE of both tables says that the kernel holds the rules of these objects, and the hooks are in place. The caller
-   * may then rely on the rules before it knows them; the next `sync` compares them. Writes nothing. Throws RulesError.
+   * may then rely on the rules before it knows them; `sync` compares them afterwards. Writes nothing. Throws RulesError.
    */
   recognises(objects: XorHash): Promise<boolean> {
     return this.#exclusive(async () => {
@@ -117,15 +101,14 @@ export class RulesWriter implements Component {
   }
 
   /**
-   * Makes the kernel hold exactly `full`. The first call compares PLAT-STATE with what it would write: where that agrees,
-   * nothing is written and nothing else is read; else the tables are read and only what differs is written. Later calls
-   * compare with memory. `sets` are those that the rules name, and never change afterwards. Throws RulesError.
+   * The first write: `changes` are all chains that should stand. Compares PLAT-STATE with them: where that agrees, nothing is written
+   * and nothing else is read; else the tables are read and only what differs is written. `sets` are those that the rules name; the
+   * map never changes afterwards. Throws RulesError.
    */
-  sync(full: Ruleset, objects: XorHash, sets?: AddressSets): Promise<WriteReport> {
-    return this.#exclusive(async () => {
+  sync(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets): Promise<WriteReport> {
+    return this.#exclusive(() => {
       this.#wasAsked = true
-      await this.#wanted.replace(full, objects, sets)
-      return this.#reconcile()
+      return this.#write(changes, objects, sets)
     })
   }
 
@@ -133,8 +116,7 @@ export class RulesWriter implements Component {
   write(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets): Promise<WriteReport> {
     return this.#exclusive(() => {
       if (!this.#wasAsked) throw new RulesError('not-synced', 'the first write must be a sync')
-      this.#wanted.apply(changes, objects, sets)
-      return this.#reconcile()
+      return this.#write(changes, objects, sets)
     })
   }
 
@@ -164,7 +146,8 @@ export class RulesWriter implements Component {
     return this.#options.iptables.readCounters(table, chain)
   }
 
-  async #reconcile(): Promise<WriteReport> {
+  async #write(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets): Promise<WriteReport> {
+    await this.#wanted.apply(changes, objects, sets)
     const report = await this.#reconciler.reconcile()
     this.#options.log.debug('rules written', { ...report })
     this.#options.observer?.wrote(report)

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { proxyQuestions } from '../../../src/app/composition/proxy-questions.ts'
 import { runCli } from '../../../src/cli/run-cli.ts'
-import type { TableChange } from '../../../src/netfilter/ruleset.ts'
+import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import { createControlSocket } from '../../../src/node/control/index.ts'
 import { createProxyMetrics, ProxyPlane } from '../../../src/node/proxy/index.ts'
 import type { ProxySettings } from '../../../src/node/proxy/service-plans.ts'
@@ -13,6 +13,7 @@ import { type ChainDifference, RulesError, type WriteReport } from '../../../src
 import { AppliedRevisions, LiveNodeState } from '../../../src/node/state/index.ts'
 import { readObject } from '../../../src/node/state/stored-object.ts'
 import { createMetrics, silentLogger } from '../../../src/observe/index.ts'
+import { applyChanges } from '../../helpers/rulesets.ts'
 import { cidr } from '../../helpers/services.ts'
 import { until, untilAsync } from '../../helpers/until.ts'
 import { dialect, wireService, wireSlice } from '../../helpers/wire-objects.ts'
@@ -39,8 +40,13 @@ const writer = {
   differences: [] as ChainDifference[],
   isUnhooked: async () => true,
   recognises: async () => false,
-  sync: async () => report,
+  wanted: { nat: new Map(), filter: new Map() } as Ruleset,
+  sync: async (changes: readonly TableChange[]) => {
+    writer.wanted = applyChanges(writer.wanted, changes)
+    return report
+  },
   write: async (changes: readonly TableChange[]) => {
+    writer.wanted = applyChanges(writer.wanted, changes)
     if (isLocked) throw new RulesError('lock-busy', 'the lock is held')
     const isRefused =
       refused !== undefined && changes.some(({ set }) => JSON.stringify([...set]).includes(`"${refused}"`))

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
-import { renderRestore } from '../../../src/netfilter/render.ts'
 import type { Chain, Ruleset, TableName } from '../../../src/netfilter/ruleset.ts'
 import { readGolden } from '../../helpers/golden.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
+import { renderRestore } from '../../helpers/rulesets.ts'
 import { cidr, ip, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
 const folder = new URL('./buckets/', import.meta.url)

@@ -4,14 +4,13 @@ import type { Service } from '../../../src/model/service.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { lowerService } from '../../../src/netfilter/lower-service.ts'
 import { parseSave } from '../../../src/netfilter/parse.ts'
-import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
-import { renderRestore } from '../../../src/netfilter/render.ts'
 import { planSets } from '../../../src/netfilter/sets.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import type { ServiceState } from '../../helpers/arbitrary-services.ts'
 import { readGolden } from '../../helpers/golden.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
+import { renderRestore, TestRuleset } from '../../helpers/rulesets.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
 const folder = new URL('./proxy-ruleset/', import.meta.url)
@@ -238,7 +237,7 @@ function shapesIn(suffix: string, settings: ProxyRuleSettings): readonly GoldenC
 
 for (const { name, services, settings = ipv4 } of cases) {
   test(`the rules of ${name.replaceAll('-', ' ')} are those of the golden file, sound, and read back equal`, () => {
-    const ruleset = new ProxyRuleset(settings)
+    const ruleset = new TestRuleset(settings)
     const node = { nodeName: 'node-a', family: settings.family }
     const rules = services.map(
       ({ service, slices }) => [service.key, lowerService(planFrontends(service, slices, node), settings)] as const,

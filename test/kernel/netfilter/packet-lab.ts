@@ -3,11 +3,12 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { IpFamily } from '../../../src/model/ip.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
-import { renderRestore, renderRule } from '../../../src/netfilter/render.ts'
+import { renderRule } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import { type AddressSets, planSets } from '../../../src/netfilter/sets.ts'
 import { batchSizes, splitChange } from '../../../src/node/rules/batches.ts'
 import type { NetnsLab, TestNetns } from '../../helpers/netns.ts'
+import { renderRestore } from '../../helpers/rulesets.ts'
 import type { Probe } from './probe.program.ts'
 
 /** Who may send: a pod of this node, a client outside, an endpoint on this node, and the node itself. */

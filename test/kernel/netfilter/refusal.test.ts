@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
-import { renderRestore, renderRule } from '../../../src/netfilter/render.ts'
+import { renderRule } from '../../../src/netfilter/render.ts'
 import { skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
+import { renderRestore } from '../../helpers/rulesets.ts'
 import { makePort, makeService } from '../../helpers/services.ts'
 
 const places = {

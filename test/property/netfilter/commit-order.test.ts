@@ -2,15 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
-import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
 import { lowerService } from '../../../src/netfilter/lower-service.ts'
-import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { renderRuleSpec } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
+import { applyChanges, diffRulesets, TestRuleset } from '../../helpers/rulesets.ts'
 import { cidr } from '../../helpers/services.ts'
 
 const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
@@ -43,7 +42,7 @@ test('the commits together are the changes', () => {
 })
 
 function buildRules(states: readonly ServiceState[]): Ruleset {
-  const ruleset = new ProxyRuleset(settings)
+  const ruleset = new TestRuleset(settings)
   const node = { nodeName: 'node-a', family: 'IPv4' } as const
   ruleset.update(
     new Map(states.map((s) => [s.service.key, lowerService(planFrontends(s.service, s.slices, node), settings)])),

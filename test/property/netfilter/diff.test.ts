@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
 import { parseSave } from '../../../src/netfilter/parse.ts'
-import { renderRestore } from '../../../src/netfilter/render.ts'
 import type { Ruleset } from '../../../src/netfilter/ruleset.ts'
 import { anyRuleset } from '../../helpers/arbitrary-rules.ts'
+import { applyChanges, diffRulesets, renderRestore } from '../../helpers/rulesets.ts'
 
 test('the difference of two rulesets applied to the first gives the second', () => {
   fc.assert(

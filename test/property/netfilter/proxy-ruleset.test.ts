@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
-import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
-import { renderRestore } from '../../../src/netfilter/render.ts'
 import type { Ruleset } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { anyEvents, anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
+import { applyChanges, diffRulesets, renderRestore, TestRuleset } from '../../helpers/rulesets.ts'
 import { cidr } from '../../helpers/services.ts'
 
 const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
@@ -19,10 +17,10 @@ const empty: Ruleset = { nat: new Map(), filter: new Map() }
 test('updates one by one give the same rules as all that is left at once', () => {
   fc.assert(
     fc.property(anyEvents, (events) => {
-      const stepwise = new ProxyRuleset(settings)
+      const stepwise = new TestRuleset(settings)
       for (const event of events) stepwise.update(new Map([toChange(event)]))
       const left = [...new Map(events.map(toChange))].filter(([, rules]) => rules !== undefined)
-      const fresh = new ProxyRuleset(settings)
+      const fresh = new TestRuleset(settings)
       fresh.update(new Map(left))
       if (events.length > 0) assert.equal(textOf(stepwise.ruleset()), textOf(fresh.ruleset()))
     }),
@@ -40,7 +38,7 @@ test('the Services in any order give the same rules', () => {
           .sort((a, b) => a.at - b.at)
           .map(({ state }) => state)
         const [a, b] = [states, shuffled].map((list) => {
-          const ruleset = new ProxyRuleset(settings)
+          const ruleset = new TestRuleset(settings)
           return renderRestore(ruleset.update(new Map(list.map(toChange))))
         })
         assert.equal(a, b)
@@ -52,11 +50,16 @@ test('the Services in any order give the same rules', () => {
 test('the changes of each update are exactly the difference between the rules before and after it, which are sound', () => {
   fc.assert(
     fc.property(anyEvents, (events) => {
-      const ruleset = new ProxyRuleset(settings)
+      const ruleset = new TestRuleset(settings)
+      const left = new Map<string, ServiceRules | undefined>()
       let held = empty
       for (const event of events) {
-        const changes = ruleset.update(new Map([toChange(event)]))
-        assert.equal(renderRestore(changes), renderRestore(diffRulesets(held, ruleset.ruleset())))
+        const [key, rules] = toChange(event)
+        left.set(key, rules)
+        const changes = ruleset.update(new Map([[key, rules]]))
+        const fresh = new TestRuleset(settings)
+        fresh.update(left)
+        assert.equal(renderRestore(changes), renderRestore(diffRulesets(held, fresh.ruleset())))
         held = applyChanges(held, changes)
         assert.deepEqual(findInconsistencies(held, proxyHooks()), [])
       }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
 import { removalsAhead } from '../../../src/netfilter/removals-ahead.ts'
 import type { Chain, Ruleset } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { anyServiceState, type ServiceState } from '../../helpers/arbitrary-services.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
+import { applyChanges, diffRulesets } from '../../helpers/rulesets.ts'
 import { cidr } from '../../helpers/services.ts'
 
 const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }

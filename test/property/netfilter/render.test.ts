@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { equalRules, parseRuleSpec, parseSave } from '../../../src/netfilter/parse.ts'
-import { renderRestore, renderRule, renderRuleSpec } from '../../../src/netfilter/render.ts'
+import { renderRule, renderRuleSpec } from '../../../src/netfilter/render.ts'
 import { anyRule, anyRuleset, hostileText } from '../../helpers/arbitrary-rules.ts'
+import { renderRestore } from '../../helpers/rulesets.ts'
 
 test('every rule that is rendered parses back to an equal rule', () => {
   fc.assert(

@@ -3,10 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
 import { countRules } from '../../../src/netfilter/count-rules.ts'
-import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
 import type { Frontend } from '../../../src/netfilter/frontend.ts'
 import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
-import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import type { Ruleset } from '../../../src/netfilter/ruleset.ts'
 import { countLines, noServiceRules, stepsBetween } from '../../../src/netfilter/service-steps.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
@@ -15,6 +13,7 @@ import { tracePacket } from '../../../src/netfilter/trace/trace-packet.ts'
 import type { TracedPacket, TraceOutcome } from '../../../src/netfilter/trace/types.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
+import { applyChanges, diffRulesets, TestRuleset } from '../../helpers/rulesets.ts'
 import { cidr, ip, makeEndpoint, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
 const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
@@ -108,7 +107,7 @@ test('no Service has more rules than are counted before they are made, nor many 
   )
 })
 
-const world = worldOf(new ProxyRuleset(settings), ['192.0.2.1'])
+const world = worldOf(new TestRuleset(settings), ['192.0.2.1'])
 
 interface Fate {
   readonly endpoints: ReadonlySet<string>
@@ -145,7 +144,7 @@ function endpointsOf({ chains }: ServiceRules): readonly string[] {
 }
 
 /** Making one anew takes milliseconds. */
-const all = new ProxyRuleset(settings)
+const all = new TestRuleset(settings)
 
 function rulesetOf(rules: ServiceRules): Ruleset {
   all.update(new Map([[key, rules]]))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { orderCommits } from '../../../src/netfilter/commit-order.ts'
-import { diffRulesets } from '../../../src/netfilter/diff.ts'
 import type { Chain, Rule, Ruleset } from '../../../src/netfilter/ruleset.ts'
+import { diffRulesets } from '../../helpers/rulesets.ts'
 import { cidr } from '../../helpers/services.ts'
 
 const reject = (address: string): Rule => ({

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { applyChanges, diffRulesets } from '../../../src/netfilter/diff.ts'
 import { bucketLimits, deepBucketLimits } from '../../../src/netfilter/dispatch.ts'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
 import { lowerService, type ServiceRules } from '../../../src/netfilter/lower-service.ts'
-import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
-import { renderRestore } from '../../../src/netfilter/render.ts'
 import type { Ruleset, TableChange } from '../../../src/netfilter/ruleset.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import type { TraceContext } from '../../../src/netfilter/trace/types.ts'
 import { planFrontends } from '../../../src/node/proxy/plan.ts'
 import { describeTrace, firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
+import { applyChanges, diffRulesets, renderRestore, TestRuleset } from '../../helpers/rulesets.ts'
 import { cidr, ip, makePort, makeService, makeSlice } from '../../helpers/services.ts'
 
 const settings: ProxyRuleSettings = { family: 'IPv4', localTraffic: { kind: 'source', cidr: cidr('10.244.0.0/16') } }
@@ -59,11 +57,18 @@ function chainsOf(changes: readonly TableChange[]): string[] {
   ])
 }
 
+/** The tables of these Services, made at once. */
+function tablesOf(services: ReadonlyMap<string, ServiceRules | undefined>): Ruleset {
+  const fresh = new TestRuleset(settings)
+  fresh.update(services)
+  return fresh.ruleset()
+}
+
 const shared = (changes: readonly TableChange[]) => chainsOf(changes).filter((name) => !/-(SVC|SEP|EXT)-/.test(name))
 
 describe('a shared chain', () => {
   test('is flat up to its limit, in buckets above it, and flat again only below the lower one', () => {
-    const ruleset = new ProxyRuleset(settings)
+    const ruleset = new TestRuleset(settings)
     ruleset.update(many(bucketLimits.split))
     assert.equal(ruleset.ruleset().nat.get('PLAT-SERVICES')?.length, bucketLimits.split + 1)
     const split = ruleset.update(new Map([rulesOf(bucketLimits.split)]))
@@ -82,7 +87,7 @@ describe('a shared chain', () => {
   })
 
   test('of very many rules has a third step to its buckets, and loses it only below the lower limit', () => {
-    const ruleset = new ProxyRuleset(settings)
+    const ruleset = new TestRuleset(settings)
     const refused = (first: number, end: number, isThere = true) =>
       new Map(
         Array.from({ length: end - first }, (_, index) => {
@@ -94,7 +99,10 @@ describe('a shared chain', () => {
     assert.equal(ruleset.ruleset().filter.get('PLAT-DST-0A')?.length, 64)
     const grown = ruleset.update(refused(deepBucketLimits.split, deepBucketLimits.split + 1))
     assert.equal(shared(grown).length, 256 + 4096)
-    assert.equal(renderRestore(grown), renderRestore(diffRulesets(held, ruleset.ruleset())))
+    assert.equal(
+      renderRestore(grown),
+      renderRestore(diffRulesets(held, tablesOf(refused(0, deepBucketLimits.split + 1)))),
+    )
     held = applyChanges(held, grown)
     assert.deepEqual(findInconsistencies(held, proxyHooks()), [])
     assert.equal(shared(ruleset.update(refused(deepBucketLimits.split, deepBucketLimits.split + 1, false))).length, 1)
@@ -102,13 +110,13 @@ describe('a shared chain', () => {
     assert.ok(ruleset.ruleset().filter.has('PLAT-DST-0AF'))
     held = applyChanges(empty, diffRulesets(empty, ruleset.ruleset()))
     const shrunk = ruleset.update(refused(deepBucketLimits.join, deepBucketLimits.join + 1, false))
-    assert.equal(renderRestore(shrunk), renderRestore(diffRulesets(held, ruleset.ruleset())))
+    assert.equal(renderRestore(shrunk), renderRestore(diffRulesets(held, tablesOf(refused(0, deepBucketLimits.join)))))
     assert.equal(ruleset.ruleset().filter.get('PLAT-DST-0A')?.length, 32)
     assert.ok(!ruleset.ruleset().filter.has('PLAT-DST-0AF'))
   })
 
   test('of one table or kind is split by itself', () => {
-    const ruleset = new ProxyRuleset(settings)
+    const ruleset = new TestRuleset(settings)
     ruleset.update(many(bucketLimits.split + 1, { endpoints: 0 }))
     assert.ok(ruleset.ruleset().filter.has('PLAT-DST-00'))
     assert.ok(!ruleset.ruleset().nat.has('PLAT-DST-00'))
@@ -116,7 +124,7 @@ describe('a shared chain', () => {
   })
 
   test('of more than the limit is the same whatever came first', () => {
-    const [a, b] = [new ProxyRuleset(settings), new ProxyRuleset(settings)]
+    const [a, b] = [new TestRuleset(settings), new TestRuleset(settings)]
     const rules = [...many(400, { vip: '198.51.100.1' })]
     a.update(new Map(rules))
     for (const entry of rules.toReversed()) b.update(new Map([entry]))
@@ -127,7 +135,7 @@ describe('a shared chain', () => {
 
 describe('a change', () => {
   const figures = [1_000, 30_000].map((count) => {
-    const ruleset = new ProxyRuleset(settings)
+    const ruleset = new TestRuleset(settings)
     ruleset.update(many(count))
     const added = ruleset.update(new Map([rulesOf(count, { vip: '198.51.100.77' })]))
     const endpoint = ruleset.update(new Map([rulesOf(7, { endpoints: 2 })]))
@@ -163,8 +171,9 @@ describe('a change', () => {
   })
 
   test('in buckets is exactly the difference, and leaves everything sound', () => {
-    const ruleset = new ProxyRuleset(settings)
-    let held = applyChanges(empty, ruleset.update(many(300, { nodePort: 30001 })))
+    const ruleset = new TestRuleset(settings)
+    const left = new Map<string, ServiceRules | undefined>(many(300, { nodePort: 30001 }))
+    let held = applyChanges(empty, ruleset.update(left))
     for (const next of [
       new Map([rulesOf(301, { nodePort: 31000, vip: '198.51.100.9' })]),
       new Map([rulesOf(301, { endpoints: 0, nodePort: 31000, vip: '198.51.100.9' })]),
@@ -172,8 +181,9 @@ describe('a change', () => {
       new Map([rulesOf(5, { endpoints: 3 })]),
       many(10),
     ]) {
+      for (const [key, rules] of next) left.set(key, rules)
       const changes = ruleset.update(next)
-      assert.equal(renderRestore(changes), renderRestore(diffRulesets(held, ruleset.ruleset())))
+      assert.equal(renderRestore(changes), renderRestore(diffRulesets(held, tablesOf(left))))
       held = applyChanges(held, changes)
       assert.deepEqual(findInconsistencies(held, proxyHooks()), [])
     }
@@ -182,7 +192,7 @@ describe('a change', () => {
 
 describe('node ports', () => {
   test('above the limit are found by their range, and only ranges in use have a bucket', () => {
-    const ruleset = new ProxyRuleset(settings)
+    const ruleset = new TestRuleset(settings)
     ruleset.update(new Map(Array.from({ length: 300 }, (_, n) => rulesOf(n, { nodePort: 30000 + n }))))
     const { nat } = ruleset.ruleset()
     assert.deepEqual(nat.get('PLAT-NODEPORTS')?.length, 1)
@@ -194,7 +204,7 @@ describe('node ports', () => {
 
 test('settings that change rewrite the fixed chains only', () => {
   for (const count of [3, 300]) {
-    const ruleset = new ProxyRuleset(settings)
+    const ruleset = new TestRuleset(settings)
     ruleset.update(many(count))
     ruleset.configure({ ...settings, nodePortAddresses: [ip('192.0.2.1')], dropInvalid: false })
     assert.deepEqual(shared(ruleset.update(new Map())), [
@@ -216,7 +226,7 @@ for (const [chosen, own, addressOf] of [
     const pod = isIpv4 ? '10.244.9.9' : 'fd00:244::9:9:9'
     const counts = [bucketLimits.split, bucketLimits.split + 40, ...(isIpv4 ? [deepBucketLimits.split + 1] : [])]
     for (const count of counts) {
-      const ruleset = new ProxyRuleset(chosen)
+      const ruleset = new TestRuleset(chosen)
       const rules = Array.from({ length: count }, (_, n) =>
         rulesOf(n, { settings: chosen, nodePort: 30000 + n, ...(n < 20 && { vip: vip(n) }) }),
       )

@@ -6,10 +6,10 @@ import {
   readNftBaseChains,
   readNftRules,
 } from '../../../src/netfilter/foreign-path.ts'
-import { ProxyRuleset } from '../../../src/netfilter/proxy-ruleset.ts'
 import { firstPacket, worldOf } from '../../helpers/proxy-lab.ts'
+import { TestRuleset } from '../../helpers/rulesets.ts'
 
-const world = worldOf(new ProxyRuleset({ family: 'IPv4' }), [])
+const world = worldOf(new TestRuleset({ family: 'IPv4' }), [])
 const packet = { ...firstPacket('10.244.1.5', '10.244.2.5', 80), mark: 0, isTranslated: false }
 
 function judgeForward(listed: string, isAcceptedByUs = false) {

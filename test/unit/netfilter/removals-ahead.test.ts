@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { diffRulesets } from '../../../src/netfilter/diff.ts'
 import { endpointChain } from '../../../src/netfilter/names.ts'
 import { removalsAhead } from '../../../src/netfilter/removals-ahead.ts'
 import type { ProxyRuleSettings } from '../../../src/netfilter/settings.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
+import { diffRulesets } from '../../helpers/rulesets.ts'
 import { ip, makeService, makeSlice } from '../../helpers/services.ts'
 
 type Settings = ProxyRuleSettings & { readonly isSticky?: boolean }

@@ -6,13 +6,13 @@ import { renderRuleSpec } from '../../../src/netfilter/render.ts'
 import type { Chain } from '../../../src/netfilter/ruleset.ts'
 import {
   hashChain,
-  hashTable,
   parseStamp,
   renderStamp,
   type Stamp,
   stampsMatch,
   stateChain,
 } from '../../../src/netfilter/state-chain.ts'
+import { hashTable } from '../../helpers/rulesets.ts'
 
 const stamp: Stamp = {
   version: 2,

@@ -4,6 +4,7 @@ import type { Chain, Ruleset } from '../../../../src/netfilter/ruleset.ts'
 import type { AddressSet, AddressSets } from '../../../../src/netfilter/sets.ts'
 import type { Flavour } from '../../../../src/node/rules/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf } from './rules-fixture.ts'
 
 const skip = skipReason('iptables-nft', 'iptables-legacy', 'ipset')
@@ -45,20 +46,20 @@ onEachFlavour(
     await netns.exec('ipset', 'create', 'PLAT-SEP-OLD', 'hash:ip', 'timeout', '60')
     const writer = await makeWriter(netns, flavour)
     const [both, one] = [['PLAT-SEP-1', 'PLAT-SEP-2'], ['PLAT-SEP-1']]
-    await writer.sync(rulesAsking(both), hashOf('a'), setsOf(both))
+    await writeRuleset(writer, rulesAsking(both), hashOf('a'), setsOf(both))
     assert.deepEqual(await listSets(netns), ['PLAT-SEP-1', 'PLAT-SEP-2', 'PLAT-SEP-6', 'foreign'])
     await netns.exec('ipset', 'add', 'PLAT-SEP-1', '192.0.2.9')
 
     const next = await makeWriter(netns, flavour)
-    await next.sync(rulesAsking(one), hashOf('b'), setsOf(one))
+    await writeRuleset(next, rulesAsking(one), hashOf('b'), setsOf(one))
     assert.deepEqual(await listSets(netns), ['PLAT-SEP-1', 'PLAT-SEP-6', 'foreign'])
     assert.match(await netns.exec('ipset', 'list', 'PLAT-SEP-1'), /192\.0\.2\.9 timeout/, 'a restart forgets no client')
 
-    await next.sync(rulesAsking(one), hashOf('b'), setsOf(one, 30))
+    await writeRuleset(next, rulesAsking(one), hashOf('b'), setsOf(one, 30))
     assert.match(await netns.exec('ipset', 'list', 'PLAT-SEP-1'), /maxelem 65536 .*timeout 30/)
     assert.deepEqual(await listSets(netns), ['PLAT-SEP-1', 'PLAT-SEP-6', 'foreign'])
 
-    await next.sync(rulesetOf(1), hashOf('c'))
+    await writeRuleset(next, rulesetOf(1), hashOf('c'))
     assert.deepEqual(await listSets(netns), ['PLAT-SEP-6', 'foreign'])
   },
 )
@@ -68,7 +69,7 @@ onEachFlavour(
   async (netns, flavour) => {
     const names = ['PLAT-SEP-1', 'PLAT-SEP-2']
     const writer = await makeWriter(netns, flavour)
-    await writer.sync(rulesAsking(names), hashOf('a'), setsOf(names))
+    await writeRuleset(writer, rulesAsking(names), hashOf('a'), setsOf(names))
     const removeAll = async () => {
       for (const action of ['-F', '-X']) await netns.exec(`iptables-${flavour}`, '-t', 'nat', action)
       for (const name of names) await netns.exec('ipset', 'destroy', name)
@@ -94,7 +95,9 @@ onEachFlavour(
     await netns.exec('ipset', 'create', 'PLAT-SEP-1', 'hash:net')
     const writer = await makeWriter(netns, flavour)
     const names = ['PLAT-SEP-1']
-    await assert.rejects(writer.sync(rulesAsking(names), hashOf('a'), setsOf(names)), { code: 'restore-failed' })
+    await assert.rejects(writeRuleset(writer, rulesAsking(names), hashOf('a'), setsOf(names)), {
+      code: 'restore-failed',
+    })
     await netns.exec('ipset', 'destroy', 'PLAT-SEP-1')
     await writer.write([], hashOf('a'), setsOf(names))
     assert.match(await netns.exec(`iptables-${flavour}-save`, '-t', 'nat'), /--match-set PLAT-SEP-1 src/)

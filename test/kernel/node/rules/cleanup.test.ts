@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { cleanupRules } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable } from './rules-fixture.ts'
 
 const skip = skipReason('iptables-nft', 'iptables-legacy')
@@ -27,7 +28,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
       const netns = await lab.create()
       await addForeignRules(netns, flavour)
       const before = await saveAll(netns, flavour)
-      await (await makeWriter(netns, flavour)).sync(rulesetOf(400), hashOf('a'))
+      await writeRuleset(await makeWriter(netns, flavour), rulesetOf(400), hashOf('a'))
       await netns.exec(`iptables-${flavour}`, '-A', 'OTHER', '-s', '192.0.2.7', '-g', 'PLAT-FORWARD')
       await netns.exec(`iptables-${flavour}`, '-t', 'mangle', '-N', 'PLAT-OLD')
       const { removed, failures } = await cleanupRules(silentLogger, netns.run)
@@ -47,11 +48,11 @@ for (const flavour of ['nft', 'legacy'] as const) {
 test('cleanup of both flavours at once loads no legacy table that is not in use', { skip, timeout: 60_000 }, () =>
   withNetns(async (lab) => {
     const netns = await lab.create()
-    await (await makeWriter(netns, 'nft')).sync(rulesetOf(1), hashOf('a'))
+    await writeRuleset(await makeWriter(netns, 'nft'), rulesetOf(1), hashOf('a'))
     await cleanupRules(silentLogger, netns.run)
     assert.equal(await netns.exec('cat', '/proc/net/ip_tables_names'), '')
-    await (await makeWriter(netns, 'nft')).sync(rulesetOf(1), hashOf('a'))
-    await (await makeWriter(netns, 'legacy')).sync(rulesetOf(1), hashOf('a'))
+    await writeRuleset(await makeWriter(netns, 'nft'), rulesetOf(1), hashOf('a'))
+    await writeRuleset(await makeWriter(netns, 'legacy'), rulesetOf(1), hashOf('a'))
     const { removed } = await cleanupRules(silentLogger, netns.run)
     assert.deepEqual(
       removed.map((each) => `${each.flavour} ${each.table}`),

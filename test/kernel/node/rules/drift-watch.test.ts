@@ -5,6 +5,7 @@ import type { Chain } from '../../../../src/netfilter/ruleset.ts'
 import { DriftWatch, type RulesObserver, type RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { until, untilAsync } from '../../../helpers/until.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable, serviceChains } from './rules-fixture.ts'
 
@@ -44,7 +45,7 @@ function watched(title: string, body: (watched: Watched) => Promise<void>): void
         untilAsync('the rules are as before', async () => (await savedTable(netns, 'nft', table)) === text, 30_000)
       try {
         await writer.start(scope)
-        await writer.sync(rulesetOf(3), hashOf('a'))
+        await writeRuleset(writer, rulesetOf(3), hashOf('a'))
         await monitor.start()
         await untilListening(netns, () => reads.some((read) => read.includes('-S PLAT-MARK-MASQ')))
         await untilAsync('all was compared', async () => reads.some((read) => read.endsWith(' -S')), 30_000)
@@ -123,7 +124,7 @@ test('a write that builds on what others removed brings that back and goes throu
     for (const flavour of ['nft', 'legacy'] as const) {
       const netns = await lab.create()
       const writer = await makeWriter(netns, flavour)
-      await writer.sync(rulesetOf(2), hashOf('a'))
+      await writeRuleset(writer, rulesetOf(2), hashOf('a'))
       const before = await savedTable(netns, flavour, 'nat')
       await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F')
       await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-X')

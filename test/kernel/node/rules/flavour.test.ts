@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { runProgram } from '../../../../src/host/index.ts'
 import { detectIptables } from '../../../../src/node/rules/index.ts'
 import { skipReason, withNetns } from '../../../helpers/netns.ts'
+import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf } from './rules-fixture.ts'
 
 const skip = skipReason('iptables-nft', 'iptables-legacy')
@@ -22,7 +23,7 @@ test(
       const second = await detectIptables(netns.run, 'IPv4', 'auto')
       assert.deepEqual([second.flavour, second.reason], [other, `this node's rules stand in ${other} tables`])
 
-      await (await makeWriter(netns, own)).sync(rulesetOf(1), hashOf('a'))
+      await writeRuleset(await makeWriter(netns, own), rulesetOf(1), hashOf('a'))
       const third = await detectIptables(netns.run, 'IPv4', 'auto')
       assert.deepEqual([third.flavour, third.reason], [own, `our rules already stand in ${own} tables`])
       assert.equal((await detectIptables(netns.run, 'IPv4', other)).program, `iptables-${other}`)

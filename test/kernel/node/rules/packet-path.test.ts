@@ -14,6 +14,7 @@ import {
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { buildRuleset, firstPacket, worldOf } from '../../../helpers/proxy-lab.ts'
+import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { cidr } from '../../../helpers/services.ts'
 
 const podCidr = cidr('10.244.0.0/16')
@@ -63,7 +64,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
         assert.deepEqual(await explain(netns, false), { verdict: 'accept', text: '' }, 'nothing stands there')
         const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', flavour), netns.run)
         const writer = new RulesWriter({ iptables, hooks: proxyHooks(), log: silentLogger })
-        await writer.sync(buildRuleset([], { family: 'IPv4' }).ruleset(), { value: 1n, count: 1 })
+        await writeRuleset(writer, buildRuleset([], { family: 'IPv4' }).ruleset(), { value: 1n, count: 1 })
         await netns.exec(`iptables-${flavour}`, '-P', 'FORWARD', 'DROP')
         const byPolicy = await explain(netns, false)
         assert.equal(byPolicy.verdict, 'drop')
@@ -92,7 +93,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
           'warn table inet fw, chain forwarding: the policy is DROP, and new connections of pods may be dropped there',
         ])
         assert.equal((await probeForwarding(false, netns.run))[0]?.level, 'warn')
-        await writer.sync(buildRuleset([], { family: 'IPv4', acceptedPods: [podCidr] }).ruleset(), {
+        await writeRuleset(writer, buildRuleset([], { family: 'IPv4', acceptedPods: [podCidr] }).ruleset(), {
           value: 2n,
           count: 1,
         })

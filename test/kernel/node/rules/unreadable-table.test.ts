@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { cleanupRules, probeIptables } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf, serviceChains } from './rules-fixture.ts'
 
 const skip = skipReason('iptables-nft', 'nft', 'unshare')
@@ -28,12 +29,12 @@ for (const services of [2, 200]) {
         const netns = await lab.create()
         await addForeignRule(netns)
         const writer = await makeWriter(netns, 'nft')
-        await writer.sync(rulesetOf(services), hashOf('a'))
+        await writeRuleset(writer, rulesetOf(services), hashOf('a'))
         await writer.verify()
         await writer.write([{ table: 'nat', set: serviceChains(1, 9090), remove: [] }], hashOf('b'))
         const again = await makeWriter(netns, 'nft')
         const full = rulesetOf(services)
-        await again.sync({ ...full, nat: new Map([...full.nat, ...serviceChains(0, 7070)]) }, hashOf('c'))
+        await writeRuleset(again, { ...full, nat: new Map([...full.nat, ...serviceChains(0, 7070)]) }, hashOf('c'))
         assert.deepEqual((await again.verify()).drift, [])
         assert.equal(again.health().level, 'ok')
         assert.match(again.health().message, /not all of nat is compared/)
@@ -54,7 +55,7 @@ test(
       const netns = await lab.create()
       await addForeignRule(netns)
       const writer = await makeWriter(netns, 'nft')
-      await writer.sync(rulesetOf(1), hashOf('a'))
+      await writeRuleset(writer, rulesetOf(1), hashOf('a'))
       await netns.exec('iptables-nft', '-t', 'nat', '-F', 'PLAT-SVC-0')
       await netns.exec('iptables-nft', '-t', 'nat', '-D', 'POSTROUTING', '-j', 'PLAT-POSTROUTING')
       const { drift } = await writer.verify()

@@ -11,6 +11,7 @@ import {
   type VerifyReport,
 } from '../../../../src/node/rules/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
+import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable, serviceChains } from './rules-fixture.ts'
 
 const skip = skipReason('iptables-nft', 'iptables-legacy', 'nft')
@@ -65,7 +66,7 @@ async function markUntilSeen(netns: TestNetns, output: () => string, mark: strin
 describe('the first sync', () => {
   onEachFlavour('writes everything into an empty kernel, stamped and hooked', async (netns, flavour) => {
     const writer = await makeWriter(netns, flavour)
-    const report = await writer.sync(rulesetOf(2), hashOf('a'))
+    const report = await writeRuleset(writer, rulesetOf(2), hashOf('a'))
     assert.equal(report.kind, 'written')
     const nat = await netns.exec(`iptables-${flavour}-save`, '-t', 'nat')
     assert.match(nat, /-A PLAT-SERVICES -d 10\.96\.0\.1\/32 -p tcp -m tcp --dport 80 .*-j PLAT-SVC-1/)
@@ -79,12 +80,12 @@ describe('the first sync', () => {
   onEachFlavour(
     'recognises by PLAT-STATE what an earlier process wrote, and writes nothing',
     async (netns, flavour) => {
-      await (await makeWriter(netns, flavour)).sync(rulesetOf(3), hashOf('a'))
+      await writeRuleset(await makeWriter(netns, flavour), rulesetOf(3), hashOf('a'))
       const before = await netns.exec(`iptables-${flavour}-save`, '-c', '-t', 'nat')
       const { run, texts } = recordRestores(netns)
       const restarted = await makeWriter(netns, flavour, { run })
       const events = await monitorRules(netns, async () => {
-        assert.equal((await restarted.sync(rulesetOf(3), hashOf('a'))).kind, 'unchanged')
+        assert.equal((await writeRuleset(restarted, rulesetOf(3), hashOf('a'))).kind, 'unchanged')
         assert.deepEqual((await restarted.verify()).drift, [])
       })
       assert.deepEqual(events, [])
@@ -97,11 +98,11 @@ describe('the first sync', () => {
   onEachFlavour(
     'after a restart writes only what differs, and removes what is no longer wanted',
     async (netns, flavour) => {
-      await (await makeWriter(netns, flavour)).sync(rulesetOf(3), hashOf('a'))
+      await writeRuleset(await makeWriter(netns, flavour), rulesetOf(3), hashOf('a'))
       await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-N', 'PLAT-SVC-STALE')
       const restarted = await makeWriter(netns, flavour)
       const next = { ...rulesetOf(3), nat: new Map([...rulesetOf(3).nat, ...serviceChains(1, 9090)]) }
-      const report = await restarted.sync(next, hashOf('b'))
+      const report = await writeRuleset(restarted, next, hashOf('b'))
       assert.deepEqual([report.chainsSet, report.chainsRemoved, report.restores], [2, 1, 1])
       assert.doesNotMatch(await savedTable(netns, flavour, 'nat'), /STALE/)
       assert.deepEqual((await restarted.verify()).drift, [])
@@ -111,12 +112,12 @@ describe('the first sync', () => {
   onEachFlavour('of 1,000 Services goes in batches', async (netns, flavour) => {
     const batches = { ...batchSizes.nft, linesPerCommit: 1500, commitsPerRestore: 3 }
     const writer = await makeWriter(netns, flavour, { batches })
-    const report = await writer.sync(rulesetOf(1000), hashOf('a'))
+    const report = await writeRuleset(writer, rulesetOf(1000), hashOf('a'))
     assert.equal(report.restores, 3 + 1 + 1, 'seven commits of new chains, what packets meet, and the hooks')
     const restarted = await makeWriter(netns, flavour)
-    assert.equal((await restarted.sync(rulesetOf(1000), hashOf('a'))).kind, 'unchanged')
+    assert.equal((await writeRuleset(restarted, rulesetOf(1000), hashOf('a'))).kind, 'unchanged')
     const shrunk = await makeWriter(netns, flavour, { batches })
-    assert.equal((await shrunk.sync(rulesetOf(10), hashOf('b'))).chainsRemoved, 2970)
+    assert.equal((await writeRuleset(shrunk, rulesetOf(10), hashOf('b'))).chainsRemoved, 2970)
     assert.deepEqual((await shrunk.verify()).drift, [])
   })
 })
@@ -124,9 +125,9 @@ describe('the first sync', () => {
 describe('a write', () => {
   onEachFlavour('carries one Service, the same bytes whatever else there is', async (netns, flavour) => {
     const writer = await makeWriter(netns, flavour)
-    await writer.sync(rulesetOf(5), hashOf('a'))
+    await writeRuleset(writer, rulesetOf(5), hashOf('a'))
     const small = await writer.write(change(serviceChains(3, 9090)), hashOf('b'))
-    await writer.sync(rulesetOf(300), hashOf('c'))
+    await writeRuleset(writer, rulesetOf(300), hashOf('c'))
     const large = await writer.write(change(serviceChains(3, 9090)), hashOf('b'))
     assert.equal(small.chainsSet, 2)
     assert.equal(large.chainsSet, 2)
@@ -143,10 +144,10 @@ describe('a write', () => {
   onEachFlavour('of what stands already costs nothing; new objects alone cost a stamp', async (netns, flavour) => {
     const { run, texts } = recordRestores(netns)
     const writer = await makeWriter(netns, flavour, { run })
-    await writer.sync(rulesetOf(2), hashOf('a'))
+    await writeRuleset(writer, rulesetOf(2), hashOf('a'))
     texts.length = 0
     assert.equal((await writer.write(change(serviceChains(1)), hashOf('a'))).kind, 'unchanged')
-    assert.equal((await writer.sync(rulesetOf(2), hashOf('a'))).kind, 'unchanged')
+    assert.equal((await writeRuleset(writer, rulesetOf(2), hashOf('a'))).kind, 'unchanged')
     assert.deepEqual(texts, [])
     assert.equal((await writer.write([], hashOf('b'))).chainsSet, 0)
     assert.equal(texts.length, 1)
@@ -155,7 +156,7 @@ describe('a write', () => {
 
   onEachFlavour('that the kernel refuses names the line, and is made good by the next one', async (netns, flavour) => {
     const writer = await makeWriter(netns, flavour)
-    await writer.sync(rulesetOf(2), hashOf('a'))
+    await writeRuleset(writer, rulesetOf(2), hashOf('a'))
     const before = await savedTable(netns, flavour, 'nat')
     const bad: Chain = [{ matches: [], target: { kind: 'jump', chain: 'PLAT-NOWHERE' } }]
     const failing = writer.write(change(new Map([...serviceChains(0, 9090), ['PLAT-SVC-1', bad]])), hashOf('b'))
@@ -175,7 +176,7 @@ describe('a write', () => {
     assert.equal(writer.health().level, 'ok')
     const restarted = await makeWriter(netns, flavour)
     const wanted = { ...rulesetOf(2), nat: new Map([...rulesetOf(2).nat, ...serviceChains(0, 9090)]) }
-    assert.equal((await restarted.sync(wanted, hashOf('c'))).kind, 'unchanged')
+    assert.equal((await writeRuleset(restarted, wanted, hashOf('c'))).kind, 'unchanged')
   })
 
   onEachFlavour(
@@ -188,7 +189,7 @@ describe('a write', () => {
         return netns.run('sh', ['-c', 'kill -9 $$'], options)
       }
       const writer = await makeWriter(netns, flavour, { run })
-      await writer.sync(rulesetOf(2), hashOf('a'))
+      await writeRuleset(writer, rulesetOf(2), hashOf('a'))
       failure = 'killed'
       await assert.rejects(writer.write(change(serviceChains(0, 9090)), hashOf('b')), { code: 'killed' })
       failure = 'missing'
@@ -207,7 +208,7 @@ describe('a write', () => {
     async (netns, flavour) => {
       const { run, texts } = recordRestores(netns)
       const writer = await makeWriter(netns, flavour, { run })
-      await writer.sync(rulesetOf(2), hashOf('a'))
+      await writeRuleset(writer, rulesetOf(2), hashOf('a'))
       for (const args of ['-N OTHER', '-A OTHER -j PLAT-SVC-1', '-N PLAT-FOREIGN', '-A OTHER -j PLAT-FOREIGN'])
         await netns.exec(`iptables-${flavour}`, '-t', 'nat', ...args.split(' '))
       const services = new Map([...rulesetOf(1).nat].filter(([name]) => name === 'PLAT-SERVICES'))
@@ -242,7 +243,7 @@ describe('a write', () => {
           },
         )
       const writer = await makeWriter(netns, 'legacy', { run })
-      await writer.sync(rulesetOf(1), hashOf('a'))
+      await writeRuleset(writer, rulesetOf(1), hashOf('a'))
       const holder = await netns.start('flock', [lock, 'sleep', '60'])
       const isHeld = () =>
         netns.exec('flock', '--nonblock', lock, 'true').then(
@@ -271,7 +272,7 @@ describe('what others change', () => {
     const { run, texts } = recordRestores(netns)
     const writer = await makeWriter(netns, flavour, { run })
     await assert.rejects(writer.preview(), { code: 'not-synced' })
-    await writer.sync(rulesetOf(2), hashOf('a'))
+    await writeRuleset(writer, rulesetOf(2), hashOf('a'))
     assert.deepEqual(await writer.preview(), [])
     await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-A', 'PLAT-SVC-1', '-j', 'RETURN')
     await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-N', 'PLAT-OTHER')
@@ -291,7 +292,7 @@ describe('what others change', () => {
   onEachFlavour('one rule deleted by hand brings back exactly its chain', async (netns, flavour) => {
     const { run, texts } = recordRestores(netns)
     const writer = await makeWriter(netns, flavour, { run })
-    await writer.sync(rulesetOf(5), hashOf('a'))
+    await writeRuleset(writer, rulesetOf(5), hashOf('a'))
     const before = await savedTable(netns, flavour, 'nat')
     await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-D', 'PLAT-SVC-2', '1')
     texts.length = 0
@@ -308,7 +309,7 @@ describe('what others change', () => {
 
   onEachFlavour('flushed tables, deleted stamps and foreign PLAT chains are put right', async (netns, flavour) => {
     const writer = await makeWriter(netns, flavour)
-    await writer.sync(rulesetOf(2), hashOf('a'))
+    await writeRuleset(writer, rulesetOf(2), hashOf('a'))
     const before = await savedTable(netns, flavour, 'nat')
     await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F')
     await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-X')
@@ -326,7 +327,7 @@ describe('what others change', () => {
     assert.deepEqual((await writer.verify()).drift, [])
     assert.equal(await savedTable(netns, flavour, 'nat'), before)
     const restarted = await makeWriter(netns, flavour)
-    assert.equal((await restarted.sync(rulesetOf(2), hashOf('a'))).kind, 'unchanged')
+    assert.equal((await writeRuleset(restarted, rulesetOf(2), hashOf('a'))).kind, 'unchanged')
   })
 
   onEachFlavour(
@@ -341,7 +342,7 @@ describe('what others change', () => {
       const writer = await makeWriter(netns, flavour, { observer, verifyIntervalMs: 10 })
       const scope = { signal: AbortSignal.timeout(30_000) }
       await writer.start(scope)
-      await writer.sync(rulesetOf(2), hashOf('a'))
+      await writeRuleset(writer, rulesetOf(2), hashOf('a'))
       for (let port = 9000; port < 9010; port++)
         await writer.write(change(serviceChains(0, port)), hashOf(String(port)))
       await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F', 'PLAT-SVC-1')
@@ -364,7 +365,7 @@ describe('what others change', () => {
     await netns.exec(iptables, '-A', 'FORWARD', '-s', '192.0.2.1', '-j', 'DROP')
     await netns.exec(iptables, '-P', 'FORWARD', 'DROP')
     const writer = await makeWriter(netns, flavour)
-    await writer.sync(rulesetOf(1), hashOf('a'))
+    await writeRuleset(writer, rulesetOf(1), hashOf('a'))
     const placed = await netns.exec(iptables, '-S', 'FORWARD')
     const jumps = proxyHooks().filter((hook) => hook.builtin === 'FORWARD')
     assert.equal(placed.trim().split('\n').length, 1 + jumps.length + 1)

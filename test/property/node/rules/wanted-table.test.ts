@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { emptyXorHash } from '../../../../src/model/xor-hash.ts'
 import type { Chain, TableChange } from '../../../../src/netfilter/ruleset.ts'
-import { hashTable, parseStamp, stateChain } from '../../../../src/netfilter/state-chain.ts'
+import { parseStamp, stateChain } from '../../../../src/netfilter/state-chain.ts'
 import { WantedTable } from '../../../../src/node/rules/wanted-table.ts'
+import { hashTable } from '../../../helpers/rulesets.ts'
 
 type Step =
   | { readonly kind: 'want'; readonly name: string; readonly chain: Chain | undefined }

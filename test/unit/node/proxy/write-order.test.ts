@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chooseTurn, fairOrder, type WaitingWrite } from '../../../../src/node/proxy/write-order.ts'
+import { chooseNext, fairOrder, type WaitingWrite } from '../../../../src/node/proxy/write-order.ts'
 
 const nowMs = 1_000_000
 
@@ -28,15 +28,15 @@ test('a Service that has waited for long goes before smaller ones that came late
 
 test('a turn carries what fits, and a part of what fits in none', () => {
   const [small, mid, large] = [write('a/small', 10), write('b/mid', 4_000), write('c/large', 90_000)]
-  assert.deepEqual(chooseTurn([small, mid, large], 8_000), { whole: [small, mid], part: large, partLines: 3_990 })
+  assert.deepEqual(chooseNext([small, mid, large], 8_000), { whole: [small, mid], part: large, partLines: 3_990 })
   assert.deepEqual(
-    chooseTurn([mid, mid, large], 8_000),
+    chooseNext([mid, mid, large], 8_000),
     { whole: [mid, mid], part: undefined, partLines: 0 },
     'too little is left',
   )
-  assert.deepEqual(chooseTurn([small, large, mid], 4_005), { whole: [small], part: large, partLines: 3_995 })
+  assert.deepEqual(chooseNext([small, large, mid], 4_005), { whole: [small], part: large, partLines: 3_995 })
   assert.deepEqual(
-    chooseTurn([small, mid], 4_005),
+    chooseNext([small, mid], 4_005),
     { whole: [small], part: undefined, partLines: 3_995 },
     'it fits in the next',
   )

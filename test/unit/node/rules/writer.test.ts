@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addHash, emptyXorHash, hashItem } from '../../../../src/model/xor-hash.ts'
-import { diffRulesets } from '../../../../src/netfilter/diff.ts'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import { endpointChain } from '../../../../src/netfilter/names.ts'
 import type { Ruleset } from '../../../../src/netfilter/ruleset.ts'
@@ -10,6 +9,7 @@ import { RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { FakeIptables } from '../../../helpers/fake-iptables.ts'
 import { buildRuleset } from '../../../helpers/proxy-lab.ts'
+import { diffRulesets, writeRuleset } from '../../../helpers/rulesets.ts'
 import { ip, makeService, makeSlice } from '../../../helpers/services.ts'
 
 const clusterIps = { a: '10.96.0.1', b: '10.96.0.2' }
@@ -35,7 +35,7 @@ async function commitsOf(before: Ruleset, after: Ruleset): Promise<readonly (rea
     return kernel.run(file, args, options)
   }
   const writer = new RulesWriter({ iptables: kernel.iptables(run), hooks: [], log: silentLogger })
-  await writer.sync(before, emptyXorHash)
+  await writeRuleset(writer, before, emptyXorHash)
   restores.length = 0
   await writer.write(diffRulesets(before, after), emptyXorHash)
   return restores.map((text) => text.split('COMMIT\n').slice(0, -1).map(describeCommit))
@@ -80,7 +80,7 @@ async function startAhead(kernel = new FakeIptables()) {
   }
   const batches = { ...batchSizes.nft, removalsAheadFrom: 0 }
   const writer = new RulesWriter({ iptables: kernel.iptables(run), hooks: [], log: silentLogger, batches })
-  await writer.sync(webWith(1, 2, 3), emptyXorHash)
+  await writeRuleset(writer, webWith(1, 2, 3), emptyXorHash)
   texts.length = 0
   const write = (from: Ruleset, to: Ruleset) => writer.write(diffRulesets(from, to), emptyXorHash)
   return { kernel, texts, write, writer }
@@ -101,7 +101,7 @@ test('in a large table an endpoint that goes leaves in a commit ahead, under no 
   assert.match(texts[0] ?? '', /^\*nat\n:PLAT-STATE - \[0:0\]\n-D PLAT-SVC-[^\n]*\nCOMMIT\n/)
   const written = kernel.contents()
   const atOnce = await startAhead()
-  await atOnce.writer.sync(webWith(1, 3, 4), emptyXorHash)
+  await writeRuleset(atOnce.writer, webWith(1, 3, 4), emptyXorHash)
   assert.deepEqual(written, atOnce.kernel.contents())
   assert.deepEqual(await commitsOf(webWith(1, 2, 3), webWith(1, 3, 4)), [['nat']])
 })
@@ -133,7 +133,7 @@ test('another process recognises by PLAT-STATE what was made of the same objects
   assert.ok(first && second)
   assert.equal(await make().recognises(first), false, 'an empty kernel')
   const writer = make()
-  await writer.sync(before, first)
+  await writeRuleset(writer, before, first)
   assert.deepEqual([await make().recognises(first), await make().recognises(second)], [true, false])
   kernel.faults.push('killed after the first commit')
   await assert.rejects(writer.write(diffRulesets(before, after), second))

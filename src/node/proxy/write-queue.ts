@@ -5,12 +5,12 @@ import type { ServiceRules } from '../../netfilter/lower-service.ts'
 import { countLines, noServiceRules, stepsBetween } from '../../netfilter/service-steps.ts'
 import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import type { WriteReport } from '../rules/index.ts'
-import type { RulesByService, ServiceWrites } from './service-writes.ts'
+import type { RefusalIsolation, RulesByService } from './refusal-isolation.ts'
 import type { Refusal, SetAside } from './set-aside.ts'
-import { chooseTurn, fairOrder, type Turn, type WaitingWrite } from './write-order.ts'
+import { chooseNext, fairOrder, type NextWrite, type WaitingWrite } from './write-order.ts'
 
-export interface WriteTurnsParts {
-  readonly writes: ServiceWrites
+export interface WriteQueueParts {
+  readonly isolation: RefusalIsolation
   /** What a Service's rules shall be now. */
   readonly rulesOf: (service: ObjectKey) => ServiceRules | undefined
   readonly setAside: SetAside
@@ -22,7 +22,7 @@ interface Waiting extends WaitingWrite {
   steps: Generator<ServiceRules, void> | undefined
 }
 
-export interface TurnResult {
+export interface QueueResult {
   readonly report: WriteReport
   /** Their rules are in the kernel whole. */
   readonly finished: readonly ObjectKey[]
@@ -31,9 +31,9 @@ export interface TurnResult {
   readonly returned: readonly ObjectKey[]
 }
 
-/** How many lines one write carries: as many as the kernel takes in about `turnMs`, by what the writes before took. */
-const turnLines = { first: 8_000, least: 1_000, most: 16_000 } as const
-const turnMs = 250
+/** How many lines one write carries: as many as the kernel takes in about `writeMs`, by what the writes before took. */
+const linesPerWrite = { first: 8_000, least: 1_000, most: 16_000 } as const
+const writeMs = 250
 
 /** Of the writes that tell what one takes however little it carries: iptables-legacy copies the whole table each time. */
 const rememberedWrites = 8
@@ -47,22 +47,22 @@ const unwritten = hashItem('unwritten', '')
  * Cuts what is to be written into turns, so that a Service with many rules, or many Services, keep no other one waiting for longer than
  * a turn takes. A Service larger than a turn is written in several, and packets never meet half of a change (`stepsBetween`).
  */
-export class WriteTurns {
-  readonly #parts: WriteTurnsParts
+export class WriteQueue {
+  readonly #parts: WriteQueueParts
   readonly #waiting = new Map<ObjectKey, Waiting>()
   #order: readonly Waiting[] | undefined
-  #turnLines: number = turnLines.first
+  #maxLines: number = linesPerWrite.first
   #lastTookMs: readonly number[] = []
   /** Of the step that is made next. */
-  #partLines: number = turnLines.first
+  #partLines: number = linesPerWrite.first
 
-  constructor(parts: WriteTurnsParts) {
+  constructor(parts: WriteQueueParts) {
     this.#parts = parts
   }
 
   /** Everything is to be planned and added anew after this. */
   configure(settings: ProxyRuleSettings): void {
-    this.#parts.writes.configure(settings)
+    this.#parts.isolation.configure(settings)
   }
 
   get size(): number {
@@ -94,34 +94,32 @@ export class WriteTurns {
     if (this.#waiting.delete(service)) this.#order = undefined
   }
 
-  clear(): void {
-    this.#waiting.clear()
-    this.#order = undefined
-  }
-
   /**
    * The first write, of the whole ruleset. Where no packet meets rules of ours yet (`mayLeaveLarge`), Services larger than a turn follow in turns, and the
    * others are served meanwhile. Throws what the writer threw.
    */
-  takeAll(objects: XorHash, mayLeaveLarge: boolean): Promise<TurnResult> {
+  writeAll(objects: XorHash, mayLeaveLarge: boolean): Promise<QueueResult> {
     const all = [...this.#waiting.values()]
-    const whole = mayLeaveLarge ? all.filter(({ lines }) => lines <= this.#turnLines) : all
-    return this.#take({ whole, part: undefined, partLines: 0 }, objects)
+    const whole = mayLeaveLarge ? all.filter(({ lines }) => lines <= this.#maxLines) : all
+    return this.#write({ whole, part: undefined, partLines: 0 }, objects)
   }
 
   /** The next write: small ones first, those that are set aside last and each alone. Throws what the writer threw; all of it waits on then. */
-  takeTurn(objects: XorHash): Promise<TurnResult> {
+  writeNext(objects: XorHash): Promise<QueueResult> {
     const { setAside } = this.#parts
     this.#order ??= fairOrder(this.#waiting.values(), Date.now())
     const trusted = setAside.size === 0 ? this.#order : this.#order.filter(({ service }) => !setAside.has(service))
-    return this.#take(chooseTurn(trusted.length > 0 ? trusted : this.#order.slice(0, 1), this.#turnLines), objects)
+    return this.#write(chooseNext(trusted.length > 0 ? trusted : this.#order.slice(0, 1), this.#maxLines), objects)
   }
 
-  async #take(turn: Turn<Waiting>, objects: XorHash): Promise<TurnResult> {
+  async #write(next: NextWrite<Waiting>, objects: XorHash): Promise<QueueResult> {
     const startedMs = performance.now()
-    const { wanted, finished, lines } = this.#wantedBy(turn)
+    const { wanted, finished, lines } = this.#wantedBy(next)
     const isLast = finished.length === this.#waiting.size
-    const { report, refused } = await this.#parts.writes.write(wanted, isLast ? objects : addHash(objects, unwritten))
+    const { report, refused } = await this.#parts.isolation.apply(
+      wanted,
+      isLast ? objects : addHash(objects, unwritten),
+    )
     this.#adapt(lines, performance.now() - startedMs)
     const isRefused = new Set(refused.map(({ service }) => service))
     for (const service of [...finished, ...isRefused]) this.#waiting.delete(service)
@@ -130,7 +128,7 @@ export class WriteTurns {
     return { report, finished: taken, refused, returned: taken.filter((service) => this.#parts.setAside.has(service)) }
   }
 
-  #wantedBy({ whole, part, partLines }: Turn<Waiting>): {
+  #wantedBy({ whole, part, partLines }: NextWrite<Waiting>): {
     readonly wanted: RulesByService
     readonly finished: readonly ObjectKey[]
     readonly lines: number
@@ -151,14 +149,14 @@ export class WriteTurns {
   /** What a write takes depends on the kernel, its interface and all that stands in its tables. */
   #adapt(lines: number, tookMs: number): void {
     this.#lastTookMs = [...this.#lastTookMs, tookMs].slice(-rememberedWrites)
-    if (lines < this.#turnLines / 2) return
-    const aimMs = Math.max(turnMs, worthwhile * Math.min(...this.#lastTookMs))
+    if (lines < this.#maxLines / 2) return
+    const aimMs = Math.max(writeMs, worthwhile * Math.min(...this.#lastTookMs))
     const factor = Math.min(2, Math.max(0.5, aimMs / tookMs))
-    this.#turnLines = Math.round(Math.min(turnLines.most, Math.max(turnLines.least, this.#turnLines * factor)))
+    this.#maxLines = Math.round(Math.min(linesPerWrite.most, Math.max(linesPerWrite.least, this.#maxLines * factor)))
   }
 
   #takenOf(service: ObjectKey): ServiceRules {
-    return this.#parts.writes.taken(service) ?? noServiceRules
+    return this.#parts.isolation.taken(service) ?? noServiceRules
   }
 
   #linesOf(service: ObjectKey, target: ServiceRules | undefined): number {

@@ -11,27 +11,28 @@ import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
 import { type FailedLine, RulesError, type RulesWriter, type WriteReport } from '../rules/index.ts'
 import type { Refusal } from './set-aside.ts'
 
-/** What each Service's rules shall be; undefined for none. */
+/** The rules that each Service should have; undefined for none. */
 export type RulesByService = ReadonlyMap<ObjectKey, ServiceRules | undefined>
 
-export interface ServiceWritesParts {
+export interface RefusalIsolationParts {
   readonly family: IpFamily
   readonly ruleset: ProxyRuleset
   readonly writer: Pick<RulesWriter, 'sync' | 'write'>
 }
 
 /**
- * Writes the rules of Services so that one which the kernel refuses never holds up the others: it is found by the line the
+ * Writes the rules of Services so that one which the kernel refuses never delays the others: it is found by the line that the
  * kernel names or by halving, gets back the rules it had, and everything else is written.
  */
-export class ServiceWrites {
-  readonly #parts: ServiceWritesParts
-  /** What the kernel took last of each Service. */
-  readonly #taken = new Map<ObjectKey, ServiceRules>()
+export class RefusalIsolation {
+  readonly #parts: RefusalIsolationParts
+  /** The rules that the kernel took last of each Service whose newer rules it has not taken yet. */
+  readonly #takenBefore = new Map<ObjectKey, ServiceRules | undefined>()
+  /** Changes of the ruleset that the writer was not given yet. */
   #unsent: TableChange[] = []
   #isFirst = true
 
-  constructor(parts: ServiceWritesParts) {
+  constructor(parts: RefusalIsolationParts) {
     this.#parts = parts
   }
 
@@ -41,27 +42,27 @@ export class ServiceWrites {
 
   /** The rules of a Service that the kernel took last. */
   taken(service: ObjectKey): ServiceRules | undefined {
-    return this.#taken.get(service)
+    const isInFlight = this.#takenBefore.has(service)
+    return isInFlight ? this.#takenBefore.get(service) : this.#parts.ruleset.rulesOf(service)
   }
 
   /**
-   * Throws what the writer threw where the failure is not one Service's fault; everything then goes out with the next call,
-   * whatever that carries. Returns what was refused.
+   * Returns what was refused. Throws what the writer threw where no single Service causes the failure; everything then goes out
+   * with the next call, whatever that carries.
    */
-  async write(wanted: RulesByService, objects: XorHash): Promise<{ report: WriteReport; refused: readonly Refusal[] }> {
-    await this.#wantInSlices(wanted)
+  async apply(wanted: RulesByService, objects: XorHash): Promise<{ report: WriteReport; refused: readonly Refusal[] }> {
+    await this.#updateInTimeSlices(wanted)
     try {
-      const report = await this.#send(objects)
-      await this.#take(wanted)
-      return { report, refused: [] }
+      return { report: await this.#send(objects), refused: [] }
     } catch (error) {
       if (!isRefusal(error)) throw error
       return this.#isolate(wanted, objects, error)
     }
   }
 
-  /** All Services at once would hold up the main loop for a tenth of a second at 10,000 of them. */
-  async #wantInSlices(rules: RulesByService): Promise<void> {
+  /** An update of 10,000 Services at once would block the main loop for a tenth of a second. */
+  async #updateInTimeSlices(rules: RulesByService): Promise<void> {
+    this.#rememberTaken(rules)
     const slice = new TimeSlice()
     const steps = this.#parts.ruleset.updateInSteps(rules)
     for (let step = steps.next(); ; step = steps.next()) {
@@ -73,18 +74,26 @@ export class ServiceWrites {
     }
   }
 
-  #want(rules: RulesByService): void {
+  #update(rules: RulesByService): void {
+    this.#rememberTaken(rules)
     this.#unsent.push(...this.#parts.ruleset.update(rules))
   }
 
-  /** The writer keeps what it was given until it is written, also when this call fails. */
+  #rememberTaken(rules: RulesByService): void {
+    for (const service of rules.keys()) {
+      if (!this.#takenBefore.has(service)) this.#takenBefore.set(service, this.#parts.ruleset.rulesOf(service))
+    }
+  }
+
+  /** The writer keeps what it was given until the kernel has it, also when this call fails. After a success the kernel has everything. */
   async #send(objects: XorHash): Promise<WriteReport> {
     const { ruleset, writer } = this.#parts
     const changes = this.#unsent
     this.#unsent = []
-    if (!this.#isFirst) return writer.write(changes, objects, ruleset.sets())
-    const report = await writer.sync(ruleset.ruleset(), objects, ruleset.sets())
+    const sets = ruleset.sets()
+    const report = await (this.#isFirst ? writer.sync(changes, objects, sets) : writer.write(changes, objects, sets))
     this.#isFirst = false
+    this.#takenBefore.clear()
     return report
   }
 
@@ -95,31 +104,25 @@ export class ServiceWrites {
     for (let culprit = this.#findCulprit(rest, failure.line); culprit !== undefined; ) {
       refused.push({ service: culprit, reason: describeError(failure) })
       rest.delete(culprit)
-      const result = await this.#tryOnly(rest, this.#takenOf([culprit]), objects)
+      const result = await this.#try(this.#takenOf([culprit]), objects)
       if ('report' in result) return { report: result.report, refused }
       failure = result.failure
       culprit = this.#findCulprit(rest, failure.line)
     }
-    const withoutAll = await this.#tryOnly(new Map(), this.#takenOf(rest.keys()), objects)
+    const withoutAll = await this.#try(this.#takenOf(rest.keys()), objects)
     if ('failure' in withoutAll) {
-      this.#want(rest)
+      this.#update(rest)
       throw failure
     }
     const halved = await this.#halve([...rest], objects)
     return { report: withoutAll.report, refused: [...refused, ...halved] }
   }
 
-  /** Writes `changes` over what is unwritten already; a Service of `kept` counts as taken when it succeeds. */
-  async #tryOnly(
-    kept: RulesByService,
-    changes: RulesByService,
-    objects: XorHash,
-  ): Promise<{ report: WriteReport } | { failure: RulesError }> {
+  /** Writes `changes` beside what is unwritten already. */
+  async #try(changes: RulesByService, objects: XorHash): Promise<{ report: WriteReport } | { failure: RulesError }> {
     try {
-      this.#want(changes)
-      const report = await this.#send(objects)
-      await this.#take(kept)
-      return { report }
+      this.#update(changes)
+      return { report: await this.#send(objects) }
     } catch (error) {
       if (isRefusal(error)) return { failure: error }
       throw error
@@ -131,14 +134,14 @@ export class ServiceWrites {
     const waiting = [services]
     for (let some = waiting.pop(); some !== undefined; some = waiting.pop()) {
       const wanted = new Map(some)
-      const result = await this.#tryOnly(wanted, wanted, objects)
+      const result = await this.#try(wanted, objects)
       if ('report' in result) continue
-      this.#want(this.#takenOf(wanted.keys()))
+      this.#update(this.#takenOf(wanted.keys()))
       const middle = Math.ceil(some.length / 2)
       if (some.length > 1) waiting.push(some.slice(middle), some.slice(0, middle))
       else refused.push(...some.map(([service]) => ({ service, reason: describeError(result.failure) })))
     }
-    // A writer that still wanted what was refused could put nothing right that others change.
+    // A writer that still wanted the refused rules could not repair what others change.
     if (refused.length > 0) await this.#send(objects)
     return refused
   }
@@ -151,25 +154,16 @@ export class ServiceWrites {
   }
 
   #takenOf(services: Iterable<ObjectKey>): RulesByService {
-    return new Map(Array.from(services, (service) => [service, this.#taken.get(service)]))
-  }
-
-  async #take(wanted: RulesByService): Promise<void> {
-    const slice = new TimeSlice()
-    for (const [service, rules] of wanted) {
-      if (slice.spent) await slice.pause()
-      if (rules === undefined) this.#taken.delete(service)
-      else this.#taken.set(service, rules)
-    }
+    return new Map(Array.from(services, (service) => [service, this.taken(service)]))
   }
 }
 
-/** The kernel said no; anything else (the lock, a killed program, no program) is nobody's fault among the Services. */
+/** The kernel refused the rules; no Service causes any other failure (the lock, a killed program, no program). */
 function isRefusal(error: unknown): error is RulesError {
   return error instanceof RulesError && error.code === 'restore-failed'
 }
 
-/** One of its own chains, or one of its rules in a chain that all share. */
+/** Whether the line is in one of the Service's own chains, or one of its rules in a chain that all Services share. */
 function isLineOf({ chain, text }: FailedLine, rules: ServiceRules, family: IpFamily): boolean {
   if (chain === undefined) return false
   if (rules.chains.has(chain)) return true

@@ -1,0 +1,25 @@
+import type { Hook } from '../../netfilter/ruleset.ts'
+import type { Logger } from '../../observe/logger.ts'
+import type { BatchSize } from './batches.ts'
+import type { Iptables } from './iptables.ts'
+import type { VerifyReport, WriteReport } from './reports.ts'
+
+/** Called with everything that the writer does, for metrics and events. */
+export interface RulesObserver {
+  wrote(report: WriteReport): void
+  failed(error: unknown): void
+  verified(report: VerifyReport): void
+}
+
+export interface RulesWriterOptions {
+  readonly iptables: Iptables
+  readonly hooks: readonly Hook[]
+  readonly log: Logger
+  readonly observer?: RulesObserver
+  /** Time between two comparisons with the kernel; at least 50 times what the last reading took. Default 30 s, with legacy 8 s. */
+  readonly verifyIntervalMs?: number
+  /** Whether a listener reports changes of others: comparing is then only a safety net, every half an hour at most. */
+  readonly isWatched?: () => boolean
+  /** How large changes are split; by default what suits the flavour. */
+  readonly batches?: BatchSize
+}
