@@ -2,7 +2,7 @@ import type { Json } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 
 /** Characters of a value that an error shows, about. */
-const maxLength = 10_000
+const maxLength = 3000
 
 /** The JSON of a value for a message: a long one is cut, and what is cut off costs nothing. */
 export function shortJson(value: Json): string {
