@@ -70,7 +70,7 @@ export type RunningApi = Awaited<ReturnType<typeof startApi>>
 
 let relists = 0
 
-/** The informers stand before a write that nobody can tell them of any more: they list everything again. */
+/** The informers are at a revision that is no longer in the history: they list everything again. */
 export async function forceRelist(api: RunningApi): Promise<RunningApi> {
   await api.stop({ signal: AbortSignal.timeout(10_000) })
   relists += 1

@@ -26,7 +26,7 @@ export async function compareLoads(
   ]
 }
 
-/** Names that nobody has asked before, other ones for each server. */
+/** Names that were never asked for, other ones for each server. */
 export async function compareUncached(ours: LoadTarget, peers: Peers, seconds: number): Promise<BenchRow[]> {
   const load = (target: LoadTarget, label: string) =>
     loadServer(

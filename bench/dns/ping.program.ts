@@ -1,4 +1,4 @@
-// Run by pings.ts: asks one question every few milliseconds until it is told to stop, then tells how long each answer took.
+// Run by pings.ts: asks one question every few milliseconds until it is stopped, then prints how long each answer took.
 // A process of its own and the first to run of all, so that it waits for the server and not for others.
 import { createSocket } from 'node:dgram'
 import { setPriority } from 'node:os'

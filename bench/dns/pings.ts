@@ -13,7 +13,7 @@ export interface PingsSeen {
 }
 
 export interface Pings {
-  /** Ends, and tells how long each answer took. */
+  /** Ends, and returns how long each answer took. */
   finish(): Promise<PingsSeen>
 }
 
@@ -44,7 +44,7 @@ export function isFound(message: Buffer): boolean {
   return (message.readUInt16BE(2) & 0xf) === 0 && message.readUInt16BE(6) > 0
 }
 
-/** Undefined where none comes in time; nobody listens then. */
+/** Returns undefined where no answer comes in time. */
 async function nextMessage(socket: Socket, timeoutMs: number): Promise<Buffer | undefined> {
   const signal = AbortSignal.timeout(timeoutMs)
   try {

@@ -14,13 +14,13 @@ const [ourRounds, peerRounds] = [3, 1]
 const lastingWatchMs = 1_500
 
 interface Measured {
-  /** Of the server that lists. */
+  /** The figure of the server that lists. */
   readonly own: PingsSeen
-  /** Of dnsmasq at the same time, which has nothing to do: what two busy cores do to anybody. */
+  /** The figure of an idle dnsmasq at the same time: what two busy cores do to any server. */
   readonly idle: PingsSeen
 }
 
-/** Each alone: a node has one DNS server, and nobody else lists there. Ends the servers that are measured, and the API server. */
+/** Each alone: a node has one DNS server, and no other server lists there. Ends the servers that are measured, and the API server. */
 export async function measureRelists(
   api: RunningApi,
   { ours, watching, fixed }: { readonly ours: LoadTarget; readonly watching: Peers; readonly fixed: Peers },

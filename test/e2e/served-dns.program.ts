@@ -68,7 +68,7 @@ function inPod(...args: readonly string[]): Promise<string> {
   return dig('plt-pod-1', `@${clusterDns}`, ...args)
 }
 
-/** Asks one question after the other until told to stop; how many there were, and how many got no answer. */
+/** Asks one question after the other until the returned function is called, which gives how many there were and how many got no answer. */
 function askOnAndOn(name: string) {
   const counts = { asked: 0, lost: 0 }
   let goesOn = true

@@ -25,7 +25,7 @@ export interface ServerShape {
   readonly servingThreads?: number
 }
 
-/** A block for every name, without plugins beside those that `details` tells of. */
+/** A block for every name, with only the plugins of `details`. */
 export function servedBlock(details: Pick<ServedBlock, 'cache' | 'forwards'>): ServedBlock {
   return {
     id: '.:53',

@@ -39,7 +39,7 @@ export class FakeUpstream {
     this.#tls = tls
   }
 
-  /** A port that is free for TCP may be somebody's for UDP: another one is taken then, unless it was asked for. */
+  /** A port that is free for TCP may be in use for UDP: then another one is taken, unless the caller asked for this one. */
   async start(port = 0, attempts = 10): Promise<this> {
     try {
       return await this.#listen(port)

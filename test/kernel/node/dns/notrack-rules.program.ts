@@ -38,7 +38,7 @@ async function serveHere(): Promise<void> {
   })
 }
 
-/** Who answers one query from a socket of its own; undefined where nobody does in time. */
+/** Returns which server answers one query from a new socket; undefined where none does in time. */
 async function ask(waitMs = 300): Promise<string | undefined> {
   const socket = createSocket('udp4')
   const answered = once(socket, 'message').then(([message]) => String(message).split(' ')[1])

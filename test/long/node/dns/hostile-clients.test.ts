@@ -113,7 +113,7 @@ describe('a server among hostile clients', () => {
         return guess
       })
       await sleep(5)
-      // Now and then the attacker has port and ID right, and only the spelling is missing.
+      // Now and then the attacker has port and ID right, and only the case is wrong.
       const near =
         asked.length % 3 === 0 ? [answerBytes(questionBytes(name, { id: bytes.readUInt16BE(0) }), forged)] : []
       return [...wrong, ...near, real]

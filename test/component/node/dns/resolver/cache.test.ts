@@ -93,7 +93,7 @@ describe('the cache', () => {
     assert.equal(await countAsked(() => asking.ask('no.example.')), 1)
     upstreamSays({ rcode: rcode.NXDOMAIN })
     await asking.ask('bare.example.')
-    // Each time in mixed case and as it is spelt, as such a denial may come from a server that tells them apart.
+    // Each time in random case and in the client's: such a denial may come from a server that tells cases apart.
     assert.equal(await countAsked(() => asking.ask('bare.example.')), 2)
   })
 

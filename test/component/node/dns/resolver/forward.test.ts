@@ -32,7 +32,7 @@ const says =
   (address: string): Script =>
   ({ bytes }) => [answerBytes(bytes, { addresses: [address] })]
 
-/** A port of the loopback where nobody listens. */
+/** A port of the loopback without a listener. */
 async function deadTarget() {
   const gone = await new FakeUpstream(() => []).start()
   const { target } = gone
