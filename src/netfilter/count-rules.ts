@@ -31,7 +31,7 @@ function countOfPort(frontend: Frontend, settings: ProxyRuleSettings): number {
   )
 }
 
-/** The same for an endpoint alone. */
+/** The cost of one endpoint of a port. */
 export function costOfEndpoint(
   { affinity }: Pick<Frontend, 'affinity'>,
   settings: ProxyRuleSettings,

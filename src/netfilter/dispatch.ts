@@ -77,7 +77,7 @@ export class DispatchChain {
   #stale = new Set<string>()
   /** The chains beside the shared one that were handed over last. */
   #written = new Set<string>()
-  /** Those of them that lead to the buckets. */
+  /** The chains among them that lead to the buckets. */
   #entries: ReadonlyMap<string, Chain> = noEntries
   #ruleCount = 0
   /** How many of the forms it has grown through. */

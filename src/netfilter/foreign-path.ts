@@ -57,7 +57,7 @@ export interface NftBaseChain {
   readonly policy: 'accept' | 'drop'
 }
 
-/** Of kind filter, in tables that no iptables writes. */
+/** Reads the base chains of kind filter in tables that iptables does not write. */
 export function readNftBaseChains(listed: string): readonly NftBaseChain[] {
   const found: NftBaseChain[] = []
   let [family, table, chain] = ['', '', '']

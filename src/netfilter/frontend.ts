@@ -15,9 +15,9 @@ export interface Frontend {
   readonly loadBalancerVips: readonly Ip[]
   /** Who may use `loadBalancerVips`: absent means everyone, an empty list nobody. */
   readonly sourceRanges?: readonly Cidr[]
-  /** Of traffic to the cluster IP. */
+  /** The policy for traffic to the cluster IP. */
   readonly internalPolicy: TrafficPolicy
-  /** Of traffic to the node port, external addresses and load balancers. */
+  /** The policy for traffic to the node port, external addresses and load balancers. */
   readonly externalPolicy: TrafficPolicy
   /** Where a load balancer asks for the health of this node's endpoints. */
   readonly healthCheckNodePort?: number
@@ -27,7 +27,7 @@ export interface Frontend {
   readonly hasEndpoints: boolean
   /** In lexical order of `address:port`, without duplicates; empty also where no policy asks for them. */
   readonly clusterEndpoints: readonly FrontendEndpoint[]
-  /** The same for the endpoints on this node, for `Local` traffic policies. */
+  /** The endpoints on this node, for `Local` traffic policies. */
   readonly localEndpoints: readonly FrontendEndpoint[]
 }
 

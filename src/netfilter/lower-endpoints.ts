@@ -9,7 +9,7 @@ import type { ProxyRuleSettings } from './settings.ts'
 
 type NamedChain = readonly [name: string, chain: Chain]
 
-/** As many clients as an ipset holds when nothing else is said. */
+/** An ipset holds this many clients by default. */
 const maxClientsPerEndpoint = 65_536
 
 /** An endpoint with the name of its chain, which is also its affinity list's. */

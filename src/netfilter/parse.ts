@@ -47,7 +47,7 @@ export interface ExpectedRules {
   readonly family: IpFamily
 }
 
-/** The same of one table, line by line, for whoever has other work to do in between. */
+/** Parses one table line by line, so that the caller can pause in between. */
 export class SaveParser {
   readonly #tables: Record<TableName, TableReader>
   readonly #listedTable: TableName
@@ -298,7 +298,7 @@ function unquote(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
 }
 
-/** Of one of our rules, letter for letter as it is printed once it is in the kernel. */
+/** Renders one of our rules letter for letter as iptables prints it once it is in the kernel. */
 function savedSpec(rule: SavedRule, family: IpFamily | undefined): string {
   if ('unparsed' in rule) return rule.unparsed
   const spec = renderRuleSpec(rule, family)

@@ -6,7 +6,7 @@ import type { Chain, TableName } from './ruleset.ts'
 export const stateChain = 'PLAT-STATE'
 
 export interface Stamp {
-  /** Of this format and of the shape of our rules: a program that writes others counts on. */
+  /** The version of this format and of the shape of our rules; a program that writes another shape counts on. */
   readonly version: 2
   /** Every object, and everything else, that the rules were made from (spec 2.12 rule 2). */
   readonly objects: XorHash

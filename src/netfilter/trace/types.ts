@@ -38,7 +38,7 @@ export interface TracedRule {
 
 /** One of the ways a packet may go; which one is chance where a Service has several endpoints. */
 export interface TraceOutcome {
-  /** Those of one trace add up to 1. */
+  /** The probabilities of one trace add up to 1. */
   readonly probability: number
   readonly verdict: 'accept' | 'drop' | 'reject'
   /** Where it is sent instead; absent where it goes on to where it was going. */

@@ -85,7 +85,7 @@ export class ClaimedServices implements Component, NodeState {
     return this.#refused
   }
 
-  /** The same, one sentence a Service. */
+  /** One sentence for each Service that does not get all it claims. */
   *problems(): Iterable<string> {
     for (const [key, refused] of this.#refused) yield `Service ${key}: not served at ${summarizeRefusedClaims(refused)}`
   }
@@ -115,7 +115,7 @@ export class ClaimedServices implements Component, NodeState {
     if (changed.size > 0) this.#publish({ revision, services: changed })
   }
 
-  /** Of the first list, in turns with other work; nodes are asked for only where a Service has external addresses. */
+  /** Takes the first list in time slices; asks for nodes only where a Service has external addresses. */
   async #takeAll(): Promise<void> {
     const slice = new TimeSlice()
     while (this.#late.size > 0) {

@@ -14,7 +14,7 @@ export interface ConntrackFrontend {
   readonly serving: ReadonlySet<string>
 }
 
-/** Which connections of one frontend are to be forgotten. */
+/** Says which connections to a frontend conntrack should forget. */
 export interface StaleRule {
   readonly frontend: ConntrackFrontend
   isStale(flow: FlowEnds): boolean
@@ -95,7 +95,7 @@ function isWidened(before: ConntrackFrontend | undefined, after: ConntrackFronte
   return isElsewhere || after?.addresses.some((address) => !known.has(address)) === true
 }
 
-/** Of what nobody has told yet, nobody knows what went away before: whatever leads to nobody that serves, where somebody does. */
+/** For Services without an earlier plan: connections to endpoints that do not serve are stale where another endpoint serves. */
 export function planReconciliation(frontends: readonly ConntrackFrontend[]): readonly StaleRule[] {
   return frontends
     .filter(({ serving }) => serving.size > 0)

@@ -22,7 +22,7 @@ export interface HealthChecksParts {
 interface Check {
   readonly service: ObjectKey
   readonly port: number
-  /** Those of the Service, in order. */
+  /** The families of the Service, in order. */
   readonly families: string
 }
 

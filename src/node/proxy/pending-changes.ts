@@ -72,7 +72,7 @@ export class PendingChanges {
     }
   }
 
-  /** Those to be planned; they stay pending until they are settled. */
+  /** Returns the Services to plan; they stay pending until they are settled. */
   takeChanged(): readonly ObjectKey[] {
     this.#wasTaken = true
     const changed = [...this.#changed]

@@ -107,7 +107,7 @@ function ofFamily(addresses: readonly Ip[], family: IpFamily): readonly Ip[] {
   return addresses.filter((address) => ipFamily(address) === family)
 }
 
-/** As in kube-proxy, ranges of the other family only say nothing about this one. */
+/** Source ranges of the other family only say nothing about this one, as in kube-proxy. */
 function sourceRangesOf({ sourceRanges }: Service, family: IpFamily): { readonly sourceRanges?: readonly Cidr[] } {
   if (sourceRanges === undefined) return {}
   const ranges = sourceRanges.filter((range) => ipFamily(range) === family)

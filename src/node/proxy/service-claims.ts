@@ -20,7 +20,7 @@ export interface RefusedClaim {
 
 /** Addresses that no external address of a Service may be. */
 export interface ReservedAddresses {
-  /** Of every Node object, with the name of the node. */
+  /** The addresses of all Node objects, with the name of the node. */
   readonly nodes: ReadonlyMap<Ip, string>
   readonly serviceCidrs: readonly Cidr[]
   /** Where this node and the cluster reach the API server: `192.0.2.1 TCP 6443`. */

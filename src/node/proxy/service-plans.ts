@@ -165,7 +165,7 @@ export class ServicePlans {
     return []
   }
 
-  /** As if all endpoints of its slices were chosen. */
+  /** Counts as if all endpoints of its slices were chosen. */
   #upperBound(key: ObjectKey): number {
     const service = this.#state.service(key)
     return service === undefined ? 0 : ruleUpperBound(service, this.#state.slicesOf(key), this.#settings)

@@ -65,7 +65,7 @@ export class SetAside {
     return this.#entries.delete(service)
   }
 
-  /** Those whose time has come. */
+  /** Returns the Services that are due to be tried again. */
   due(): readonly ObjectKey[] {
     const now = this.#now()
     const isDue = ({ retryAtMs = Number.POSITIVE_INFINITY }: Entry) => retryAtMs <= now

@@ -13,7 +13,7 @@ export interface WaitingWrite {
 export interface NextWrite<T> {
   readonly whole: readonly T[]
   readonly part: T | undefined
-  /** Of the part, about. */
+  /** About how many lines of the part go. */
   readonly partLines: number
 }
 
@@ -37,7 +37,7 @@ export function fairOrder<T extends WaitingWrite>(waiting: Iterable<T>, nowMs: n
   return scored.sort((a, b) => a.score - b.score).map(({ write }) => write)
 }
 
-/** As many as fit in a write of `maxLines`, in their order; where one does not fit in any write, a part of it. */
+/** Takes as many Services as fit in a write of `maxLines`, in their order; of one that fits in no write it takes a part. */
 export function chooseNext<T extends WaitingWrite>(ordered: readonly T[], maxLines: number): NextWrite<T> {
   const whole: T[] = []
   let left = maxLines

@@ -35,7 +35,7 @@ export interface QueueResult {
 const linesPerWrite = { first: 8_000, least: 1_000, most: 16_000 } as const
 const writeMs = 250
 
-/** Of the writes that tell what one takes however little it carries: iptables-legacy copies the whole table each time. */
+/** How many past writes show what a write takes at least: iptables-legacy copies the whole table each time. */
 const rememberedWrites = 8
 /** Times as much may a turn take, so that most of it is not spent on that. */
 const worthwhile = 3
@@ -53,7 +53,7 @@ export class WriteQueue {
   #order: readonly Waiting[] | undefined
   #maxLines: number = linesPerWrite.first
   #lastTookMs: readonly number[] = []
-  /** Of the step that is made next. */
+  /** The size of the next step of a large Service. */
   #partLines: number = linesPerWrite.first
 
   constructor(parts: WriteQueueParts) {

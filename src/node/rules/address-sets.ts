@@ -27,7 +27,7 @@ export class AddressSetWriter {
     return before !== ''
   }
 
-  /** The same, asking the kernel first: others may have removed what no rule of theirs or ours named. */
+  /** Reads the kernel before it makes what is missing: others may have removed sets that no rule names. */
   async ensureAgain(wanted: AddressSets): Promise<boolean> {
     this.#held = undefined
     return this.ensure(wanted)

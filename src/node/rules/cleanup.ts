@@ -70,7 +70,7 @@ interface TableRef {
   readonly table: string
 }
 
-/** Of legacy only those in use: reading another would load it. */
+/** Lists only legacy tables that are in use: reading another one would load it. */
 async function findTables(run: Run): Promise<readonly TableRef[]> {
   const places: TableRef[] = []
   for (const family of ['IPv4', 'IPv6'] as const) {

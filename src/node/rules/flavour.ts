@@ -165,7 +165,7 @@ async function hasOurs(run: Run, found: Programs, family: IpFamily, tables?: rea
   return false
 }
 
-/** Those of the built-in chains. */
+/** Counts the rules of the built-in chains. */
 async function countRules(run: Run, program: string, tables: readonly Table[]): Promise<number> {
   const places = tables.flatMap((table) => builtinChains[table].map((chain) => ({ table, chain })))
   const lists = await Promise.all(places.map(({ table, chain }) => listRules(run, program, table, chain)))

@@ -13,7 +13,7 @@ export type Flavour = 'nft' | 'legacy'
 export interface IptablesChoice {
   readonly family: IpFamily
   readonly flavour: Flavour
-  /** As the program prints it: `1.8.9`. */
+  /** The version that the program prints: `1.8.9`. */
   readonly version: string
   /** Name of the program; `-restore` and `-save` are appended for the other two: `iptables-nft`. */
   readonly program: string
@@ -109,7 +109,7 @@ export class Iptables {
     }
   }
 
-  /** Of all rules of one chain together; zero where there is no such chain. */
+  /** The counters of all rules of a chain together; zero where there is no such chain. */
   async readCounters(table: TableName, chain: string): Promise<ChainCounters> {
     const args = ['--wait', lockWaitSeconds, '-t', table, '-v', '-S', chain]
     const text = await this.#read(this.choice.program, args).catch(() => '')

@@ -93,7 +93,7 @@ export async function readTables(
   return parseTables(await saveTables(iptables, expected, hooks), expected, iptables.choice.family)
 }
 
-/** The same before anything was written: what cannot be read keeps nobody from writing, as iptables-restore needs not read it. */
+/** Reads the tables before the first write. A table that cannot be read is taken as empty: iptables-restore can write to it all the same. */
 export async function readBeforeWriting(
   iptables: Iptables,
   expected: ExpectedTables,

@@ -94,7 +94,7 @@ export class WantedTable {
     return [...this.#compareEach(names, held), ...stamp]
   }
 
-  /** The same of a few chains that were read while nothing was written; one that is missing in `held` was not there. */
+  /** Compares a few chains that were read while nothing was written; a chain that `held` lacks is missing in the kernel. */
   compareChains(names: ReadonlySet<string>, held: ReadonlyMap<string, SavedChain>): readonly Drift[] {
     const stamp = names.has(stateChain) ? this.#compareStamp(held.get(stateChain)) : []
     return [

@@ -172,7 +172,7 @@ export class LiveNodeState implements NodeState {
     this.#commit(new Set(), resource, resourceVersion)
   }
 
-  /** Of objects that are held and not among these. */
+  /** The keys of objects that the state holds and the list lacks. */
   #keysBeside(resource: WatchedResource, objects: readonly StoredObject[]): readonly ObjectKey[] {
     const kept = new Set(objects.map(({ key }) => key))
     if (this.#tables.count(resource) === kept.size) return []

@@ -83,7 +83,7 @@ class ResourceFeed implements InformerHandler {
     this.#options.state.progress(this.#resource, resourceVersion)
   }
 
-  /** Of one object that cannot be read at all what is known of it stays, so that it does not keep the others out. */
+  /** Keeps the known version of an object that cannot be read, so that it does not keep the others out. */
   #prepareOrStored(item: WireObject): StoredObject | undefined {
     const { state } = this.#options
     try {
