@@ -3,8 +3,8 @@ import { type FieldSet, onlyHere } from './field-set.ts'
 import { childSchemaOf, isAtomic } from './shape.ts'
 
 /**
- * A stored set in line with the present schema: who owned a part of a list or map that has become atomic since owns the whole. The set
- * itself where nothing of it has.
+ * Returns a stored set aligned with the present schema: the owner of a part of a list or map that has since become atomic owns the whole.
+ * Returns the set itself where nothing changes.
  */
 export function alignFields(schema: Schema | undefined, set: FieldSet): FieldSet {
   if (schema === undefined || set.children.size === 0) return set

@@ -25,12 +25,12 @@ export interface Apply {
   readonly schema: Schema
   /** Undefined where the object is created by this apply. */
   readonly live: ApiDocument | undefined
-  /** What the applier says, without defaults. */
+  /** The applied configuration, without defaults. */
   readonly applied: JsonObject
   readonly writer: Writer
   readonly part: WrittenPart
   readonly time: string
-  /** Takes fields over instead of reporting conflicts. */
+  /** Whether the apply takes over fields instead of reporting conflicts. */
   readonly isForced: boolean
 }
 
@@ -46,7 +46,7 @@ export type ApplyResult =
 
 const updaterBeforeApply = 'before-first-apply'
 
-/** Server-side apply: the live object merged with the configuration, what its applier gave up removed, managed fields with it. */
+/** Performs a server-side apply: merges the configuration into the live object, removes abandoned fields, updates managed fields. */
 export function* applyConfiguration(apply: Apply): Stages<ApplyResult> {
   const { schema, live, applied, writer, part } = apply
   const entries = ownersOf(apply)
@@ -77,7 +77,7 @@ export function* applyConfiguration(apply: Apply): Stages<ApplyResult> {
   return { kind: 'merged', document: withManagedFields(document, [...left, own]) }
 }
 
-/** An object that was never tracked belongs to whoever wrote it before. */
+/** Returns the owners of the live object's fields. An untracked object belongs to its previous writer. */
 function ownersOf({ schema, live, writer, part, time }: Apply): readonly ManagedEntry[] {
   if (live === undefined) return []
   const entries = decodeEntries(live.metadata['managedFields']) ?? []
@@ -98,12 +98,12 @@ function withManagedFields(document: JsonObject, entries: readonly ManagedEntry[
   return { ...document, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } }
 }
 
-/** The paths of conflicts as a set. */
+/** Returns the paths of conflicts as a set. */
 export function conflictPaths(conflicts: readonly Conflict[]): FieldSet {
   return setOfPaths(conflicts.map(({ path }) => path))
 }
 
-/** The fields of a configuration whose values the live object still has. */
+/** Returns the fields of a configuration whose values in the live object are unchanged. */
 export function unchangedFields(schema: Schema, live: ApiDocument, configuration: JsonObject): FieldSet {
   const merged = mergeApplied(schema, live, configuration)
   const { changed } = compareFields(schema, live, merged)

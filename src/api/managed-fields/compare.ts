@@ -5,14 +5,14 @@ import { type FieldSet, fieldSet, noFields, onlyHere } from './field-set.ts'
 import { groupItems, isEmptyShape, memberSchema, type Shape, shapeOf } from './shape.ts'
 
 export interface Comparison {
-  /** What is new or has another value. */
+  /** The fields that are new or have another value. */
   readonly changed: FieldSet
   readonly removed: FieldSet
 }
 
 const same: Comparison = { changed: noFields, removed: noFields }
 
-/** Which fields differ between two states of an object. What appears or vanishes is named itself, with everything below it. */
+/** Compares two states of an object. An added or removed field is listed itself, with everything below it. */
 export function compareFields(schema: Schema | undefined, old: Json | undefined, next: Json | undefined): Comparison {
   if (old === next) return same
   if (old === undefined) return { changed: wholeFields(schema, next), removed: noFields }
@@ -47,7 +47,7 @@ function compareItems(schema: Schema | undefined, old: readonly Json[], next: re
   return joinParts([...steps].map((step) => [step, compareGroups(schema?.items, before.get(step), after.get(step))]))
 }
 
-/** Items of one key that stands twice are compared as a whole; when one is left, its fields are new, and the other way round. */
+/** Compares items with one key. A duplicated key is compared as a whole; when only one item stays, its fields count as new, and vice versa. */
 function compareGroups(schema: Schema | undefined, old: readonly Json[] = [], next: readonly Json[] = []): Comparison {
   const wasRepeated = old.length > 1
   const isRepeated = next.length > 1

@@ -6,9 +6,9 @@ import { withNamedFields } from './named-fields.ts'
 import { removeFields } from './remove-fields.ts'
 
 /**
- * Removes what an applier owned before (`before`) and no manager owns now (`owned`). A list item that no manager owns goes whole, also
- * where others have set fields of it: what is left of it would lack its key. A field that the applier never owned stays, unless what it
- * stands in goes.
+ * Removes the fields that an applier owned before (`before`) and no manager owns now (`owned`). A list item without an owner is removed whole,
+ * even where other managers have set fields of it: the rest would lack its key. A field that the applier never owned stays, unless its parent
+ * is removed.
  */
 export function dropAbandoned(schema: Schema, merged: Json, before: FieldSet, owned: FieldSet): Json {
   const named = (set: FieldSet) => withNamedFields(schema, set)

@@ -3,7 +3,7 @@ import type { Schema } from '../schema/schema.ts'
 import { renderPath } from './fields-v1.ts'
 import { groupItems, memberSchema, shapeOf } from './shape.ts'
 
-/** Where an applied configuration names an item of a set or of a list by keys twice: `.spec.ports: duplicate entries for key [port=80]`. */
+/** Finds duplicate items of a set or a keyed list in an applied configuration: `.spec.ports: duplicate entries for key [port=80]`. */
 export function findDuplicateItems(schema: Schema | undefined, value: Json, path = ''): readonly string[] {
   const shape = shapeOf(schema, value)
   if (shape.kind === 'leaf') return []

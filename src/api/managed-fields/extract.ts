@@ -4,7 +4,7 @@ import type { Schema } from '../schema/schema.ts'
 import { type FieldSet, fieldSet, noFields, onlyHere } from './field-set.ts'
 import { groupItems, isDeclared, memberSchema, shapeOf } from './shape.ts'
 
-/** The fields an applied configuration names: its leaves, its list items, the keys of its maps. Undeclared fields are left out. */
+/** Returns the fields that an applied configuration names: its leaves, its list items, the keys of its maps. Undeclared fields are left out. */
 export function extractFields(schema: Schema | undefined, value: Json): FieldSet {
   const shape = shapeOf(schema, value)
   switch (shape.kind) {
@@ -38,7 +38,7 @@ function extractItems(schema: Schema | undefined, items: readonly Json[]): Field
   return fieldSet(false, children)
 }
 
-/** An applier owns the null or the empty map that it states; an empty list has no items to own. */
+/** Checks for a value that names no fields itself: an applier owns a null or an empty map; an empty list has no items to own. */
 function saysNothing(value: Json): boolean {
   return value === null || (isJsonObject(value) && Object.keys(value).length === 0)
 }

@@ -9,14 +9,14 @@ export interface FieldSet {
 }
 
 export const noFields: FieldSet = { isMember: false, children: new Map() }
-/** Only the path that leads here. */
+/** The set with only the path that leads here. */
 export const onlyHere: FieldSet = { isMember: true, children: noFields.children }
 
 export function isEmptySet({ isMember, children }: FieldSet): boolean {
   return !isMember && children.size === 0
 }
 
-/** Leaves out children without paths. */
+/** Makes a set; children without paths are left out. */
 export function fieldSet(isMember: boolean, children: Iterable<readonly [step: string, child: FieldSet]>): FieldSet {
   const kept = new Map<string, FieldSet>()
   for (const [step, child] of children) if (!isEmptySet(child)) kept.set(step, child)
@@ -41,7 +41,7 @@ export function intersectionOf(left: FieldSet, right: FieldSet): FieldSet {
   return fieldSet(left.isMember && right.isMember, children)
 }
 
-/** The paths of `left` that are not paths of `right`; what lies below a path of `right` stays. */
+/** Returns the paths of `left` that are not paths of `right`; paths below a path of `right` stay. */
 export function differenceOf(left: FieldSet, right: FieldSet): FieldSet {
   if (isEmptySet(right) || isEmptySet(left)) return left
   const children: [string, FieldSet][] = []
@@ -51,7 +51,7 @@ export function differenceOf(left: FieldSet, right: FieldSet): FieldSet {
   return fieldSet(left.isMember && !right.isMember, children)
 }
 
-/** The same without the branches that start with these steps. */
+/** Returns the set without the branches that start with these steps. */
 export function withoutSteps(set: FieldSet, isLeftOut: (step: string) => boolean): FieldSet {
   return fieldSet(
     set.isMember,
@@ -73,7 +73,7 @@ export function isSameSet(left: FieldSet, right: FieldSet): boolean {
   return true
 }
 
-/** Every path of the set below the root; at each level the members first, then what lies below them, both in the order of their texts. */
+/** Returns every path of the set below the root; at each level the members first, then the paths below them, both in text order. */
 export function pathsOf(set: FieldSet, prefix: readonly string[] = []): readonly (readonly string[])[] {
   const children = [...set.children].sort(([left], [right]) => (left < right ? -1 : 1))
   return [
@@ -87,7 +87,7 @@ interface Growing {
   readonly children: Map<string, Growing>
 }
 
-/** The set of these paths, made in one pass: a union of each with all before copies them again and again. */
+/** Returns the set of these paths, made in one pass: repeated unions would copy all earlier paths each time. */
 export function setOfPaths(paths: Iterable<readonly string[]>): FieldSet {
   const root: Growing = { isMember: false, children: new Map() }
   for (const path of paths) {

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 import { type FieldSet, fieldSet, onlyHere } from './field-set.ts'
 
-/** A set as `fieldsV1` holds it: a member with members below has a `.` beside them, one without is `{}`. */
+/** Encodes a set as FieldsV1: a member with members below has a `.` beside them, one without is `{}`. */
 export function encodeFields(set: FieldSet): JsonObject {
   const entries: [string, JsonObject][] = set.isMember && set.children.size > 0 ? [['.', {}]] : []
   const steps = [...set.children.keys()].sort()
@@ -10,7 +10,7 @@ export function encodeFields(set: FieldSet): JsonObject {
   return Object.fromEntries(entries)
 }
 
-/** Undefined for what is no FieldsV1: the text of a client. */
+/** Decodes FieldsV1, which a client may have written; returns undefined for any other value. */
 export function decodeFields(value: Json | undefined): FieldSet | undefined {
   return isJsonObject(value) ? decodeChildren(value) : undefined
 }
@@ -37,7 +37,7 @@ function isItemStep(step: string): boolean {
   return step.startsWith('k:') ? isJsonObject(value) : value !== undefined
 }
 
-/** `.spec.ports[port=80,protocol="TCP"].name`, as conflicts name a path. */
+/** Renders a path as conflicts show it: `.spec.ports[port=80,protocol="TCP"].name`. */
 export function renderPath(path: readonly string[]): string {
   return path.map(renderStep).join('')
 }

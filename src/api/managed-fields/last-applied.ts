@@ -12,13 +12,13 @@ import {
 } from './apply.ts'
 import { differenceOf, isEmptySet } from './field-set.ts'
 
-/** Where `kubectl apply` without --server-side keeps what it applied last. */
+/** The annotation in which `kubectl apply` without --server-side stores its last configuration. */
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
 const kubectlManager = 'kubectl'
 
 /**
- * An apply; for kubectl, over an object that it applied on the client's side before: what it owned that way is no conflict, and the
- * annotation follows, so that both ways can be mixed.
+ * Performs an apply. For kubectl over an object with a client-side apply, the fields owned that way are no conflict, and the annotation is
+ * updated, so that both kinds of apply can be mixed.
  */
 export function* applyWithLastApplied(apply: Apply): Stages<ApplyResult> {
   const result = yield* applyConfiguration(apply)
@@ -50,7 +50,7 @@ function areLastApplied(
   return isEmptySet(differenceOf(conflictPaths(conflicts), unchangedFields(schema, live, lastApplied)))
 }
 
-/** Ends with a newline, as kubectl writes it. */
+/** Renews the annotation; its text ends with a newline, as kubectl writes it. */
 function renewAnnotation(document: JsonObject, applied: JsonObject): JsonObject {
   const metadata = objectAt(document, 'metadata')
   const own = objectAt(applied, 'metadata')

@@ -3,7 +3,7 @@ import { isJsonObject, textAt } from '../document.ts'
 import { type FieldSet, isEmptySet, unionOf } from './field-set.ts'
 import { decodeFields, encodeFields } from './fields-v1.ts'
 
-/** Who writes: an entry of `metadata.managedFields` without its fields. */
+/** A writer: an entry of `metadata.managedFields` without its fields. */
 export interface Writer {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
@@ -18,7 +18,7 @@ export interface ManagedEntry extends Writer {
   readonly fields: FieldSet
 }
 
-/** An applier stays the same one in every version of the kind, an updater is one for each version. */
+/** Checks whether two writers are equal: an applier is one writer in every version of the kind, an updater is one per version. */
 export function isSameWriter(left: Writer, right: Writer): boolean {
   return (
     left.manager === right.manager &&
@@ -28,7 +28,7 @@ export function isSameWriter(left: Writer, right: Writer): boolean {
   )
 }
 
-/** Undefined for what is no list of entries. */
+/** Decodes a list of entries; returns undefined for any other value. */
 export function decodeEntries(value: Json | undefined): readonly ManagedEntry[] | undefined {
   if (!Array.isArray(value)) return undefined
   const entries = (value as readonly Json[]).map(decodeEntry)
@@ -49,7 +49,7 @@ function decodeEntry(value: Json): ManagedEntry | undefined {
   }
 }
 
-/** Appliers first, then by age and name, so that the same owners give the same text. */
+/** Encodes the entries: appliers first, then by age and name, so that equal owners give equal text. */
 export function encodeEntries(entries: readonly ManagedEntry[]): readonly JsonObject[] {
   return entries
     .filter(({ fields }) => !isEmptySet(fields))
@@ -80,7 +80,7 @@ function compareTexts(left: readonly string[], right: readonly string[]): number
 const maxUpdaters = 10
 const bucketManager = 'ancient-changes'
 
-/** At most ten updaters are told apart: the oldest of a version are merged into one entry. */
+/** Limits the updaters to ten: the oldest ones of a version are merged into one entry. */
 export function capUpdaters(entries: readonly ManagedEntry[]): readonly ManagedEntry[] {
   const updaters = entries.filter(({ operation }) => operation === 'Update')
   if (updaters.length <= maxUpdaters) return entries
@@ -93,7 +93,7 @@ export function capUpdaters(entries: readonly ManagedEntry[]): readonly ManagedE
   return [...entries.filter(({ operation }) => operation === 'Apply'), ...kept]
 }
 
-/** Two entries of a version become its bucket; one alone stays what it is until a second one comes. */
+/** Merges an entry into the bucket of its version; a single entry stays unchanged until a second one comes. */
 function mergeIntoBucket(entries: ManagedEntry[], entry: ManagedEntry): void {
   const others = entries.filter((other) => other !== entry && other.apiVersion === entry.apiVersion)
   const target = others.find(({ manager }) => manager === bucketManager) ?? others[0]

@@ -4,8 +4,8 @@ import { mergeOrder } from './merge-order.ts'
 import { groupItems, isEmptyShape, itemStep, memberSchema, shapeOf } from './shape.ts'
 
 /**
- * The live value with an applied configuration laid over it: maps and lists by their keys, everything else replaced. A null lays
- * nothing over a map or a list by keys, so that what others have set there stays.
+ * Merges an applied configuration into the live value: maps and keyed lists by key, everything else is replaced. A null replaces no map and no
+ * keyed list, so that fields of other managers stay.
  */
 export function mergeApplied(schema: Schema | undefined, live: Json | undefined, applied: Json): Json {
   const below = shapeOf(schema, live)
@@ -25,7 +25,7 @@ function mergeMembers(schema: Schema | undefined, live: JsonObject, applied: Jso
   return Object.fromEntries(merged)
 }
 
-/** Live items of a key that stands twice are kept where the configuration does not name the key, and replaced by its item where it does. */
+/** Merges list items. Live items with a duplicated key stay where the configuration does not name the key; its item replaces them where it does. */
 function mergeItems(schema: Schema | undefined, live: readonly Json[], applied: readonly Json[]): readonly Json[] {
   const present = groupItems(schema, live)
   const steps = applied.map((item) => itemStep(schema, item))

@@ -1,12 +1,12 @@
-/** Where an item of a merged list comes from: its index in the live list or in the applied one. */
+/** The source of an item of a merged list: its index in the live list or in the applied one. */
 export type Place =
   | { readonly from: 'live'; readonly index: number }
   | { readonly from: 'applied'; readonly index: number }
 
 /**
- * The order of a merged list, as structured-merge-diff has it; linear. Applied items keep their order among themselves. A live item that
- * is not applied keeps its place behind the items that stood before it; a new applied item goes before the next item that both lists
- * have, behind the live ones that stand there.
+ * Returns the order of a merged list, as in structured-merge-diff; linear. Applied items keep their relative order. A live item that is not
+ * applied stays behind the items that preceded it; a new applied item goes before the next item that both lists have, behind the live ones
+ * there.
  */
 export function mergeOrder(live: readonly string[], applied: readonly string[]): readonly Place[] {
   const merge = new ListMerge(live, applied)
@@ -19,7 +19,7 @@ class ListMerge {
   readonly #live: readonly string[]
   readonly #applied: readonly string[]
   readonly #wanted: ReadonlySet<string>
-  /** What both lists have, in the order of the applied one. */
+  /** The items of both lists, in the order of the applied one. */
   readonly #shared: readonly string[]
   readonly #placed = new Set<string>()
   #left = 0
@@ -49,7 +49,7 @@ class ListMerge {
     }
   }
 
-  /** A live item that is applied too stands where the applied list has it. */
+  /** Checks whether a live item is also applied elsewhere: the applied list decides its position. */
   #isOutOfTurn(step: string): boolean {
     const awaited = this.#shared[this.#turn]
     return this.#right < this.#applied.length && awaited !== undefined && awaited !== step

@@ -2,7 +2,7 @@ import type { Schema } from '../schema/schema.ts'
 import { type FieldSet, fieldSet, isEmptySet } from './field-set.ts'
 import { childSchemaOf, isDeclared } from './shape.ts'
 
-/** The set with every declared field that leads to a path of it as a path of its own: an applied configuration names only leaves. */
+/** Returns the set with every declared field on the way to one of its paths as a path too: an applied configuration names only leaves. */
 export function withNamedFields(schema: Schema | undefined, set: FieldSet): FieldSet {
   if (set.children.size === 0) return set
   const children = [...set.children].map(([step, child]): [string, FieldSet] => {

@@ -12,10 +12,13 @@ const systemSteps: ReadonlySet<string> = new Set([
   'f:resourceVersion',
 ])
 
-/** Which top-level fields a request writes: all but `status` beside its subresource; `status` on it, with metadata for most built-in kinds. */
+/**
+ * The top-level fields that a request writes: all but `status` on the main resource; `status` on its subresource, with metadata for most
+ * built-in kinds.
+ */
 export type WrittenPart = 'all' | 'all-but-status' | 'metadata-and-status' | 'status'
 
-/** A set without what nobody owns: identity, system metadata, and the parts that the request does not write. */
+/** Returns a set without the fields that have no owner: identity, system metadata, and the parts that the request does not write. */
 export function ownableFields(set: FieldSet, part: WrittenPart): FieldSet {
   const written = withoutSteps(set, (step) => identitySteps.has(step) || !isWritten(part, step))
   const metadata = withoutSteps(childOf(written, 'f:metadata'), (step) => systemSteps.has(step))

@@ -4,8 +4,8 @@ import { childOf, type FieldSet } from './field-set.ts'
 import { itemStep, memberSchema, shapeOf } from './shape.ts'
 
 /**
- * The value without the paths of the set, each with everything below it. A map or list that loses all it has becomes null, which says
- * nothing wherever null is not allowed.
+ * Returns the value without the paths of the set, each with everything below it. A map or list that loses all its content becomes null, which
+ * counts as absent wherever null is not allowed.
  */
 export function removeFields(schema: Schema | undefined, value: Json, removed: FieldSet): Json {
   if (removed.children.size === 0) return value

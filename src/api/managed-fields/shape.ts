@@ -3,7 +3,7 @@ import { isJsonObject } from '../document.ts'
 import { canonicalText } from '../schema/canonical-text.ts'
 import type { Schema } from '../schema/schema.ts'
 
-/** How the parts of a value are owned: whole (`leaf`), field by field, or item by item. Without a schema, maps are granular and lists atomic. */
+/** The ownership of a value's parts: whole (`leaf`), field by field, or item by item. Without a schema, maps are granular and lists atomic. */
 export type Shape =
   | { readonly kind: 'leaf' }
   | { readonly kind: 'map'; readonly value: JsonObject }
@@ -11,7 +11,7 @@ export type Shape =
 
 const leaf: Shape = { kind: 'leaf' }
 
-/** A null where a map or a list can stand counts as an empty one, as structured-merge-diff has it. */
+/** Returns the shape of a value. A null in place of a map or a list counts as an empty one, as in structured-merge-diff. */
 export function shapeOf(schema: Schema | undefined, value: Json | undefined): Shape {
   if (value === undefined || (schema !== undefined && isAtomic(schema))) return leaf
   if (isJsonObject(value)) return { kind: 'map', value }
@@ -27,7 +27,7 @@ function shapeOfNull({ type, intOrString }: Schema = {}): Shape {
   return type === 'object' || (type === undefined && intOrString !== true) ? { kind: 'map', value: {} } : leaf
 }
 
-/** Whether the schema says that a list or a map is owned as a whole. */
+/** Checks whether a list or a map is owned as a whole. */
 export function isAtomic({ type, mapType, listType }: Schema): boolean {
   return mapType === 'atomic' || (type === 'array' && (listType ?? 'atomic') === 'atomic')
 }
@@ -37,7 +37,7 @@ export function isEmptyShape(shape: Shape): boolean {
   return shape.kind === 'map' ? Object.keys(shape.value).length === 0 : shape.value.length === 0
 }
 
-/** The schema of a member: undefined where everything is kept as it came, `false` for a field that is pruned. */
+/** Returns the schema of a member: undefined where all fields are preserved, `false` for a field that is pruned. */
 export function memberSchema(schema: Schema | undefined, key: string): Schema | undefined | false {
   if (schema === undefined) return undefined
   const { properties, additionalProperties } = schema
@@ -46,17 +46,17 @@ export function memberSchema(schema: Schema | undefined, key: string): Schema | 
   return schema.preserveUnknownFields === true || schema.type === undefined ? undefined : false
 }
 
-/** The schema below a step of a path; undefined where there is none. */
+/** Returns the schema below a step of a path; undefined where there is none. */
 export function childSchemaOf(schema: Schema | undefined, step: string): Schema | undefined {
   return step.startsWith('f:') ? memberSchema(schema, step.slice(2)) || undefined : schema?.items
 }
 
-/** Whether the schema names the field itself, as against the keys of a map. */
+/** Checks whether the schema names the field itself; the keys of a map are not declared fields. */
 export function isDeclared(schema: Schema | undefined, key: string): boolean {
   return schema?.properties !== undefined && Object.hasOwn(schema.properties, key)
 }
 
-/** `k:{…}` of an item in a list by keys, `v:…` in a set. A key that is absent counts with its default. */
+/** Returns the step of a list item: `k:{…}` in a keyed list, `v:…` in a set. An absent key counts with its default. */
 export function itemStep(schema: Schema | undefined, item: Json): string {
   if (schema?.listType !== 'map' || !isJsonObject(item)) return `v:${canonicalText(item)}`
   const { listMapKeys = [] } = schema
@@ -73,7 +73,7 @@ function keyOf(schema: Schema, item: JsonObject, key: string): Json | undefined 
   return own ?? schema.items?.properties?.[key]?.default
 }
 
-/** Items by their step, in the order of the list; a live list may hold a step twice. */
+/** Groups items by their step, in the order of the list; a live list may hold a step twice. */
 export function groupItems(schema: Schema | undefined, items: readonly Json[]): ReadonlyMap<string, readonly Json[]> {
   const groups = new Map<string, Json[]>()
   for (const item of items) {

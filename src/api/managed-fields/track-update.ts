@@ -23,11 +23,11 @@ export interface Update {
   readonly writer: Writer
   readonly part: WrittenPart
   readonly time: string
-  /** `metadata.managedFields` as the request has it: `[]` and `[{}]` clear, other entries replace the stored ones. */
+  /** The `metadata.managedFields` of the request: `[]` and `[{}]` clear, other entries replace the stored ones. */
   readonly requested: Json | undefined
 }
 
-/** `metadata.managedFields` after a write that is no apply; undefined where nobody's fields are tracked. */
+/** Returns `metadata.managedFields` after a write other than an apply; undefined where the object is untracked. */
 export function* trackUpdate(update: Update): Stages<Json | undefined> {
   const stored = update.old?.metadata['managedFields']
   const value = chooseEntries(stored, update.requested)

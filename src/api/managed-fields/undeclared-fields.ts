@@ -5,11 +5,11 @@ import type { Schema } from '../schema/schema.ts'
 import { renderPath } from './fields-v1.ts'
 import { itemStep } from './shape.ts'
 
-/** Naming a field takes as long as its path. */
+/** The number of fields reported: naming one takes time proportional to its path. */
 const maxFields = 100
 
 /**
- * Fields of an applied configuration that its schema does not declare, of each object the first: `.spec.colour: field not declared in
+ * Finds fields of an applied configuration that its schema does not declare, the first of each object: `.spec.colour: field not declared in
  * schema`.
  */
 export function findUndeclaredFields(schema: Schema, value: Json): readonly string[] {
@@ -39,7 +39,7 @@ function collectMembers(schema: Schema, value: JsonObject, path: string, found: 
   }
 }
 
-/** `[name="web"]` in a list by keys, `[="a"]` in a set, `[2]` elsewhere. */
+/** Returns the path of a list item: `[name="web"]` in a keyed list, `[="a"]` in a set, `[2]` elsewhere. */
 function itemPath(schema: Schema | undefined, item: Json, index: number): string {
   const isNamed = schema?.listType === 'set' || (schema?.listType === 'map' && isJsonObject(item))
   return isNamed ? renderPath([itemStep(schema, item)]) : `[${index}]`

@@ -1,4 +1,4 @@
-/** The wanted keys in their order; the present ones that it does not name stay before the named one they stood before. */
+/** Returns the wanted keys in their order; each other present key stays before the named key that followed it. */
 export function interleave(present: readonly string[], wanted: readonly string[]): readonly string[] {
   const named = new Set(wanted)
   const places = new Map(present.map((key, index) => [key, index]))

@@ -15,9 +15,9 @@ import {
 } from './json-pointer.ts'
 
 const maxOperations = 10_000
-/** Bytes that `copy` operations of one patch may add, as JSON text. */
+/** The limit of bytes that the `copy` operations of one patch add, as JSON text. */
 const maxCopiedBytes = 3 * 1024 * 1024
-/** List items that operations of one patch may move to make or close a gap: every one of 10,000 operations at the start of a list of 10,000. */
+/** The limit of list items that one patch moves to open or close gaps: 10,000 operations at the start of a list of 10,000 items. */
 const maxMovedItems = 100_000_000
 
 /** Applies a JSON patch (RFC 6902) to a copy of the document: all operations or none. Throws PatchError. */

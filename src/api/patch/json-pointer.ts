@@ -8,12 +8,10 @@ interface MutableObject {
   [key: string]: MutableJson
 }
 
-/**
- * Why a patch cannot be applied: `malformed` is not a patch at all, `too-large` passes a limit, `failed` does not fit the document.
- */
+/** The error of a patch: `malformed` is not a patch at all, `too-large` passes a limit, `failed` does not fit the document. */
 export class PatchError extends PlatnetError<'malformed' | 'too-large' | 'failed'> {}
 
-/** What operations in the middle of lists cost: each moves the items behind it. */
+/** Counts the list items that operations move: an insert in the middle of a list moves every item behind it. */
 export class GapCount {
   readonly #limit: number
   #moved = 0
@@ -30,7 +28,7 @@ export class GapCount {
   }
 }
 
-/** RFC 6901: `/a/b~1c` gives `['a', 'b/c']`, the empty text the whole document. */
+/** Parses a JSON pointer (RFC 6901): `/a/b~1c` gives `['a', 'b/c']`, the empty text the whole document. */
 export function parsePointer(text: string): readonly string[] {
   if (text === '') return []
   if (!text.startsWith('/') || /~([^01]|$)/.test(text)) {
@@ -46,7 +44,7 @@ export function readAt(root: MutableJson, path: readonly string[]): MutableJson 
   return path.reduce((value, token) => readChild(value, token, path), root)
 }
 
-/** Inserts into an array or sets a member; answers the new root, which differs only for the empty path. */
+/** Inserts into an array or sets a member; returns the new root, which differs only for the empty path. */
 export function addAt(root: MutableJson, path: readonly string[], value: MutableJson, gaps: GapCount): MutableJson {
   const token = path.at(-1)
   if (token === undefined) return value
@@ -108,7 +106,7 @@ function objectIn(value: MutableJson, path: readonly string[]): MutableObject {
   throw failure('its parent is not an object or an array', path)
 }
 
-/** Plain assignment to `__proto__` would change the prototype instead of adding a member. */
+/** Sets a member. Plain assignment to `__proto__` would change the prototype instead. */
 function setMember(object: MutableObject, key: string, value: MutableJson): void {
   Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
 }

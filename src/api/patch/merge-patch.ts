@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 
-/** JSON merge patch (RFC 7386): objects merge, null removes, everything else replaces. */
+/** Applies a JSON merge patch (RFC 7386): objects merge, null removes, everything else replaces. */
 export function applyMergePatch(target: Json | undefined, patch: Json): Json {
   if (!isJsonObject(patch)) return patch
   const merged = new Map(Object.entries(isJsonObject(target) ? target : {}))

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 import { PatchError } from './json-pointer.ts'
 
-/** What `$patch` says of the map it stands in; undefined where it is absent. Throws PatchError. */
+/** Returns the `$patch` directive of a map; undefined where it is absent. Throws PatchError. */
 export function directiveOf(patch: JsonObject): 'replace' | 'delete' | 'merge' | undefined {
   if (!Object.hasOwn(patch, '$patch')) return undefined
   const directive = patch['$patch']
@@ -10,7 +10,7 @@ export function directiveOf(patch: JsonObject): 'replace' | 'delete' | 'merge' |
   throw new PatchError('malformed', `unknown patch type: ${JSON.stringify(directive)}`)
 }
 
-/** A value that meets nothing to merge with: it stands as it is, without directives and nulls. */
+/** Returns a value with no counterpart to merge with, without its directives and nulls. */
 export function plainValue(value: Json): Json {
   if (Array.isArray(value)) return plainItems(value as readonly Json[])
   return isJsonObject(value) ? plainMap(value) : value
@@ -25,7 +25,7 @@ function isOnlyDirective(item: JsonObject): boolean {
   return item['$patch'] === 'delete' || Object.keys(item).length === 1
 }
 
-/** A map that meets nothing to merge with. */
+/** Returns a map with no counterpart to merge with, without its directives and nulls. */
 export function plainMap(value: JsonObject): JsonObject {
   if (directiveOf(value) === 'delete') return {}
   const entries = Object.entries(value).filter(([key, member]) => !key.startsWith('$') && member !== null)

@@ -4,15 +4,15 @@ import { interleave } from './element-order.ts'
 import { PatchError } from './json-pointer.ts'
 import { directiveOf, plainValue } from './strategic-directive.ts'
 
-/** Values that the list does not have yet are added at its end. */
+/** Adds the values that the list does not have yet at its end. */
 export function mergePrimitives(items: readonly Json[], patch: readonly Json[]): readonly Json[] {
   const present = new Set(items.map((item) => JSON.stringify(item)))
   return [...items, ...patch.filter((value) => !hasOrAdds(present, JSON.stringify(value)))]
 }
 
 /**
- * Items that are the same by `mergeKey` merge, others are added; `$patch: delete` removes one, `$patch: replace` all others. Of
- * several live items with one key (a Service's port 53 in TCP and UDP) the first one merges and all stay.
+ * Merges items with equal `mergeKey` and adds others; `$patch: delete` removes one, `$patch: replace` all others. Where several live items
+ * share a key (a Service's port 53 in TCP and UDP), the first one merges and all stay.
  */
 export function mergeKeyedItems(
   mergeKey: string,
@@ -34,7 +34,7 @@ export function mergeKeyedItems(
   return [...merged.values()].flat()
 }
 
-/** In the wanted order; items that it does not name stay before the one they stood before. */
+/** Returns the items in the wanted order; each item that the order does not name stays before the item that followed it. */
 export function arrangeItems(
   items: readonly Json[],
   order: readonly Json[],

@@ -9,7 +9,7 @@ const deleteFromList = '$deleteFromPrimitiveList/'
 const elementOrder = '$setElementOrder/'
 
 /**
- * Strategic merge patch: a merge patch in which lists merge by the key their schema names, with the directives `$patch`,
+ * Applies a strategic merge patch: a merge patch in which lists merge by the key their schema names, with the directives `$patch`,
  * `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder`. Throws PatchError.
  */
 export function applyStrategicPatch(schema: Schema | undefined, document: Json, patch: Json): Json {
@@ -17,7 +17,7 @@ export function applyStrategicPatch(schema: Schema | undefined, document: Json, 
   return mergeMaps(schema, isJsonObject(document) ? document : {}, patch)
 }
 
-/** The original with the patch merged in. */
+/** Returns the original with the patch merged in. */
 function mergeMaps(schema: Schema | undefined, original: JsonObject, patch: JsonObject): JsonObject {
   const directive = directiveOf(patch)
   if (directive === 'replace') return plainMap(patch)
@@ -43,7 +43,7 @@ function mergeField(schema: Schema | undefined, original: Json | undefined, patc
   return mergeKeyedItems(mergeKey, items, patch as readonly Json[], mergeItem)
 }
 
-/** Maps merge unless they say `replace`, lists replace unless they say `merge`. */
+/** Checks whether a field merges: maps do unless they have `replace`, lists only where their schema has `merge`. */
 function isMergedField(schema: Schema | undefined, patch: Json): boolean {
   const strategy = schema?.patchStrategy ?? []
   return Array.isArray(patch) ? strategy.includes('merge') : !strategy.includes('replace')
@@ -59,7 +59,7 @@ function retainKeys(original: JsonObject, patch: JsonObject): Map<string, Json> 
   return new Map(entries.filter(([key]) => keys.has(key)))
 }
 
-/** What is to leave a list of primitives, and the order of lists: directives beside the list, which need not be in the patch itself. */
+/** Applies the directives for lists, deleted primitives and element order; the list itself may be absent from the patch. */
 function arrangeLists(schema: Schema | undefined, merged: Map<string, Json>, patch: JsonObject): void {
   for (const [directive, operand] of Object.entries(patch)) {
     if (operand === undefined || !directive.startsWith(deleteFromList)) continue

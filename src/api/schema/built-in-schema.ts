@@ -2,8 +2,8 @@ import { descriptionOf, kindTables, type MessageField, messageOf } from './kind-
 import { listOf, mapOf, openObject, type Schema, text } from './schema.ts'
 
 /**
- * The fields of a built-in kind, as Kubernetes has them and without defaults; the group is that of any dialect. `required`
- * is for documents only: what a kind really demands, its strategy checks. Throws for a kind that `kinds.json` does not have.
+ * Returns the schema of a built-in kind: Kubernetes' fields, without defaults; the group may be that of any dialect. `required` serves
+ * documents only: the kind's strategy checks what it really requires. Throws for a kind that `kinds.json` does not have.
  */
 export function builtInSchema(group: string, version: string, kind: string): Schema {
   const message = messageOf(group, version, kind)
@@ -13,7 +13,7 @@ export function builtInSchema(group: string, version: string, kind: string): Sch
   return { ...schema, properties: { ...objectFields, ...properties, ...metadata } }
 }
 
-/** What every object says of itself. */
+/** The fields that every object has. */
 export const objectFields = {
   apiVersion: {
     ...text,
@@ -22,17 +22,17 @@ export const objectFields = {
   kind: { ...text, description: 'Kind is the name of the type of the object, such as Service.' },
 } as const
 
-/** A type of `kinds.json` that is no stored kind, such as `meta.v1.Status`. */
+/** Returns the schema of a type of `kinds.json` that is no stored kind, such as `meta.v1.Status`. */
 export function typeSchema(name: string): Schema {
   return new SchemaBuilder().messageSchema(name)
 }
 
-/** The metadata of every object, those of custom resources too; never absent. */
+/** Returns the metadata schema of every object, custom resources included; never undefined. */
 export function metadataSchema(): Schema {
   return { ...new SchemaBuilder().messageSchema('meta.v1.ObjectMeta'), default: {} }
 }
 
-/** The base with the keywords of the overlay added, field by field: how a kind states its defaults. */
+/** Returns the base with the keywords of the overlay added, field by field: a kind states its defaults this way. */
 export function overlaySchema(base: Schema, overlay: Schema): Schema {
   const isSameType = Object.keys(overlay).every((keyword) => keyword === 'default')
   if (isSameType) return { ...base, ...overlay }
@@ -57,13 +57,13 @@ function overlayProperties(
   return { ...base, ...Object.fromEntries(changed) }
 }
 
-/** What a field of a message is for; of the message itself, where the field is `""`. */
+/** Returns the description of a message's field, or of the message itself where the field is `""`. */
 function describe(message: string, field: string): Pick<Schema, 'description'> {
   const description = descriptionOf(message, field)
   return description === undefined ? {} : { description }
 }
 
-/** Each message is built once, however often a kind uses it. */
+/** Builds schemas from messages; each message is built once, however often a kind uses it. */
 class SchemaBuilder {
   readonly #built = new Map<string, Schema>()
 
@@ -109,7 +109,7 @@ class SchemaBuilder {
   }
 }
 
-/** The JSON of protobuf scalars, and of the messages whose JSON is not an object of their fields. */
+/** The JSON schemas of protobuf scalars, and of the messages whose JSON is not an object of their fields. */
 const forms: Readonly<Record<string, Schema>> = {
   string: text,
   bool: { type: 'boolean' },

@@ -1,7 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 
-/** The same text for equal values, whatever the order of their keys. */
+/** Returns one text for equal values, whatever the order of their keys. */
 export function canonicalText(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isJsonObject(value) && Object.keys(value).length === 1 && isScalar(Object.values(value)[0])) {

@@ -4,7 +4,7 @@ import { prune } from './prune.ts'
 import type { Schema } from './schema.ts'
 import { Validator } from './validate.ts'
 
-/** Defaults must hold for their own schema and be pruned. What is below additionalProperties has none that count. */
+/** Checks that defaults are valid for their own schema and pruned. Kubernetes ignores defaults below additionalProperties. */
 export function checkDefaults(schema: Schema, path: string): readonly FieldError[] {
   return checkBelow({ ...schema, embeddedResource: true }, path)
 }

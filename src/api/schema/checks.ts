@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { isJsonObject, listAt, objectAt, textAt } from '../document.ts'
 import { duplicateField, type FieldError, invalidField, requiredField, unsupportedField } from './field-error.ts'
 
-/** Finds what is wrong with a value; `path` names the value: `spec.containers[0].ports`. Types have been checked before. */
+/** Returns the errors of a value; `path` names the value: `spec.containers[0].ports`. Types have been checked before. */
 export type Check = (value: Json, path: string) => readonly FieldError[]
 
 const none: readonly FieldError[] = []
@@ -23,7 +23,7 @@ function checkField(object: JsonObject, name: string, path: string, check: Check
   return value === undefined || value === null ? none : check(value, path === '' ? name : `${path}.${name}`)
 }
 
-/** Nearly every value is valid: there is no list before the first error. */
+/** Joins two lists of errors. Nearly every value is valid, so no list is made before the first error. */
 function join(errors: FieldError[] | undefined, more: readonly FieldError[]): FieldError[] | undefined {
   if (more.length === 0) return errors
   const joined = errors ?? []
@@ -31,7 +31,7 @@ function join(errors: FieldError[] | undefined, more: readonly FieldError[]): Fi
   return joined
 }
 
-/** Every check of the list, as one. */
+/** Combines the checks of the list into one. */
 export function all(checks: Check | readonly Check[]): Check {
   if (typeof checks === 'function') return checks
   return (value, path) => {
@@ -52,7 +52,7 @@ export function each(...checks: readonly Check[]): Check {
   }
 }
 
-/** The named fields must be there and not empty. */
+/** Checks that the named fields are present and not empty. */
 export function required(...names: readonly string[]): Check {
   return (value, path) =>
     names.filter((name) => isEmpty(objectAt(value)[name])).map((name) => requiredField(`${path}.${name}`))
@@ -62,7 +62,7 @@ function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === '' || value === 0
 }
 
-/** One of the values; an empty text counts as absent. */
+/** Checks that a text is one of the values; an empty text counts as absent. */
 export function oneOf(...supported: readonly string[]): Check {
   return (value, path) =>
     value === '' || (typeof value === 'string' && supported.includes(value))
@@ -70,7 +70,7 @@ export function oneOf(...supported: readonly string[]): Check {
       : [unsupportedField(path, value, supported)]
 }
 
-/** A text that `rule` finds nothing wrong with; an empty text counts as absent. */
+/** Checks a text with `rule`; an empty text counts as absent. */
 export function text(rule: (text: string) => string | undefined): Check {
   return (value, path) => {
     const why = typeof value === 'string' && value !== '' ? rule(value) : undefined
@@ -78,7 +78,7 @@ export function text(rule: (text: string) => string | undefined): Check {
   }
 }
 
-/** A text that `rule` finds nothing wrong with, also where it is empty. */
+/** Checks a text with `rule`, the empty text included. */
 export function strictText(rule: (text: string) => string | undefined): Check {
   return (value, path) => {
     const why = typeof value === 'string' ? rule(value) : undefined
@@ -95,7 +95,7 @@ export function between(minimum: number, maximum: number, why: string): Check {
 
 export const nonNegative: Check = between(0, Number.MAX_SAFE_INTEGER, 'must be greater than or equal to 0')
 
-/** The field of every item differs; items without it are not compared. */
+/** Checks that the field differs in every item; items without it are not compared. */
 export function unique(field: string): Check {
   return (value, path) => {
     const seen = new Set<string>()

@@ -6,10 +6,10 @@ import { coerce, type TypeProblem } from './coerce.ts'
 import { joinPath, mapFields, mapItems } from './map-json.ts'
 import type { Schema } from './schema.ts'
 
-/** As every kind has it; built once. */
+/** The metadata schema of every kind; built once. */
 export const objectMetadata = metadataSchema()
 
-/** Brings the metadata of embedded resources, wherever they stand, into the shape that metadata has. Nothing else changes. */
+/** Coerces the metadata of embedded resources, at any depth, to the metadata schema. Nothing else changes. */
 export function coerceEmbedded(schema: Schema, value: Json): { value: Json; problems: readonly TypeProblem[] } {
   const problems: TypeProblem[] = []
   return { value: coerceValue(schema, value, '', problems), problems }

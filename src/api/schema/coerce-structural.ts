@@ -6,15 +6,15 @@ import type { Schema } from './schema.ts'
 
 export interface CoercedObject {
   readonly value: JsonObject
-  /** In metadata, also that of embedded resources: elsewhere types are for validation. */
+  /** Type errors in metadata, that of embedded resources included; validation reports those of other fields. */
   readonly problems: readonly TypeProblem[]
   /** Paths of the fields that were dropped. */
   readonly unknown: readonly string[]
 }
 
 /**
- * Brings a whole object into the shape of a custom resource's schema: metadata as every kind has it, then pruning, nulls,
- * the metadata of embedded resources and defaults, in that order. The schema's own word on metadata is for validation.
+ * Coerces a whole object to the schema of a custom resource: metadata as in every kind, then pruning, nulls, the metadata of embedded
+ * resources and defaults, in that order. What the schema itself declares for metadata serves validation only.
  */
 export function coerceStructural(schema: Schema, object: JsonObject): CoercedObject {
   const { metadata = {}, ...fields } = object

@@ -8,7 +8,7 @@ import type { Schema } from './schema.ts'
 import { shortJson } from './short-json.ts'
 import { readTextForm, type TextForm, textForms } from './text-forms.ts'
 
-/** More are of no use to people, and naming one takes as long as its path. */
+/** The number of problems reported: more help no reader, and naming one takes time proportional to its path. */
 const maxProblems = 100
 
 /** A value whose JSON type is not the declared one. */
@@ -19,8 +19,9 @@ export interface TypeProblem {
 }
 
 /**
- * Brings a value into the shape its schema declares: undeclared fields are pruned, nulls that mean "absent" dropped, defaults filled
- * in. A null in a list or a map is the empty value of its type, as clients written in Go read it: an empty line of a manifest. Values of another type than declared are reported and left as they are.
+ * Coerces a value to its schema: prunes undeclared fields, drops nulls that mean "absent", fills in defaults. A null in a list or a map
+ * becomes the empty value of its type, as clients written in Go read it (an empty line of a manifest). Values of another type than declared
+ * are reported and left unchanged.
  */
 export function coerce(schema: Schema, value: Json, path = ''): { value: Json; problems: readonly TypeProblem[] } {
   const problems: TypeProblem[] = []
@@ -74,7 +75,10 @@ function missingDefaults(schema: Schema, value: JsonObject, path: string, proble
   return defaults
 }
 
-/** An empty text counts as absent where a default is another one: clients written in Go leave both out. */
+/**
+ * Checks whether a field counts as present. An empty text counts as absent where the default is another text: clients written in Go leave both
+ * out.
+ */
 function isPresent(value: JsonObject, key: string, schema: Schema): boolean {
   if (!Object.hasOwn(value, key)) return false
   if (value[key] === null) return schema.nullable === true
@@ -120,7 +124,7 @@ function hasDeclaredType(schema: Schema, value: Json): boolean {
   }
 }
 
-/** Resource quantities are often written as fractions: `cpu: 0.5`. */
+/** Checks for an integer, a string or a fraction: resource quantities are often written as fractions (`cpu: 0.5`). */
 function isIntOrString(schema: Schema, value: Json): boolean {
   if (schema.format === 'quantity') return typeof value === 'string' ? isQuantity(value) : typeof value === 'number'
   return typeof value === 'string' || isWhole(schema, value)
@@ -133,7 +137,7 @@ function isWhole({ format }: Schema, value: Json): boolean {
   return format === 'int64' || (value >= int32.least && value <= int32.most)
 }
 
-/** Of a number that does not fit, the number says more than its type. */
+/** Describes a type mismatch; for a number that does not fit, the number is more useful than its type. */
 function describeMismatch({ type, format, intOrString }: Schema, value: Json): Pick<TypeProblem, 'expected' | 'found'> {
   if (format === 'quantity') return { expected: 'quantity', found: shortJson(value) }
   const isNumber = numberOf(value) !== undefined

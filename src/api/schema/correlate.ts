@@ -4,12 +4,12 @@ import { isJsonObject } from '../document.ts'
 import { canonicalText } from './canonical-text.ts'
 import type { Schema } from './schema.ts'
 
-/** What a field of the old value was; undefined where that cannot be found. */
+/** Returns the old value of a field; undefined where it cannot be found. */
 export function oldField(old: Json | undefined, key: string): Json | undefined {
   return isJsonObject(old) && Object.hasOwn(old, key) ? old[key] : undefined
 }
 
-/** Finds what a list item was before. Items are distinguished by their keys alone: those of sets and atomic lists cannot be. */
+/** Finds the old value of each list item. Only keys identify items, so items of sets and atomic lists have no old value. */
 export function oldItems(
   { listType, listMapKeys = [] }: Schema,
   old: Json | undefined,
@@ -20,7 +20,7 @@ export function oldItems(
   return (item) => byKeys.get(keysOf(item))
 }
 
-/** Compares values with what they were. A part is compared once, however many of the values around it are compared later. */
+/** Compares values with their old values. Each part is compared once, however many enclosing values are compared later. */
 export class Sameness {
   readonly #known = new WeakMap<object, { readonly old: Json; readonly isSame: boolean }>()
 

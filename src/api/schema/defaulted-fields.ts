@@ -5,7 +5,7 @@ type DefaultedSchema = Schema & { readonly default: Json }
 
 const known = new WeakMap<NonNullable<Schema['properties']>, readonly (readonly [string, DefaultedSchema])[]>()
 
-/** The fields of a schema that have a default. They are looked for once: a long list asks for them with each item. */
+/** Returns the fields of a schema that have a default, computed once per schema: a long list asks for them with each item. */
 export function defaultedFields({ properties }: Schema): readonly (readonly [string, DefaultedSchema])[] {
   if (properties === undefined) return []
   const fields = known.get(properties) ?? Object.entries(properties).filter(hasDefault)

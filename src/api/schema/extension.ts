@@ -1,2 +1,2 @@
-/** How an extension is spelled in errors: `x-kubernetes-list-type`. */
+/** Returns the spelling of an extension in errors: `x-kubernetes-list-type`. */
 export type Extension = (name: string) => string

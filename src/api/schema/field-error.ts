@@ -1,7 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import { shortJson } from './short-json.ts'
 
-/** One thing wrong with one field, in the words Kubernetes clients know; becomes a cause of a 422. */
+/** An error of one field, in Kubernetes' wording; becomes a cause of a 422. */
 export interface FieldError {
   readonly reason:
     | 'FieldValueInvalid'
@@ -15,7 +15,7 @@ export interface FieldError {
     | 'FieldValueTypeInvalid'
   /** `spec.ports[0].port` */
   readonly field: string
-  /** Without the field: `Required value: why`. */
+  /** The message without the field: `Required value: why`. */
   readonly message: string
 }
 

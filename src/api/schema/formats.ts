@@ -8,7 +8,7 @@ function matching(pattern: RegExp): (text: string) => boolean {
   return (text) => pattern.test(text)
 }
 
-/** What a text must be in each format; all patterns here are linear. Numbers have ranges instead. */
+/** The check of each text format; all patterns here are linear. Numbers have ranges instead. */
 const textFormats = new Map<string, (text: string) => boolean>([
   ['date-time', isDateTime],
   ['datetime', isDateTime],
@@ -49,7 +49,7 @@ const numberRanges = new Map<string, readonly [number, number]>([
   ['double', [-Number.MAX_VALUE, Number.MAX_VALUE]],
 ])
 
-/** Formats that are not known are never an error, only a warning when a definition names one. */
+/** Checks whether a format is known. An unknown one is never an error, only a warning when a definition names it. */
 export function isKnownFormat(format: string): boolean {
   return textFormats.has(format) || numberRanges.has(format)
 }
@@ -63,7 +63,7 @@ export function isInNumberRange(format: string, value: number): boolean {
   return range === undefined || (value >= range[0] && value <= range[1])
 }
 
-/** RFC 3339. */
+/** Checks a date-time of RFC 3339. */
 function isDateTime(text: string): boolean {
   const match = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/.exec(text)
   if (match === null) return false
@@ -102,7 +102,7 @@ function isIsbn13(text: string): boolean {
   return [...digits].reduce((total, digit, index) => total + (index % 2 === 0 ? 1 : 3) * Number(digit), 0) % 10 === 0
 }
 
-/** The check digit of Luhn. */
+/** Checks the Luhn check digit. */
 function isCreditCard(text: string): boolean {
   const digits = text.replaceAll(/[\s-]/g, '')
   if (!/^\d{13,19}$/.test(digits)) return false

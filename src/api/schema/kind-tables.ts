@@ -3,19 +3,19 @@ import tables from './kinds.json' with { type: 'json' }
 
 /** One field of a message, as JSON and as protobuf know it. */
 export interface MessageField {
-  /** In JSON; empty for an `inline` field. */
+  /** The name in JSON; empty for an `inline` field. */
   readonly name: string
-  /** In protobuf. */
+  /** The field number in protobuf. */
   readonly number: number
   /** A protobuf scalar, another message, or one of the forms in which JSON differs: `time`, `quantity`, `int-or-string` … */
   readonly type: string
   readonly repeated?: true
-  /** A map from strings to `type`. */
+  /** The field is a map from strings to `type`. */
   readonly map?: true
-  /** JSON has the fields of `type` in this one's place. */
+  /** JSON holds the fields of `type` in place of this field. */
   readonly inline?: true
   readonly required?: true
-  /** On the wire of protobuf `0`, `false` and `""` mean themselves; elsewhere they mean that the field is not there. */
+  /** On the protobuf wire `0`, `false` and `""` are values of this field; in other fields they mean that the field is absent. */
   readonly keepsZero?: true
   readonly listType?: 'atomic' | 'set' | 'map'
   readonly listMapKeys?: readonly string[]
@@ -25,12 +25,12 @@ export interface MessageField {
 }
 
 export interface Message {
-  /** Server-side apply takes it as one value. */
+  /** Server-side apply treats the field as one value. */
   readonly atomic?: true
   readonly fields: readonly MessageField[]
 }
 
-/** The built-in kinds: what `scripts/generate-kinds.ts` wrote. */
+/** The built-in kinds, as `scripts/generate-kinds.ts` writes them. */
 export interface KindTables {
   /** Message names by the group's first label, version and kind: `/v1/Pod`, `discovery/v1/EndpointSlice`. */
   readonly kinds: Readonly<Record<string, string>>
@@ -40,16 +40,16 @@ export interface KindTables {
 /** The file is ours and generated with these very types. */
 export const kindTables = tables as unknown as KindTables
 
-/** The message of a kind; of its group only the first label counts, which is the same in every dialect. */
+/** Returns the message of a kind; only the first label of its group counts, which all dialects share. */
 export function messageOf(group: string, version: string, kind: string): string | undefined {
   const key = `${group.split('.', 1)[0]}/${version}/${kind}`
   return Object.hasOwn(kindTables.kinds, key) ? kindTables.kinds[key] : undefined
 }
 
-/** By message and field; `""` is the message itself. */
+/** The descriptions by message and field; `""` is the message itself. */
 const texts: Readonly<Record<string, Readonly<Record<string, string>>>> = descriptions
 
-/** The text for people of a field of a message, or of the message itself (`""`). */
+/** Returns the description of a message's field, or of the message itself (`""`). */
 export function descriptionOf(message: string, field: string): string | undefined {
   return Object.hasOwn(texts, message) ? texts[message]?.[field] : undefined
 }

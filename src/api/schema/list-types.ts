@@ -4,7 +4,7 @@ import { canonicalText } from './canonical-text.ts'
 import { duplicateField, type FieldError } from './field-error.ts'
 import type { Schema } from './schema.ts'
 
-/** What must be unique in a list: its items where it is a set, the keys of its items where it is a map. */
+/** Finds duplicate items of a list: equal items in a set, items with equal keys in a map. */
 export function duplicateItems(schema: Schema, items: readonly Json[], path: string): readonly FieldError[] {
   const { listType } = schema
   if (listType !== 'set' && listType !== 'map') return []

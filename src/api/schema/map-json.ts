@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 
-/** The same array where no item changes. */
+/** Maps the items of an array; returns that array itself where no item changes. */
 export function mapItems(items: readonly Json[], change: (item: Json, index: number) => Json): readonly Json[] {
   let changed: Json[] | undefined
   for (const [index, item] of items.entries()) {
@@ -12,7 +12,10 @@ export function mapItems(items: readonly Json[], change: (item: Json, index: num
   return changed ?? items
 }
 
-/** The same object where no field changes; undefined drops a field. Keys keep their order, `__proto__` is a key like any other. */
+/**
+ * Maps the fields of an object; returns that object itself where no field changes. Undefined drops a field. Keys keep their order; `__proto__`
+ * is a key like any other.
+ */
 export function mapFields(value: JsonObject, change: (field: Json, key: string) => Json | undefined): JsonObject {
   let changed: Map<string, Json | undefined> | undefined
   for (const key of Object.keys(value)) {
@@ -34,7 +37,7 @@ function withChanged(value: JsonObject, changed: ReadonlyMap<string, Json | unde
   return Object.fromEntries(entries)
 }
 
-/** `spec.size`; a field of the whole has no dot. */
+/** Joins a path and a key: `spec.size`; a field of the root has no dot. */
 export function joinPath(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`
 }

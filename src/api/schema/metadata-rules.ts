@@ -15,7 +15,7 @@ const subdomainRule =
 const slashRule =
   "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 
-/** Each rule of a qualified name that a text breaks. */
+/** Returns each rule of a qualified name that a text breaks. */
 export function qualifiedNameProblems(text: string): readonly string[] {
   if (isQualifiedName(text)) return none
   const [first = '', second, ...rest] = text.split('/')
@@ -39,7 +39,7 @@ function prefixRule(prefix: string): string {
   return prefix.length > 253 ? 'must be no more than 253 characters' : subdomainRule
 }
 
-/** Each rule of a label's value that a text breaks. */
+/** Returns each rule of a label value that a text breaks. */
 export function labelValueProblems(text: string): readonly string[] {
   if (isLabelValue(text)) return none
   const isFormGood = /^[-A-Za-z0-9_.]*$/.test(text) && /^[A-Za-z0-9].*[A-Za-z0-9]$/.test(text)
@@ -49,7 +49,7 @@ export function labelValueProblems(text: string): readonly string[] {
   ]
 }
 
-/** What breaks the rules of a map of labels. What has another type than declared is no text and not looked at. */
+/** Checks a map of labels. Values of another type than declared are skipped: coercion reports them. */
 export function checkLabels(labels: Json | undefined, path: string): readonly FieldError[] {
   if (!isJsonObject(labels)) return none
   const errors: FieldError[] = []
@@ -61,7 +61,7 @@ export function checkLabels(labels: Json | undefined, path: string): readonly Fi
   return errors
 }
 
-/** The rules for the metadata of any object, those of other kinds inside it too. */
+/** Checks the metadata of any object, objects embedded in another kind included. */
 export function checkMetadata(metadata: JsonObject, path: string): readonly FieldError[] {
   return [
     ...checkLabelsAndAnnotations(metadata, path),
@@ -70,7 +70,7 @@ export function checkMetadata(metadata: JsonObject, path: string): readonly Fiel
   ]
 }
 
-/** The metadata of a template has no other rules. */
+/** Checks the metadata of a template, which has rules for labels and annotations only. */
 export function checkLabelsAndAnnotations(metadata: JsonObject, path: string): readonly FieldError[] {
   const labels = checkLabels(metadata['labels'], `${path}.labels`)
   const annotations = checkAnnotations(metadata['annotations'], `${path}.annotations`)
@@ -120,7 +120,7 @@ function checkOwner(owner: Json, path: string): readonly FieldError[] {
   ]
 }
 
-/** What a deletion with dependents left or waited for leaves in an object: it can do one of them. */
+/** The finalizers that a deletion sets for its propagation policy; an object may have only one of them. */
 const [leaving, waiting] = ['orphan', 'foregroundDeletion']
 
 function checkFinalizers(finalizers: readonly string[], path: string): readonly FieldError[] {
@@ -134,7 +134,7 @@ function checkFinalizers(finalizers: readonly string[], path: string): readonly 
 
 const standardFinalizers: readonly string[] = ['kubernetes', leaving, waiting]
 
-/** The finalizers of nearly all built-in kinds: those of others have a domain. */
+/** Checks the finalizers of nearly all built-in kinds: finalizers other than Kubernetes' own have a domain. */
 export function checkFinalizerDomains(
   finalizers: readonly Json[],
   pathOf: (index: number) => string,

@@ -1,6 +1,6 @@
 import { isDnsSubdomain } from '../../model/selector.ts'
 
-/** RFC 1123 label: at most 63 characters. Answers what is wrong, undefined when nothing is. */
+/** Checks an RFC 1123 label (at most 63 characters). Returns the error, undefined for a valid name. */
 export function checkDnsLabel(name: string): string | undefined {
   if (name.length > 63) return 'must be no more than 63 characters'
   if (/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)) return undefined
@@ -8,33 +8,33 @@ export function checkDnsLabel(name: string): string | undefined {
   return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 }
 
-/** RFC 1035 label: as above, and it starts with a letter; the rule for Services. */
+/** Checks an RFC 1035 label: an RFC 1123 label that starts with a letter; the rule for Services. */
 export function checkDns1035Label(name: string): string | undefined {
   if (name.length > 63) return 'must be no more than 63 characters'
   if (/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return undefined
   return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 }
 
-/** RFC 1123 subdomain: at most 253 characters; the rule for most names. */
+/** Checks an RFC 1123 subdomain (at most 253 characters); the rule for most names. */
 export function checkDnsSubdomain(name: string): string | undefined {
   if (name.length > 253) return 'must be no more than 253 characters'
   if (isDnsSubdomain(name)) return undefined
   return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 }
 
-/** A subdomain whose first label is `*`: any host of a domain. */
+/** Checks a subdomain whose first label is `*`: any host of a domain. */
 export function checkWildcardSubdomain(name: string): string | undefined {
   if (name.length > 253) return 'must be no more than 253 characters'
   if (name.startsWith('*.') && isDnsSubdomain(name.slice(2))) return undefined
   return "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 }
 
-/** IANA service name: at most 15 characters, a letter among them, no double dash; the rule for named target ports. */
+/** Checks an IANA service name: at most 15 characters, at least one letter, no double dash; the rule for named target ports. */
 export function checkPortName(name: string): string | undefined {
   return portNameProblems(name)[0]
 }
 
-/** Each rule of a port's name that a text breaks. */
+/** Returns each rule of a port name that a text breaks. */
 export function portNameProblems(name: string): readonly string[] {
   const isEdged = name.startsWith('-') || name.endsWith('-')
   return [
@@ -50,7 +50,7 @@ export function checkPortNumber(port: number): string | undefined {
   return port >= 1 && port <= 65535 ? undefined : 'must be between 1 and 65535, inclusive'
 }
 
-/** What may stand in a path, colons included; the rule for roles. */
+/** Checks a path segment, colons allowed; the rule for roles. */
 export function checkPathSegment(name: string): string | undefined {
   if (name === '.' || name === '..') return `may not be '${name}'`
   if (/[/%]/.test(name)) return `may not contain '${name.includes('/') ? '/' : '%'}'`

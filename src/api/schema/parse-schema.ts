@@ -10,7 +10,7 @@ import type { ValidationRule } from './validation-rule.ts'
 export interface ParsedSchema {
   readonly schema: Schema
   readonly errors: readonly FieldError[]
-  /** What is accepted and has no effect. */
+  /** Keywords that are accepted and have no effect. */
   readonly warnings: readonly string[]
 }
 
@@ -27,7 +27,7 @@ const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as c
 const listTypes = ['atomic', 'set', 'map'] as const
 const mapTypes = ['atomic', 'granular'] as const
 
-/** Parts of JSON schema that structural schemas leave out. */
+/** The JSON schema keywords that structural schemas exclude. */
 const unsupported = [
   '$ref',
   'additionalItems',
@@ -41,7 +41,7 @@ const unsupported = [
   'writeOnly',
   'xml',
 ]
-/** For people and tools, without effect on instances. */
+/** The keywords for documentation only; they have no effect on instances. */
 const documentation = ['externalDocs', 'example', '$schema']
 
 const numberKeywords = ['minimum', 'maximum', 'multipleOf'] as const

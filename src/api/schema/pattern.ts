@@ -4,7 +4,7 @@ import { RE2JS, RE2JSException } from 're2js'
 export class Patterns {
   readonly #compiled = new Map<string, RE2JS | undefined>()
 
-  /** Anywhere in the text. A pattern that cannot be compiled matches everything: definitions that name one are refused. */
+  /** Matches anywhere in the text. A pattern that cannot be compiled matches everything: definitions with such a pattern are refused. */
   matches(pattern: string, text: string): boolean {
     if (!this.#compiled.has(pattern)) this.#compiled.set(pattern, compile(pattern))
     return this.#compiled.get(pattern)?.matcher(text).find() ?? true
@@ -15,7 +15,7 @@ function compile(pattern: string): RE2JS | undefined {
   return patternProblem(pattern) === undefined ? RE2JS.compile(pattern) : undefined
 }
 
-/** Why a pattern is not RE2, in Go's words; undefined when it is. */
+/** Returns why a pattern is not RE2, in Go's wording; undefined for a valid one. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     RE2JS.compile(pattern)

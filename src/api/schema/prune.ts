@@ -8,19 +8,19 @@ import type { Schema } from './schema.ts'
 
 const anyValue: Schema = { preserveUnknownFields: true }
 
-/** Naming a field takes as long as its path: so many are named, and all are dropped. */
+/** The number of unknown fields reported; all are dropped. Naming a field takes time proportional to its path. */
 const maxUnknown = 100
 
 /**
- * Drops the fields that a structural schema does not declare, and reports the paths of the first 100. Nothing else changes; a value that has nothing to
- * drop is answered itself.
+ * Drops the fields that a structural schema does not declare, and reports the paths of the first 100. Nothing else changes; a value with
+ * nothing to drop is returned itself.
  */
 export function prune(schema: Schema, value: Json, path = ''): { value: Json; unknown: readonly string[] } {
   const unknown: string[] = []
   return { value: pruneValue(schema, value, path, unknown, false), unknown }
 }
 
-/** `isKept`: the schema or a list around the value preserves unknown fields. Declared fields are pruned there too. */
+/** Prunes a value. `isKept`: the enclosing schema or list preserves unknown fields; declared fields are pruned there too. */
 function pruneValue(
   schema: Schema | undefined,
   value: Json,
@@ -46,7 +46,10 @@ function pruneObject(schema: Schema, value: JsonObject, path: string, unknown: s
   })
 }
 
-/** Undefined for a field that is not declared. An embedded resource has the metadata of every object, whether its schema names that or not. */
+/**
+ * Returns the schema of a declared field, undefined for another one. An embedded resource has the metadata of every object, whether or not its
+ * schema declares it.
+ */
 export function declaredSchema(schema: Schema, key: string): Schema | undefined {
   if (schema.embeddedResource !== true) return childSchema(schema, key)
   if (key === 'metadata') return objectMetadata
@@ -68,7 +71,7 @@ export function dropNulls(schema: Schema | undefined, value: Json): Json {
   })
 }
 
-/** Fills in what is absent, or null where null is not allowed; defaults get the defaults of their own fields. */
+/** Fills in defaults where a field is absent, or null where null is not allowed; defaults get the defaults of their own fields. */
 export function fillDefaults(schema: Schema | undefined, value: Json): Json {
   if (schema === undefined) return value
   if (Array.isArray(value)) return mapItems(value, (item) => fillDefaults(schema.items, orDefault(schema.items, item)))

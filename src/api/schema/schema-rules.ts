@@ -2,7 +2,7 @@ import type { Extension } from './extension.ts'
 import { type FieldError, forbiddenField, invalidField, requiredField } from './field-error.ts'
 import { anyProperty, type Schema } from './schema.ts'
 
-/** Where a schema stands, as far as that decides what it may say. */
+/** The position of a schema, as far as it decides which keywords are allowed. */
 interface Place {
   readonly isRoot: boolean
   /** Inside apiVersion, kind or metadata, of the resource or of an embedded one. */
@@ -13,7 +13,7 @@ interface Place {
 
 const metaFields = ['apiVersion', 'kind', 'metadata']
 
-/** What Kubernetes asks of every schema of a definition, structural or not: lists, maps, and what is left of metadata. */
+/** Checks Kubernetes' rules for every schema of a definition, structural or not: lists, maps and metadata. */
 export function checkSchemaRules(schema: Schema, path: string, extension: Extension): readonly FieldError[] {
   return new SchemaRules(extension).check(schema, path, { isRoot: true, isInsideMeta: false, noDefault: undefined })
 }
@@ -142,7 +142,7 @@ class SchemaRules {
     })
   }
 
-  /** An item is distinguished by its value or by its keys, which must be there. */
+  /** Checks that items and keys are not nullable: a value or keys identify an item, so they must be present. */
   #checkNullable({ listType, listMapKeys = [], items }: Schema, path: string): readonly FieldError[] {
     if (items === undefined || (listType !== 'set' && listType !== 'map')) return []
     const why = `cannot be nullable when ${this.#extension('list-type')} is ${listType}`

@@ -3,15 +3,15 @@ import type { TextForm } from './text-forms.ts'
 import type { ValidationRule } from './validation-rule.ts'
 
 /**
- * What a kind's fields are: an OpenAPI v3 structural schema (spec 2.2) with the extensions that lists and patches need. Built-in
- * kinds and custom resources share this type, so that decoding, validation, patches and documents know only one.
+ * The fields of a kind: an OpenAPI v3 structural schema (spec 2.2) with the extensions that lists and patches need. Built-in kinds and custom
+ * resources share this type, so that decoding, validation, patches and documents handle one type only.
  */
 export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
   readonly format?: string
-  /** Of a built-in kind's text that is not stored in any other form. */
+  /** The stored form of a built-in kind's text, where only one form is allowed. */
   readonly textForm?: TextForm
-  /** The type of Kubernetes this is exactly, `core.v1.PodSpec`: documents give it once. */
+  /** The Kubernetes type that this schema is exactly, `core.v1.PodSpec`: documents contain it once. */
   readonly typeName?: string
   readonly title?: string
   readonly description?: string
@@ -20,7 +20,7 @@ export interface Schema {
   readonly additionalProperties?: Schema
   readonly items?: Schema
   readonly required?: readonly string[]
-  /** Taken where the property is absent, or null and not nullable. */
+  /** The value of an absent property, or of a null one that is not nullable. */
   readonly default?: Json
   /** A null stays, instead of counting as absent. */
   readonly nullable?: boolean
@@ -53,7 +53,7 @@ export interface Schema {
   readonly listType?: 'atomic' | 'set' | 'map'
   readonly listMapKeys?: readonly string[]
   readonly mapType?: 'granular' | 'atomic'
-  /** Strategic merge patch of built-in kinds: the key by which list items are the same, and what happens to the field. */
+  /** The key that identifies list items in a strategic merge patch of a built-in kind. */
   readonly patchMergeKey?: string
   readonly patchStrategy?: readonly ('merge' | 'replace' | 'retainKeys')[]
 }

@@ -1,22 +1,22 @@
 import type { Json } from '../../model/api-object.ts'
 import { isJsonObject } from '../document.ts'
 
-/** Characters of a value that an error shows, about. */
+/** The approximate number of characters of a value that an error shows. */
 const maxLength = 3000
 
-/** The JSON of a value for a message: a long one is cut, and what is cut off costs nothing. */
+/** Returns the JSON of a value for a message, shortened where long; the part that is cut off costs no time. */
 export function shortJson(value: Json): string {
   const plain = JSON.stringify(cut(value, { left: maxLength })) ?? 'null'
   const text = typeof value === 'object' ? plain.replaceAll(/[<>&\u2028\u2029]/g, escapeSign) : plain
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
 }
 
-/** As Go writes JSON: safe inside of HTML. */
+/** Escapes a character as Go's JSON encoder does, safe inside HTML. */
 function escapeSign(sign: string): string {
   return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** The beginning of a value, of about as many characters as are left; the value itself where it is short. */
+/** Returns the beginning of a value, with about as many characters as are left; a short value is returned itself. */
 function cut(value: Json, budget: { left: number }): Json {
   budget.left -= 1
   if (typeof value === 'string') {

@@ -8,8 +8,8 @@ import { anyProperty, noProperty } from './schema.ts'
 import { checkSchemaRules } from './schema-rules.ts'
 
 /**
- * What makes a schema structural: every field's type can be told without looking at a value, so that pruning and defaulting are
- * certain. `path` is where the schema stands in its definition. Fields, texts and number of the errors are those of Kubernetes.
+ * Checks that a schema is structural: every field's type is known without a value, so that pruning and defaulting are well defined. `path` is
+ * the schema's position in its definition. Fields, texts and number of the errors are those of Kubernetes.
  */
 export function checkStructural(
   schema: Schema,
@@ -24,7 +24,7 @@ export function checkStructural(
   return { structure: [...invariants, ...defaults], rules: checkSchemaRules(schema, path, extension) }
 }
 
-/** What makes a schema not structural, and what else is wrong with it. */
+/** The errors that make a schema not structural, and its other errors. */
 interface StructuralErrors {
   readonly structure: readonly FieldError[]
   readonly rules: readonly FieldError[]
@@ -110,7 +110,7 @@ class StructureCheck {
     return errors
   }
 
-  /** What the fields of a whole API object can be. */
+  /** Checks apiVersion, kind and metadata of a whole API object. */
   #checkObjectFields(schema: Schema, level: Level, path: string): readonly FieldError[] {
     const { properties = {}, embeddedResource, preserveUnknownFields } = schema
     const isObject = level === 'root' || embeddedResource === true
@@ -146,7 +146,7 @@ class StructureCheck {
     ]
   }
 
-  /** Inside allOf, anyOf, oneOf and not stand only rules for values. */
+  /** Checks a schema inside allOf, anyOf, oneOf or not, which may hold value rules only. */
   #checkNested(part: Schema, path: string, skipsAnyOf = false): readonly FieldError[] {
     const { items, properties = {} } = part
     return [
@@ -165,12 +165,12 @@ class StructureCheck {
   }
 }
 
-/** An empty list says nothing. */
+/** Checks whether a keyword is present; an empty list counts as absent. */
 function isStated(value: unknown): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0)
 }
 
-/** `additionalProperties: true` and `false` are no schemas whose type counts. */
+/** Checks for `additionalProperties: true` or `false`, which are no schemas with a type. */
 function isAnswer(schema: Schema): boolean {
   return schema === anyProperty || schema === noProperty
 }
@@ -216,7 +216,7 @@ const extensions: Readonly<Record<string, string>> = {
   validations: 'validations',
 }
 
-/** What rules at the root say of a field needs that field to be declared outside of them. */
+/** Checks that each field with a rule inside a composition is also declared outside of it. */
 function checkComplete(
   part: Schema,
   outside: Schema | undefined,

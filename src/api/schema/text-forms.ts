@@ -1,6 +1,6 @@
 import { hasTextFormat } from './formats.ts'
 
-/** What clients decode a text into. One text of another form would make a whole list unreadable to them. */
+/** The type that clients decode a text into. One text of another form would make a whole list unreadable to them. */
 export type TextForm = 'base64' | 'time' | 'micro-time'
 
 export const textForms: Readonly<Record<TextForm, string>> = {
@@ -9,7 +9,7 @@ export const textForms: Readonly<Record<TextForm, string>> = {
   'micro-time': 'time in RFC 3339',
 }
 
-/** The text as it is stored; undefined where it has another form. */
+/** Returns the text in its stored form; undefined where it has another form. */
 export function readTextForm(form: TextForm, text: string): string | undefined {
   if (form === 'base64') return readBase64(text)
   if (!timeText.test(text) || !hasTextFormat('date-time', text)) return undefined
@@ -18,7 +18,7 @@ export function readTextForm(form: TextForm, text: string): string | undefined {
 
 const timeText = /^\d{4}-\d\d-\d\dT[^ ]+$/
 
-/** Clients written in Go read microseconds with exactly six digits. */
+/** Writes microseconds with exactly six digits, as clients written in Go read them. */
 function withMicroseconds(_: string, digits = '', zone = 'Z'): string {
   return `.${digits.slice(0, 6).padEnd(6, '0')}${zone}`
 }

@@ -21,15 +21,15 @@ import { checkPathSegment } from './names.ts'
 import { Patterns } from './pattern.ts'
 import { noProperty, type Schema } from './schema.ts'
 
-/** An answer holds at most this many errors. */
+/** The largest number of errors in one response. */
 const maxErrors = 100
-/** Values checked against schemas: the largest object has less than a million values, and this takes about half a second. */
+/** The limit of checked values: the largest object has less than a million, and this many take about half a second. */
 const maxSteps = 2_000_000
 const tooMuch = 'there are too many values with too many alternatives in its schema to check them'
 
 /**
- * Checks values against one schema, in the words that Kubernetes' clients know. Never throws, whatever the JSON. Thousands of alternatives
- * for each of many items are too much to check: such a value is refused. The depth is that of the value, which decoding has bounded.
+ * Checks values against one schema, with Kubernetes' error texts. Never throws, whatever the JSON. A value that needs too many checks
+ * (thousands of alternatives for each of many items) is refused. Decoding has bounded the depth of the value.
  */
 export class Validator {
   readonly #schema: Schema
@@ -42,8 +42,8 @@ export class Validator {
   }
 
   /**
-   * `old` is the value before an update: what was invalid and has not changed stays accepted (KEP-4008), so that a schema which became
-   * stricter does not lock objects. A list that held an item twice may hold items twice.
+   * Returns the errors of a value. `old` is the value before an update: an invalid value that has not changed stays accepted (KEP-4008), so
+   * that a schema which became stricter does not lock objects. A list that held an item twice may keep doing so.
    */
   validate(value: Json, path = '', old?: Json): readonly FieldError[] {
     this.#sameness = new Sameness()
@@ -123,7 +123,7 @@ export class Validator {
     return errors
   }
 
-  /** Whether a composition holds, the whole value decides: nothing inside counts as unchanged. */
+  /** Checks a composition on the whole value: nothing inside counts as unchanged. */
   #checkComposition(schema: Schema, value: Json, path: string): readonly FieldError[] {
     const { allOf, anyOf, oneOf, not } = schema
     if (allOf === undefined && anyOf === undefined && oneOf === undefined && not === undefined) return noErrors
@@ -155,7 +155,7 @@ export class Validator {
 
 const noErrors: readonly FieldError[] = []
 
-/** Nearly every value has no errors: then nothing is copied. */
+/** Joins two lists of errors. Nearly every value has none: then nothing is copied. */
 function joined(left: readonly FieldError[], right: readonly FieldError[]): readonly FieldError[] {
   if (left.length === 0) return right
   return right.length === 0 ? left : [...left, ...right]
@@ -176,7 +176,7 @@ function checkType(schema: Schema, value: Json, path: string): FieldError | unde
 
 const enumTexts = new WeakMap<readonly Json[], ReadonlySet<string>>()
 
-/** The values as texts, made once: a long enum meets each item of a long list. */
+/** Returns the values as texts, computed once: a long enum is compared with each item of a long list. */
 function textsOf(allowed: readonly Json[]): ReadonlySet<string> {
   const texts = enumTexts.get(allowed) ?? new Set(allowed.map(canonicalText))
   enumTexts.set(allowed, texts)
@@ -212,13 +212,13 @@ function boundProblems(schema: Schema, number: number): readonly string[] {
   return problems
 }
 
-/** OpenAPI 3.0 says it with a flag beside the inclusive bound, 3.1 with a bound of its own. */
+/** Returns the exclusive bound: a flag beside the inclusive bound in OpenAPI 3.0, a bound of its own in 3.1. */
 function exclusiveBound(exclusive: boolean | number | undefined, inclusive: number | undefined): number | undefined {
   if (typeof exclusive === 'number') return exclusive
   return exclusive === true ? inclusive : undefined
 }
 
-/** 0.3 is a multiple of 0.1, whatever binary fractions say. */
+/** Checks for a multiple without binary rounding: 0.3 is a multiple of 0.1. */
 function isMultiple(number: number, factor: number): boolean {
   const quotient = number / factor
   return Math.abs(quotient - Math.round(quotient)) < 1e-9 * Math.max(1, Math.abs(quotient))
@@ -263,7 +263,7 @@ function compositionError(path: string, why: string): FieldError {
   return invalidField(path, '', `${JSON.stringify(path)} ${why}`)
 }
 
-/** The errors of the alternative that comes nearest. */
+/** Returns the shortest list of errors: that of the nearest alternative. */
 function fewestOf(results: readonly (readonly FieldError[])[]): readonly FieldError[] {
   return results.toSorted((a, b) => a.length - b.length)[0] ?? []
 }

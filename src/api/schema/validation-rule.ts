@@ -1,13 +1,13 @@
-/** One of a schema's `x-kubernetes-validations`: an expression of CEL that must hold for every value. */
+/** One rule of a schema's `x-kubernetes-validations`: a CEL expression that must be true for every value. */
 export interface ValidationRule {
-  /** The extension in the spelling of the definition. */
+  /** The name of the extension in the definition's spelling. */
   readonly keyword: string
   readonly rule: string
   readonly message: string
-  /** An expression that makes the message. */
+  /** A CEL expression that returns the message. */
   readonly messageExpression: string
   readonly reason: string
-  /** Below the value: `.spec.size`, `.labels['a']`. */
+  /** The field path relative to the value: `.spec.size`, `.labels['a']`. */
   readonly fieldPath: string
   readonly optionalOldSelf: boolean | undefined
 }
