@@ -82,7 +82,7 @@ export function matchesFields(selector: FieldSelector, readField: (field: string
   return selector.every(({ field, operator, value }) => (readField(field) === value) === (operator === '='))
 }
 
-function labelValue(labels: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+export function labelValue(labels: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
   return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
 }
 

@@ -3,7 +3,7 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { CommitQueue, type CommitReport } from './commit-queue.ts'
 import type { Journal } from './journal.ts'
-import type { EventListener, Store, StoreWatch } from './store.ts'
+import type { EventListener, Store, StoreWatch, WatchOptions } from './store.ts'
 import type { CommitResult, Range, StoredEntry, StoreWrite } from './store-entries.ts'
 import { StoreError } from './store-error.ts'
 import { keyOfEvent, type StoreState } from './store-state.ts'
@@ -100,9 +100,9 @@ export class EmbeddedStore implements Store {
     return { kind: 'committed', revision: record.revision }
   }
 
-  watch(prefix: string, afterRevision: number, onEvents: EventListener, onBehind?: () => void): StoreWatch {
+  watch(prefix: string, afterRevision: number, onEvents: EventListener, options: WatchOptions = {}): StoreWatch {
     const since = { revision: afterRevision, backlog: this.#state.since(afterRevision) }
-    return this.#watchers.add(prefix, since, onEvents, onBehind)
+    return this.#watchers.add(prefix, since, onEvents, options)
   }
 
   async backup(path: string): Promise<void> {

@@ -5,6 +5,20 @@ import type { StoredLengths } from './stored-lengths.ts'
 /** What one commit changed. A promise holds back the replay until it resolves, never what is live. */
 export type EventListener = (events: readonly StoreEvent[]) => unknown
 
+export interface WatchOptions {
+  /** A replay that is behind what is compacted ends with this call: it would hold on to what is forgotten. */
+  readonly onBehind?: () => void
+  /** Events of other topics may be left out. */
+  readonly topic?: Topic
+}
+
+/** What an event is about, beside its key: of thousands of watches that each ask for another topic, only those of the event's are told. */
+export interface Topic {
+  /** The topics of an event. The same function for all watches that choose by the same. */
+  readonly of: (event: StoreEvent) => readonly string[]
+  readonly name: string
+}
+
 export interface StoreWatch {
   /** Every event up to this revision has been handed over: what a bookmark may say. Behind the store's while a replay is under way. */
   readonly revision: number
@@ -40,10 +54,9 @@ export interface Store {
   /**
    * Every event with a revision above `afterRevision` under the prefix, in order, each once; `onEvents` gets what one commit
    * changed. The replay begins after this call has returned. Throws StoreError `compacted` when the history no longer reaches back that far,
-   * `future-revision` when it has not come that far yet. A replay that is behind what is compacted ends with a call of `onBehind`: it would
-   * hold on to what is forgotten.
+   * `future-revision` when it has not come that far yet.
    */
-  watch(prefix: string, afterRevision: number, onEvents: EventListener, onBehind?: () => void): StoreWatch
+  watch(prefix: string, afterRevision: number, onEvents: EventListener, options?: WatchOptions): StoreWatch
   /** Writes all that is durable at one moment to a file that is not there yet; StoreError `backup-failed`. */
   backup(path: string): Promise<void>
   /** Forgets history up to and including the revision. */

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
-import type { EventListener, StoreWatch } from './store.ts'
+import type { EventListener, StoreWatch, Topic, WatchOptions } from './store.ts'
 import type { StoreEvent } from './store-entries.ts'
 import { keyOfEvent } from './store-state.ts'
 import type { CommitRecord } from './versioned-keys.ts'
+import { WatchIndex } from './watch-index.ts'
 
 type Listener = (events: readonly StoreEvent[]) => Promise<void> | undefined
 
@@ -13,8 +14,11 @@ const replaySlice = 500
 
 /** Everyone who wants to hear of commits. */
 export class Watchers {
-  readonly #watchers = new Set<Watcher>()
-  readonly #onBehind = new WeakMap<Watcher, () => void>()
+  readonly #replaying = new Set<Watcher>()
+  readonly #live = new WatchIndex<Watcher>()
+  readonly #all = new Set<Watcher>()
+  readonly #announced = { revision: 0 }
+  #added = 0
   readonly #log: Logger
 
   constructor(log: Logger) {
@@ -26,32 +30,59 @@ export class Watchers {
     prefix: string,
     since: { readonly revision: number; readonly backlog: CommitRecord[] },
     listener: EventListener,
-    onBehind?: () => void,
+    { onBehind, topic }: WatchOptions,
   ): StoreWatch {
-    const watcher = new Watcher(prefix, since, this.#guard(prefix, listener), () => {
-      this.#watchers.delete(watcher)
+    this.#added += 1
+    const watcher = new Watcher({
+      order: this.#added,
+      prefix,
+      topic,
+      since,
+      announced: this.#announced,
+      listener: this.#guard(prefix, listener),
+      onBehind: onBehind ?? (() => {}),
+      onLive: () => {
+        this.#replaying.delete(watcher)
+        this.#live.add(watcher)
+      },
+      onClose: () => {
+        this.#all.delete(watcher)
+        this.#replaying.delete(watcher)
+        this.#live.delete(watcher)
+      },
     })
-    if (onBehind !== undefined) this.#onBehind.set(watcher, onBehind)
-    this.#watchers.add(watcher)
+    this.#all.add(watcher)
+    this.#replaying.add(watcher)
     queueMicrotask(() => void watcher.replay())
     return watcher
   }
 
   announce(record: CommitRecord): void {
-    for (const watcher of this.#watchers) watcher.take(record)
+    for (const watcher of this.#replaying) watcher.keep(record)
+    for (const [watcher, events] of this.#eventsByWatcher(record)) watcher.deliver(events)
+    this.#announced.revision = record.revision
+  }
+
+  /** In the order in which they began to watch. */
+  #eventsByWatcher({ events }: CommitRecord): readonly (readonly [Watcher, readonly StoreEvent[]])[] {
+    const byWatcher = new Map<Watcher, StoreEvent[]>()
+    for (const event of events) {
+      for (const watcher of this.#live.watchesOf(event)) {
+        const own = byWatcher.get(watcher)
+        if (own === undefined) byWatcher.set(watcher, [event])
+        else own.push(event)
+      }
+    }
+    return [...byWatcher].sort(([one], [other]) => one.order - other.order)
   }
 
   /** Ends the replays that are not as far as the revision. */
   endBehind(revision: number): void {
-    for (const watcher of this.#watchers) {
-      if (!watcher.isReplaying || watcher.revision >= revision) continue
-      watcher.close()
-      this.#onBehind.get(watcher)?.()
-    }
+    for (const watcher of this.#replaying) if (watcher.revision < revision) watcher.endBehind()
   }
 
   closeAll(): void {
-    for (const watcher of this.#watchers) watcher.close()
+    for (const watcher of this.#all) watcher.close()
   }
 
   /** One listener's failure is its own: the others, and the commit, go on. */
@@ -70,39 +101,51 @@ export class Watchers {
   }
 }
 
+interface WatcherParts {
+  readonly order: number
+  readonly prefix: string
+  readonly topic: Topic | undefined
+  readonly since: { readonly revision: number; readonly backlog: CommitRecord[] }
+  /** How far the store has told those that are live. */
+  readonly announced: { readonly revision: number }
+  readonly listener: Listener
+  readonly onBehind: () => void
+  readonly onLive: () => void
+  readonly onClose: () => void
+}
+
 class Watcher implements StoreWatch {
-  readonly #prefix: string
-  readonly #listener: Listener
-  readonly #onClose: () => void
-  #revision: number
+  readonly #parts: WatcherParts
+  /** How far the replay has come. */
+  #replayed: number
   /** What is still to be replayed; undefined once the watch is live. */
   #backlog: CommitRecord[] | undefined
   #closed = false
 
-  constructor(
-    prefix: string,
-    { revision, backlog }: { readonly revision: number; readonly backlog: CommitRecord[] },
-    listener: Listener,
-    onClose: () => void,
-  ) {
-    this.#prefix = prefix
-    this.#revision = revision
-    this.#backlog = backlog
-    this.#listener = listener
-    this.#onClose = onClose
+  constructor(parts: WatcherParts) {
+    this.#parts = parts
+    this.#replayed = parts.since.revision
+    this.#backlog = parts.since.backlog
+  }
+
+  get order(): number {
+    return this.#parts.order
+  }
+
+  get prefix(): string {
+    return this.#parts.prefix
+  }
+
+  get topic(): Topic | undefined {
+    return this.#parts.topic
   }
 
   get revision(): number {
-    return this.#revision
+    return this.#backlog === undefined ? Math.max(this.#replayed, this.#parts.announced.revision) : this.#replayed
   }
 
-  get isReplaying(): boolean {
-    return this.#backlog !== undefined
-  }
-
-  take(record: CommitRecord): void {
-    if (this.#backlog !== undefined) this.#backlog.push(record)
-    else void this.#deliver(record)
+  keep(record: CommitRecord): void {
+    this.#backlog?.push(record)
   }
 
   /** As fast as the listener takes it. */
@@ -110,25 +153,35 @@ class Watcher implements StoreWatch {
     const backlog = this.#backlog ?? []
     while (backlog.length > 0 && !this.#closed) {
       for (const record of backlog.splice(0, replaySlice)) {
-        const taken = this.#deliver(record)
+        const taken = this.#replayOne(record)
         if (taken !== undefined) await taken
       }
       if (backlog.length > 0) await nextTurn()
     }
     this.#backlog = undefined
+    if (!this.#closed) this.#parts.onLive()
+  }
+
+  endBehind(): void {
+    this.close()
+    this.#parts.onBehind()
   }
 
   close(): void {
     this.#closed = true
     this.#backlog = undefined
-    this.#onClose()
+    this.#parts.onClose()
   }
 
-  #deliver(record: CommitRecord): Promise<void> | undefined {
-    if (this.#closed || record.revision <= this.#revision) return undefined
-    const events = record.events.filter((event) => keyOfEvent(event).startsWith(this.#prefix))
-    const taken = events.length > 0 ? this.#listener(events) : undefined
-    this.#revision = record.revision
+  deliver(events: readonly StoreEvent[]): void {
+    if (!this.#closed) void this.#parts.listener(events)
+  }
+
+  #replayOne(record: CommitRecord): Promise<void> | undefined {
+    if (this.#closed || record.revision <= this.#replayed) return undefined
+    const events = record.events.filter((event) => keyOfEvent(event).startsWith(this.prefix))
+    const taken = events.length > 0 ? this.#parts.listener(events) : undefined
+    this.#replayed = record.revision
     return taken
   }
 }

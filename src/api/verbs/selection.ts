@@ -1,6 +1,7 @@
 import {
   type FieldSelector,
   type LabelSelector,
+  labelValue,
   matchesFields,
   matchesLabels,
   parseFieldSelector,
@@ -12,12 +13,22 @@ import { collectionPrefix } from '../resources/keys.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest } from '../status.ts'
 
+/** A value that every object of a selection has, by which a watch is found among others that ask for other values. */
+interface SelectedValue {
+  /** Where the value stands: `field:spec.nodeName`, `label:app`. */
+  readonly place: string
+  readonly value: string
+  readonly read: (document: ApiDocument) => string | undefined
+}
+
 /** The objects that a list or watch is about. */
 export interface Selection {
   /** Everything matches: no object need be parsed. */
   readonly isEverything: boolean
   /** The one name that can match, when the selector names it. */
   readonly name: string | undefined
+  /** Undefined where the selectors name no single value beside the object's own name. */
+  readonly selectedValue: SelectedValue | undefined
   matches(document: ApiDocument): boolean
 }
 
@@ -31,8 +42,27 @@ export function parseSelection(resource: Resource, labelSelector = '', fieldSele
   return {
     isEverything: labels.length === 0 && fields.length === 0,
     name: fields.find(({ field, operator }) => field === 'metadata.name' && operator === '=')?.value,
+    selectedValue: selectedField(resource, fields) ?? selectedLabel(labels),
     matches: (document) => matchesSelection(resource, labels, fields, document),
   }
+}
+
+/** Names and namespaces are in the key. */
+function selectedField(resource: Resource, fields: FieldSelector): SelectedValue | undefined {
+  const equality = fields.find(
+    ({ field, operator }) => operator === '=' && Object.hasOwn(resource.selectableFields, field),
+  )
+  if (equality === undefined) return undefined
+  const { field, value } = equality
+  return { place: `field:${field}`, value, read: (document) => resource.selectableFields[field]?.(document) ?? '' }
+}
+
+function selectedLabel(labels: LabelSelector): SelectedValue | undefined {
+  const equality = labels.find(({ operator, values }) => operator === 'in' && values.length === 1)
+  const [value] = equality?.values ?? []
+  if (equality === undefined || value === undefined) return undefined
+  const { key } = equality
+  return { place: `label:${key}`, value, read: ({ metadata }) => labelValue(metadata.labels, key) }
 }
 
 /** A prefix of every key that can match: an object asked for by name costs one look and not the whole collection. */

@@ -36,6 +36,13 @@ export class SharedEvent {
     return matchedBefore ? 'DELETED' : undefined
   }
 
+  /** What the object has at a place, and had before. */
+  valuesOf(read: (document: ApiDocument) => string | undefined): readonly string[] {
+    const next = this.#event.kind === 'put' ? [read(this.documentFor('MODIFIED'))] : []
+    const old = this.#event.previous === undefined ? [] : [read(this.documentFor('DELETED'))]
+    return [...next, ...old].filter((value) => value !== undefined)
+  }
+
   /** For DELETED the last content, with the revision of the change. */
   documentFor(type: WatchEventType): ApiDocument {
     const made = type === 'DELETED' ? this.#previous : this.#current

@@ -11,7 +11,14 @@ import type { Resource } from '../resources/resource.ts'
 import { parseStored, toWireText, withRevision } from '../resources/stored-text.ts'
 import type { Claim } from '../shares/fair-share.ts'
 import { expired, internalError, renderFailure, StatusError } from '../status.ts'
-import { type Store, type StoredEntry, StoreError, type StoreEvent, type StoreWatch } from '../store/index.ts'
+import {
+  type Store,
+  type StoredEntry,
+  StoreError,
+  type StoreEvent,
+  type StoreWatch,
+  type Topic,
+} from '../store/index.ts'
 import { type Aside, waitForRevision } from '../store/wait-for-revision.ts'
 import { assertWatchRules } from '../verbs/list-rules.ts'
 import { parseSelection, type Selection, selectionPrefix } from '../verbs/selection.ts'
@@ -33,6 +40,13 @@ export interface WatchRequest {
   readonly aside: Aside
 }
 
+interface Subscription {
+  readonly resource: Resource
+  readonly selection: Selection
+  readonly prefix: string
+  readonly after: number
+}
+
 /** Every open watch of a server, and what they share. */
 export class WatchHub {
   readonly eventCounts = new EventCounts()
@@ -41,6 +55,8 @@ export class WatchHub {
   readonly #log: Logger
   /** By the version that is watched, then by event. */
   readonly #shared = new WeakMap<Resource, WeakMap<StoreEvent, SharedEvent>>()
+  /** By the version that is watched, then by where its watches look for their value. */
+  readonly #topics = new WeakMap<Resource, Map<string, Topic['of']>>()
   readonly #streams = new Set<WatchStream>()
   #isEnding = false
 
@@ -62,7 +78,7 @@ export class WatchHub {
     const after = initial?.revision ?? (options.resourceVersion || this.#store.revision)
     const stream = this.#open(response, request)
     const writer = new EventWriter(stream, selection, request, this.#now, this.eventCounts.of(target.resource))
-    const source = this.#subscribe({ resource: target.resource, prefix, after }, stream, writer)
+    const source = this.#subscribe({ resource: target.resource, selection, prefix, after }, stream, writer)
     if (source === undefined) return
     stream.onClose(() => source.close())
     this.#keepTime(request, stream, source)
@@ -95,7 +111,7 @@ export class WatchHub {
 
   /** Undefined when the history does not reach back; the client has then been told. */
   #subscribe(
-    { resource, prefix, after }: { resource: Resource; prefix: string; after: number },
+    { resource, selection, prefix, after }: Subscription,
     stream: WatchStream,
     writer: EventWriter,
   ): StoreWatch | undefined {
@@ -105,13 +121,25 @@ export class WatchHub {
         return stream.drained()
       }
       // The client learns that the history is gone when it watches again from where it is.
-      return this.#store.watch(prefix, after, onEvents, () => stream.end())
+      const topic = this.#topicOf(resource, selection)
+      return this.#store.watch(prefix, after, onEvents, { onBehind: () => stream.end(), ...(topic && { topic }) })
     } catch (thrown) {
       stream.goLive()
       stream.send(new WatchLine(eventText('ERROR', renderFailure(watchFailure(thrown, after, this.#store)))))
       stream.end()
       return undefined
     }
+  }
+
+  /** What a thousand agents ask for differs in one value, each its own node: an event is held against those alone that ask for what it has or had. */
+  #topicOf(resource: Resource, { selectedValue }: Selection): Topic | undefined {
+    if (selectedValue === undefined) return undefined
+    const { place, read, value } = selectedValue
+    const topics = this.#topics.get(resource) ?? new Map<string, Topic['of']>()
+    this.#topics.set(resource, topics)
+    const of = topics.get(place) ?? ((event) => this.#share(resource, event).valuesOf(read))
+    topics.set(place, of)
+    return { of, name: value }
   }
 
   #share(resource: Resource, event: StoreEvent): SharedEvent {

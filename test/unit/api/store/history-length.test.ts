@@ -16,14 +16,10 @@ test('History that holds more than it may is forgotten by half at once, and who 
   let behind = 0
   const live: number[] = []
   const never = new Promise<void>(() => {})
-  store.watch(
-    '/a/',
-    1,
-    () => never,
-    () => {
-      behind++
-    },
-  )
+  const onBehind = () => {
+    behind++
+  }
+  store.watch('/a/', 1, () => never, { onBehind })
   store.watch('/a/', revision, (events) => {
     for (const event of events) if (event.kind === 'put') live.push(event.entry.revision)
   })

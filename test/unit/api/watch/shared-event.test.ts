@@ -27,6 +27,7 @@ test('what a watcher sees depends on whether the object matches now and matched 
   const selecting = (app: string) => ({
     isEverything: false,
     name: undefined,
+    selectedValue: undefined,
     matches: (document: { metadata: { labels?: Readonly<Record<string, string>> } }) =>
       document.metadata.labels?.['app'] === app,
   })
