@@ -33,12 +33,12 @@ import {
 } from './workloads/controllers.ts'
 
 interface Factory {
-  /** Who tells its Events, as Kubernetes calls it: people filter by it. */
+  /** The source component of its Events, as Kubernetes names it: users filter by it. */
   readonly source: string
   readonly create: (context: ControllerContext, settings: ControllerSettings) => Component
 }
 
-/** By the names that `--controllers` knows. */
+/** The factory of each controller, by the names that `--controllers` accepts. */
 const factories: Readonly<Record<string, Factory>> = {
   endpoints: { source: 'endpoint-controller', create: createEndpointsController },
   endpointslice: { source: 'endpoint-slice-controller', create: createEndpointSliceController },
@@ -75,40 +75,40 @@ const factories: Readonly<Record<string, Factory>> = {
 
 export const controllerNames = Object.keys(factories)
 
-/** What controllers are told beside their client. */
+/** The settings of the controllers beside their client. */
 interface ControllerSettings {
-  /** The networks of all pods, at most one of each family; every node gets its part of each. */
+  /** The pod networks of the cluster, at most one of each family; every node gets its part of each. */
   readonly clusterCidrs: readonly Cidr[]
-  /** A node that gives no sign of life for longer counts as lost. */
+  /** How long a node may go without a heartbeat before it counts as lost. */
   readonly nodeGraceMs: number
-  /** The certificate of the cluster's CA, which Pods verify the API server by. */
+  /** The certificate of the cluster's CA, by which Pods verify the API server. */
   readonly rootCaPem: string
-  /** How long an Event stays after it was last told. */
+  /** How long an Event stays after its last occurrence. */
   readonly eventTtlMs: number
 }
 
 export interface ManagerParts {
   readonly client: ApiClient
   readonly dialect: Dialect
-  /** Differs for each process; absent: this process acts without asking. */
+  /** The identity in the lease, different for each process; absent: this process runs without leader election. */
   readonly identity?: string
-  /** Whether the process of such an identity is certainly no more; its lease is then taken without waiting for it to run out. */
+  /** Whether the process with this identity has certainly ended; its lease is then taken without waiting for it to expire. */
   readonly isGone?: (identity: string) => boolean
-  /** How long a leader that says nothing more is waited for; absent: 15 s. */
+  /** How long a leader that does not renew keeps the lease; absent: 15 s. */
   readonly leaseMs?: number
   readonly metrics: ControllerMetrics
   readonly log: Logger
 }
 
 export interface ControllerManagerParts extends ManagerParts, ControllerSettings {
-  /** Some of `controllerNames`. */
+  /** The controllers to run, from `controllerNames`. */
   readonly controllers: readonly string[]
 }
 
 const managerName = 'kube-controller-manager'
 const schedulerName = 'kube-scheduler'
 
-/** The controllers of an API server, as one component that follows it. */
+/** Creates the controllers of an API server as one component. */
 export function createControllerManager(parts: ControllerManagerParts): ControllerManager {
   const chosen = Object.entries(factories).filter(([name]) => parts.controllers.includes(name))
   return composeManager(
@@ -118,7 +118,7 @@ export function createControllerManager(parts: ControllerManagerParts): Controll
   )
 }
 
-/** The scheduler of an API server, with a lease of its own. */
+/** Creates the scheduler of an API server, with a lease of its own. */
 export function createSchedulerManager(parts: ManagerParts): ControllerManager {
   return composeManager(schedulerName, parts, [{ source: 'default-scheduler', create: createScheduler }])
 }

@@ -9,12 +9,13 @@ import { Controller, watchKeys } from '../runtime/controller.ts'
 import { keyOf } from '../runtime/resource-type.ts'
 import type { WorkResult } from '../runtime/work-queue.ts'
 
-/** An address may be taken a moment before its Service is there. */
+/** The grace for a new address: the API server may allocate it a moment before its Service exists. */
 const newAddressGraceMs = 60_000
 
 /**
- * Mends what a crash between two writes left: a Service's cluster address that nobody has taken is taken for it, an address whose Service is gone or has
- * another one is given back, and Services that share an address or a node port are told so. Its keys are addresses, and ports as `TCP/30080`.
+ * Repairs what a crash between two writes left. A Service's cluster address without an IPAddress is allocated; an IPAddress whose Service is gone
+ * or has another address is released; Services that share an address or a node port get a warning Event. Its keys are addresses, and ports as
+ * `TCP/30080`.
  */
 export function createAddressRepairController(context: ControllerContext): Component {
   const { caches, types, metrics, log } = context
@@ -61,7 +62,7 @@ class AddressRepair {
     return holder === undefined ? this.#giveBack(ip, signal) : this.#take(ip, holder, signal)
   }
 
-  /** Both are asked of the server before anything is written: a cache that is behind must not cost an address. */
+  /** Allocates the address to its Service. It reads both objects from the server before it writes: a stale cache must not cost an address. */
   async #take(ip: Ip, holder: Service, signal: AbortSignal): Promise<WorkResult> {
     const { caches, types } = this.#context
     const cached = caches.of(types.ipAddresses).get(ip)
@@ -124,7 +125,7 @@ function clusterIps({ spec }: Service): readonly string[] {
   return spec.type === 'ExternalName' ? [] : texts.flatMap((text) => parseIp(text) ?? [])
 }
 
-/** One Service may have one number for two protocols; two Services may not. */
+/** The node ports of a Service with their protocols. One Service may use a number for two protocols; two Services may not share it. */
 function nodePorts({ spec }: Service): readonly string[] {
   return spec.ports.flatMap(({ nodePort, protocol }) => (nodePort ? [`${protocol}/${nodePort}`] : []))
 }

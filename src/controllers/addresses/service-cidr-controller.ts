@@ -9,7 +9,7 @@ import { restAfterPass, type WorkResult } from '../runtime/work-queue.ts'
 
 const recheckMs = 10_000
 
-/** A ServiceCIDR is ready, and is kept while an address in use lies in its networks and in no others. Its keys are ServiceCIDRs. */
+/** Marks a ServiceCIDR as ready, and keeps it while an address in use lies in its networks and in no others. Its keys are ServiceCIDRs. */
 export function createServiceCidrController(context: ControllerContext): Component {
   const { client, caches, types, dialect, metrics, log } = context
   const cidrs = caches.of(types.serviceCidrs)
@@ -33,7 +33,10 @@ export function createServiceCidrController(context: ControllerContext): Compone
     return cidr.metadata.finalizers.includes(finalizer) ? letGo(cidr, signal) : undefined
   }
 
-  /** What is in use is asked of the server: an address that was given a moment ago counts. */
+  /**
+   * Removes the finalizer when no address depends on the ServiceCIDR. It lists addresses from the server: one that was allocated a moment ago
+   * counts.
+   */
   async function letGo(cidr: ServiceCidr, signal: AbortSignal): Promise<WorkResult> {
     const { items } = await listPages(client, { resource: types.ipAddresses.resource }, { signal })
     const others = [...cidrs.list()].filter(
@@ -79,7 +82,7 @@ export function createServiceCidrController(context: ControllerContext): Compone
   return new Controller({
     name: 'servicecidr',
     watches: [
-      // Another network may take over the addresses of one that goes.
+      // Another ServiceCIDR may cover the addresses of one that is being deleted.
       watchKeys(cidrs, ({ metadata }) => [metadata.name, ...leaving()]),
       watchKeys(addresses, leaving),
     ],

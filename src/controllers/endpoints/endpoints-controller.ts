@@ -52,8 +52,8 @@ export function createEndpointsController({ caches, dialect, metrics, log }: Con
 }
 
 /**
- * Keys of Services that were there and are no more. Hand-written Endpoints go with theirs, but may well come before it: only
- * who saw the Service knows the two apart.
+ * Returns the keys of deleted Services whose Endpoints may still exist, kept up to date. Hand-written Endpoints are deleted with their Service, but
+ * may be created before it: only a seen deletion distinguishes the two cases.
  */
 function vanishedServices(services: ObjectCache<Service>, endpoints: ObjectCache<Endpoints>): ReadonlySet<string> {
   const vanished = new Set<string>()
@@ -67,7 +67,7 @@ function vanishedServices(services: ObjectCache<Service>, endpoints: ObjectCache
   return vanished
 }
 
-/** As others write it: without empty lists and names. */
+/** Returns the subset without empty lists and names, as kube-controller-manager writes it. */
 function withoutEmpty({ addresses, notReadyAddresses, ports }: EndpointSubset) {
   return {
     ...(addresses.length > 0 && { addresses }),

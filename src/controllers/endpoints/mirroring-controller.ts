@@ -6,7 +6,7 @@ import { keyOf } from '../runtime/resource-type.ts'
 import { isMirrored, type MirrorPlan, planMirror } from './plan-mirror.ts'
 import { writeSlices } from './write-slices.ts'
 
-/** Shows hand-written Endpoints of Services without a selector as EndpointSlices. Its keys are Endpoints. */
+/** Mirrors hand-written Endpoints of Services without a selector as EndpointSlices. Its keys are Endpoints. */
 export function createMirroringController(context: ControllerContext): Controller {
   const { caches, types, dialect, events, metrics, log } = context
   const services = caches.of(serviceType)

@@ -19,7 +19,7 @@ import { areSame, isSameTarget, portsKey, type WantedPort } from './wanted-slice
 /** The value of the label `endpointsManagedBy`. */
 const manager = 'endpoint-controller'
 
-/** One object holds no more; what follows is cut off and an annotation says so. */
+/** The most addresses in one Endpoints object; the rest is cut off and an annotation says so. */
 const maxAddresses = 1000
 
 type Address = EndpointSubset['addresses'][number]
@@ -28,11 +28,11 @@ interface Candidate {
   readonly address: Address
   readonly ready: boolean
   readonly ports: readonly WantedPort[]
-  /** By which candidates stand in a fixed order. */
+  /** The sort key that gives candidates a fixed order. */
   readonly key: string
 }
 
-/** Whether a controller keeps these Endpoints; others somebody wrote by hand. */
+/** Checks whether a controller manages these Endpoints; users wrote all others by hand. */
 export function isKept({ metadata }: Endpoints, dialect: Dialect): boolean {
   return metadata.labels[dialect.labels.endpointsManagedBy] === manager
 }
@@ -48,7 +48,7 @@ export type EndpointsPlan =
   | { readonly kind: 'create'; readonly content: EndpointsContent }
   | { readonly kind: 'update'; readonly existing: Endpoints; readonly content: EndpointsContent }
 
-/** The Endpoints object of a Service: an address a pod, of the Service's first family; ready ones before the others where there are too many. */
+/** Plans the Endpoints object of a Service: one address per pod, of the Service's first family; ready ones first if there are too many. */
 export function planEndpoints(
   service: Service,
   pods: readonly Pod[],

@@ -9,10 +9,10 @@ import { keyByAddress, planSlices, type SlicePlan, type SliceTemplate } from './
 import { hasSelector } from './service-pods.ts'
 import { type EndpointGroup, groupEndpoints } from './wanted-slices.ts'
 
-/** Of each subset no more addresses are mirrored. */
+/** The most addresses of one subset that are mirrored. */
 const maxAddressesPerSubset = 1000
 
-/** What kubectl keeps for itself; a copy would speak of another object. */
+/** The annotation that `kubectl apply` keeps for itself; a copy would describe another object. */
 const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration'
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6']
@@ -20,19 +20,19 @@ const families: readonly IpFamily[] = ['IPv4', 'IPv6']
 export interface MirrorPlan {
   readonly plan: SlicePlan
   readonly template: SliceTemplate
-  /** Addresses that are none or that no slice may hold, and how many were too many, for Events. */
+  /** The addresses that are invalid or not allowed in a slice, and the number of those beyond the limit, for Events. */
   readonly invalidAddresses: readonly string[]
   readonly skippedAddresses: number
 }
 
-/** Whether slices should follow these Endpoints: someone wrote them by hand, for a Service that selects no pods. */
+/** Checks whether these Endpoints are mirrored: a user wrote them by hand, for a Service that selects no pods. */
 export function isMirrored(endpoints: Endpoints, service: Service | undefined, dialect: Dialect): boolean {
   const { labels = {}, annotations = {} } = endpoints.metadata
   const isRefused = labels[dialect.labels.skipMirror] === 'true' || dialect.annotations.electionRecord in annotations
   return service !== undefined && !hasSelector(service) && service.spec.type !== 'ExternalName' && !isRefused
 }
 
-/** The writes that bring the mirroring slices of hand-written Endpoints up to date. */
+/** Returns the writes that bring the mirroring slices of hand-written Endpoints up to date. */
 export function planMirror(endpoints: Endpoints, slices: readonly EndpointSlice[], dialect: Dialect): MirrorPlan {
   const template = mirrorTemplate(endpoints, dialect)
   const subsets = endpoints.subsets.map(mirrorSubset)

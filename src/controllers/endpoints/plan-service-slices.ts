@@ -8,20 +8,23 @@ import { keyByPod, planSlices, type SlicePlan, type SliceTemplate } from './plan
 import { lastTriggerTime, mayServe, portResolver, serviceFamilies, toEndpoint } from './pod-endpoints.ts'
 import { type EndpointGroup, groupEndpoints } from './wanted-slices.ts'
 
-/** Spec 2.7. */
+/** The most endpoints in one slice (spec 2.7). */
 export const maxEndpointsPerSlice = 100
 
 export interface ServiceSlicesInput {
   readonly service: Service
-  /** Those the Service selects. */
+  /** The pods that the Service selects. */
   readonly pods: readonly Pod[]
   readonly nodeOf: (name: string) => Node | undefined
-  /** Those of the Service that the selector's controller manages. */
+  /** The slices of the Service that the controller for selectors manages. */
   readonly slices: readonly EndpointSlice[]
   readonly dialect: Dialect
 }
 
-/** The writes that bring a Service's slices to its pods. A pod on a node that is not known waits for it, unless even unready pods are published. */
+/**
+ * Returns the writes that bring a Service's slices to its pods. A pod on an unknown node waits for its Node object, unless unready pods are
+ * published too.
+ */
 export function planServiceSlices({ service, pods, nodeOf, slices, dialect }: ServiceSlicesInput): SlicePlan {
   const families = serviceFamilies(service)
   const portsOf = portResolver(service)

@@ -12,7 +12,7 @@ import {
   type WantedPort,
 } from './wanted-slices.ts'
 
-/** What every slice of one owner carries. */
+/** The fields that every slice of one owner carries. */
 export interface SliceTemplate {
   readonly namespace: string
   readonly generateName: string
@@ -25,12 +25,12 @@ export interface SliceTemplate {
 
 export interface SlicePlanInput {
   readonly groups: readonly EndpointGroup[]
-  /** Each of these has a slice even when it has no endpoint. */
+  /** The families that have a slice even without an endpoint. */
   readonly placeholderFamilies: readonly IpFamily[]
   /** All slices of the owner that this controller manages. */
   readonly slices: readonly EndpointSlice[]
   readonly template: SliceTemplate
-  /** Equal texts mean the same endpoint, which then stays in its slice. */
+  /** Returns the identity of an endpoint; an endpoint with an equal key stays in its slice. */
   readonly keyOf: (endpoint: IdentifiedEndpoint) => string
   readonly maxEndpoints: number
 }
@@ -48,7 +48,7 @@ export interface SlicePlan {
 }
 
 /**
- * The fewest writes from the slices there are to the endpoints there should be: endpoints stay where they are, new ones go into slices that change
+ * Returns the fewest writes from the present slices to the wanted endpoints: endpoints stay where they are, new ones go into slices that change
  * anyway (the fullest first), then into the fullest other slice with room for all of them, then into new ones. Sparse slices are left alone.
  */
 export function planSlices(input: SlicePlanInput): SlicePlan {
@@ -73,7 +73,7 @@ interface MutablePlan {
   creates: SliceContent[]
   updates: { slice: EndpointSlice; content: SliceContent }[]
   deletes: EndpointSlice[]
-  /** Slices that stay as they are. */
+  /** The number of slices that stay as they are. */
   kept: number
 }
 
@@ -93,7 +93,7 @@ function planFamily(input: SlicePlanInput, family: IpFamily, slices: readonly En
   return plan
 }
 
-/** A slice that would go takes over what would be created: one write instead of two, and its name stays. */
+/** Turns a deletion and a creation into one update: one write instead of two, and the slice keeps its name. */
 function reuseDeleted(plan: MutablePlan, template: SliceTemplate): void {
   while (plan.creates.length > 0 && plan.deletes.length > 0) {
     const [content] = plan.creates.splice(0, 1)
@@ -136,7 +136,7 @@ function packGroup(
   plan.deletes.push(...empty.map(({ slice }) => slice))
 }
 
-/** Takes from `missing` what this slice has, as it should be now. */
+/** Removes from `missing` what this slice has, and returns those endpoints as they should be now. */
 function takeKept(
   { keyOf, maxEndpoints }: SlicePlanInput,
   slice: EndpointSlice,
@@ -159,12 +159,12 @@ function byFullest(drafts: readonly Draft[]): readonly Draft[] {
 
 type IdentifiedEndpoint = Pick<WantedEndpoint, 'addresses' | 'targetRef'>
 
-/** A pod is the same endpoint also with another address. */
+/** Returns the pod's identity: a pod stays the same endpoint when its address changes. */
 export function keyByPod({ addresses, targetRef }: IdentifiedEndpoint): string {
   return targetRef?.uid || addresses.join()
 }
 
-/** Where anybody may write the target: several addresses may have the same. */
+/** Returns the address and the target: users may write the same target for several addresses. */
 export function keyByAddress({ addresses, targetRef }: IdentifiedEndpoint): string {
   return `${targetRef?.uid ?? ''} ${addresses.join()}`
 }
@@ -180,7 +180,7 @@ function needsWrite(slice: EndpointSlice, content: SliceContent, template: Slice
 
 type ComparedEndpoint = WantedEndpoint | EndpointSlice['endpoints'][number]
 
-/** Field by field, as a pass compares all endpoints of a Service. */
+/** Compares two endpoints field by field: cheap, as a pass compares all endpoints of a Service. */
 function isSameEndpoint(one: ComparedEndpoint, other: ComparedEndpoint): boolean {
   return (
     one.conditions.ready === other.conditions.ready &&

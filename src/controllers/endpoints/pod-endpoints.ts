@@ -4,7 +4,7 @@ import { isFinished, isReady, type Pod, readyCondition } from '../objects/pod.ts
 import type { Service } from '../objects/service.ts'
 import type { EndpointHints, WantedEndpoint, WantedPort } from './wanted-slices.ts'
 
-/** Whether the pod may serve at all: it has an address and has not ended. */
+/** Checks whether the pod can be an endpoint: it has an address and has not ended. */
 export function mayServe(pod: Pod): boolean {
   return pod.status.ips.length > 0 && !isFinished(pod)
 }
@@ -13,12 +13,12 @@ export function isTerminating({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
-/** The pod's first address of that family. */
+/** Returns the pod's first address of that family. */
 export function podIp({ status }: Pod, family: IpFamily): Ip | undefined {
   return status.ips.find((ip) => ipFamily(ip) === family)
 }
 
-/** The families a Service's endpoints are wanted in; what the server did not fill in is told by the cluster address. */
+/** Returns the families of a Service's endpoints; if the server did not fill them in, the cluster address decides. */
 export function serviceFamilies({ spec }: Service): readonly IpFamily[] {
   if (spec.ipFamilies.length > 0) return spec.ipFamilies
   const ip = parseIp(spec.clusterIP ?? '')
@@ -28,7 +28,8 @@ export function serviceFamilies({ spec }: Service): readonly IpFamily[] {
 type ServicePort = Service['spec']['ports'][number]
 
 /**
- * The Service's ports as each pod serves them; a port whose name no container of the pod knows is left out. Where no port goes by name all pods have the very same list.
+ * Returns a function from a pod to the Service's ports on it; a named port that no container of the pod has is left out. Without named ports, all
+ * pods share one list object.
  */
 export function portResolver({ spec }: Service): (pod: Pod) => readonly WantedPort[] {
   const numbers = spec.ports.map(portNumber)
@@ -47,7 +48,7 @@ function wantedPort({ name, protocol, appProtocol }: ServicePort, port: number):
   return { name, protocol, port, ...(appProtocol !== undefined && { appProtocol }) }
 }
 
-/** Undefined where each pod says for itself what the name stands for. */
+/** Returns the target port's number; undefined for a named port, which each pod resolves for itself. */
 function portNumber({ targetPort, port }: ServicePort): number | undefined {
   if (targetPort === undefined || targetPort === 0 || targetPort === '') return port
   if (typeof targetPort === 'number') return targetPort
@@ -68,7 +69,7 @@ export interface EndpointContext {
   readonly zoneLabel: string
 }
 
-/** Undefined where the pod has no address of the family. */
+/** Returns the endpoint of a pod; undefined if the pod has no address of the family. */
 export function toEndpoint(
   pod: Pod,
   { service, family, node, zoneLabel }: EndpointContext,
@@ -90,7 +91,7 @@ export function toEndpoint(
   }
 }
 
-/** A pod has a name of its own below its Service when it asks for one there. */
+/** Returns the pod's DNS host name below its Service, if the pod sets one. */
 export function hostnameFor({ metadata, spec }: Pod, service: Service): string | undefined {
   const isBelow = spec.subdomain === service.metadata.name && metadata.namespace === service.metadata.namespace
   return spec.hostname && isBelow ? spec.hostname : undefined
@@ -100,7 +101,7 @@ export function targetRefOf({ metadata: { namespace, name, uid } }: Pod) {
   return { kind: 'Pod', namespace, name, uid }
 }
 
-/** Who should use the endpoint (`trafficDistribution`): its zone, and its node before others with PreferSameNode. */
+/** Returns the endpoint's hints (`trafficDistribution`): its zone, and its node first with PreferSameNode. */
 function hintsFor(
   wish: string | undefined,
   zone: string | undefined,
@@ -111,7 +112,7 @@ function hintsFor(
   return { ...(zone && { forZones: [{ name: zone }] }), forNodes: [{ name: nodeName }] }
 }
 
-/** When the newest change that these endpoints show happened: a pod became ready or not, or the Service came. */
+/** Returns the time of the newest change that these endpoints show: a pod became ready or unready, or the Service was created. */
 export function lastTriggerTime(service: Service, pods: readonly Pod[]): string | undefined {
   let newest = service.metadata.creationTimestamp
   for (const pod of pods) {

@@ -6,7 +6,7 @@ import { labelTerm, labelTerms, type ObjectIndex } from '../runtime/object-index
 import { keyOf } from '../runtime/resource-type.ts'
 import type { SelectorIndex } from '../runtime/selector-index.ts'
 
-/** Who selects whom, both ways, without looking at everything there is. */
+/** Finds the pods of a Service and the Services of a pod by index, without a scan of all objects. */
 export class ServicePods {
   readonly #podsByLabel: ObjectIndex<Pod>
   readonly #podsByNode: ObjectIndex<Pod>
@@ -27,18 +27,18 @@ export class ServicePods {
     return selector.length === 1 ? pods : pods.filter((pod) => selects(service, pod))
   }
 
-  /** Keys of the Services that select the pod. */
+  /** Returns the keys of the Services that select the pod. */
   servicesOf({ metadata }: Pod): readonly string[] {
     return this.#servicesBySelector.matching(metadata.namespace, metadata.labels).map(keyOf)
   }
 
-  /** Keys of the Services with pods on the node. */
+  /** Returns the keys of the Services with pods on the node. */
   servicesOn(node: Node): readonly string[] {
     return this.#podsByNode.get(node.metadata.name).flatMap((pod) => this.servicesOf(pod))
   }
 }
 
-/** An empty selector selects nothing: such a Service's endpoints are written by hand. */
+/** Checks whether the Service has a selector. An empty one selects nothing: users write such a Service's endpoints by hand. */
 export function hasSelector(service: Service): boolean {
   return selectorOf(service) !== undefined
 }

@@ -55,7 +55,7 @@ export function createEndpointSliceController(context: ControllerContext): Contr
   }
 }
 
-/** The Service of a slice that this controller manages. */
+/** Returns the key of the Service of a slice that this controller manages. */
 function serviceKeyOf({ metadata }: EndpointSlice, { dialect }: ControllerContext): readonly string[] {
   const { labels = {}, namespace = '' } = metadata
   const service = labels[dialect.labels.serviceName]
@@ -63,7 +63,7 @@ function serviceKeyOf({ metadata }: EndpointSlice, { dialect }: ControllerContex
   return isOurs && service !== undefined ? [`${namespace}/${service}`] : []
 }
 
-/** Whether a change of a pod leaves every endpoint as it was. */
+/** Checks whether a change of a pod leaves every endpoint as it was. */
 export function isSameForEndpoints(old: Pod, next: Pod): boolean {
   const isSameIdentity =
     old.metadata.uid === next.metadata.uid && old.metadata.deletionTimestamp === next.metadata.deletionTimestamp

@@ -1,6 +1,6 @@
 import type { IpFamily } from '../../model/ip.ts'
 
-/** An endpoint as a controller wants it in a slice; every condition is said. */
+/** An endpoint as a controller wants it in a slice; every condition is set. */
 export interface WantedEndpoint {
   readonly addresses: readonly string[]
   readonly conditions: { readonly ready: boolean; readonly serving: boolean; readonly terminating: boolean }
@@ -23,7 +23,7 @@ export interface TargetRef {
   readonly uid?: string | undefined
 }
 
-/** In the same order. */
+/** Checks whether two lists hold equal items in equal order. */
 export function areSame<T>(items: readonly T[], others: readonly T[], isSame: (item: T, other: T) => boolean): boolean {
   return items.length === others.length && items.every((item, index) => isSame(item, others[index] as T))
 }
@@ -37,7 +37,7 @@ export function isSameTarget(target: TargetRef | undefined, other: TargetRef | u
   )
 }
 
-/** The name is always there: clients crash on one that is not (spec 2.7). */
+/** A port of a slice. The name is always set: some clients crash on a missing one (spec 2.7). */
 export interface WantedPort {
   readonly name: string
   readonly protocol: 'TCP' | 'UDP' | 'SCTP'
@@ -52,7 +52,7 @@ export interface EndpointGroup {
   readonly endpoints: readonly WantedEndpoint[]
 }
 
-/** Equal texts mean equal sets of ports, whatever their order. */
+/** Returns a text that is equal for equal sets of ports, in any order. */
 export function portsKey(
   ports: readonly {
     readonly name?: string | null | undefined
@@ -67,7 +67,7 @@ export function portsKey(
   return texts.sort().join(',')
 }
 
-/** Puts what has the same family and ports together; groups come in a fixed order. */
+/** Merges groups with equal family and ports; the result has a fixed order. */
 export function groupEndpoints(groups: readonly EndpointGroup[]): readonly EndpointGroup[] {
   const portsKeys = new Map<readonly WantedPort[], string>()
   const merged = new Map<string, { family: IpFamily; ports: readonly WantedPort[]; endpoints: WantedEndpoint[] }>()
@@ -83,7 +83,7 @@ export function groupEndpoints(groups: readonly EndpointGroup[]): readonly Endpo
   return [...merged.entries()].sort(([a], [b]) => compareTexts(a, b)).map(([, group]) => group)
 }
 
-/** In the same order, in whichever they come. */
+/** Returns the endpoints in a fixed order, independent of the input's order. */
 export function sortEndpoints(endpoints: Iterable<WantedEndpoint>): WantedEndpoint[] {
   const keyed = Array.from(endpoints, (endpoint) => ({
     endpoint,

@@ -3,7 +3,7 @@ import { replacedMetadata } from '../runtime/metadata.ts'
 import type { ObjectWriter } from '../runtime/object-writer.ts'
 import type { SliceContent, SlicePlan, SliceTemplate } from './plan-slices.ts'
 
-/** Deletions come last: an endpoint that moves is never without a slice. */
+/** Writes the planned slices, deletions last: an endpoint that moves is never without a slice. */
 export async function writeSlices(
   plan: SlicePlan,
   template: SliceTemplate,

@@ -19,7 +19,7 @@ type Event = z.output<typeof eventSchema>
 
 const eventType = resourceType('', 'v1', 'events', 'Event', eventSchema)
 
-/** Deletes Events that nobody told again for `ttlMs`. Its keys are Events. */
+/** Deletes Events that have not recurred for `ttlMs`. Its keys are Events. */
 export function createEventTtlController({ client, caches, metrics, log }: BaseContext, ttlMs: number): Component {
   const events = caches.of(eventType)
   const target = writeTarget(client, caches, [])
@@ -41,10 +41,10 @@ export function createEventTtlController({ client, caches, metrics, log }: BaseC
   })
 }
 
-/** Node's timers hold no more than 2^31 ms. */
+/** The longest delay of one timer: Node's timers hold no more than 2^31 ms. */
 const maxTimerMs = 24 * 3_600_000
 
-/** One without any time that makes sense counts as old. */
+/** Returns the time of the Event's last occurrence; an Event without a valid time counts as old. */
 function lastToldMs({ metadata, lastTimestamp, eventTime, series }: Event): number {
   const times = [metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime]
   return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((ms) => !Number.isNaN(ms)))

@@ -13,12 +13,12 @@ import { WatchedResources } from './watched-resources.ts'
 const refreshIntervalMs = 30_000
 const maxAbsent = 10_000
 
-/** Deletes what lost its owners, and sees to owners that wait for their dependents or set them free. */
+/** Deletes objects without owners, and finishes foreground deletion and orphaning. */
 export class GarbageCollector implements Component {
   readonly name = 'garbage-collector'
   readonly #kit: BaseContext
   #graph = new OwnerGraph()
-  /** Uids that the server was asked for and does not have; a uid never comes back. */
+  /** The uids that the server confirmed as absent; a uid never comes back. */
   readonly #absent = new Set<string>()
   #resources: WatchedResources | undefined
   #controller: Controller | undefined
@@ -29,7 +29,7 @@ export class GarbageCollector implements Component {
     this.#kit = kit
   }
 
-  /** Does not wait for the lists: an owner that is not in the graph yet is asked of the server. */
+  /** Starts without waiting for the lists: for an owner that is not in the graph yet, the collector asks the server. */
   async start(): Promise<void> {
     const { client, metrics } = this.#kit
     const log = this.#kit.log.child(this.name)
@@ -54,7 +54,7 @@ export class GarbageCollector implements Component {
     this.#refresh.start()
   }
 
-  /** Each is told to stop, also when another one takes too long: who lost the lease must not go on. */
+  /** Stops every part, even if another one exceeds its time: a process that lost the lease must not go on. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     const resources = this.#resources
     this.#resources = undefined
@@ -90,7 +90,7 @@ export class GarbageCollector implements Component {
     return { busyMs }
   }
 
-  /** An owner that exists is one we have not been told of yet: the watch will. */
+  /** Asks the server for owners missing in the graph. If one exists, its watch event is still on its way. */
   async #findOut(node: GraphNode, owners: readonly OwnerReference[], signal: AbortSignal): Promise<WorkResult> {
     for (const owner of owners) {
       if (await this.#exists(node, owner, signal)) continue
@@ -101,7 +101,7 @@ export class GarbageCollector implements Component {
     return { againInMs: isSettled ? 1 : refreshIntervalMs }
   }
 
-  /** Of a kind that is not served (any more) nothing can be said: its objects count as there. */
+  /** Checks whether the owner exists. For a kind that is not served (any more) this is unknown: its objects count as present. */
   async #exists({ metadata }: GraphNode, owner: OwnerReference, signal: AbortSignal): Promise<boolean> {
     const resource = this.#resources?.find(owner.apiVersion, owner.kind)
     if (resource === undefined || (resource.namespaced && metadata.namespace === undefined)) return true

@@ -2,16 +2,16 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ServedResource } from '../objects/served-resources.ts'
 import type { Identity, OwnerReference } from '../runtime/metadata.ts'
 
-/** An object of any kind, seen as an owner and as what is owned. */
+/** An object of any kind, as an owner and as a dependent. */
 export interface GraphNode {
   readonly resource: ServedResource
   readonly metadata: Identity
 }
 
-/** Who owns whom, by uid, over all resources that are watched. */
+/** The graph of owners and dependents, by uid, over all watched resources. */
 export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>()
-  /** By owner, also by owners that are not there. */
+  /** The uids of dependents by the uid of their owner, present or absent. */
   readonly #dependents = new Map<string, Set<string>>()
 
   get(uid: string): GraphNode | undefined {
@@ -26,7 +26,7 @@ export class OwnerGraph {
     return this.#nodes.values()
   }
 
-  /** Takes an object as it was and as it is; answers the uids whose fate that may change. */
+  /** Applies a change of an object and returns the uids that it may affect. */
   change(old: GraphNode | undefined, next: GraphNode | undefined): readonly string[] {
     if (old !== undefined && next !== undefined && isSameFate(old, next)) {
       this.#nodes.set(next.metadata.uid, next)
@@ -62,7 +62,7 @@ export class OwnerGraph {
   }
 }
 
-/** Most changes of an object are of what it says of itself: they concern neither its owners nor what it owns. */
+/** Checks whether a change leaves owners and deletion state as they were, as most changes do. */
 function isSameFate({ metadata: old }: GraphNode, { metadata: next }: GraphNode): boolean {
   return (
     old.uid === next.uid &&
@@ -76,7 +76,7 @@ function ownerUids({ metadata }: GraphNode): readonly string[] {
   return metadata.ownerReferences.map(({ uid }) => uid)
 }
 
-/** An owner must stand in the namespace of what it owns, or in none. */
+/** Checks whether the owner is in the dependent's namespace or is cluster-scoped; other references are invalid. */
 export function isReachable(dependent: GraphNode, owner: GraphNode): boolean {
   return !owner.resource.namespaced || owner.metadata.namespace === dependent.metadata.namespace
 }

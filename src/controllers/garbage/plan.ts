@@ -3,22 +3,22 @@ import { nameOf, type Propagation, type Write } from '../objects/writes.ts'
 import type { OwnerReference } from '../runtime/metadata.ts'
 import { blocks, type GraphNode, isReachable, type OwnerGraph } from './owner-graph.ts'
 
-/** Keeps a deleted owner until what blocks it is gone. */
+/** The finalizer that keeps a deleted owner until its blocking dependents are gone. */
 const foregroundFinalizer = 'foregroundDeletion'
-/** Keeps a deleted owner until its dependents are free of it. */
+/** The finalizer that keeps a deleted owner until no dependent refers to it. */
 const orphanFinalizer = 'orphan'
 
 export interface CollectionPlan {
   readonly writes: readonly Write[]
-  /** Owners that the graph does not know: asked of the server before anything is decided. */
+  /** The owners that the graph does not know: the collector asks the server before it decides. */
   readonly unknown: readonly OwnerReference[]
-  /** References to owners in another namespace; they count as absent. */
+  /** The references to owners in another namespace; they count as absent. */
   readonly invalid: readonly OwnerReference[]
 }
 
 const nothing: CollectionPlan = { writes: [], unknown: [], invalid: [] }
 
-/** What becomes of one object, from its owners and dependents; `isAbsent` says which owners the server has been asked for and does not have. */
+/** Plans the collection of one object from its owners and dependents; `isAbsent` says which owners the server confirmed as absent. */
 export function planCollection(node: GraphNode, graph: OwnerGraph, isAbsent: (uid: string) => boolean): CollectionPlan {
   const { deletionTimestamp, ownerReferences } = node.metadata
   if (deletionTimestamp !== undefined) return { ...nothing, writes: leavingWrites(node, graph) }
@@ -32,14 +32,14 @@ function leavingWrites(node: GraphNode, graph: OwnerGraph): readonly Write[] {
   return finalizers.includes(foregroundFinalizer) ? foregroundWrites(node, dependents()) : []
 }
 
-/** The references go first, the finalizer when none is left: a crash in between is mended by the next pass. */
+/** Removes the references first and the finalizer when none is left: after a crash in between, the next pass finishes. */
 function orphanWrites(node: GraphNode, dependents: readonly GraphNode[]): readonly Write[] {
   if (dependents.length === 0) return [withoutFinalizer(node, orphanFinalizer)]
   const { uid } = node.metadata
   return dependents.map((dependent) => withoutOwners(dependent, (reference) => reference.uid === uid))
 }
 
-/** Those that do not block are only asked to go. */
+/** Deletes or releases the dependents of an owner in foreground deletion; the owner waits only for blocking ones. */
 function foregroundWrites(node: GraphNode, dependents: readonly GraphNode[]): readonly Write[] {
   const { uid } = node.metadata
   const doomed = dependents.filter(({ metadata }) => metadata.deletionTimestamp === undefined && isSole(metadata, uid))
@@ -58,7 +58,7 @@ function isSole({ ownerReferences }: GraphNode['metadata'], uid: string): boolea
   return ownerReferences.every((reference) => reference.uid === uid)
 }
 
-/** One owner that stays keeps the object; references to those that are gone are taken away. */
+/** Plans a dependent: one owner that stays keeps it; references to absent owners are removed. */
 function planDependent(node: GraphNode, graph: OwnerGraph, isAbsent: (uid: string) => boolean): CollectionPlan {
   const { ownerReferences } = node.metadata
   const owners = ownerReferences.map((reference) => ({ reference, owner: graph.get(reference.uid) }))
@@ -89,7 +89,7 @@ function isWaiting({ metadata }: GraphNode): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.finalizers.includes(foregroundFinalizer)
 }
 
-/** What was asked of the object itself before holds for it. */
+/** Returns the propagation policy that the object's own finalizers ask for. */
 function policyOf({ metadata }: GraphNode): Propagation {
   if (metadata.finalizers.includes(orphanFinalizer)) return 'Orphan'
   return metadata.finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background'
@@ -108,7 +108,7 @@ function withoutOwners(node: GraphNode, isGone: (reference: OwnerReference) => b
   return metadataPatch(node, { ownerReferences: kept as unknown as readonly JsonObject[] })
 }
 
-/** Only on that very version, so that a finalizer or reference that came meanwhile is not lost. */
+/** Returns a patch for this resourceVersion only, so that a finalizer or reference added meanwhile is not lost. */
 function metadataPatch(node: GraphNode, changes: JsonObject): Write {
   const { uid, resourceVersion } = node.metadata
   return {

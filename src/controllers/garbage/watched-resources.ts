@@ -7,13 +7,13 @@ import { ObjectCache } from '../runtime/object-cache.ts'
 import { resourceType } from '../runtime/resource-type.ts'
 import type { GraphNode } from './owner-graph.ts'
 
-/** Of any object only who it is and whose: the collector sees everything there is. */
+/** The fields kept of each object, its identity and owners only: the collector caches every object of the cluster. */
 const objectSchema = z.object({ metadata: identitySchema })
 type MetadataCache = ObjectCache<z.output<typeof objectSchema>>
 
 export interface WatchedResourcesOptions {
   readonly client: ApiClient
-  /** Resources whose objects own nothing and are owned by nothing that matters. */
+  /** The resources whose objects have no owners or dependents that matter. */
   readonly ignored: readonly string[]
   readonly onChange: (old: GraphNode | undefined, next: GraphNode | undefined) => void
   readonly log: Logger
@@ -24,7 +24,7 @@ interface Watched {
   readonly cache: MetadataCache
 }
 
-/** A cache of metadata for each resource that discovery tells of; `refresh` follows what comes and goes. */
+/** A metadata cache for each resource in discovery; `refresh` follows resources that appear and disappear. */
 export class WatchedResources {
   readonly #options: WatchedResourcesOptions
   readonly #watched = new Map<string, Watched>()
@@ -34,14 +34,14 @@ export class WatchedResources {
     this.#options = options
   }
 
-  /** Whatever its version; undefined for a kind that is not served. */
+  /** Returns the resource of a kind in any version; undefined for a kind that is not served. */
   find(apiVersion: string, kind: string): ServedResource | undefined {
     const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
     const served = [...this.#watched.values()].map(({ resource }) => resource)
     return served.find((resource) => resource.group === group && resource.kind === kind)
   }
 
-  /** Resolves when every resource has been listed once. */
+  /** Updates the set of caches from discovery. Resolves when every resource has been listed once. */
   async refresh(scope: { signal: AbortSignal }): Promise<void> {
     const { client, ignored } = this.#options
     const served = await listServedResources(client, scope.signal)
@@ -59,7 +59,7 @@ export class WatchedResources {
     await Promise.all([...this.#watched].map(([key, { cache }]) => this.#drop(key, cache)))
   }
 
-  /** Takes a server's answer, so that the next pass sees it. */
+  /** Puts the server's response into the cache, so that the next pass sees it. */
   note(resource: string, group: string, written: unknown): void {
     this.#watched.get(`${group}/${resource}`)?.cache.note(written)
   }

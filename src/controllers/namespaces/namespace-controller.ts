@@ -11,12 +11,12 @@ import { type Identity, identitySchema } from '../runtime/metadata.ts'
 import type { WorkResult } from '../runtime/work-queue.ts'
 import { type DeletionState, deletionConditions, type Remainder } from './remains.ts'
 
-/** Ours among `spec.finalizers`: keeps a namespace until nothing is in it. */
+/** This controller's entry in `spec.finalizers`: it keeps a namespace until nothing is in it. */
 const contentFinalizer = 'kubernetes'
-/** What ends needs time, and a look at much of it takes long: it is looked at for a third of the time at most. */
+/** The shortest pause between two checks. Deletion takes time and checks of many objects are slow: they take a third of the time at most. */
 const leastRecheckMs = 500
 
-/** Empties namespaces that are being deleted, of custom resources too, and lets them go when nothing is left. Its keys are namespaces. */
+/** Empties namespaces that are being deleted, custom resources included, then removes the finalizer. Its keys are namespaces. */
 export function createNamespaceController(kit: BaseContext): Component {
   const { caches, metrics, log } = kit
   const namespaces = caches.of(namespaceType)
@@ -50,7 +50,7 @@ export function createNamespaceController(kit: BaseContext): Component {
   })
 }
 
-/** Asks for the deletion of everything there is, then looks what is left of it. */
+/** Deletes every object in the namespace, then lists what is left. */
 async function emptyNamespace(client: ApiClient, namespace: string, signal: AbortSignal): Promise<DeletionState> {
   const served = await orReason(listServedResources(client, signal), signal)
   if (typeof served === 'string') return { remainders: [], discoveryError: served, contentError: undefined }
@@ -64,7 +64,7 @@ async function emptyNamespace(client: ApiClient, namespace: string, signal: Abor
   return { remainders, discoveryError: undefined, contentError: errors.length === 0 ? undefined : errors.join('; ') }
 }
 
-/** What went wrong is told in a condition; the work as a whole goes on, unless it was told to end. */
+/** Returns the work's result, or its error as text for a condition; the other work goes on. An aborted signal still throws. */
 async function orReason<T>(work: Promise<T>, signal: AbortSignal): Promise<T | string> {
   try {
     return await work
@@ -74,7 +74,10 @@ async function orReason<T>(work: Promise<T>, signal: AbortSignal): Promise<T | s
   }
 }
 
-/** Most resources have nothing in a namespace, or only what was asked to go: one list tells. A kind that went away meanwhile has taken its objects along. */
+/**
+ * Deletes the objects of one resource and returns what is left. For most resources one list is enough: they have no objects, or only ones being
+ * deleted. A kind that disappeared meanwhile has no objects left.
+ */
 async function emptyResource(
   client: ApiClient,
   resource: ServedResource,
@@ -104,7 +107,7 @@ function countRemainder({ resource, group }: ServedResource, list: ObjectList | 
   return { resource: `${resource}.${group}`, count: identities.length + (list?.leftOut.length ?? 0), finalizers }
 }
 
-/** Other finalizers are for others to take away. */
+/** Removes this controller's finalizer; other finalizers belong to their controllers. */
 async function finalize(client: ApiClient, { metadata, spec }: Namespace, signal: AbortSignal): Promise<void> {
   const { name, uid, resourceVersion } = metadata
   const finalizers = spec.finalizers.filter((each) => each !== contentFinalizer)

@@ -13,11 +13,11 @@ export interface PerNamespaceObject<T extends CachedObject> {
   readonly type: ResourceType<T>
   readonly name: string
   readonly fields: ObjectFields
-  /** Whether an object that is there needs no write. */
+  /** Checks whether an existing object needs no write. */
   readonly isAsWanted: (object: T) => boolean
 }
 
-/** Every namespace has the object, also after a client deleted or changed it. The controller's keys are namespaces. */
+/** Creates the object in every namespace, and restores it after a client deleted or changed it. Its keys are namespaces. */
 export function createPerNamespaceController<T extends CachedObject>(
   { caches, metrics, log }: BaseContext,
   { controller, type, name, fields, isAsWanted }: PerNamespaceObject<T>,
@@ -53,7 +53,7 @@ export function createPerNamespaceController<T extends CachedObject>(
   })
 }
 
-/** The namespace is gone, or going: there is nothing left to do. */
+/** Checks whether an error means that the namespace is gone or being deleted: nothing is left to do. */
 function isOfLeavingNamespace(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   return error.code === 'not-found' || error.causes.some(({ reason }) => reason === 'NamespaceTerminating')

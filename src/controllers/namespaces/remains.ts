@@ -3,22 +3,22 @@ import type { Condition } from '../objects/parts.ts'
 
 /** What is left of one resource in a namespace that is being deleted. */
 export interface Remainder {
-  /** `pods.`, `widgets.example.com` */
+  /** The resource as `pods.` or `widgets.example.com`. */
   readonly resource: string
   readonly count: number
-  /** How many objects each finalizer keeps. */
+  /** The number of objects that each finalizer keeps. */
   readonly finalizers: ReadonlyMap<string, number>
 }
 
 export interface DeletionState {
   readonly remainders: readonly Remainder[]
-  /** Why the resources that are served could not all be found out. */
+  /** The reason why discovery failed for some resources. */
   readonly discoveryError: string | undefined
-  /** Why some objects could not be deleted. */
+  /** The reason why some objects could not be deleted. */
   readonly contentError: string | undefined
 }
 
-/** Conditions that tell why a namespace is still there, in the words kubectl users know. */
+/** Returns the conditions that explain why a namespace still exists, in the reasons of Kubernetes. */
 export function deletionConditions(
   conditions: readonly Condition[],
   { remainders, discoveryError, contentError }: DeletionState,

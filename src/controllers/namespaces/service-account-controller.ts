@@ -3,7 +3,7 @@ import type { BaseContext } from '../base-context.ts'
 import { serviceAccountType } from '../objects/types.ts'
 import { createPerNamespaceController } from './per-namespace-controller.ts'
 
-/** Every namespace has its `default` ServiceAccount: Pods that name no other run as this one. */
+/** Keeps the `default` ServiceAccount in every namespace: Pods that name no other use it. */
 export function createServiceAccountController(kit: BaseContext): Component {
   return createPerNamespaceController(kit, {
     controller: 'serviceaccount',

@@ -1,8 +1,8 @@
-/** When each node last showed a sign of life, by our own clock: clocks of nodes need not agree with it. */
+/** The time of each node's last heartbeat, by the local clock: clocks of nodes may differ. */
 export class Heartbeats {
   readonly #seen = new Map<string, { mark: string; atMs: number }>()
 
-  /** How long a node has been silent; `mark` is anything that differs with each sign of life. A node seen for the first time just gave one. */
+  /** Returns how long a node has been silent. `mark` differs with each heartbeat; a node seen for the first time has just sent one. */
   silentMs(node: string, mark: string, nowMs: number): number {
     const last = this.#seen.get(node)
     if (last?.mark === mark) return nowMs - last.atMs

@@ -15,19 +15,19 @@ import { conditionsOfLost, taintsOf } from './plan-node.ts'
 import { notReadyWrites, planEviction } from './plan-pods.ts'
 
 export interface LifecycleTiming {
-  /** A node that is silent for longer counts as lost, and the pods of one that is missing for longer go. */
+  /** How long a node may be silent before it counts as lost, and be missing before its pods are deleted. */
   readonly graceMs: number
 }
 
-/** A node that never told anything has more time. */
+/** The grace of a node that has not sent any heartbeat yet. */
 const startupGraceMs = 60_000
 const recheckMs = 10_000
 
 const leaseNamespace = 'kube-node-lease'
 
 /**
- * Follows the signs of life of nodes. A silent one becomes Ready Unknown, its pods not ready; taints follow the conditions, and pods that do not
- * tolerate them go. Pods of a node that is no more are deleted. Its keys are names of nodes.
+ * Follows the heartbeats of nodes. A silent node becomes Ready Unknown, its pods not ready; taints follow the conditions, and pods that do not
+ * tolerate them are evicted. Pods of a deleted node are deleted. Its keys are names of nodes.
  */
 export function createNodeLifecycleController(context: ControllerContext, timing: LifecycleTiming): Component {
   const { caches, types, metrics, log } = context
@@ -55,7 +55,7 @@ export function createNodeLifecycleController(context: ControllerContext, timing
 
 interface Surroundings {
   readonly podsOf: (node: string) => readonly Pod[]
-  /** Whether some node is well. */
+  /** Checks whether at least one node is healthy. */
   readonly isAnyWell: () => boolean
 }
 
@@ -64,9 +64,9 @@ class NodeLifecycle {
   readonly #timing: LifecycleTiming
   readonly #surroundings: Surroundings
   readonly #heartbeats = new Heartbeats()
-  /** The nodes that were told of, as they were then. */
+  /** The nodes that have a RegisteredNode Event, by name, as they were then. */
   readonly #known = new Map<string, Node>()
-  /** By the name of a node that is not there: since when. */
+  /** The time since when a node is missing, by its name. */
   readonly #missing = new Map<string, number>()
 
   constructor(context: ControllerContext, timing: LifecycleTiming, surroundings: Surroundings) {
@@ -108,7 +108,7 @@ class NodeLifecycle {
     this.#context.events.record(subjectOf('Node', node), 'Normal', reason, message)
   }
 
-  /** How long until the node counts as lost; nothing or less when it does. */
+  /** Returns the time until the node counts as lost; zero or less if it does now. */
   #lostInMs({ metadata: { name }, status }: Node): number {
     const { caches, types } = this.#context
     const renewed = caches.of(types.leases).get(`${leaseNamespace}/${name}`)?.spec.renewTime
@@ -159,7 +159,7 @@ class NodeLifecycle {
     return plan.againInMs
   }
 
-  /** The server is asked once more: a cache that is behind must not cost a pod. */
+  /** Deletes pods of a missing node after a second check at the server: a stale cache must not cost a pod. */
   async #collectOrphans(name: string, signal: AbortSignal): Promise<WorkResult> {
     this.#heartbeats.forget(name)
     this.#takeLeave(name)

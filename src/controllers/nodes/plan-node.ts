@@ -3,12 +3,10 @@ import { findCondition, formatTime, withCondition } from '../objects/conditions.
 import type { Node, Taint } from '../objects/node.ts'
 import type { Condition } from '../objects/parts.ts'
 
-/** What the agent says of its node; when the agent is silent nobody knows. */
+/** The conditions that the agent reports of its node; without heartbeats they are Unknown. */
 const toldConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 
-/**
- * The conditions of a node that has been silent for too long: Unknown, each of them. The very same list when there is nothing to change.
- */
+/** Returns the conditions of a node that has been silent for too long: each one Unknown. Returns the same list object if nothing changes. */
 export function conditionsOfLost({ status }: Node, nowMs: number): readonly Condition[] {
   const hasReported = findCondition(status.conditions, 'Ready') !== undefined
   const change = hasReported
@@ -23,8 +21,8 @@ export function conditionsOfLost({ status }: Node, nowMs: number): readonly Cond
 type Key = Pick<Taint, 'key' | 'effect'>
 
 /**
- * The taints that a node's conditions call for, beside those that others put there. Ours say since when, and so does every NoExecute taint, as evictions count from then.
- * The very same list when there is nothing to change.
+ * Returns the taints that a node's conditions call for, beside those set by others. The controller's own taints and every NoExecute taint carry the
+ * time they were added, as evictions count from then. Returns the same list object if nothing changes.
  */
 export function taintsOf({ spec, status }: Node, names: Dialect['taints'], nowMs: number): readonly Taint[] {
   const wanted = wantedTaints(spec.unschedulable, status.conditions, names)

@@ -6,10 +6,10 @@ import { isReady, type Pod } from '../objects/pod.ts'
 import { type Toleration, tolerates, tolerationsOf } from '../objects/tolerations.ts'
 import { nameOf, podsResource, type Write } from '../objects/writes.ts'
 
-/** How long a pod stays on a node in trouble when it does not say so itself. */
+/** How long a pod stays on an unhealthy node if it sets no toleration itself. */
 const defaultTolerationMs = 300_000
 
-/** Pods of a node that nobody hears from are not ready, so that Services leave them; the agent says otherwise when it is back. */
+/** Returns writes that mark the pods of a silent node as not ready, so that Services leave them; the agent reverts this when it is back. */
 export function notReadyWrites(pods: readonly Pod[], nowMs: number): readonly Write[] {
   return pods.filter(isReady).map((pod): Write => {
     const { uid, resourceVersion } = pod.metadata
@@ -27,9 +27,12 @@ export function notReadyWrites(pods: readonly Pod[], nowMs: number): readonly Wr
 
 export interface EvictionInput {
   readonly taints: readonly Taint[]
-  /** On the node. */
+  /** The pods on the node. */
   readonly pods: readonly Pod[]
-  /** Those of a node in trouble are passed over while no node is well: there is nowhere to go, and more likely it is us who are cut off. */
+  /**
+   * Whether taints of unhealthy nodes evict pods. They do not while no node is healthy: pods have no other node, and the controller itself is more
+   * likely cut off.
+   */
   readonly heedsTrouble: boolean
   readonly names: Dialect['taints']
   readonly nowMs: number
@@ -37,11 +40,11 @@ export interface EvictionInput {
 
 export interface EvictionPlan {
   readonly evicted: readonly Pod[]
-  /** When the next of the others may have to go. */
+  /** The time until the next of the remaining pods may have to go. */
   readonly againInMs: number | undefined
 }
 
-/** Which pods a node's NoExecute taints drive away now, and when to look again. */
+/** Returns the pods that a node's NoExecute taints evict now, and when to check again. */
 export function planEviction({ taints, pods, heedsTrouble, names, nowMs }: EvictionInput): EvictionPlan {
   const isTrouble = ({ key }: Taint) => key === names.notReady || key === names.unreachable
   const driving = taints.filter((taint) => taint.effect === 'NoExecute' && (heedsTrouble || !isTrouble(taint)))
@@ -58,7 +61,7 @@ export function planEviction({ taints, pods, heedsTrouble, names, nowMs }: Evict
   }
 }
 
-/** Until when the pod may stay with that taint. */
+/** Returns the time until which the pod may stay with that taint. */
 function dueOf(taint: Taint, tolerations: readonly Toleration[], isTrouble: boolean, nowMs: number): number {
   const matching = tolerations.filter((toleration) => tolerates(toleration, taint))
   if (matching.length === 0 && !isTrouble) return nowMs

@@ -9,12 +9,12 @@ import { Controller, watchKeys } from '../runtime/controller.ts'
 import { restAfterPass } from '../runtime/work-queue.ts'
 import { assignPodCidrs, findForeignCidrs, type Refusal, type TakenCidrs } from './pod-cidrs.ts'
 
-/** All changes fold into one key: each pass serves every node that has nothing. */
+/** The single key of the queue: each pass serves every node without a network. */
 const everything = 'nodes'
 
 /**
- * Gives every node its own part of the pod networks (`spec.podCIDR`, `spec.podCIDRs`). What is taken is asked of the server before anything is handed out: a
- * cache may not show yet what another process gave away just before it died.
+ * Assigns every node its part of the pod networks (`spec.podCIDR`, `spec.podCIDRs`). It lists the assigned networks from the server first: a cache
+ * may lack what another process assigned just before it died.
  */
 export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly Cidr[]): Component {
   const { client, caches, events, metrics } = kit
@@ -40,7 +40,7 @@ export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly
     return undefined
   }
 
-  /** Each is said once for each node: what a node has does not change. */
+  /** The warnings already logged, once for each node: a node's networks do not change. */
   let warned: ReadonlySet<string> = new Set()
   function warnOfForeign(all: readonly Node[]): void {
     const byName = new Map(all.map((node) => [node.metadata.name, node]))
@@ -58,7 +58,7 @@ export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly
     warned = found
   }
 
-  /** A node that is gone, or another one by now, needs nothing. */
+  /** Writes a node's networks; a node that was deleted or replaced meanwhile needs nothing. */
   async function give({ metadata }: Node, podCIDRs: readonly Cidr[], signal: AbortSignal): Promise<void> {
     const { name, uid, resourceVersion } = metadata
     const patch = { metadata: { uid, resourceVersion }, spec: { podCIDR: podCIDRs[0], podCIDRs } }

@@ -1,15 +1,15 @@
 import { bigIntToIp, type Cidr, cidrContains, cidrRange, ipFamily, parseCidr } from '../../model/ip.ts'
 
-/** How large a node's own network is, as a prefix length; a cluster network smaller than that goes whole to one node. */
+/** The prefix length of a node's network; a smaller cluster network goes whole to one node. */
 const nodePrefix = { IPv4: 24, IPv6: 64 } as const
 
-/** What a node says it has; texts that are no network count for nothing. */
+/** The networks in a node's spec; texts that are no network are ignored. */
 export interface TakenCidrs {
   readonly name: string
   readonly podCIDRs: readonly string[]
 }
 
-/** A network of a node that this controller did not give it and would not: no node routes it. */
+/** A network of a node that this controller did not assign and would not: no node routes it. */
 export interface ForeignCidr {
   readonly node: string
   readonly cidr: string
@@ -22,15 +22,15 @@ export interface Refusal {
 }
 
 export interface NodeCidrs {
-  /** By the name of the node: one network for each of the cluster's, in their order. */
+  /** The networks by the name of the node: one for each of the cluster's, in their order. */
   readonly assigned: ReadonlyMap<string, readonly Cidr[]>
-  /** Nodes for which nothing was left. */
+  /** The nodes for which no network was left. */
   readonly refused: ReadonlyMap<string, Refusal>
 }
 
 /**
- * Gives each of the nodes the lowest network that overlaps nothing any node has, in the order of their names. What is not inside
- * a cluster network counts for nothing: `0.0.0.0/0` of one node does not take every network.
+ * Assigns each node the lowest network that overlaps no network of another node, in the order of their names. Networks outside the cluster networks
+ * are ignored: `0.0.0.0/0` of one node does not take every network.
  */
 export function assignPodCidrs(
   clusterCidrs: readonly Cidr[],
@@ -59,7 +59,7 @@ export function assignPodCidrs(
   return { assigned, refused }
 }
 
-/** What nodes say they have and no cluster network holds. */
+/** Returns the texts in nodes' specs that are no network or lie in no cluster network. */
 export function findForeignCidrs(clusterCidrs: readonly Cidr[], taken: readonly TakenCidrs[]): readonly ForeignCidr[] {
   return taken.flatMap(({ name, podCIDRs }) =>
     podCIDRs
