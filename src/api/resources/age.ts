@@ -1,4 +1,4 @@
-/** Clocks of two machines may differ so much that what was just made seems to lie ahead. */
+/** The largest difference between the clocks of two machines at which a creation time in the future counts as now. */
 const clockDifferenceMs = 2_000
 
 /**

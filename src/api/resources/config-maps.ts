@@ -27,7 +27,7 @@ function keysOf(document: ApiDocument): readonly string[] {
   return [...Object.keys(objectAt(document['data'])), ...Object.keys(objectAt(document['binaryData']))]
 }
 
-/** Of all values of a ConfigMap or a Secret together. */
+/** The limit on the total size of all values of a ConfigMap or a Secret. */
 export const maxDataBytes = 1024 * 1024
 
 function validateConfigMap(document: ApiDocument): readonly FieldError[] {
@@ -48,14 +48,14 @@ function validateConfigMap(document: ApiDocument): readonly FieldError[] {
   return errors
 }
 
-/** How Kubernetes names the whole object as a field. */
+/** The name that Kubernetes gives to the whole object in a field path. */
 const wholeObject = '[]'
 
 const keyRule =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 const none: readonly FieldError[] = []
 
-/** The keys of a map become file names in pods. */
+/** Checks the keys of a map: they become file names in pods. */
 export function checkConfigKey(key: string, field: string): readonly FieldError[] {
   const isFormGood = /^[-._a-zA-Z0-9]+$/.test(key)
   if (isFormGood && key.length <= 253 && !/^\.(?:\.|$)/.test(key)) return none
@@ -72,7 +72,7 @@ function validateImmutable(document: ApiDocument, old: ApiDocument): readonly Fi
   return checkSealed(['data', 'binaryData'], document, old)
 }
 
-/** What says that it is immutable stays so, with all its data. */
+/** Checks that an immutable object keeps its flag and all its data. */
 export function checkSealed(fields: readonly string[], document: ApiDocument, old: ApiDocument): readonly FieldError[] {
   if (old['immutable'] !== true) return none
   return ['immutable', ...fields]

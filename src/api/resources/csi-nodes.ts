@@ -55,7 +55,7 @@ function checkDriver(driver: Json, path: string, isRepeated: boolean): readonly 
   ]
 }
 
-/** The places of items that stand further to the front already. */
+/** Returns the indices of items that repeat an earlier one. */
 function repeatedItems(items: readonly string[]): ReadonlySet<number> {
   const seen = new Set<string>()
   return new Set(items.flatMap((item, index) => (seen.size === seen.add(item).size ? [index] : [])))
@@ -98,7 +98,7 @@ function isChanged(driver: Json, before: Json | undefined): boolean {
   return before !== undefined && !isDeepStrictEqual(withKeys(driver), withKeys(before))
 }
 
-/** No keys and an empty list of keys are one. */
+/** Returns a driver with its list of topology keys: an absent list equals an empty one. */
 function withKeys(driver: Json): JsonObject {
   return { ...objectAt(driver), topologyKeys: listAt(driver, 'topologyKeys') }
 }

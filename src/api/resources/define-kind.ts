@@ -9,7 +9,7 @@ interface KindFields extends Needed, Partial<Omit<Resource, keyof Needed | 'sche
   readonly defaults?: Readonly<Record<string, Schema>>
 }
 
-/** A built-in kind of which only what is special need be said; its fields are those of `kinds.json`. */
+/** The definition of a built-in kind: only what differs from the defaults is given, and its fields come from `kinds.json`. */
 export function defineKind({ defaults = {}, ...fields }: KindFields): Resource {
   const { group, version, kind } = fields
   return {

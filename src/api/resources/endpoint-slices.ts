@@ -20,7 +20,7 @@ import { column, type Resource } from './resource.ts'
 import { badIp } from './service-addresses.ts'
 import { validateSpecialAddress } from './special-addresses.ts'
 
-/** How much a slice holds: in the platform dialect what spec 2.7 says, else what Kubernetes does. */
+/** The size limits of a slice: those of spec 2.7 in the platform dialect, otherwise those of Kubernetes. */
 interface SliceLimits {
   readonly endpoints: number
   readonly ports: number
@@ -108,7 +108,7 @@ const hints: Check = (value, path) => {
 }
 const hintRules = { forZones: each(fields({ name: labelValue })), forNodes: each(nodeNamed) }
 
-/** A name twice is no other place. */
+/** Checks the names of a hint list; a name given twice is reported. */
 function hintedNames(value: Json, field: keyof typeof hintRules, path: string): readonly FieldError[] {
   const list = listAt(value, field)
   const at = `${path}.${field}`
@@ -120,7 +120,7 @@ function nodeNamed(value: Json, path: string): readonly FieldError[] {
   return nodeName(textAt(value, 'name'), `${path}.name`)
 }
 
-/** What an endpoint may be, whatever its addresses. */
+/** The checks of an endpoint beside the form of its addresses. */
 const otherChecks: readonly Check[] = [
   (value, path) => {
     const count = listAt(value, 'addresses').length
@@ -137,7 +137,7 @@ const endpointChecks: ReadonlyMap<string, readonly Check[]> = new Map([
   ['FQDN', [fields({ addresses: addressesBy(checkDomain) }), ...otherChecks]],
 ])
 
-/** `rule` gets an address, its own path and that of the list. */
+/** Returns a check of all addresses; `rule` gets an address, its own path and that of the list. */
 function addressesBy(rule: (address: string, path: string, list: string) => readonly FieldError[]): Check {
   return (value, path) => {
     const check = each((address, at) => rule(textAt(address), at, path))
@@ -152,7 +152,7 @@ function checkIpv4(address: string, path: string, list: string): readonly FieldE
   return ipFamily(ip) === 'IPv4' ? special : [invalidField(list, address, 'must be an IPv4 address'), ...special]
 }
 
-/** One form for an address: in two it would be two endpoints. */
+/** Checks that an address is in canonical form: two spellings would count as two endpoints. */
 function checkIpv6(address: string, path: string, list: string): readonly FieldError[] {
   const ip = parseIp(address)
   if (ip === undefined) return [invalidField(path, address, badIp)]

@@ -4,7 +4,7 @@ import { type ApiDocument, isJsonObject, textAt, valueAt } from '../document.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 import { qualifiedNameProblems } from '../schema/metadata-rules.ts'
 
-/** How the newer group names what the core group stores. Errors name the stored field. */
+/** The names that the newer group gives to fields of the core group. Errors name the stored field. */
 export const storedNames: Readonly<Record<string, string>> = {
   regarding: 'involvedObject',
   note: 'message',
@@ -29,7 +29,7 @@ export function validateCoreEvent(event: ApiDocument): readonly FieldError[] {
   return validateEvent(event, coreNames)
 }
 
-/** What the core group stored may stay as it is. */
+/** Checks an Event of the newer group; what the core group stored may stay as it is. */
 export function validateGroupEvent(event: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
   const own = validateEvent(event, groupNames)
   return old === undefined ? [...own, ...validateNewEvent(event)] : own
@@ -48,7 +48,7 @@ function isTimed(event: ApiDocument): boolean {
   return textAt(event['eventTime']) !== ''
 }
 
-/** Events about objects without a namespace stand in `default`. */
+/** Checks the namespace of an Event: Events about objects without a namespace belong to `default`. */
 function isInItsNamespace(event: ApiDocument, { reference }: Names): boolean {
   const about = textAt(event[reference], 'namespace')
   const { namespace = '' } = event.metadata
@@ -63,7 +63,7 @@ function isInOpenNamespace(event: ApiDocument, { reference }: Names): boolean {
 const maxLetters = 128
 const maxMessageLetters = 1024
 
-/** An Event with its own time says who reports it, and why. */
+/** Checks that an Event with an event time names its reporter and its reason. */
 function validateTimedEvent(event: ApiDocument, { controller, message }: Names): readonly FieldError[] {
   const reporter = textAt(event[controller])
   return [
@@ -78,7 +78,7 @@ function validateWord(field: string, text: string): readonly FieldError[] {
   return text === '' ? [requiredField(field)] : validateLength(field, text, maxLetters)
 }
 
-/** The text may be long: no message repeats it. */
+/** Checks the length of a text. It may be long, so no message repeats it. */
 function validateLength(field: string, text: string, most: number): readonly FieldError[] {
   if (Buffer.byteLength(text) <= most) return none
   return [invalidField(field, '', `can have at most ${most} characters`)]
@@ -111,7 +111,7 @@ const fixedFields = [
   ...unsetFields,
 ]
 
-/** Only the series goes on. */
+/** Checks an update: only the series may change. */
 export function validateGroupEventUpdate(event: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const changed = fixedFields.filter((field) => !isSame(event[field], old[field]))
   const isMoved = instantOf(event['eventTime']) !== instantOf(old['eventTime'])
@@ -132,13 +132,13 @@ function isSame(value: Json | undefined, old: Json | undefined): boolean {
   return isDeepStrictEqual(value, old) || (isEmpty(value) && isEmpty(old))
 }
 
-/** What Kubernetes does not tell from an absent field. */
+/** Checks whether Kubernetes treats a value like an absent field. */
 function isEmpty(value: Json | undefined): boolean {
   if (isJsonObject(value)) return Object.values(value).every(isEmpty)
   return value === undefined || value === null || value === '' || value === 0
 }
 
-/** Microseconds; a time may be written in any zone. */
+/** Returns a time in one form, to the microsecond: the text may be in any zone. */
 function instantOf(time: Json | undefined): string {
   const text = textAt(valueAt(time))
   return text === '' ? '' : `${Date.parse(text)} ${/\.\d{3}(\d*)/.exec(text)?.[1] ?? ''}`

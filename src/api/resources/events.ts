@@ -7,7 +7,7 @@ import { defineKind } from './define-kind.ts'
 import { storedNames, validateCoreEvent, validateGroupEvent, validateGroupEventUpdate } from './event-rules.ts'
 import { column, type Resource } from './resource.ts'
 
-/** Events of the core group, the form in which all Events are stored. */
+/** The kind Event of the core group: all Events are stored in this form. */
 export function coreEvents(): Resource {
   return defineKind({
     group: '',
@@ -38,7 +38,7 @@ export function coreEvents(): Resource {
 
 const shownNames = Object.fromEntries(Object.entries(storedNames).map(([shown, stored]) => [stored, shown]))
 
-/** The same Events under the group of their own, with its names. */
+/** The kind Event of group events.k8s.io: the stored Events of the core group with the field names of the newer group. */
 export function groupEvents(dialect: Dialect): Resource {
   return defineKind({
     group: dialect.groups.events,
@@ -90,7 +90,7 @@ function referenceFields(field: string): Resource['selectableFields'] {
   )
 }
 
-/** The columns of `kubectl get events`; `old` are the fields of Events that were told by the older form: last, first, count, source. */
+/** The columns of `kubectl get events`; `old` names the fields of the older form: last, first, count, source. */
 function eventColumns(
   reference: string,
   message: string,

@@ -40,7 +40,7 @@ export function validateIngress({ spec }: ApiDocument): readonly FieldError[] {
   ]
 }
 
-/** A new Ingress may name its class in both places only where they agree. */
+/** Checks that a new Ingress which names its class in both places names the same one. */
 export function validateClassAnnotation({ metadata, spec }: ApiDocument, annotation: string): readonly FieldError[] {
   const [annotated, named] = [metadata.annotations?.[annotation], valueAt(spec, 'ingressClassName')]
   if (annotated === undefined || named === undefined || annotated === named) return []
@@ -72,7 +72,7 @@ function checkPath(item: Json, path: string): readonly FieldError[] {
 const badInside = ['//', '/./', '/../', '%2f', '%2F']
 const badAtEnd = ['/..', '/.']
 
-/** A path is matched as it stands, so nothing that a server would normalise may be in it. */
+/** Checks a path. It is matched literally, so it may hold nothing that a server would normalise. */
 function checkPathText(value: string, pathType: string, path: string): readonly FieldError[] {
   const isFree = pathType === 'ImplementationSpecific'
   if (isFree && value === '') return []
@@ -99,7 +99,7 @@ function checkBackend(backend: Json, path: string): readonly FieldError[] {
   return [...serviceRules(service, `${path}.service`), ...checkServicePort(valueAt(service, 'port'), path)]
 }
 
-/** What is wrong with both parts of a port together is said of the backend. */
+/** Checks the port of a backend; errors that concern both name and number are reported at the backend. */
 function checkServicePort(port: Json | undefined, path: string): readonly FieldError[] {
   const name = textAt(port, 'name')
   const number = Number(textAt(port, 'number') || 0)

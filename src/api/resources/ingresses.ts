@@ -7,7 +7,7 @@ import { collectionPrefix } from './keys.ts'
 import { validateLoadBalancer } from './load-balancer-status.ts'
 import { type CoWrites, column, type Resource, type Transition } from './resource.ts'
 
-/** A new Ingress that names no class gets the default one from the store. */
+/** The kind Ingress. Admission fills in the default class from the store where a new Ingress names none. */
 export function ingresses(dialect: Dialect, store: Store): Resource {
   return defineKind({
     group: dialect.groups.networking,
@@ -48,7 +48,7 @@ async function chooseClass({ old, next }: Transition, dialect: Dialect, store: S
   return { ...unchanged, next: { ...next, spec: { ...spec, ingressClassName } } }
 }
 
-/** The newest of them, where several claim to be the default. */
+/** Returns the newest default class, where several are marked as default. */
 async function findDefaultClass({ annotations }: Dialect, store: Store): Promise<string | undefined> {
   const { entries } = await store.range(collectionPrefix({ plural: 'ingressclasses' }, undefined))
   return entries

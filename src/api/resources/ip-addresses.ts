@@ -8,7 +8,7 @@ import { defineKind } from './define-kind.ts'
 import { resourceReference } from './object-references.ts'
 import { column, type Resource, type Strategy } from './resource.ts'
 
-/** The object that makes an address taken: its name is the address, so there can be only one. Both versions on one storage. */
+/** The kind IPAddress reserves an address. The address is its name, so it is reserved only once. Both versions share one storage. */
 export function ipAddresses(dialect: Dialect, guard: NonNullable<Strategy['coWrites']>): readonly Resource[] {
   const group = dialect.groups.networking
   return ['v1beta1', 'v1'].map((version) =>

@@ -1,4 +1,4 @@
-/** What decides where a resource's objects are kept. */
+/** The parts of a resource that determine the store keys of its objects. */
 interface Keyed {
   readonly plural: string
   readonly storage?: { readonly prefix: string }

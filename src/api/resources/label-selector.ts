@@ -33,7 +33,7 @@ function formatExpression(expression: Json): string {
   return operators[textAt(expression, 'operator')] ?? key
 }
 
-/** A newer client may ask with an operator that is not known here. */
+/** The operators that a check accepts: a newer client may send one that this server does not know. */
 type Operators = 'known-operator' | 'any-operator'
 
 export function validateRequirement(
@@ -49,7 +49,7 @@ export function validateRequirement(
   ]
 }
 
-/** Whether the operator of a requirement, on labels or on fields, goes with its values. */
+/** Checks that the operator of a requirement, on labels or on fields, fits its values. */
 export function validateOperator(requirement: Json, path: string, operators: Operators): readonly FieldError[] {
   const [operator, valueCount] = [textAt(requirement, 'operator'), listAt(requirement, 'values').length]
   switch (operator) {

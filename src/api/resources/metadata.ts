@@ -24,7 +24,7 @@ function takesAnyFinalizer({ isCustom, strategy }: Resource): boolean {
   return isCustom === true || strategy.takesAnyFinalizer === true
 }
 
-/** What an update may not touch; `revised` is what the request says. */
+/** Checks that an update leaves the fixed metadata fields alone; `revised` is the object in the request. */
 export function validateMetadataUpdate(revised: Metadata, next: Metadata, old: Metadata): readonly FieldError[] {
   const { finalizers } = next
   const errors = ['deletionTimestamp', 'deletionGracePeriodSeconds'].flatMap((field) => {
@@ -40,12 +40,12 @@ export function validateMetadataUpdate(revised: Metadata, next: Metadata, old: M
   return [...errors, forbiddenField('metadata.finalizers', why)]
 }
 
-/** A request may name another time at which a deleted object goes: it stays as it is. */
+/** Checks whether the server overwrites a field: the deletion time in a request is ignored. */
 function isOverwritten(field: string, old: Metadata): boolean {
   return field === 'deletionTimestamp' && old.deletionTimestamp !== undefined
 }
 
-/** Whether anything beside metadata and, where it is a subresource, status differs: what `metadata.generation` counts. */
+/** Checks whether a change goes beyond metadata and, for a status subresource, status: `metadata.generation` counts those. */
 export function isSpecChanged(resource: Resource, next: ApiDocument, old: ApiDocument): boolean {
   return !isDeepStrictEqual(specParts(resource, next), specParts(resource, old))
 }
@@ -63,14 +63,14 @@ function validateName(resource: Resource, name: string | undefined): readonly Fi
   return problem === undefined ? [] : [invalidField('metadata.name', name, problem)]
 }
 
-/** A name is made of it by adding letters, so a hyphen may be its last. */
+/** Checks a name prefix: letters are appended to it, so it may end with a hyphen. */
 function validateBase({ strategy }: Resource, base: string): readonly FieldError[] {
   const name = base.length > 1 && base.endsWith('-') ? `${base.slice(0, -2)}a` : base
   const problem = (strategy.validateName ?? checkDnsSubdomain)(name)
   return problem === undefined ? [] : [invalidField('metadata.generateName', base, problem)]
 }
 
-/** Being deleted from now on, and gone after the grace unless finalizers keep it longer. */
+/** Returns the document marked as deleted: it goes after the grace period unless finalizers keep it longer. */
 export function markDeleted(document: ApiDocument, graceSeconds: number, now: Date): ApiDocument {
   const { generation, deletionTimestamp } = document.metadata
   const isFirst = deletionTimestamp === undefined

@@ -2,7 +2,7 @@ import type { Dialect } from '../../model/dialect.ts'
 import { type ApiDocument, textAt } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField } from '../schema/field-error.ts'
 
-/** Whether the Pod only shows what its node runs by itself; its annotation says so, whatever its value. */
+/** Checks whether the Pod mirrors a static pod of its node: its annotation marks it, whatever the value. */
 export function isMirrorPod({ metadata }: ApiDocument, { annotations }: Dialect): boolean {
   return Object.hasOwn(metadata.annotations ?? {}, annotations.mirrorPod)
 }
@@ -13,7 +13,7 @@ export function validateMirrorPod(pod: ApiDocument, dialect: Dialect): readonly 
   return [invalidField(fieldOf(dialect), value, 'must set spec.nodeName if mirror pod annotation is set')]
 }
 
-/** What a mirror pod may do was decided when it was made: a Pod neither becomes one nor ceases to be one. */
+/** Checks that an update neither makes a Pod a mirror pod nor ends that: its permissions were decided on creation. */
 export function validateMirrorPodUpdate(pod: ApiDocument, old: ApiDocument, dialect: Dialect): readonly FieldError[] {
   const { mirrorPod } = dialect.annotations
   const [before, after] = [old, pod].map(({ metadata }) => metadata.annotations?.[mirrorPod])

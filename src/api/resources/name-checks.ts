@@ -5,7 +5,7 @@ import { type FieldError, invalidField } from '../schema/field-error.ts'
 import { labelValueProblems, qualifiedNameProblems } from '../schema/metadata-rules.ts'
 import { checkDnsLabel, checkDnsSubdomain, checkPortNumber } from '../schema/names.ts'
 
-/** Checks of fields in which an empty text is a wrong one, unlike in `text` of `schema/checks.ts`. */
+/** Checks of fields in which an empty text is invalid, unlike in `text` of `schema/checks.ts`. */
 
 export const dnsLabel: Check = by(checkDnsLabel)
 export const nodeName: Check = by(checkDnsSubdomain)

@@ -65,7 +65,7 @@ export function namespaces(context: NamespaceContext): Resource {
   }
 }
 
-/** Kubernetes tells which of them is wrong only in an update, by `/finalize`. */
+/** Checks the finalizers. Kubernetes names the wrong one only in an update through `/finalize`. */
 function validateFinalizers(namespace: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
   const finalizers = listAt(namespace['spec'], 'finalizers')
   const pathOf = (index: number) => (old === undefined ? 'spec.finalizers' : `spec.finalizers[${index}]`)
@@ -75,7 +75,7 @@ function validateFinalizers(namespace: ApiDocument, old: ApiDocument | undefined
   ]
 }
 
-/** Only its deletion ends a namespace. */
+/** Checks the phase: only a deletion makes a namespace Terminating. */
 function validatePhase(namespace: ApiDocument): readonly FieldError[] {
   const isEnding = namespace.metadata.deletionTimestamp !== undefined
   const phase = textAt(namespace['status'], 'phase')
@@ -84,7 +84,7 @@ function validatePhase(namespace: ApiDocument): readonly FieldError[] {
   return [invalidField('status.Phase', phase, `may only be '${wanted}' if \`deletionTimestamp\` ${state}`)]
 }
 
-/** Its spec is its finalizers, which have a subresource of their own. */
+/** Returns the namespace with the stored spec, which holds only the finalizers: they have their own subresource. */
 function withSpecOf(namespace: ApiDocument, old: ApiDocument): ApiDocument {
   return { ...namespace, spec: objectAt(old['spec']) }
 }

@@ -41,7 +41,7 @@ export function networkPolicies(dialect: Dialect): Resource {
   })
 }
 
-/** Ingress always, Egress where there are egress rules. */
+/** Returns the default policy types: Ingress always, Egress where there are egress rules. */
 function defaultPolicyTypes(policy: ApiDocument): ApiDocument {
   const spec = objectAt(policy['spec'])
   if (listAt(spec, 'policyTypes').length > 0) return policy

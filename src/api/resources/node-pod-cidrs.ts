@@ -6,7 +6,7 @@ import { type FieldError, forbiddenField, invalidField } from '../schema/field-e
 
 const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
 
-/** Clients write one of `podCIDR` and `podCIDRs`; readers may use either, so the other one follows. */
+/** Returns a node with both `podCIDR` and `podCIDRs`: clients write one of them, and readers may use either. */
 export function fillPodCidrs(node: ApiDocument): ApiDocument {
   const [single, list] = [textAt(node['spec'], 'podCIDR'), podCidrsOf(node)]
   const [first] = list
@@ -14,7 +14,7 @@ export function fillPodCidrs(node: ApiDocument): ApiDocument {
   return { ...node, spec: { ...objectAt(node['spec']), podCIDR: first, podCIDRs: [...list] } }
 }
 
-/** What a node was given stays: routes and pods stand on it. What stood before this check existed stays as well. */
+/** Checks that a node keeps its networks: routes and pods depend on them. Values stored before this check existed stay. */
 export function validatePodCidrs(node: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
   const [before, after] = [old === undefined ? [] : podCidrsOf(old), podCidrsOf(node)]
   const isSame =
@@ -37,7 +37,7 @@ function validateFirst(node: ApiDocument): readonly FieldError[] {
   return [invalidField('spec.podCIDR', single, 'must match `podCIDRs[0]` if both are set')]
 }
 
-/** Every node routes this network: it is written in one way only, and holds no address that each machine has for itself. */
+/** Checks that the network is in canonical form and holds no host-local address: every node routes it. */
 function validatePodCidr(text: string, index: number): readonly FieldError[] {
   const field = `spec.podCIDRs[${index}]`
   const cidr = parseCidr(text)

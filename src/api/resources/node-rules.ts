@@ -14,7 +14,7 @@ import { labelValueProblems } from '../schema/metadata-rules.ts'
 import { qualifiedName } from './name-checks.ts'
 import { taintEffects } from './pod-spec/scheduling-rules.ts'
 
-/** What a Node says of itself, in its status too. */
+/** Checks the fields that a Node reports about itself, in its status too. */
 export function validateNode(node: ApiDocument): readonly FieldError[] {
   const capacity = valueAt(node['status'], 'capacity')
   return [
@@ -26,7 +26,7 @@ export function validateNode(node: ApiDocument): readonly FieldError[] {
   ]
 }
 
-/** What a Node is given once. */
+/** Checks an update of a Node: the provider ID is set only once. */
 export function validateNodeUpdate(node: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const [provider, oldProvider] = [node, old].map((each) => textAt(each['spec'], 'providerID'))
   const isNamedAnew = textAt(node['spec'], 'externalID') !== textAt(old['spec'], 'externalID')
@@ -38,7 +38,7 @@ export function validateNodeUpdate(node: ApiDocument, old: ApiDocument): readonl
   ]
 }
 
-/** Capacity that nobody divides can be had as a whole. */
+/** Returns a node with its allocatable resources: the whole capacity where they are absent. */
 export function fillAllocatable(node: ApiDocument): ApiDocument {
   const { capacity, allocatable } = objectAt(node['status'])
   if (capacity === undefined || allocatable !== undefined) return node
@@ -51,7 +51,7 @@ const taintRules = all([
   (value, path) => checkEffect(textAt(value, 'effect'), `${path}.effect`),
 ])
 
-/** One taint of an effect for each key. */
+/** Checks that each key has at most one taint of each effect. */
 function taints(list: readonly Json[], path: string): readonly FieldError[] {
   const seen = new Set<string>()
   return list.flatMap((taint, index) => {
@@ -99,7 +99,7 @@ function checkAmount(name: string, amount: string, path: string): readonly Field
   ]
 }
 
-/** There is no half of a pod, nor of what a device plugin brings. */
+/** Checks whether a resource is counted in whole numbers: pods, and the resources of device plugins. */
 function isCounted(name: string): boolean {
   return counted.includes(name) || (name.includes('/') && !name.includes('kubernetes.io/'))
 }

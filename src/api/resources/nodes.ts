@@ -49,7 +49,7 @@ function nodeStatus(node: ApiDocument): string {
 
 const roleLabel = 'node-role.kubernetes.io/'
 
-/** Clients and install tools of every kind set this label; the dialect does not change it. */
+/** Returns the roles from the role labels. Clients and install tools set these labels, so the dialect does not change them. */
 function rolesCell({ metadata }: ApiDocument): string {
   const roles = Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(roleLabel))
   return (

@@ -1,7 +1,7 @@
 import { all, fields, oneOf, required } from '../schema/checks.ts'
 import { defineKind } from './define-kind.ts'
 
-/** What `/binding` of a Pod takes. It is stored nowhere. */
+/** The kind Binding, the body of `/binding` of a Pod. It is never stored. */
 export const bindings = defineKind({
   group: '',
   version: 'v1',
@@ -10,7 +10,7 @@ export const bindings = defineKind({
   namespaced: true,
 })
 
-/** What `/eviction` of a Pod takes. It is stored nowhere. */
+/** The kind Eviction, the body of `/eviction` of a Pod. It is never stored. */
 export const evictions = defineKind({
   group: 'policy',
   version: 'v1',

@@ -19,11 +19,11 @@ import type { Admission, Strategy } from './resource.ts'
 export interface PodAdmissionParts {
   readonly store: Store
   readonly dialect: Dialect
-  /** Whether Pods get what their ServiceAccount has for them, where the dialect knows that. */
+  /** Whether admission adds the contents of its ServiceAccount to a Pod, in dialects that have this step. */
   readonly admitsAccounts: boolean
 }
 
-/** Kubernetes' admission plugin ServiceAccount: what a new Pod gets from its account, and which it may not have. */
+/** Does the work of the admission plugin ServiceAccount: adds what a new Pod gets from its account and checks its limits. */
 export function createPodAdmission({
   store,
   dialect,
@@ -54,7 +54,7 @@ export function createPodAdmission({
 
 type AccountFinder = (name: string, access: AccountAccess, admission: Admission) => Promise<PodAccount | undefined>
 
-/** How long a Pod waits for the account that a controller makes in each namespace: as long as Kubernetes does. */
+/** The time that a Pod waits for the account which a controller makes in each namespace: the same as in Kubernetes. */
 const defaultAccountWaitMs = 1_500
 const pollMs = 50
 

@@ -3,7 +3,7 @@ import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { formatAge } from './age.ts'
 import { type Column, column } from './resource.ts'
 
-/** What `kubectl get pods` shows, as kubectl of Kubernetes has it from kube-apiserver (printPod of pkg/printers). */
+/** The columns of `kubectl get pods`, as kube-apiserver prints them (printPod of pkg/printers). */
 export const podColumns: readonly Column[] = [
   column('Ready', readyCell),
   column('Status', statusCell),
@@ -16,7 +16,7 @@ export const podColumns: readonly Column[] = [
 
 export const gatedReason = 'SchedulingGated'
 
-/** A container's end or wait, as one word. */
+/** Returns one word for the terminated or waiting state of a container. */
 function endOf(terminated: Json | undefined): string {
   const [reason, signal] = [textAt(terminated, 'reason'), textAt(terminated, 'signal')]
   if (reason !== '') return reason
@@ -32,7 +32,7 @@ function isReady(status: Json): boolean {
   return textAt(status, 'ready') === 'true'
 }
 
-/** Names of init containers that run on beside the others. */
+/** Returns the names of the sidecars: init containers that keep running beside the others. */
 function sidecarsOf(pod: ApiDocument): ReadonlySet<string> {
   const all = listAt(pod['spec'], 'initContainers')
   return new Set(all.filter((each) => textAt(each, 'restartPolicy') === 'Always').map((each) => textAt(each, 'name')))
@@ -44,7 +44,7 @@ function hasCondition(pod: ApiDocument, type: string): boolean {
   )
 }
 
-/** Why the pod is not past its init containers; undefined where it is. */
+/** Returns the reason why the init containers are not done; undefined when they are. */
 function initializingWhy(pod: ApiDocument): string | undefined {
   const sidecars = sidecarsOf(pod)
   const statuses = listAt(pod['status'], 'initContainerStatuses')
@@ -62,7 +62,7 @@ function initializingWhy(pod: ApiDocument): string | undefined {
   return `Init:${index}/${listAt(pod['spec'], 'initContainers').length}`
 }
 
-/** The reason of the first container that has one; those before it in the list count more. */
+/** Returns the reason of the container that comes first in the list and has one. */
 function containersWhy(pod: ApiDocument): string | undefined {
   for (const status of listAt(pod['status'], 'containerStatuses')) {
     const waiting = textAt(stateOf(status, 'waiting'), 'reason')

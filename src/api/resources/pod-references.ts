@@ -1,7 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../document.ts'
 
-/** What a pod needs from its namespace: `secrets/default/tls`, `configmaps/default/settings`, `serviceaccounts/default/web`. */
+/** Returns the objects that a pod needs from its namespace: `secrets/default/tls`, `configmaps/default/settings`. */
 export function podReferences(pod: ApiDocument): ReadonlySet<string> {
   const { namespace } = pod.metadata
   const spec = valueAt(pod, 'spec')
@@ -24,7 +24,7 @@ export function referredKind(pod: ApiDocument): string | undefined {
   return volume === undefined ? undefined : `volumes of ${volume}`
 }
 
-/** What of the API a mirror pod may not refer to, and does, as Kubernetes words it; undefined where it refers to none of that. */
+/** Returns the API reference that a mirror pod must not have, as Kubernetes words it; undefined where there is none. */
 export function findMirrorFault(pod: ApiDocument): string | undefined {
   const spec = valueAt(pod, 'spec')
   if (textAt(spec, 'serviceAccountName') !== '') return 'reference service accounts'
@@ -34,7 +34,7 @@ export function findMirrorFault(pod: ApiDocument): string | undefined {
   return hasToken ? 'use ServiceAccountToken volume projections' : undefined
 }
 
-/** The volumes that a node makes by itself, from its host or from what is in the volume's own text. */
+/** The volume types that a node provides by itself, from its host or from the text of the volume. */
 const selfContained: ReadonlySet<string> = new Set(
   [
     ['awsElasticBlockStore', 'azureDisk', 'cephfs', 'cinder', 'downwardAPI', 'emptyDir', 'fc', 'flexVolume', 'flocker'],
@@ -43,7 +43,7 @@ const selfContained: ReadonlySet<string> = new Set(
   ].flat(),
 )
 
-/** The kinds of source in a volume that need the API. */
+/** Returns the types of a volume's sources that need the API. */
 function volumeKinds(volume: Json): readonly string[] {
   const kinds = sourcesOf(volume).filter((kind) => kind !== 'name' && !selfContained.has(kind))
   if (kinds.some((kind) => kind !== 'projected')) return kinds
@@ -65,7 +65,7 @@ function ofSpec(spec: Json | undefined): readonly string[] {
   ]
 }
 
-/** Where a volume names its Secret. */
+/** The field in which each volume type names its Secret. */
 const volumeSecrets = [
   ['secret', 'secretName'],
   ['azureFile', 'secretName'],

@@ -3,13 +3,13 @@ import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 import { type FieldError, forbiddenField, invalidField } from '../schema/field-error.ts'
 import { validatePodSpec } from './pod-spec/pod-spec-rules.ts'
 
-/** What a Pod must be to be run; an image is no part of it, as a process of the node needs none. */
+/** Checks a Pod; an image is optional, because a process of the node needs none. */
 export function validatePod(pod: ApiDocument, dialect: Dialect): readonly FieldError[] {
   const spec = objectAt(pod['spec'])
   return [...validateDeletionCost(pod, dialect), ...validatePodSpec(spec, 'spec', 'pod'), ...validateForPod(spec)]
 }
 
-/** A Pod that is new: nothing of it has happened yet. */
+/** Checks a new Pod: it has no ephemeral containers, and no node while scheduling gates are left. */
 export function validateNewPod(pod: ApiDocument): readonly FieldError[] {
   const spec = pod['spec']
   const isGated = listAt(spec, 'schedulingGates').length > 0
@@ -33,7 +33,7 @@ function isInt32(text: string): boolean {
   return /^(0|-?[1-9]\d{0,9})$/.test(text) && Number(text) === (Number(text) | 0)
 }
 
-/** What a template may have and a Pod not. */
+/** Checks the fields that a template may have and a Pod may not. */
 function validateForPod(spec: ReturnType<typeof objectAt>): readonly FieldError[] {
   return ['containers', 'initContainers'].flatMap((field) =>
     listAt(spec, field).flatMap((container, index) => {

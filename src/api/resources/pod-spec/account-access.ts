@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '../../../model/api-object.ts'
 import type { AccountAccess } from '../../../model/dialect.ts'
 import { type ApiDocument, isJsonObject, listAt, textAt, valueAt } from '../../document.ts'
 
-/** What of a ServiceAccount decides about a Pod. */
+/** The fields of a ServiceAccount that matter for its Pods. */
 export interface PodAccount {
   readonly name: string
-  /** Whether its Pods get a token unless they say otherwise. */
+  /** Whether its Pods get a token by default. */
   readonly mountsToken: boolean
   readonly pullSecrets: readonly string[]
   /** The Secrets that its Pods may refer to; undefined: any. */
@@ -14,10 +14,10 @@ export interface PodAccount {
 
 export const defaultAccount = 'default'
 
-/** A token lives an hour; the seven seconds mark it as one that nobody asked for, as Kubernetes does. */
+/** The lifetime of a token: an hour and seven seconds. The seven mark it, as in Kubernetes, as added by admission. */
 const tokenSeconds = 3607
 
-/** What Pods get by themselves. The source of the volume is one object for all of them. */
+/** The token volume that Pods get by default. All Pods share one source object. */
 export interface TokenGrant extends AccountAccess {
   readonly source: JsonObject
 }
@@ -42,7 +42,7 @@ export function readPodAccount(account: ApiDocument, { enforceMountableSecrets }
   }
 }
 
-/** A Pod's spec with what it gets from its account; `newName` makes the name of the volume. Pure. */
+/** Returns a Pod's spec with the additions from its account; `newName` makes the name of the volume. Pure. */
 export function withAccount(
   spec: JsonObject,
   account: PodAccount,
@@ -75,7 +75,7 @@ function withMount(container: Json, mount: JsonObject & { readonly mountPath: st
   return isTaken || !isJsonObject(container) ? container : { ...container, volumeMounts: [...mounts, mount] }
 }
 
-/** What keeps a Pod from an account that limits its Secrets; undefined where nothing does. Pure. */
+/** Returns why a Pod may not use an account that limits its Secrets; undefined where it may. Pure. */
 export function findForeignSecret(spec: Json, { name, secrets, pullSecrets }: PodAccount): string | undefined {
   if (secrets === undefined) return undefined
   const lack = `is not allowed because service account ${name} does not reference that`
@@ -108,12 +108,12 @@ function variablesWithSecrets(container: Json, kind: string) {
   return [...variables, ...groups.map((secret) => ({ secret, where: `${where} envFrom` }))]
 }
 
-/** The names at that path, of the items that have the object around it. */
+/** Returns the names at a path below each item that has the parent object. */
 function secretsOf(items: readonly Json[], ...path: readonly string[]): readonly string[] {
   return items.filter((item) => isJsonObject(valueAt(item, ...path.slice(0, -1)))).map((item) => textAt(item, ...path))
 }
 
-/** The words that Go reads as true. */
+/** Checks whether Go parses a text as true. */
 function isTrue(text: string): boolean {
   return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)
 }

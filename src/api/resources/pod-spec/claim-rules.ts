@@ -28,7 +28,7 @@ const claimFields = fields({
   volumeAttributesClassName: text(checkDnsSubdomain),
 })
 
-/** The claim that a generic ephemeral volume or a StatefulSet makes. */
+/** Checks the claim of a generic ephemeral volume or of a StatefulSet. */
 export function claimSpec(value: Json, path: string): readonly FieldError[] {
   return [
     ...(listAt(value, 'accessModes').length === 0
@@ -60,7 +60,7 @@ function checkSourceKind(value: Json, path: string): readonly FieldError[] {
   return [invalidField(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")]
 }
 
-/** The older field names what the newer one names, or nothing where that is in another namespace. */
+/** Checks that `dataSource` equals `dataSourceRef`, or is absent where that is in another namespace. */
 function checkSources(value: Json, path: string): readonly FieldError[] {
   const [older, newer] = [valueAt(value, 'dataSource'), valueAt(value, 'dataSourceRef')]
   if (older === undefined || newer === undefined) return []

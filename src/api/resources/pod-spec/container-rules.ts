@@ -17,7 +17,7 @@ import { lifecycle, readinessProbe, vitalProbe } from './probe-rules.ts'
 import { resourceRequirements } from './resource-rules.ts'
 import { containerSecurity } from './security-rules.ts'
 
-/** What a container's fields depend on elsewhere in its Pod. */
+/** The parts of a Pod that the rules of its containers depend on. */
 export interface PodFacts {
   readonly volumes: Volumes
   readonly claimNames: readonly string[]
@@ -49,7 +49,7 @@ function portNumber(value: Json, path: string): readonly FieldError[] {
 const resizePolicies = ['NotRequired', 'RestartContainer']
 const resizeResources = ['cpu', 'memory']
 
-/** `resizePolicy`; Kubernetes reports its errors at the list. */
+/** Checks `resizePolicy`; Kubernetes reports its errors at the list. */
 function resizePolicy(restartPolicy: string): Check {
   return (value, path) => [
     ...unique('resourceName')(value, path),
@@ -70,7 +70,7 @@ function named(value: string, supported: readonly string[], path: string): reado
   return supported.includes(value) ? [] : [unsupportedField(path, value, supported)]
 }
 
-/** What holds for every container; an image is no part of it, as a process of the node needs none. */
+/** Checks the rules of all containers; an image is optional, because a process of the node needs none. */
 function commonRules(facts: PodFacts): Check {
   const table = fields({
     name: text(checkDnsLabel),
@@ -102,7 +102,7 @@ function lifeRules(facts: PodFacts): Check {
 
 const lifeFields = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe']
 
-/** `spec.containers`. */
+/** Checks `spec.containers`. */
 export function checkContainers(containers: readonly Json[], path: string, facts: PodFacts): readonly FieldError[] {
   if (containers.length === 0) return [requiredField(path)]
   const [common, life] = [commonRules(facts), lifeRules(facts)]
@@ -119,7 +119,7 @@ function withoutRestartPolicy(container: Json, path: string): readonly FieldErro
   return [forbiddenField(`${path}.restartPolicy`, 'may not be set for non-init containers')]
 }
 
-/** `spec.initContainers`; `others` are the containers whose names and Pod they share. */
+/** Checks `spec.initContainers`; `others` are the containers whose names and Pod they share. */
 export function checkInitContainers(
   containers: readonly Json[],
   others: readonly Json[],
@@ -150,7 +150,7 @@ function forbidLifeFields(container: Json, path: string): readonly FieldError[] 
     .map((name) => forbiddenField(`${path}.${name}`, why))
 }
 
-/** Two ports of one node address cannot be the same; the path of Kubernetes' error names the container and the port. */
+/** Checks that no host port is used twice at one address; Kubernetes' path names the container and the port. */
 function checkHostPortConflicts(containers: readonly Json[], path: string): readonly FieldError[] {
   const seen = new Set<string>()
   return containers.flatMap((container, index) =>

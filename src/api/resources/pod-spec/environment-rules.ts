@@ -20,13 +20,13 @@ const environmentFields = [
   'status.podIPs',
 ]
 
-/** A variable's name is printable ASCII without `=` (KEP-4369). */
+/** Checks the name of a variable: printable ASCII without `=` (KEP-4369). */
 function checkVariableName(name: string): string | undefined {
   if (/^[ -<>-~]+$/.test(name)) return undefined
   return "a valid environment variable name must consist only of printable ASCII characters other than '='"
 }
 
-/** A key of a ConfigMap or Secret. */
+/** Checks a key of a ConfigMap or Secret. */
 function checkDataKey(key: string): string | undefined {
   if (key.length > 253) return 'must be no more than 253 characters'
   if (key === '.' || key === '..') return `must not be '${key}'`
@@ -41,7 +41,7 @@ const keyRef: Check[] = [
   namedObject,
 ]
 
-/** The name of the object that a key is taken from; an empty one is no name of an object. */
+/** Checks the name of the object that holds a key; an empty name is invalid. */
 function namedObject(value: Json, path: string): readonly FieldError[] {
   const name = textAt(value, 'name')
   const why = name === '' ? checkDnsSubdomain('') : undefined
@@ -53,7 +53,7 @@ const fileKeyRef: Check[] = [
   fields({ key: text(checkVariableName), volumeName: text(checkDnsLabel), path: text(withoutBacksteps) }),
 ]
 
-/** A field of the Pod that a variable or a file shows; `metadata.labels['key']` where subscripts are allowed. */
+/** Checks a reference to a Pod field from a variable or file; `metadata.labels['key']` where subscripts are allowed. */
 export function fieldRef(supported: readonly string[]): Check {
   return (value, path) => {
     const field = textAt(value, 'fieldPath')
@@ -69,7 +69,7 @@ export function fieldRef(supported: readonly string[]): Check {
   }
 }
 
-/** Fields that Kubernetes can name and that no variable or file shows. */
+/** The fields that have a name in Kubernetes but cannot be shown in a variable or a file. */
 const nameable = ['metadata.annotations', 'metadata.labels', 'spec.restartPolicy', 'spec.schedulerName', 'status.phase']
 
 function checkPlainField(field: string, supported: readonly string[], path: string): readonly FieldError[] {
@@ -103,7 +103,7 @@ function countOf(object: JsonObject, names: readonly string[]): number {
 
 const objectRef: Check[] = [required('name'), fields({ name: text(checkDnsSubdomain) })]
 
-/** The errors of a wrong number of sources stand at the list, as Kubernetes has them. */
+/** Checks the number of sources; its errors are reported at the list, as in Kubernetes. */
 function oneObject(list: Json, path: string): readonly FieldError[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((item: Json) => {

@@ -13,7 +13,7 @@ import { descendingPath, withoutBacksteps } from './path-rules.ts'
 /** The valid volumes of a Pod, by name. */
 export type Volumes = ReadonlyMap<string, Json>
 
-/** `volumeMounts` and `volumeDevices` of a container against the Pod's volumes and against each other. */
+/** Checks `volumeMounts` and `volumeDevices` of a container against the Pod's volumes and against each other. */
 export function checkMounts(container: Json, path: string, volumes: Volumes): readonly FieldError[] {
   const [mounts, devices] = [listAt(container, 'volumeMounts'), listAt(container, 'volumeDevices')]
   const isPrivileged = textAt(container, 'securityContext', 'privileged') === 'true'

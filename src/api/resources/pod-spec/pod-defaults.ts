@@ -124,7 +124,7 @@ function completeContainer(container: Json, owner: SpecOwner, isOnHostNetwork: b
 const probes = ['livenessProbe', 'readinessProbe', 'startupProbe']
 const probeNumbers = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 }
 
-/** A number of a probe that is 0 counts as absent. */
+/** Returns a container with the defaults of its probes; a number that is 0 counts as absent. */
 function completeProbes(container: JsonObject): JsonObject {
   const present = probes.filter((name) => isJsonObject(container[name]))
   return Object.fromEntries(present.map((name) => [name, completeProbe(objectAt(container, name))]))
@@ -135,7 +135,7 @@ function completeProbe(probe: JsonObject): JsonObject {
   return { ...probe, ...Object.fromEntries(numbers) }
 }
 
-/** The newest image is pulled always, one of a fixed tag or digest once. */
+/** Returns the default pull policy: Always for the newest image, IfNotPresent for a fixed tag or digest. */
 function pullPolicyOf(image: string): string {
   const name = image.slice(image.lastIndexOf('/') + 1)
   const isNewest = name !== '' && !name.includes('@') && (!name.includes(':') || name.endsWith(':latest'))
@@ -157,7 +157,7 @@ function hostPorts(container: JsonObject): JsonObject {
   return { ports: ports.map(complete) }
 }
 
-/** A volume that is nothing but a name is an empty folder. */
+/** Returns a volume with its defaults; a volume that has only a name becomes an `emptyDir`. */
 function completeVolume(volume: Json): Json {
   if (!isJsonObject(volume)) return volume
   const isPlain = Object.entries(volume).every(([field, value]) => field === 'name' || value === null)

@@ -25,7 +25,7 @@ const maxSearchListCharacters = 2048
 
 const ip = text((address) => (parseIp(address) === undefined ? badIp : undefined))
 
-/** What stands alone in a Pod's spec: each field by itself. */
+/** Checks each field of a Pod's spec that depends on no other field. */
 const table = fields({
   restartPolicy: oneOf('Always', 'OnFailure', 'Never'),
   dnsPolicy: oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'),
@@ -85,7 +85,7 @@ function oneClaimSource(claim: Json, path: string): readonly FieldError[] {
 /** Whether the spec is a Pod's own, or of a template, where what a node fills in may be open. */
 export type SpecOwner = 'pod' | 'template'
 
-/** A Pod's spec, also that of a template; `path` is where it stands: `spec`, `spec.template.spec`. */
+/** Checks the spec of a Pod or of a template; `path` is its place: `spec`, `spec.template.spec`. */
 export function validatePodSpec(spec: Json, path: string, owner: SpecOwner): readonly FieldError[] {
   const { volumes, errors } = checkVolumes(listAt(spec, 'volumes'), `${path}.volumes`)
   const facts: PodFacts = {
@@ -141,7 +141,7 @@ function missingNameserver(spec: Json, at: string): FieldError {
     : requiredField(at, 'must provide `dnsConfig` when `dnsPolicy` is None')
 }
 
-/** A search domain may have underscores and a final dot, and may be the root (KEP-4427). */
+/** Checks a search domain: underscores and a final dot are allowed, and so is the root (KEP-4427). */
 function checkSearch(search: string): string | undefined {
   const name = search === '.' ? 'root' : search.replace(/\.$/, '')
   if (name.length > 253) return 'must be no more than 253 characters'

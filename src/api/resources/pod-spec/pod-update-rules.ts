@@ -12,7 +12,7 @@ const changeable = [
   'spec.terminationGracePeriodSeconds (allow it to be set to 1 if it was previously negative)',
 ]
 
-/** Finds what an update changes of a Pod although a Pod that exists is fixed but for a few fields. */
+/** Checks that an update of a Pod changes only the few mutable fields. */
 export function validatePodUpdate(pod: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const [spec, oldSpec] = [objectAt(pod['spec']), objectAt(old['spec'])]
   const resized = ['containers', 'initContainers'].filter(
@@ -28,7 +28,7 @@ export function validatePodUpdate(pod: ApiDocument, old: ApiDocument): readonly 
   ]
 }
 
-/** A deadline may be set and come nearer. */
+/** Checks a deadline: it may be set, and it may be shortened. */
 function checkDeadline(next: Json | undefined, old: Json | undefined): readonly FieldError[] {
   const field = 'spec.activeDeadlineSeconds'
   if (typeof old !== 'number' || next === old) return []
@@ -74,7 +74,7 @@ function checkFixedPart(spec: JsonObject, oldSpec: JsonObject): readonly FieldEr
   ]
 }
 
-/** A negative grace, which an old version let through, may become 1. */
+/** Checks that the grace stays; a negative grace, which an old version accepted, may become 1. */
 function isSameGrace(spec: JsonObject, oldSpec: JsonObject): boolean {
   const [seconds, old] = [spec['terminationGracePeriodSeconds'], oldSpec['terminationGracePeriodSeconds']]
   return seconds === old || (seconds === 1 && typeof old === 'number' && old < 0)
@@ -90,7 +90,7 @@ function imageless(container: Json): Json {
   return isJsonObject(container) ? without(container, 'image') : container
 }
 
-/** While a Pod waits behind a gate its placement may be narrowed, not widened (KEP-3838). */
+/** Checks that the placement of a gated Pod is narrowed and not widened (KEP-3838). */
 function checkGatedPlacement(spec: JsonObject, oldSpec: JsonObject): readonly FieldError[] {
   const selector = objectAt(spec, 'nodeSelector')
   const isKept = Object.entries(objectAt(oldSpec, 'nodeSelector')).every(([key, value]) => selector[key] === value)
@@ -126,7 +126,7 @@ function checkNodeAffinityNarrowed(affinity: JsonObject, oldAffinity: JsonObject
   return [invalidField(field, [...terms], 'no additions/deletions to non-empty NodeSelectorTerms list are allowed')]
 }
 
-/** A term grows at its end; an empty one selects nothing and stays so. */
+/** Checks that a term only gains requirements at its end; an empty term selects nothing and must not change. */
 function isAddition(term: JsonObject, old: JsonObject): boolean {
   const lists = ['matchExpressions', 'matchFields'] as const
   if (lists.every((field) => listAt(old, field).length === 0)) return isDeepStrictEqual(term, old)

@@ -23,7 +23,7 @@ const numbers = fields({
 })
 const succeedsOnce = fields({ successThreshold: between(1, 1, 'must be 1') })
 
-/** A liveness or startup probe. */
+/** Checks a liveness or startup probe. */
 export const vitalProbe: Check[] = [probeHandler, numbers, succeedsOnce]
 export const readinessProbe: Check[] = [probeHandler, numbers, withoutGracePeriod]
 
@@ -47,7 +47,7 @@ const httpGet: Check[] = [
 const headerNameRule =
   "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"
 
-/** The port of a handler, a number or a name; an absent one is the number 0. */
+/** Checks the port of a handler, a number or a name; an absent port counts as 0. */
 function checkPort(port: Json, path: string): readonly FieldError[] {
   const why = typeof port === 'string' ? checkPortName(port) : checkPortNumber(Number(textAt(port)))
   return why === undefined ? [] : [invalidField(path, port, why)]
@@ -68,7 +68,7 @@ function probeHandler(probe: Json, path: string): readonly FieldError[] {
   return oneHandler(probe, path, probeHandlers)
 }
 
-/** The first handler counts; each further one is forbidden. */
+/** Checks that there is one handler: each one after the first is forbidden. */
 function oneHandler(value: Json, path: string, names: readonly string[]): readonly FieldError[] {
   const object = objectAt(value)
   const [first, ...others] = names.filter((name) => object[name] !== undefined && object[name] !== null)
@@ -79,7 +79,7 @@ function oneHandler(value: Json, path: string, names: readonly string[]): readon
   ]
 }
 
-/** The hooks of a container's life; `graceSeconds` bounds a sleep, `os` is the Pod's. */
+/** Checks the lifecycle hooks of a container; `graceSeconds` bounds a sleep, `os` is the Pod's. */
 export function lifecycle(graceSeconds: number, os: string): Check {
   const hook: Check = (value, path) => [
     ...oneHandler(value, path, hookHandlers),

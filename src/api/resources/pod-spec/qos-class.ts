@@ -27,7 +27,7 @@ export function qosClassOf(spec: Json | undefined): QosClass {
   return isGuaranteed ? 'Guaranteed' : 'Burstable'
 }
 
-/** The amounts of CPU and memory that are above zero, by name. A text that is no quantity is left to validation. */
+/** Returns the amounts of CPU and memory above zero, by name. Validation reports a text that is no quantity. */
 function amountsOf(owner: Json | undefined, kind: 'requests' | 'limits'): readonly string[] {
   return counted.flatMap((name) => {
     const amount = readAmount(textAt(owner, 'resources', kind, name))

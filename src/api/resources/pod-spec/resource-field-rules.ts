@@ -13,7 +13,7 @@ const resourceFields = [
 ]
 const byteUnits = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei']
 
-/** A limit or request that a variable or a file shows; a volume names the container, a container means itself. */
+/** Checks a reference to a limit or request; a volume names the container, a container means itself. */
 export function resourceFieldRef(place: 'container' | 'volume'): Check {
   return (value, path) => {
     const resource = textAt(value, 'resource')

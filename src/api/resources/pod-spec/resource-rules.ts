@@ -32,7 +32,7 @@ const otherStandardResources = [
   'limits.ephemeral-storage',
 ]
 
-/** Limits, requests and claims of a container; `claimNames` are the Pod's resource claims. */
+/** Checks limits, requests and claims of a container; `claimNames` are the Pod's resource claims. */
 export function resourceRequirements(claimNames: readonly string[]): Check {
   return (value, path) => [
     ...checkQuantities(objectAt(value, 'limits'), `${path}.limits`),
@@ -43,7 +43,7 @@ export function resourceRequirements(claimNames: readonly string[]): Check {
   ]
 }
 
-/** Amounts of resources by name: `overhead`, `limits`, `requests`. */
+/** Checks amounts of resources by name: `overhead`, `limits`, `requests`. */
 export function checkQuantities(
   amounts: Readonly<Record<string, Json | undefined>>,
   path: string,

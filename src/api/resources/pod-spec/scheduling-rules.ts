@@ -41,7 +41,7 @@ function checkTolerationValue(operator: string, value: string, path: string): re
   return value === '' ? [] : [invalidField(path, value, "value must be empty when `operator` is 'Exists'")]
 }
 
-/** A requirement on a node's labels; preferred terms may name values that no label can have. */
+/** Checks a requirement on node labels; preferred terms may name values that no label can have. */
 function nodeRequirement(checksValues: boolean): Check {
   return (value, path) => {
     const values = listAt(value, 'values').map((item) => textAt(item))
@@ -103,7 +103,7 @@ const nodeAffinity = fields({
   preferredDuringSchedulingIgnoredDuringExecution: each(withWeight, fields({ preference: nodeTerm(false) })),
 })
 
-/** A weight that is absent is 0, which is none. */
+/** Checks a weight; an absent one counts as 0 and is invalid. */
 function withWeight(value: Json, path: string): readonly FieldError[] {
   return weight(valueAt(value, 'weight') ?? 0, `${path}.weight`)
 }
@@ -124,7 +124,7 @@ function topologyKey(value: Json, path: string): readonly FieldError[] {
   ]
 }
 
-/** `matchLabelKeys` and `mismatchLabelKeys` add to a label selector, so there must be one. */
+/** Checks `matchLabelKeys` and `mismatchLabelKeys`: they add to a label selector, so one must be present. */
 function checkMatchLabelKeys(value: Json, path: string): readonly FieldError[] {
   const selector = objectAt(value)['labelSelector']
   const mismatched = listAt(value, 'mismatchLabelKeys').map((key) => textAt(key))
@@ -181,7 +181,7 @@ function checkMinDomains(value: Json, path: string): readonly FieldError[] {
   return [invalidField(`${path}.minDomains`, domains, why)]
 }
 
-/** The last of equal constraints stands, each one before it is reported. */
+/** Checks for duplicates: the last of equal constraints is accepted, each earlier one is reported. */
 function withoutRepeatedConstraint(list: Json, path: string): readonly FieldError[] {
   const keys = listAt(list).map((item) => `{${textAt(item, 'topologyKey')}, ${textAt(item, 'whenUnsatisfiable')}}`)
   const last = new Map(keys.map((key, index) => [key, index]))

@@ -12,7 +12,7 @@ const appArmorProfile = profile('appArmorProfile', 'AppArmor', (name) =>
   name === name.trim() ? undefined : 'must not be padded with whitespace',
 )
 
-/** A profile by type; only one of the node's own files has a name. */
+/** Checks a profile by its type; only a profile from a file of the node has a name. */
 function profile(field: string, system: string, checkName: (name: string) => string | undefined): Check {
   return (value, path) => {
     const [type, name] = [textAt(value, 'type'), objectAt(value)['localhostProfile']]
@@ -31,7 +31,7 @@ function profile(field: string, system: string, checkName: (name: string) => str
 
 const identity = { runAsUser: id, runAsGroup: id, seccompProfile, appArmorProfile }
 
-/** `securityContext` of a container. */
+/** Checks `securityContext` of a container. */
 export function containerSecurity(usesHostUsers: boolean): Check[] {
   return [
     fields({ ...identity, procMount: oneOf('Default', 'Unmasked') }),
@@ -43,7 +43,7 @@ export function containerSecurity(usesHostUsers: boolean): Check[] {
   ]
 }
 
-/** A container cannot gain privileges and be forbidden to. */
+/** Checks that a container does not both gain privileges and forbid that. */
 function withoutContradiction(value: Json, path: string): readonly FieldError[] {
   if (textAt(value, 'allowPrivilegeEscalation') !== 'false') return []
   const problem = (what: string) =>
@@ -61,7 +61,7 @@ const sysctlRule =
 const netSysctls = /^net[./]/
 const ipcSysctls = /^(kernel[./](shm|msg|sem)|fs[./]mqueue[./])/
 
-/** `securityContext` of a Pod; which namespaces of the node the Pod shares decides about sysctls. */
+/** Checks `securityContext` of a Pod; the host namespaces that the Pod shares decide which sysctls are allowed. */
 export function podSecurity(spec: Json): Check[] {
   const sharesHost = (field: string) => textAt(spec, field) === 'true'
   const sysctl: Check = (value, path) => {

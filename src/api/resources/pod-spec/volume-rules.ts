@@ -62,7 +62,7 @@ function oneReference(file: Json, path: string): readonly FieldError[] {
 const downwardItems: Check = (value, path) =>
   listAt(value, 'items').flatMap((file) => downwardFile.flatMap((check) => check(file, path)))
 
-/** What each kind of volume must be; a kind without an entry is taken as it is. */
+/** The checks of each volume type; a type without an entry is accepted unchecked. */
 const sourceRules: Readonly<Record<string, readonly Check[]>> = {
   emptyDir: [sizeLimit],
   hostPath: [required('path'), fields({ path: text(withoutBacksteps), type: oneOf(...hostPathTypes) })],
@@ -167,7 +167,7 @@ function repeatedPaths(source: Json, seen: Set<string>): readonly string[] {
   )
 }
 
-/** The volumes of a Pod that can be mounted, and what is wrong with the others. */
+/** Returns the volumes of a Pod that can be mounted, and reports the errors of the others. */
 export function checkVolumes(
   volumes: readonly Json[],
   path: string,
