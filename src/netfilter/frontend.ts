@@ -13,7 +13,7 @@ export interface Frontend {
   readonly externalIps: readonly Ip[]
   /** Addresses of load balancers that are answered here. */
   readonly loadBalancerVips: readonly Ip[]
-  /** Who may use `loadBalancerVips`: absent means everyone, an empty list nobody. */
+  /** Source ranges that may use `loadBalancerVips`: absent allows all sources, an empty list none. */
   readonly sourceRanges?: readonly Cidr[]
   /** The policy for traffic to the cluster IP. */
   readonly internalPolicy: TrafficPolicy

@@ -73,7 +73,7 @@ function masqueradeToClusterIp(frontend: Frontend, settings: ProxyRuleSettings):
   return [rule(compact(matches), toMarkMasq)]
 }
 
-/** Whoever used this endpoint within the timeout gets it again. */
+/** Matches clients that used this endpoint within the timeout, so that they get it again. */
 function stickToEndpoint(frontend: Frontend, endpoint: NamedEndpoint, { affinity }: ProxyRuleSettings): Chain {
   if (frontend.affinity === undefined) return []
   const { chain } = endpoint
@@ -100,7 +100,7 @@ function translate(frontend: Frontend, endpoint: NamedEndpoint, settings: ProxyR
     const remember: Target = { kind: 'add-to-set', set: list, refresh: !isHard }
     return [masquerade, rule(all, remember), rule(all, dnat)]
   }
-  // With a hard timeout, whoever is remembered is translated without being remembered anew.
+  // With a hard timeout, a remembered client is translated without a renewal of its entry.
   const known = rule([...all, seenWithin(list, affinity.timeoutSeconds)], dnat)
   const remembered = rule([...all, { kind: 'recent-set', list }], dnat)
   return [masquerade, ...(isHard ? [known] : []), remembered]

@@ -54,7 +54,7 @@ function externalChain(frontend: Frontend, settings: ProxyRuleSettings): Chain {
   ]
 }
 
-/** What is in the cluster reaches every endpoint, whatever the policy for traffic from outside; nobody needs a pod masqueraded. */
+/** Short-circuit: traffic from the cluster reaches every endpoint, whatever the external traffic policy, and pods are not masqueraded. */
 function shortCircuitPods(frontend: Frontend, { localTraffic: detector }: ProxyRuleSettings): readonly Rule[] {
   if (detector === undefined) return []
   const all = jump(serviceChain(frontend.servicePort, frontend.protocol, 'SVC'))

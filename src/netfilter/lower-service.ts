@@ -117,7 +117,7 @@ interface Refusal {
   readonly reason: string
 }
 
-/** Connections that nobody anywhere would answer are refused at once; where only this node has nobody, by default silently. */
+/** Refuses connections at once if no endpoint exists; drops them (by default) if only this node has none. */
 function refusal(
   frontend: Frontend,
   isServed: boolean,
@@ -127,7 +127,7 @@ function refusal(
   return isServed ? undefined : { verdict: noLocalEndpoints, reason: 'has no local endpoints' }
 }
 
-/** Whoever the nat table let in no longer goes to the load balancer's address when filter sees the packet. */
+/** Drops packets to the load balancer's address: those that nat accepted have another destination when filter sees them. */
 function notLetIn({ sourceRanges }: Frontend): Refusal | undefined {
   return sourceRanges && { verdict: 'drop', reason: 'is not open to this source' }
 }

@@ -5,11 +5,11 @@ import { renderAddressPort } from './render.ts'
 
 /** The fixed chains of spec 2.12, in the tables where they stand. */
 export const chains = {
-  /** nat: addresses of Services. filter: the verdicts on those that nobody answers, or not to everyone; cluster IPs first. */
+  /** nat: addresses of Services. filter: verdicts on addresses without endpoints or with source ranges; cluster IPs first. */
   services: 'PLAT-SERVICES',
   /** filter: the verdicts on external and load-balancer addresses, which may stand on a link of this node. */
   external: 'PLAT-EXTERNAL',
-  /** nat: node ports. filter: the verdicts on node ports that nobody answers. */
+  /** nat: node ports. filter: verdicts on node ports without endpoints. */
   nodePorts: 'PLAT-NODEPORTS',
   /** filter: what comes in to this node itself meets the verdicts on node ports and external addresses. */
   input: 'PLAT-INPUT',

@@ -50,7 +50,7 @@ export type Target =
 export interface Rule {
   readonly matches: readonly Match[]
   readonly target?: Target
-  /** At most 255 bytes after rendering; shown to whoever lists the rules. */
+  /** Comment of the rule, at most 255 bytes after rendering. */
   readonly comment?: string
 }
 

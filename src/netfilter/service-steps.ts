@@ -10,7 +10,7 @@ export const noServiceRules: ServiceRules = {
   dispatch: { natServices: [], natNodePorts: [], filterServices: [], filterExternal: [], filterNodePorts: [] },
 }
 
-/** Of a chain that packets meet the kernel also takes the old rules out, and iptables-nft reads it first: by so much more a line takes there. */
+/** Cost factor of a line in a chain that is in use: the kernel also removes its old rules, and iptables-nft reads the chain first. */
 const costOfLiveLine = 4
 
 /** How many lines of a restore a change of one Service takes, about: one for each chain that differs, and for each of its rules. */

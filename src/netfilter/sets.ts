@@ -11,7 +11,7 @@ export interface AddressSet {
 /** Sets by name; the names are those of chains. */
 export type AddressSets = ReadonlyMap<string, AddressSet>
 
-/** What `ipset restore` has to be told, and when. Both may be empty. */
+/** Input of `ipset restore` before and after the rules. Both may be empty. */
 export interface SetPlan {
   /** Before the rules that name the sets. */
   readonly before: string

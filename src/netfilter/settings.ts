@@ -1,13 +1,13 @@
 import type { Cidr, Ip, IpFamily } from '../model/ip.ts'
 
-/** How traffic of this cluster's pods is told from other traffic (kube-proxy's `detectLocalMode`). */
+/** Detection of traffic of this cluster's pods (kube-proxy's `detectLocalMode`). */
 export type LocalTraffic =
   /** By source: the network of all pods, or of this node's. */
   | { readonly kind: 'source'; readonly cidr: Cidr }
   /** By the interface it comes in on: a bridge, or (with `isPrefix`) all whose names begin so. */
   | { readonly kind: 'interface'; readonly name: string; readonly isPrefix: boolean }
 
-/** What shapes every Service's rules of one family beside the Services themselves. What is absent has the default that is told. */
+/** Settings that shape every Service's rules of one family. An absent one has the documented default. */
 export interface ProxyRuleSettings {
   readonly family: IpFamily
   /** Traffic to a cluster IP that is not local is masqueraded; without it, none is. */
@@ -32,7 +32,7 @@ export interface ProxyRuleSettings {
 }
 
 export interface AffinitySettings {
-  /** Where clients are remembered: `recent` keeps `ip_list_tot` of them an endpoint (100 unless the module was told otherwise), `ipset` 65,536; recent. */
+  /** Memory of clients: `recent` keeps `ip_list_tot` per endpoint (100 by default), `ipset` 65,536; default `recent`. */
   readonly form: 'recent' | 'ipset'
   /** The timeout counts from the first connection instead of the newest; off. */
   readonly isHard: boolean

@@ -23,7 +23,7 @@ export interface TraceContext {
   readonly hooks: readonly Hook[]
   /** Whether one of this node's links has this address. */
   isLocalAddress(address: Ip): boolean
-  /** Whether an affinity list or set holds the client; nobody is remembered where this is absent. */
+  /** Tells whether an affinity list or set contains the client; without it no client is remembered. */
   remembers?(list: string, client: Ip): boolean
 }
 

@@ -44,8 +44,8 @@ interface AppliedService {
 }
 
 /**
- * Makes the kernel forget connections that lead to endpoints which are gone, so that the client's next packet is sent
- * elsewhere. Told of Services after their rules are written, works beside the writing, and never empties the table.
+ * Deletes conntrack entries that lead to removed endpoints, so that the client's next packet reaches another endpoint. It receives
+ * Services after their rules are written, works beside the writing, and never flushes the table.
  */
 export class ConntrackCleaner<F extends FlowEnds> implements Component {
   readonly name: string
@@ -78,7 +78,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
     return this.#health
   }
 
-  /** The kernel has the rules of these Services as they are now. They are compared later, in slices, with what was told before. */
+  /** Reports that the kernel has the current rules of these Services. A later sliced comparison with the last report finds what to delete. */
   onApplied(services: readonly ObjectKey[]): void {
     const { state } = this.#parts
     const applied = services.map((key) => ({ key, service: state.service(key), slices: state.slicesOf(key) }))

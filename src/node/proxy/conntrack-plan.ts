@@ -57,8 +57,8 @@ export function planConntrackFrontends(
 }
 
 /**
- * Connections to endpoints that no longer answer; and where nobody answered before and somebody does now, or the Service got an address or
- * a port, those that were let pass without being translated.
+ * Plans the entries to delete: connections to removed endpoints; and, if the Service has its first endpoint, a new address or a new
+ * port, connections that passed without translation.
  */
 export function planStale(
   before: readonly ConntrackFrontend[],

@@ -5,7 +5,7 @@ import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
 import type { ProxySettings } from './service-plans.ts'
 import type { SetAsideService } from './set-aside.ts'
 
-/** Who explains, and what becomes of what finds nobody here. */
+/** The node that explains, and the verdict for traffic without an endpoint here. */
 export type RefusalSettings = Pick<ProxySettings, 'family' | 'nodeName' | 'noLocalEndpoints'>
 
 /** Explains why a Service has no frontend in this family; undefined where it has one. */
@@ -31,21 +31,21 @@ export function explainRefusals(
   const { sourceRanges, externalPolicy, internalPolicy, localEndpoints, hasEndpoints } = frontend
   if (!hasEndpoints) return [`connections are refused: ${whyNoEndpoints(port, slices, family)}`]
   const isWithoutLocal = localEndpoints.length === 0
-  const nobodyHere = `${noLocalEndpoints === 'drop' ? 'dropped' : 'refused'}: traffic policy Local, and no endpoint is on ${nodeName}`
+  const withoutEndpoint = `${noLocalEndpoints === 'drop' ? 'dropped' : 'refused'}: traffic policy Local, and no endpoint is on ${nodeName}`
   return [
-    ...(internalPolicy === 'Local' && isWithoutLocal ? [`what goes to its cluster IP is ${nobodyHere}`] : []),
+    ...(internalPolicy === 'Local' && isWithoutLocal ? [`what goes to its cluster IP is ${withoutEndpoint}`] : []),
     ...(externalPolicy === 'Local' && isWithoutLocal && isExternal(frontend)
-      ? [`what comes from outside is ${nobodyHere} (pods and this node itself reach all endpoints)`]
+      ? [`what comes from outside is ${withoutEndpoint} (pods and this node itself reach all endpoints)`]
       : []),
     ...(sourceRanges === undefined
       ? []
       : [
-          `its load balancer lets in ${sourceRanges.join(', ') || 'nobody'} only (loadBalancerSourceRanges); others are dropped`,
+          `its load balancer lets in ${sourceRanges.join(', ') || 'no source'} only (loadBalancerSourceRanges); others are dropped`,
         ]),
   ]
 }
 
-/** Why nobody answers for a port. */
+/** Explains why no endpoint answers for a port. */
 function whyNoEndpoints(port: ServicePort, slices: readonly EndpointSlice[], family: IpFamily): string {
   if (slices.length === 0) return 'no EndpointSlice belongs to it; its selector may match no pod'
   const served = slices.filter((slice) => slice.namesOnly !== true)

@@ -89,7 +89,7 @@ export function explainFlow(
   }
 }
 
-/** Where pods are told by their interfaces it decides. */
+/** The ingress interface, which decides where pods are detected by interface. */
 function describeInInterface({ origin, inInterface }: TracedPacket, { localTraffic }: ExplainedServices['settings']) {
   if (localTraffic?.kind !== 'interface' || origin === 'this-node') return []
   return [`It is taken to come in by ${inInterface ?? 'no known interface'}.`]

@@ -14,7 +14,7 @@ export interface HealthChecksParts {
   readonly isProxyHealthy: () => boolean
   /** Where to listen; asked again every 10 s. */
   readonly addresses: () => readonly Ip[]
-  /** A port could not be opened; told once a Service. */
+  /** Reports a port that could not be opened, once per Service. */
   readonly onRefused?: (service: ObjectKey, reason: string) => void
   readonly log: Logger
 }
@@ -167,7 +167,7 @@ export class HealthChecks implements Component {
   }
 }
 
-/** Whoever listens on all addresses does so for both families; on chosen ones a Service is asked by its own. */
+/** Returns the listen addresses: all addresses cover both families; chosen ones are those of the Service's families. */
 function isAskedOn(address: Ip, { families }: Check): boolean {
   return address === unspecifiedIpv4 || address === unspecifiedIpv6 || families.includes(ipFamily(address))
 }

@@ -9,7 +9,7 @@ export interface NodeWatchParts {
   readonly client: ApiClient
   readonly dialect: Dialect
   readonly nodeName: string
-  /** Undefined where there is no such Node (any more), or nobody tells. */
+  /** The Node; undefined if it does not exist or has not been read. */
   readonly onNode: (node: Node | undefined) => void
   readonly log: Logger
 }

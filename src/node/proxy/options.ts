@@ -15,7 +15,7 @@ const connectionCount = z.coerce.number('expected a number of connections, or 0'
 
 const localModes = ['ClusterCIDR', 'NodeCIDR', 'BridgeInterface', 'InterfaceNamePrefix'] as const
 
-/** How pods' own traffic is told from other traffic. */
+/** Ways to detect traffic of pods. */
 export type DetectLocalMode = (typeof localModes)[number]
 
 export const proxyOptions = declareOptions({
@@ -26,7 +26,7 @@ export const proxyOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      "How the pods' own traffic is told from other traffic: by --cluster-cidr, by this node's part of it, or by the interface it comes in on",
+      "How traffic of pods is detected: by --cluster-cidr, by this node's part of it, or by the ingress interface",
   },
   podBridgeInterface: {
     schema: linkName.optional(),

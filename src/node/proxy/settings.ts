@@ -58,7 +58,7 @@ export function planSettings(family: IpFamily, options: ProxyOptions, facts: Nod
   }
 }
 
-/** Where the health of Services is told: on the addresses on which node ports are open; undefined for all addresses of this node. */
+/** Returns the addresses of health check ports: those on which node ports are open; undefined for all addresses of this node. */
 export function planHealthAddresses(options: ProxyOptions, facts: NodeFacts): readonly Ip[] | undefined {
   const [ofIpv4, ofIpv6] = (['IPv4', 'IPv6'] as const).map((family) => chooseNodePortAddresses(family, options, facts))
   if (ofIpv4 === undefined && ofIpv6 === undefined) return undefined
@@ -66,7 +66,7 @@ export function planHealthAddresses(options: ProxyOptions, facts: NodeFacts): re
   return [...(ofIpv4 ?? ofFamily(own, 'IPv4')), ...(ofIpv6 ?? ofFamily(own, 'IPv6'))]
 }
 
-/** The option without which pods would never be told from others: they would be masqueraded, and kept from what is theirs. Undefined where none lacks. */
+/** Returns the missing option without which no pod traffic is detected: pods would be masqueraded and lose local short-circuits. Undefined if none is missing. */
 export function missingOption(options: ProxyOptions): string | undefined {
   const { detectLocalMode: mode, podBridgeInterface, podInterfaceNamePrefix } = options
   if (mode === 'BridgeInterface' && podBridgeInterface === undefined) return '--pod-bridge-interface'

@@ -12,7 +12,7 @@ export interface DriftWatchParts {
 }
 
 const gatherMs = 100
-/** After a failure, as while another program holds the lock; nobody tells of the same change twice. */
+/** Delay after a failure, for example while another program holds the lock; the monitor does not repeat a report. */
 const retryMs = 2_000
 /** More than this is read faster in one go. */
 const maxChains = 200

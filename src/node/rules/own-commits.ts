@@ -17,8 +17,8 @@ interface OwnRestore {
 const keptMs = 120_000
 
 /**
- * Tells this process' own commits from those of others: by the pid of the restore. Inside a pid namespace the kernel names
- * pids that nobody here knows; then a restore's commit is one that changes only chains of a restore just made.
+ * Recognises this process' own commits by the pid of the restore. Inside a pid namespace the kernel reports pids of another
+ * namespace; there a commit is our own if it changes only chains of a restore that has just run.
  */
 export class OwnCommits {
   readonly #restores: OwnRestore[] = []

@@ -84,7 +84,7 @@ async function fingerprint(saved: string): Promise<string> {
 /** Chains that the tables probably hold: reading them costs less then. */
 export type ExpectedTables = Readonly<Record<TableName, ReadonlyMap<string, SavedChain>>>
 
-/** Everything of ours; dear where there is much (`Iptables.save`). */
+/** Reads all our rules; expensive for large tables (`Iptables.save`). */
 export async function readTables(
   iptables: Iptables,
   expected: ExpectedTables,

@@ -135,8 +135,8 @@ export class LiveNodeState implements NodeState {
   }
 
   /**
-   * Takes some of the objects that a `replace` is about to bring, so that it has less to do at once. Only before the first step, when
-   * nobody reads; later it does nothing.
+   * Prepares some of the objects of a coming `replace`, so that it has less work at once. It works only before the first step, when
+   * no plane reads; later it does nothing.
    */
   prepare(resource: WatchedResource, objects: readonly StoredObject[]): void {
     if (this.synced) return
