@@ -11,22 +11,22 @@ import { assertNodeMay } from './node-restriction.ts'
 import { assertMayGrant } from './role-escalation.ts'
 import type { RoleIndex } from './role-index.ts'
 
-/** As kube-apiserver names them. NodeRestriction is always on. */
+/** The names of admission plugins, spelled as in kube-apiserver. NodeRestriction is always on. */
 export const admissionPlugins = ['DenyServiceExternalIPs', 'NodeRestriction'] as const
-/** On unless the operator turns them off. */
+/** Plugins that are on unless the operator disables them. */
 export const defaultAdmissionPlugins = ['ServiceAccount'] as const
 
 export interface AdmissionParts {
   readonly dialect: Dialect
   readonly authorizers: readonly Authorizer[]
-  /** Absent where roles decide nothing. */
+  /** The index of roles; absent when RBAC makes no decisions. */
   readonly roles: RoleIndex | undefined
-  /** Of `admissionPlugins`, those that the operator switched on. */
+  /** The plugins of `admissionPlugins` that the operator enabled. */
   readonly admissionPlugins: ReadonlySet<string>
   readonly readNode: (name: string) => Promise<ApiDocument | undefined>
 }
 
-/** What may be written is known only with the object at hand: what a node may set, and no role with more than its writer has. */
+/** Returns the checks that need the object itself: which fields a node may set, and that a role grants no more than its writer holds. */
 export function admissionFor(user: User, attributes: Attributes, parts: AdmissionParts): Admit {
   const { roles, dialect, readNode } = parts
   const node = nodeNameOf(user)

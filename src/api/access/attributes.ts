@@ -1,31 +1,31 @@
 import { type FieldSelector, parseFieldSelector, SelectorError } from '../../model/selector.ts'
 import type { Route } from '../route/route.ts'
 
-/** What somebody wants to do, in the terms that roles speak. */
+/** The attributes of a request, in the terms that roles use. */
 export type Attributes = ResourceAttributes | PathAttributes
 
 export interface ResourceAttributes {
   readonly kind: 'resource'
   readonly verb: string
   readonly group: string
-  /** The plural, with its subresource: `pods`, `pods/status`. */
+  /** The plural name, with its subresource: `pods`, `pods/status`. */
   readonly resource: string
-  /** `""` for cluster scope and for all namespaces. */
+  /** The namespace; `""` for cluster scope and for all namespaces. */
   readonly namespace: string
-  /** `""` where the request names no object; a list or watch names one by its field selector. */
+  /** The name of the object; `""` when the request names none. The field selector of a list or watch can name one. */
   readonly name: string
-  /** Which objects a list or watch is limited to. */
+  /** The field selector that limits a list or watch. */
   readonly fieldSelector: FieldSelector
 }
 
-/** A path that is no resource: `/metrics`. */
+/** A path that is not a resource, such as `/metrics`. */
 export interface PathAttributes {
   readonly kind: 'path'
   readonly verb: string
   readonly path: string
 }
 
-/** A Namespace counts as being in itself, so that a Role in it can grant it. */
+/** Returns the attributes of a request. A Namespace counts as an object inside itself, so that a Role in it can grant access to it. */
 export function attributesOf(route: Route, method: string, url: URL): Attributes {
   if (route.kind !== 'resource') return { kind: 'path', verb: method.toLowerCase(), path: url.pathname }
   const { resource, namespace, subresource } = route.target
@@ -43,12 +43,12 @@ export function attributesOf(route: Route, method: string, url: URL): Attributes
   }
 }
 
-/** The value a field must have to be selected, undefined where it may have several. */
+/** Returns the value that the selector requires of the field, undefined when it allows several values. */
 export function equalTo(selector: FieldSelector, field: string): string | undefined {
   return selector.find((requirement) => requirement.field === field && requirement.operator === '=')?.value
 }
 
-/** The one that the list or watch will go by: the last, should there be several. */
+/** Returns the field selector that the list or watch uses: the last one when the URL holds several. */
 function fieldSelectorOf(route: Route, url: URL): FieldSelector {
   const isSelecting = route.kind === 'resource' && (route.verb === 'list' || route.verb === 'watch')
   try {
@@ -59,7 +59,7 @@ function fieldSelectorOf(route: Route, url: URL): FieldSelector {
   }
 }
 
-/** `cannot get resource "pods" in API group "" in the namespace "n"`, as in the message of a 403. */
+/** Returns the phrase of a 403 message: `cannot get resource "pods" in API group "" in the namespace "n"`. */
 export function describeDenial(attributes: Attributes): string {
   if (attributes.kind === 'path') return `cannot ${attributes.verb} path ${JSON.stringify(attributes.path)}`
   const { verb, resource, group, namespace } = attributes

@@ -11,19 +11,19 @@ export interface StaticToken {
 
 export const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
 
-/** Undefined for credentials that are wrong; `anonymous` where none were given. */
+/** Returns the user of a request: undefined for wrong credentials, `anonymous` when the request has none. */
 export type Authenticator = (request: IncomingMessage) => Promise<User | undefined>
 
 interface TokenIdentity {
   readonly user: User
-  /** Those asked for that the token is for. */
+  /** The requested audiences that the token is valid for. */
   readonly audiences: readonly string[]
 }
 
-/** Whose token this is. Audiences: of which the token must be for one; none means this server. */
+/** Returns the identity that a token proves. The token must be valid for one of the audiences; an empty list means this server. */
 export type TokenAuthenticator = (token: string, audiences: readonly string[]) => Promise<TokenIdentity | undefined>
 
-/** A certificate of the cluster's CA (CN is the user, each O a group) or else a bearer token. */
+/** Authenticates by a client certificate of the cluster's CA (CN is the user, each O a group), or else by a bearer token. */
 export function createAuthenticator(authenticateToken: TokenAuthenticator): Authenticator {
   const certifiedUsers = new CertifiedUsers()
   return async (request) => {
@@ -36,7 +36,7 @@ export function createAuthenticator(authenticateToken: TokenAuthenticator): Auth
   }
 }
 
-/** The tokens of a list. They name no audience: they are for this server alone, whose audience this is. */
+/** Authenticates the tokens of a static list. They name no audience, so they are valid for this server's `audience` only. */
 export function staticTokens(tokens: readonly StaticToken[], audience: string): TokenAuthenticator {
   const users = new Map(tokens.map(({ token, user }) => [digest(token), asAuthenticated(user)]))
   return async (token, audiences) => {
@@ -46,7 +46,7 @@ export function staticTokens(tokens: readonly StaticToken[], audience: string): 
   }
 }
 
-/** The first of them that knows the token. */
+/** Returns the answer of the first authenticator that accepts the token. */
 export function firstToKnow(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return async (token, audiences) => {
     for (const authenticate of authenticators) {
@@ -61,12 +61,12 @@ function asAuthenticated(user: User): User {
   return { ...user, groups: [...new Set([...user.groups, 'system:authenticated'])] }
 }
 
-/** Looking up digests takes no time that depends on how much of a token was right. */
+/** Returns the digest of a token. Looking up digests makes the time independent of how much of a token was correct. */
 function digest(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }
 
-/** Reading a certificate costs as much as a whole request, and a connection keeps the one it came with. */
+/** Caches users by connection: reading a certificate costs as much as a whole request, and a connection keeps its certificate. */
 class CertifiedUsers {
   readonly #known = new WeakMap<TLSSocket, { readonly user: User | undefined }>()
 

@@ -8,8 +8,8 @@ const superusers = 'system:masters'
 const openPaths = /^\/(healthz|livez|readyz|version)(\/|$)/
 
 /**
- * Whether the user may do that; throws a 401 Status for nobody in particular, a 403 for somebody who may not. Health and version answer anyone, so that
- * probes work whatever the roles say; the superusers' group may do everything, so that roles can always be mended.
+ * Checks that the user may do what the request asks; throws a 401 Status for an anonymous user, a 403 for any other. Health and version paths are
+ * open to every client, so that probes work whatever the roles say. The superusers' group may do everything, so that roles can always be repaired.
  */
 export function authorize(user: User, attributes: Attributes, authorizers: readonly Authorizer[]): void {
   if (attributes.kind === 'path' && openPaths.test(attributes.path)) return
@@ -25,7 +25,7 @@ export function isSuperuser({ groups }: User): boolean {
   return groups.includes(superusers)
 }
 
-/** `--authorization-mode AlwaysAllow`: whoever has an identity. */
+/** The authorizer of `--authorization-mode AlwaysAllow`: it allows every authenticated user. */
 export const alwaysAllow: Authorizer = {
   start: async () => {},
   stop: () => {},

@@ -1,9 +1,9 @@
 import type { User } from '../identity.ts'
 import type { Attributes } from './attributes.ts'
 
-/** Says yes, or has no opinion: somebody may do what any one authorizer allows. */
+/** An authorizer allows a request or has no opinion: one authorizer that allows is enough. */
 export interface Authorizer {
-  /** Reads what it decides by; resolves when it can decide. */
+  /** Reads the data that decisions need; resolves when the authorizer can decide. */
   start(): Promise<void>
   stop(): void
   allows(user: User, attributes: Attributes): boolean

@@ -3,7 +3,7 @@ import { type ApiDocument, textAt } from '../document.ts'
 import { isMirrorPod } from '../resources/mirror-pod.ts'
 import { podReferences } from '../resources/pod-references.ts'
 
-/** Which pods are bound to which node, and what they use. */
+/** Indexes which pods are bound to which node, and which objects those pods use. */
 export class BoundPods {
   readonly #dialect: Dialect
   readonly #nodes = new Map<string, Map<string, ReadonlySet<string>>>()
@@ -13,7 +13,7 @@ export class BoundPods {
     this.#dialect = dialect
   }
 
-  /** `path` is `namespace/name`; a pod that is undefined is gone. A node makes mirror pods itself: they use nothing. */
+  /** Records a pod; `path` is `namespace/name`, and undefined means deleted. A mirror pod, which its node creates itself, uses nothing. */
   set(path: string, pod: ApiDocument | undefined): void {
     this.#forget(path)
     const node = textAt(pod, 'spec', 'nodeName')
@@ -27,7 +27,7 @@ export class BoundPods {
     return this.#nodeOfPod.get(path) === node
   }
 
-  /** Whether a pod on the node uses that object: `secrets/default/tls`. */
+  /** Checks whether a pod on the node uses the object, for example `secrets/default/tls`. */
   isUsed(object: string, node: string): boolean {
     const pods = this.#nodes.get(node)
     return pods?.values().some((references) => references.has(object)) ?? false

@@ -2,7 +2,7 @@ import type { Admit } from '../request/request.ts'
 import { addedAddresses, externalIpsOf } from '../resources/service-external-addresses.ts'
 import { forbidden } from '../status.ts'
 
-/** Kubernetes' admission plugin DenyServiceExternalIPs: no Service gets an external address that it does not have already. */
+/** Implements Kubernetes' admission plugin DenyServiceExternalIPs: a Service gets no external address that it does not have already. */
 export function assertNoNewExternalIps({ target, name, old, next }: Parameters<Admit>[0]): void {
   const { resource } = target
   if (next === undefined || resource.group !== '' || resource.plural !== 'services') return

@@ -1,7 +1,7 @@
 import type { EncodedAnswer } from '../encode/answer.ts'
 import type { TokenIssuer } from './token-issuer.ts'
 
-/** Who signs tokens and with which keys, for others than this server to verify them (OpenID Connect Discovery 1.0 section 3). */
+/** Returns a document with which other programs verify tokens: the issuer or its keys (OpenID Connect Discovery 1.0 section 3). */
 export function describeIssuer(issuer: TokenIssuer, document: 'configuration' | 'keys'): EncodedAnswer {
   if (document === 'keys') {
     return { httpCode: 200, contentType: 'application/jwk-set+json', body: JSON.stringify(issuer.keys()) }

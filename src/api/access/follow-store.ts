@@ -2,8 +2,8 @@ import type { ApiDocument } from '../document.ts'
 import type { Store, StoredEntry, StoreEvent, StoreWatch } from '../store/index.ts'
 
 /**
- * Hands over every document under the prefix, now and whenever one changes: its path below the prefix, undefined once it is gone. A commit has
- * been handed over before its writer hears of it.
+ * Passes on every document under the prefix, at first and after each change: its path below the prefix, and undefined after its deletion. The
+ * follower receives a commit before the commit's writer gets its answer.
  */
 export async function followStore(
   store: Store,
@@ -19,7 +19,7 @@ export async function followStore(
   return store.watch(prefix, revision, (events) => events.forEach(take))
 }
 
-/** As it is stored, whatever the versions that show it. */
+/** Returns the document in its stored form, independent of the versions that serve it. */
 function parse({ value }: StoredEntry): ApiDocument {
   return JSON.parse(value) as ApiDocument
 }

@@ -13,7 +13,7 @@ const unauthenticated = 'system:unauthenticated'
 const prefix = 'impersonate-'
 const extraPrefix = `${prefix}extra-`
 
-/** Whom the headers name. */
+/** The identity that the headers name. */
 interface Impersonation {
   readonly name: string
   readonly groups: readonly string[]
@@ -22,8 +22,8 @@ interface Impersonation {
 }
 
 /**
- * The user as whom the request is served: the one that its Impersonate headers name, else the caller. The caller needs the verb
- * `impersonate` for each thing that the headers name. Throws a 403 without it, a 400 for headers that name no user.
+ * Returns the user as whom the request is served: the one that its Impersonate headers name, else the caller. The caller needs the verb `impersonate`
+ * for each thing that the headers name. Throws a 403 without it, a 400 for headers that name no user.
  */
 export function effectiveUser(
   request: IncomingMessage,
@@ -76,12 +76,12 @@ function isImpersonation(header: string): boolean {
   return header.startsWith(extraPrefix) || ['user', 'group', 'uid'].includes(header.slice(prefix.length))
 }
 
-/** Header values are bytes: Node reads them as Latin-1, clients write UTF-8. */
+/** Decodes a header value: Node reads its bytes as Latin-1, clients write UTF-8. */
 function fromBytes(value: string): string {
   return Buffer.from(value, 'latin1').toString()
 }
 
-/** A key that is no valid escape stays as it came. */
+/** Decodes a key; a key that is not a valid escape stays unchanged. */
 function unescapeKey(key: string): string {
   try {
     return decodeURIComponent(key)
@@ -90,7 +90,7 @@ function unescapeKey(key: string): string {
   }
 }
 
-/** Each thing that the caller must be allowed to impersonate. */
+/** Returns each thing that the caller must be allowed to impersonate. */
 function requirements(
   { name, groups, uid, extra }: Impersonation,
   group: string,
@@ -108,7 +108,7 @@ function requirements(
   ]
 }
 
-/** A service account without groups gets its own. Groups that are named are all there are, but for those of every user. */
+/** Returns the groups of the user. A service account without named groups gets its own; named groups replace all but those of every user. */
 function groupsOf(name: string, named: readonly string[]): readonly string[] {
   const account = serviceAccountOf(name)
   const own = account && ['system:serviceaccounts', `system:serviceaccounts:${account.namespace}`]
@@ -118,7 +118,7 @@ function groupsOf(name: string, named: readonly string[]): readonly string[] {
   return [...groups, ...missing.slice(0, 1)]
 }
 
-/** Of `system:serviceaccount:NAMESPACE:NAME`; undefined for the name of any other user. */
+/** Returns the namespace and name in `system:serviceaccount:NAMESPACE:NAME`; undefined for the name of any other user. */
 function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
   const [system, kind, namespace = '', name = '', ...more] = user.split(':')
   if (system !== 'system' || kind !== 'serviceaccount' || more.length > 0) return undefined

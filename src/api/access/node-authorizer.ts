@@ -10,8 +10,8 @@ import { leaseNamespace, nodeNameOf } from './node-identity.ts'
 import { type PolicyRule, ruleAllows } from './policy-rule.ts'
 
 /**
- * What a node's agent may do: read what makes the network, and touch only its own Node, Lease and pods, and what those pods use. What stands in
- * the objects that it writes is checked by `node-restriction.ts`.
+ * Decides what a node's agent may do: read the objects that define the network, and access only its own Node, Lease and pods, and what those pods
+ * use. `node-restriction.ts` checks the contents of the objects that it writes.
  */
 export class NodeAuthorizer implements Authorizer {
   readonly #store: Store
@@ -54,7 +54,7 @@ interface OwnRule {
 const read = ['get', 'list', 'watch']
 const change = ['patch', 'update']
 
-/** The same for every node. Nodes are read for the routes to their pods. */
+/** Returns the rules that every node has. A node reads Nodes for the routes to their pods. */
 function sharedRules({ groups }: Dialect): readonly PolicyRule[] {
   return [
     rule([''], ['services', 'endpoints', 'namespaces', 'nodes'], read),
@@ -71,17 +71,17 @@ function rule(apiGroups: readonly string[], resources: readonly string[], verbs:
   return { apiGroups, resources, verbs, resourceNames: [], nonResourceURLs: [] }
 }
 
-/** `node-restriction.ts` checks what it creates there: the Service of the cluster DNS, and mirror pods. */
+/** Checks for the namespace in which a node creates the cluster DNS Service and mirror pods; `node-restriction.ts` checks those objects. */
 function isSystemNamespace({ namespace }: ResourceAttributes): boolean {
   return namespace === 'kube-system'
 }
 
-/** Each node serves DNS as this ConfigMap says. */
+/** Checks whether the request names the ConfigMap that configures the DNS server of each node. */
 function isCorefile({ namespace, name, fieldSelector }: ResourceAttributes): boolean {
   return namespace === 'kube-system' && (name === 'coredns' || equalTo(fieldSelector, 'metadata.name') === 'coredns')
 }
 
-/** By `group/resource`. */
+/** Returns the rules for a node's own objects, by `group/resource`. */
 function ownRules({ groups }: Dialect, pods: BoundPods): Readonly<Record<string, OwnRule>> {
   const isNode = ({ name }: ResourceAttributes, node: string) => name === node
   const isLease = ({ verb, namespace, name }: ResourceAttributes, node: string) =>

@@ -2,7 +2,7 @@ import type { NodeLabelRules } from '../../model/dialect.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** The labels that differ between the two and that a node may not set, change or remove, in order. */
+/** Returns the labels that differ between the two objects and that a node may not set, change or remove, sorted. */
 export function forbiddenLabels(old: Labels, next: Labels, rules: NodeLabelRules): readonly string[] {
   const keys = new Set([...Object.keys(old), ...Object.keys(next)])
   const changed = [...keys].filter((key) => labelAt(old, key) !== labelAt(next, key))

@@ -16,14 +16,14 @@ export interface NodeRestriction {
   readonly dialect: Dialect
   /** The verb of the request. */
   readonly verb: string
-  /** Reads a Node; undefined where there is none. */
+  /** Reads a Node; undefined when it does not exist. */
   readonly readNode: (name: string) => Promise<ApiDocument | undefined>
 }
 
 /**
- * What a node may write, as Kubernetes' admission plugin NodeRestriction has it: its own Node without what steers pods to it, its own
- * Lease, the status and the end of its own pods, and mirror pods that refer to nothing. Beyond the plugin a node sets no podCIDR, and
- * makes no Service but that of the cluster DNS. Throws a 403.
+ * Checks what a node writes, like Kubernetes' admission plugin NodeRestriction: its own Node without the fields that attract pods, its own Lease, the
+ * status and the deletion of its own pods, and mirror pods that refer to nothing. Stricter than the plugin, a node sets no podCIDR, and creates no
+ * Service but that of the cluster DNS. Throws a 403.
  */
 export async function assertNodeMay(node: string, change: Change, restriction: NodeRestriction): Promise<void> {
   const why = await refusal(node, change, restriction)
@@ -62,7 +62,7 @@ function refuseNode(node: string, { name, old, next }: Change, { nodeLabels }: D
   return field === undefined ? undefined : `node ${quote(node)} is not allowed to modify ${field}`
 }
 
-/** A node registers with taints and no longer changes them then; the rest is never its to set. */
+/** Returns a changed Node field that the node may not set: taints after registration, the other protected fields always. */
 function forbiddenNodeField(old: ApiDocument | undefined, next: ApiDocument): string | undefined {
   const differs = (...path: readonly string[]) => !isDeepStrictEqual(orNone(old, path), orNone(next, path))
   const isSet = valueAt(next, 'spec', 'configSource') !== undefined
@@ -74,7 +74,7 @@ function forbiddenNodeField(old: ApiDocument | undefined, next: ApiDocument): st
   return differs('metadata', 'ownerReferences') ? 'metadata.ownerReferences' : undefined
 }
 
-/** Nothing, null and an empty text or list are the same. */
+/** Returns a value with nothing, null, an empty text and an empty list made equal. */
 function orNone(document: ApiDocument | undefined, path: readonly string[]): Json | undefined {
   const value = valueAt(document, ...path)
   const isEmpty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
@@ -116,7 +116,7 @@ async function refuseMirrorPod(
   return refuseOwners(node, listAt(pod, 'metadata', 'ownerReferences'), readNode)
 }
 
-/** The garbage collector ends a mirror pod with its Node; no other object may stand or fall with it. */
+/** Refuses owners other than the node: the garbage collector deletes a mirror pod with its Node, and with no other object. */
 async function refuseOwners(
   node: string,
   owners: readonly Json[],
@@ -139,7 +139,7 @@ async function refuseOwners(
 
 const dnsPorts: readonly string[] = [dnsPort, dnsMetricsPort].map(String)
 
-/** The Service of the cluster DNS, where there is none yet: in the cluster only, and for the pods that show a node's DNS. */
+/** Refuses every Service but that of the cluster DNS: created anew, reachable in the cluster only, for the pods that represent a node's DNS. */
 function refuseService(node: string, { target, name, next }: Change): string | undefined {
   const why = `node ${quote(node)} may create only the Service kube-system/kube-dns`
   if (target.namespace !== 'kube-system' || name !== 'kube-dns') return why

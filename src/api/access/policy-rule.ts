@@ -2,7 +2,7 @@ import type { Json } from '../../model/api-object.ts'
 import { listAt } from '../document.ts'
 import type { Attributes, PathAttributes, ResourceAttributes } from './attributes.ts'
 
-/** One rule of a Role: what may be done (RBAC `PolicyRule`). Empty `resourceNames` means every name. */
+/** One rule of a Role: the verbs it allows on which objects (RBAC `PolicyRule`). Empty `resourceNames` means every name. */
 export interface PolicyRule {
   readonly verbs: readonly string[]
   readonly apiGroups: readonly string[]
@@ -11,7 +11,7 @@ export interface PolicyRule {
   readonly nonResourceURLs: readonly string[]
 }
 
-/** The `rules` of a stored Role or ClusterRole; members that are not lists of text count as empty, and so allow nothing. */
+/** Returns the `rules` of a stored Role or ClusterRole; members that are not lists of text count as empty, and so allow nothing. */
 export function parseRules(rules: readonly Json[]): readonly PolicyRule[] {
   return rules.map((rule) => ({
     verbs: texts(rule, 'verbs'),
@@ -32,14 +32,14 @@ function coversResource(rule: PolicyRule, { group, resource, name }: ResourceAtt
   return isNamed && includesOrAll(rule.apiGroups, group) && coversResourceName(rule.resources, resource)
 }
 
-/** `*` is everything; `*` with a subresource is that subresource of everything. */
+/** Checks whether the rule covers the resource: `*` covers everything; `*` with a subresource covers that subresource of everything. */
 function coversResourceName(resources: readonly string[], resource: string): boolean {
   if (includesOrAll(resources, resource)) return true
   const slash = resource.indexOf('/')
   return slash >= 0 && resources.includes(`*${resource.slice(slash)}`)
 }
 
-/** A `*` at the end stands for any rest. */
+/** Checks whether the rule covers the path; a `*` at the end matches any rest. */
 function coversPath(rule: PolicyRule, { path }: PathAttributes): boolean {
   return rule.nonResourceURLs.some((known) =>
     known.endsWith('*') ? path.startsWith(known.slice(0, -1)) : known === path,

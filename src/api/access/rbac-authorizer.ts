@@ -7,7 +7,7 @@ import { followStore } from './follow-store.ts'
 import { ruleAllows } from './policy-rule.ts'
 import { type Grant, RoleIndex, roleKinds } from './role-index.ts'
 
-/** Roles and bindings of the store (RBAC), kept in memory: no request waits for the store. */
+/** Authorizes by the stored roles and bindings (RBAC). It keeps them in memory, so no request waits for the store. */
 export class RbacAuthorizer implements Authorizer {
   readonly index = new RoleIndex()
   readonly #store: Store

@@ -4,17 +4,17 @@ import { validateOperator, validateRequirement } from '../resources/label-select
 import { type Check, each, fields } from '../schema/checks.ts'
 import { type FieldError, invalidField, requiredField } from '../schema/field-error.ts'
 
-/** Finds what is wrong with a question about what somebody may do. */
+/** Returns the errors of a SubjectAccessReview. */
 export function checkAccessReview(review: ApiDocument): readonly FieldError[] {
   return [...checkAttributes(review), ...checkSubject(review), ...checkBare(review, 'must be empty')]
 }
 
-/** Finds what is wrong with a question about what the one who asks may do. */
+/** Returns the errors of a SelfSubjectAccessReview. */
 export function checkSelfReview(review: ApiDocument): readonly FieldError[] {
   return [...checkAttributes(review), ...checkBare(review, 'must be empty')]
 }
 
-/** Finds what is wrong with a question about what somebody may do in the namespace of the review. */
+/** Returns the errors of a LocalSubjectAccessReview, which asks about the namespace of the review. */
 export function checkLocalReview(review: ApiDocument): readonly FieldError[] {
   const { namespace } = review.metadata
   const [asked, path] = attributesOf(review)
@@ -55,7 +55,7 @@ function checkSubject({ spec }: ApiDocument): readonly FieldError[] {
   return [invalidField('spec.user', '', 'at least one of user or group must be specified')]
 }
 
-/** A review is no object: it has no name, and no labels. */
+/** Checks that a review has no name and no labels: it is not a stored object. */
 function checkBare({ metadata }: ApiDocument, why: string): readonly FieldError[] {
   const named = Object.entries(without(metadata, 'managedFields')).filter(([, value]) => value !== '')
   return named.length === 0 ? [] : [invalidField('metadata', Object.fromEntries(named), why)]

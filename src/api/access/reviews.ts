@@ -20,7 +20,7 @@ export interface ReviewParts {
   readonly authenticateToken: TokenAuthenticator
 }
 
-/** The kinds by which clients ask who they are and what somebody may do. */
+/** Returns the kinds by which clients ask for their own identity and for a user's permissions. */
 export function reviewKinds({ dialect, authorizers, roles, authenticateToken }: ReviewParts): readonly Resource[] {
   const { authentication, authorization } = dialect.groups
   const decide = (user: User, document: ApiDocument) => ({ allowed: isAllowed(user, askedFor(document), authorizers) })
@@ -68,7 +68,7 @@ function askedFor({ spec }: ApiDocument): Attributes {
   }
 }
 
-/** What is not understood of a selector is left out: the question is then one about more objects. */
+/** Returns the selector of a review. It omits requirements that it cannot read: the question then covers more objects. */
 function fieldSelectorOf(asked: Json): FieldSelector {
   const raw = textAt(asked, 'fieldSelector', 'rawSelector')
   if (raw !== '') return readSelector(raw)
@@ -99,7 +99,7 @@ function subjectOf({ spec }: ApiDocument): User {
   return { name: textAt(spec, 'user'), groups }
 }
 
-/** What the bindings of the namespace and those of the whole cluster grant; what other authorizers allow is not in it. */
+/** Lists the rules that the bindings of the namespace and of the cluster grant; it omits what other authorizers allow. */
 function listRules(grants: readonly Grant[], namespace: string): JsonObject {
   const rules = grants
     .filter((grant) => grant.namespace === undefined || grant.namespace === namespace)

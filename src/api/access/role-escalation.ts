@@ -18,8 +18,8 @@ const everything: readonly PolicyRule[] = [
 ]
 
 /**
- * A user grants only what it holds, by a role or by a binding, unless it may `escalate` or `bind`. Labels count as a grant: another role may gather
- * this one by them. Throws a 403.
+ * Checks that a user grants only permissions that it holds, by a role or by a binding, unless it may `escalate` or `bind`. Labels count as a grant:
+ * another role may aggregate this one by them. Throws a 403.
  */
 export function assertMayGrant(user: User, roles: RoleIndex, rbacGroup: string, change: Change): void {
   const { kind, group } = change.target.resource
@@ -30,7 +30,7 @@ export function assertMayGrant(user: User, roles: RoleIndex, rbacGroup: string, 
   if (kind === 'RoleBinding' || kind === 'ClusterRoleBinding') assertMayBind(user, roles, change, next)
 }
 
-/** All but what the garbage collector and a deletion change. */
+/** Returns the document without the fields that the garbage collector and a deletion change. */
 function grantOf(document: ApiDocument): JsonObject {
   const passing = ['ownerReferences', 'finalizers', 'managedFields', 'deletionTimestamp', 'deletionGracePeriodSeconds']
   return { ...document, metadata: without(document.metadata, ...passing) as JsonObject }
@@ -89,14 +89,14 @@ function assertCovered(user: User, held: readonly PolicyRule[], wanted: readonly
   throw forbidden(change.target.resource, change.name, [why, ...describeRules(missing ?? [])].join('\n'))
 }
 
-/** An answer must not be much longer than the request. */
+/** The maximum number of rules in a message, so that an answer is not much longer than the request. */
 const maxDescribed = 100
 
 function describeRules(rules: readonly PolicyRule[]): readonly string[] {
   return rules.slice(0, maxDescribed).map(describeRule)
 }
 
-/** `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`: as Kubernetes words it. */
+/** Formats a rule as Kubernetes does: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
 function describeRule(rule: PolicyRule): string {
   const fields: readonly (readonly [string, Json])[] = [
     ['APIGroups', rule.apiGroups],

@@ -7,9 +7,9 @@ export const roleKinds = ['clusterroles', 'roles', 'clusterrolebindings', 'roleb
 
 export type RoleKind = (typeof roleKinds)[number]
 
-/** The rules of one role, as one binding grants them. */
+/** The rules of one role, within the scope of one binding. */
 export interface Grant {
-  /** Undefined: everywhere, and paths too. */
+  /** The namespace of the grant; undefined means all namespaces, and paths too. */
   readonly namespace: string | undefined
   readonly rules: readonly PolicyRule[]
 }
@@ -19,9 +19,9 @@ export interface RoleReference {
   readonly name: string
 }
 
-/** What users and groups may do, from the roles and bindings of the moment. Compiled anew after a change, when next asked. */
+/** Indexes what users and groups may do, from the current roles and bindings. The first query after a change compiles the index anew. */
 export class RoleIndex {
-  /** By `name` or `namespace/name`. */
+  /** The stored documents, by `name` or `namespace/name`. */
   readonly #documents: Readonly<Record<RoleKind, Map<string, ApiDocument>>> = {
     clusterroles: new Map(),
     roles: new Map(),
@@ -29,10 +29,10 @@ export class RoleIndex {
     rolebindings: new Map(),
   }
   #grants: ReadonlyMap<string, readonly Grant[]> | undefined
-  /** Of roles that were asked for since the last change. */
+  /** The rules of the roles that were queried since the last change. */
   #rules = new Map<ApiDocument, readonly PolicyRule[]>()
 
-  /** A document that is undefined is gone. */
+  /** Records a document; undefined means deleted. */
   set(kind: RoleKind, path: string, document: ApiDocument | undefined): void {
     this.#grants = undefined
     this.#rules = new Map()
@@ -45,7 +45,7 @@ export class RoleIndex {
     return [`User/${name}`, ...groups.map((group) => `Group/${group}`)].flatMap((subject) => grants.get(subject) ?? [])
   }
 
-  /** What the role named in a binding of that namespace grants; undefined when there is no such role. */
+  /** Returns the rules of the role that a binding of that namespace names; undefined when the role does not exist. */
   rulesOf({ kind, name }: RoleReference, namespace: string | undefined): readonly PolicyRule[] | undefined {
     const { clusterroles, roles } = this.#documents
     const role = kind === 'Role' ? roles.get(`${namespace}/${name}`) : clusterroles.get(name)
@@ -60,7 +60,7 @@ export class RoleIndex {
     return rules
   }
 
-  /** A role that aggregates has the rules of those it selects, and none of its own; what they aggregate counts too. */
+  /** Returns the roles whose rules a role has: an aggregating role has those of the roles it selects, by further aggregation too, not its own. */
   #gathered(role: ApiDocument): readonly ApiDocument[] {
     const seen = new Set([role])
     for (const each of seen) for (const chosen of this.#chosenBy(each)) seen.add(chosen)
@@ -99,7 +99,7 @@ export function roleReference(binding: ApiDocument): RoleReference {
   return { kind: textAt(binding['roleRef'], 'kind'), name: textAt(binding['roleRef'], 'name') }
 }
 
-/** `User/…` or `Group/…`; a service account is a user. */
+/** Returns the keys of a binding's subjects: `User/…` or `Group/…`; a service account is a user. */
 function subjectsOf(binding: ApiDocument): readonly string[] {
   return listAt(binding['subjects']).map((subject) => {
     const [kind, name] = [textAt(subject, 'kind'), textAt(subject, 'name')]
@@ -109,7 +109,7 @@ function subjectsOf(binding: ApiDocument): readonly string[] {
   })
 }
 
-/** Of a selector that nobody can read nothing is taken. */
+/** Checks whether the selector matches; a selector that cannot be parsed matches nothing. */
 function selects(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>> | undefined): boolean {
   return selector !== undefined && matchesLabels(selector, labels)
 }

@@ -1,12 +1,12 @@
 import type { PolicyRule } from './policy-rule.ts'
 
-/** What the check of one role may cost, about a third of a second; a role that needs more is refused. */
+/** The maximum number of steps of one role check, about a third of a second; a role that needs more is refused. */
 const maxSteps = 5_000_000
 
 /**
- * The wanted rules that allow something which no held rule allows, and `undefined` where there is too much to compare. A `*` is held only by a `*`.
- * Verbs, groups, resources and names that the same held rules allow are one case, so that the work is not the product of the lists: 3,000 verbs on 3,000
- * resources under one held rule are one case.
+ * Returns the wanted rules that allow something which no held rule allows, and `undefined` when the comparison would be too large. A `*` is covered
+ * only by a `*`. Verbs, groups, resources and names that are allowed by an equal set of held rules form one case, so that the work is not the product
+ * of the lists: 3,000 verbs on 3,000 resources under one held rule are one case.
  */
 export function rulesNotHeld(
   held: readonly PolicyRule[],
@@ -36,11 +36,11 @@ interface RuleSets {
   readonly resources: ReadonlySet<string>
   readonly resourceNames: ReadonlySet<string>
   readonly paths: ReadonlySet<string>
-  /** Without the `*` at their end. */
+  /** The paths that end with `*`, without it. */
   readonly pathPrefixes: readonly string[]
 }
 
-/** Which held rules, by their place, allow one case. */
+/** The indexes of the held rules that allow one case. */
 type Allowing = readonly number[]
 
 interface Work {
@@ -74,7 +74,7 @@ function casesOf(
   return [...cases.values()]
 }
 
-/** Whether each combination of one case of each kind has a held rule that allows it all. */
+/** Checks whether, for each combination of one case of each kind, one held rule allows all of it. */
 function areMet([first = [], ...rest]: readonly (readonly Allowing[])[], work: Work): boolean {
   if (rest.some((cases) => cases.length === 0)) return true
   return first.every((allowing) => isMet(allowing, rest, work))
@@ -94,7 +94,7 @@ function isMet(allowing: Allowing, [next, ...rest]: readonly (readonly Allowing[
   })
 }
 
-/** `*` is everything; `*` with a subresource is that subresource of everything. */
+/** Checks whether the rule covers the resource: `*` covers everything; `*` with a subresource covers that subresource of everything. */
 function allowsResource({ resources }: RuleSets, resource: string): boolean {
   const slash = resource.indexOf('/')
   return hasOrAll(resources, resource) || (slash >= 0 && resources.has(`*${resource.slice(slash)}`))

@@ -5,10 +5,10 @@ import type { Store } from '../store/index.ts'
 import type { TokenAuthenticator } from './authenticate.ts'
 import { type BoundObject, type ServiceAccountIdentity, type TokenIssuer, userNameOf } from './token-issuer.ts'
 
-/** How long the token of an object that is being deleted is still good. */
+/** The time for which the token of an object under deletion stays valid. */
 const deletionLeewayMs = 60_000
 
-/** The tokens of service accounts, for as long as the account is there, and the Pod, Secret or Node that the token is bound to. */
+/** Verifies tokens of service accounts. A token is valid while its account exists, and the Pod, Secret or Node that it is bound to. */
 export function serviceAccountTokens(issuer: TokenIssuer, store: Store, now: () => Date): TokenAuthenticator {
   return async (token, audiences) => {
     const claims = issuer.read(token)

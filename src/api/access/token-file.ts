@@ -4,7 +4,7 @@ import type { StaticToken } from './authenticate.ts'
 
 class TokenFileError extends PlatnetError<'token-file-invalid' | 'token-file-unreadable'> {}
 
-/** The tokens of a file in Kubernetes' form: `token,user,uid,"group1,group2"` a line, groups optional. Throws TokenFileError; no error shows a token. */
+/** Parses a token file of Kubernetes: `token,user,uid,"group1,group2"` a line, groups optional. Throws TokenFileError; no error shows a token. */
 export async function readTokenFile(path: string): Promise<readonly StaticToken[]> {
   try {
     return parseTokenFile(await readFile(path, 'utf8'), path)
@@ -14,7 +14,7 @@ export async function readTokenFile(path: string): Promise<readonly StaticToken[
   }
 }
 
-/** Whether other users of the machine than its owner may read or write the file. */
+/** Checks whether users of the machine other than the owner may read or write the file. */
 export async function isOpenToOthers(path: string): Promise<boolean> {
   return ((await stat(path)).mode & 0o066) !== 0
 }

@@ -2,13 +2,13 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 import { z } from 'zod'
 import type { JsonObject } from '../../model/api-object.ts'
 
-/** An object that a token stands and falls with. */
+/** The object that a token is bound to: the token is valid while the object exists. */
 export interface BoundObject {
   readonly name: string
   readonly uid: string
 }
 
-/** Whose token it is: what the dialect's own claim holds. */
+/** The service account of a token, from the dialect's own claim. */
 export interface ServiceAccountIdentity {
   readonly namespace: string
   readonly serviceaccount: BoundObject
@@ -17,35 +17,35 @@ export interface ServiceAccountIdentity {
   readonly node?: BoundObject | undefined
 }
 
-/** What a token says (RFC 7519 section 4.1); times in seconds since 1970. */
+/** The claims of a token (RFC 7519 section 4.1); times in seconds since 1970. */
 export interface TokenClaims {
   readonly identity: ServiceAccountIdentity
   readonly audiences: readonly string[]
   readonly issuedAt: number
   readonly expiresAt: number
-  /** Unlike that of any other token. */
+  /** The unique identifier of the token. */
   readonly id: string
 }
 
 export interface TokenIssuer {
-  /** The `iss` of its tokens, and the audience that stands for this server. */
+  /** The `iss` of the tokens, and the audience that means this server. */
   readonly name: string
   sign(claims: TokenClaims): string
-  /** What a token says that this key signed under this name, whatever the time; undefined for any other text. */
+  /** Returns the claims of a token that this key signed under this name, expired or not; undefined for any other text. */
   read(token: string): TokenClaims | undefined
-  /** The keys that verify its tokens: a JWK set (RFC 7517 section 5). */
+  /** The keys that verify the tokens: a JWK set (RFC 7517 section 5). */
   keys(): JsonObject
 }
 
 export interface TokenIssuerOptions {
   readonly name: string
-  /** ECDSA P-256, PEM. */
+  /** The private key: ECDSA P-256, PEM. */
   readonly keyPem: string
-  /** The dialect's name for the claim that says whose token it is. */
+  /** The dialect's name for the claim that holds the service account. */
   readonly identityClaim: string
 }
 
-/** JSON web tokens signed with ES256 (RFC 7515, RFC 7518 section 3.4). */
+/** Issues JSON web tokens signed with ES256 (RFC 7515, RFC 7518 section 3.4). */
 export function createTokenIssuer({ name, keyPem, identityClaim }: TokenIssuerOptions): TokenIssuer {
   const privateKey = createPrivateKey(keyPem)
   const publicKey = createPublicKey(privateKey)
@@ -80,7 +80,7 @@ function registeredClaims({ identity, audiences, issuedAt, expiresAt, id }: Toke
   return { iss: issuer, sub: userNameOf(identity), aud: audiences, ...times, jti: id }
 }
 
-/** The signature is ours, but perhaps from a time with another name, dialect or version. */
+/** Returns the schema of the claims. A token with a valid signature can still stem from a time with another name, dialect or version. */
 function claimsSchema(issuer: string, identityClaim: string) {
   const bound = z.object({ name: z.string(), uid: z.string() })
   const identity = z.object({
@@ -111,7 +111,7 @@ function claimsSchema(issuer: string, identityClaim: string) {
     }))
 }
 
-/** Named by its thumbprint (RFC 7638). */
+/** Returns the JWK of a key; its ID is the key's thumbprint (RFC 7638). */
 function toJwk(key: KeyObject): JsonObject {
   const { crv = '', kty = '', x = '', y = '' } = key.export({ format: 'jwk' })
   const thumbprint = createHash('sha256').update(JSON.stringify({ crv, kty, x, y }))

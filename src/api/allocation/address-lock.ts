@@ -12,7 +12,7 @@ export interface LockContext {
   readonly newUid: () => string
 }
 
-/** IPAddress objects whose parent is that Service. */
+/** Returns the lock that holds addresses by IPAddress objects whose parent is that Service. */
 export function serviceAddressLock(
   context: LockContext,
   { namespace = '', name = '' }: ApiDocument['metadata'],

@@ -1,22 +1,22 @@
-/** Numbers that can be handed out, `first` to `last`; automatic choice begins at `dynamicFirst` and falls back below it. */
+/** A range of numbers to allocate, `first` to `last`; automatic choice begins at `dynamicFirst` and falls back below it. */
 export interface Band {
   readonly first: bigint
   readonly dynamicFirst: bigint
   readonly last: bigint
-  /** Never chosen automatically. */
+  /** Numbers that automatic choice never takes. */
   readonly reserved: ReadonlySet<bigint>
 }
 
 export interface StaticBandRule {
   readonly min: number
   readonly max: number
-  /** One part in so many of the range. */
+  /** The divisor of the range size that gives the size of the static band. */
   readonly step: number
 }
 
 /**
- * How many numbers at the start are left to explicit requests, so that those seldom collide with automatic ones; none in a range
- * too small for that.
+ * Returns how many numbers at the start are reserved for explicit requests, so that those seldom collide with automatic ones; none in a range that is
+ * too small.
  */
 export function staticBandSize(size: bigint, { min, max, step }: StaticBandRule): bigint {
   if (size < BigInt(min)) return 0n
@@ -28,8 +28,8 @@ export function staticBandSize(size: bigint, { min, max, step }: StaticBandRule)
 const probes = 8
 
 /**
- * A free number: a few random probes of the dynamic band, which suffice while it is mostly free, then a scan. `pickBelow` gives a
- * random integer below its argument (at most 2^48); undefined when everything is taken.
+ * Returns a free number: it tries a few random probes of the dynamic band, which suffice while most of it is free, then scans. `pickBelow` gives a
+ * random integer below its argument (at most 2^48). Returns undefined when every number is taken.
  */
 export async function findFree(
   band: Band,

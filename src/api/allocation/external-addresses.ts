@@ -8,8 +8,8 @@ import type { Store, StoredEntry } from '../store/index.ts'
 const nodePrefix = collectionPrefix({ plural: 'nodes' }, undefined)
 
 /**
- * An external address that the cluster uses itself would take the traffic of other Services, of the API server or of a node.
- * Kubernetes leaves this to the admission plugin DenyServiceExternalIPs. What was stored before stays.
+ * Refuses an external address that the cluster uses itself: it would take the traffic of other Services, of the API server or of a node. Kubernetes
+ * leaves this to the admission plugin DenyServiceExternalIPs. Addresses that were stored before stay.
  */
 export async function validateClaimedAddresses(
   store: Store,
@@ -35,7 +35,7 @@ function validateClaim(
   return node === undefined ? [] : [invalidField(field, text, `may not be an address of a node (${node})`)]
 }
 
-/** With the name of the node that has each. */
+/** Returns the addresses of all nodes, each with the name of its node. */
 async function readNodeAddresses(store: Store): Promise<ReadonlyMap<Ip, string>> {
   const { entries } = await store.range(nodePrefix)
   return new Map(
@@ -43,7 +43,7 @@ async function readNodeAddresses(store: Store): Promise<ReadonlyMap<Ip, string>>
   )
 }
 
-/** By the entry: a Node stays as it is for minutes, and holds much beside its addresses. */
+/** Caches addresses by store entry: a Node stays unchanged for minutes, and holds much beside its addresses. */
 const known = new WeakMap<StoredEntry, readonly Ip[]>()
 
 function addressesOf(entry: StoredEntry): readonly Ip[] {
@@ -52,7 +52,7 @@ function addressesOf(entry: StoredEntry): readonly Ip[] {
   return found
 }
 
-/** Names of hosts stand in the same list. */
+/** Returns the IP addresses of a Node; it skips host names, which are in the same list. */
 function parseAddresses(node: ApiDocument): readonly Ip[] {
   return listAt(node['status'], 'addresses').flatMap((item) => parseIp(textAt(item, 'address')) ?? [])
 }

@@ -1,20 +1,20 @@
 import type { Store, StoreWrite } from '../store/index.ts'
 import { type Band, findFree } from './band.ts'
 
-/** A band of numbers, each taken while its key is in the store. */
+/** A band of numbers; a number is taken while its key is in the store. */
 export interface Pool {
   readonly band: Band
   readonly keyPrefix: string
   readonly toText: (value: bigint) => string
-  /** Undefined for the key of a number that cannot be in this pool. */
+  /** Parses the number of a key; undefined for the key of a number that cannot be in this pool. */
   readonly fromText: (text: string) => bigint | undefined
-  /** What the store keeps under the number's key; says who holds it. */
+  /** Returns the value that the store keeps under the number's key; it names the holder. */
   readonly render: (value: bigint) => string
-  /** Whether such a text names the holder for whom this pool was made. */
+  /** Checks whether a stored value names the holder that this pool was made for. */
   readonly isOwn: (text: string) => boolean
 }
 
-/** The claims and releases of one transition, on top of what the store has. Nothing is written before the commit. */
+/** The claims and releases of one transition, on top of the store's contents. Nothing is written before the commit. */
 export class Claims {
   readonly #store: Store
   readonly #pickBelow: (limit: number) => number
@@ -29,7 +29,7 @@ export class Claims {
     return [...this.#writes.values()]
   }
 
-  /** Claims that very number; false when another object holds it. Claiming twice is one claim. */
+  /** Claims the given number; false when another object holds it. A repeated claim has no further effect. */
   async claim(pool: Pool, value: bigint): Promise<boolean> {
     if (this.#writes.has(keyOf(pool, value))) return true
     if (await this.#isTaken(pool, value)) return false
@@ -37,7 +37,7 @@ export class Claims {
     return true
   }
 
-  /** Claims a free number; undefined when there is none. */
+  /** Claims a free number; undefined when none is left. */
   async claimAny(pool: Pool): Promise<bigint | undefined> {
     const isTaken = (value: bigint) => this.#isTaken(pool, value)
     const value = await findFree(pool.band, isTaken, () => this.#listTaken(pool), this.#pickBelow)
@@ -45,7 +45,7 @@ export class Claims {
     return value
   }
 
-  /** Gives a number back; one that another object holds stays. */
+  /** Releases a number; one that another object holds stays. */
   async release(pool: Pool, value: bigint): Promise<void> {
     const entry = await this.#store.get(keyOf(pool, value))
     if (entry === undefined || !pool.isOwn(entry.value)) return

@@ -3,16 +3,16 @@ import { collectionPrefix } from '../resources/keys.ts'
 import { type Band, staticBandSize } from './band.ts'
 import type { Pool } from './pool.ts'
 
-/** Ports that NodePort Services may have, both ends included. */
+/** The ports that NodePort Services may have, both ends included. */
 export interface PortRange {
   readonly first: number
   readonly last: number
 }
 
-/** The offset in the service range that the cluster DNS server asks for (10.96.0.10). */
+/** The offset in the service range of the cluster DNS server's address (10.96.0.10). */
 const dnsOffset = 10n
 
-/** How an address is held: by an IPAddress object, which is written and recognised here. */
+/** Writes and recognises the IPAddress object that holds an address. */
 export interface AddressLock {
   readonly render: (address: Ip) => string
   readonly isOwn: (text: string) => boolean
@@ -35,7 +35,7 @@ export function clusterIpPool(cidr: Cidr, lock: AddressLock): Pool {
   }
 }
 
-/** Without the network's own address and, for IPv4, its broadcast address. */
+/** Returns the usable addresses: all but the network's own address and, for IPv4, its broadcast address. */
 function clusterIpBand(cidr: Cidr): Band {
   const { family, first, last } = cidrRange(cidr)
   const hasBroadcast = family === 'IPv4' && last - first >= 2n
@@ -50,7 +50,7 @@ function clusterIpBand(cidr: Cidr): Band {
   }
 }
 
-/** `holder` names the Service, as its key in the store. */
+/** Returns the pool of node ports; `holder` names the Service by its key in the store. */
 export function nodePortPool({ first, last }: PortRange, holder: string): Pool {
   const size = BigInt(last - first + 1)
   return {
@@ -68,7 +68,7 @@ export function nodePortPool({ first, last }: PortRange, holder: string): Pool {
   }
 }
 
-/** The first usable address of a service range, which is `default/kubernetes`. */
+/** Returns the first usable address of a service range, which belongs to `default/kubernetes`. */
 export function firstServiceIp(cidr: Cidr): Ip {
   return bigIntToIp(clusterIpBand(cidr).first, cidrRange(cidr).family)
 }

@@ -16,13 +16,13 @@ import { familiesOf, readServiceRanges } from './service-ranges.ts'
 
 export interface AllocatorOptions extends LockContext {
   readonly nodePortRange: PortRange
-  /** A random integer at least 0 and below the limit. */
+  /** Returns a random integer from 0 to below the limit. */
   readonly pickBelow?: (limit: number) => number
 }
 
 /**
- * Allocates what a Service's new state needs and releases what it no longer does. The answer's writes go into the Service's own
- * commit, each with a compare-and-swap, so no address is ever held twice and none is lost; a commit that loses the race is planned anew.
+ * Allocates what a Service's new state needs and releases what it no longer needs. The returned writes go into the Service's own commit, each with a
+ * compare-and-swap, so no address is ever held twice and none is lost; a commit that loses the race is planned anew.
  */
 export function createServiceAllocator(
   store: Store,

@@ -7,8 +7,8 @@ import { type FieldError, invalidField } from '../schema/field-error.ts'
 const dualStack: readonly (string | undefined)[] = ['PreferDualStack', 'RequireDualStack']
 
 /**
- * The families a Service is to have on a cluster with `configured` ones, the first of which is the cluster's own. Pure. A headless Service without
- * a selector may name families that the cluster does not have: its endpoints are not the cluster's.
+ * Returns the IP families of a Service on a cluster with the `configured` ones, the first of which is the cluster's primary family. Pure. A headless
+ * Service without a selector may name families that the cluster does not have: its endpoints are outside the cluster.
  */
 export function settleFamilies(
   asked: ServiceSpec,
@@ -28,21 +28,21 @@ export function settleFamilies(
   return { spec: { ...spec, ipFamilyPolicy, ipFamilies }, errors }
 }
 
-/** An address says its family. */
+/** Infers families from the addresses that the Service names. */
 function inferFamilies(spec: ServiceSpec): ServiceSpec {
   const given = spec.ipFamilies ?? []
   const inferred = (spec.clusterIPs ?? []).slice(given.length).flatMap((address) => familyOf(address) ?? [])
   return inferred.length === 0 || spec.type === 'ExternalName' ? spec : { ...spec, ipFamilies: [...given, ...inferred] }
 }
 
-/** A Service that prefers two families gets the second when it is made or asks anew, not by any later write. */
+/** Checks whether a Service that prefers dual-stack keeps its families: it gets the second one at creation or on a new request, not by other writes. */
 function isPreferenceKept(spec: ServiceSpec, old: ServiceSpec | undefined): boolean {
   const fields = ['ipFamilyPolicy', 'ipFamilies', 'clusterIPs']
   const isSame = fields.every((field) => isDeepStrictEqual(spec[field], old?.[field]))
   return spec.ipFamilyPolicy === 'PreferDualStack' && isSame
 }
 
-/** An address of a family that the cluster does not have, where the Service does not name the family. */
+/** Refuses an address of a family that the cluster does not have, when the Service does not name the family. */
 function checkInferred(
   { ipFamilies = [], clusterIPs = [] }: ServiceSpec,
   configured: readonly IpFamily[],

@@ -11,7 +11,7 @@ export interface IpAllocation {
   readonly ranges: readonly Cidr[]
 }
 
-/** One address for each of the Service's families: the one it asks for, the one it has, or any that is free. */
+/** Claims one address for each of the Service's families: the requested one, the present one, or any free one. */
 export async function allocateIps(
   spec: ServiceSpec,
   old: ServiceSpec | undefined,
@@ -42,7 +42,7 @@ async function claim(
   return [invalidField('spec.clusterIPs', [...given], `failed to allocate IP ${address}: ${why}`)]
 }
 
-/** Why not, or undefined. */
+/** Claims an address; returns the reason when it cannot, else undefined. */
 async function tryClaim(address: string, { claims, lock, ranges }: IpAllocation): Promise<string | undefined> {
   const ip = parseIp(address)
   const cidr = ip && rangeOf(ip, ranges)
@@ -55,7 +55,7 @@ async function tryClaim(address: string, { claims, lock, ranges }: IpAllocation)
     : 'provided IP is already allocated'
 }
 
-/** The first range in which the address can be given out. */
+/** Returns the first range that can allocate the address. */
 function rangeOf(ip: Ip, ranges: readonly Cidr[]): Cidr | undefined {
   return ranges.find((cidr) => {
     if (!cidrContains(cidr, hostCidr(ip))) return false
@@ -73,7 +73,7 @@ async function claimAny(family: string, { claims, lock, ranges }: IpAllocation):
   throw internalError('failed to allocate a serviceIP: range is full')
 }
 
-/** Gives back what `next` no longer has. */
+/** Releases the addresses that `next` no longer has. */
 export async function releaseIps(
   old: ServiceSpec | undefined,
   next: ServiceSpec | undefined,

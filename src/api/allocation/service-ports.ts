@@ -13,7 +13,7 @@ export interface PortAllocation {
   readonly pool: Pool
 }
 
-/** Node ports for all ports that need one, and the health check's. */
+/** Claims node ports for all ports that need one, and for the health check. */
 export async function allocatePorts(
   spec: ServiceSpec,
   old: ServiceSpec | undefined,
@@ -28,7 +28,7 @@ export async function allocatePorts(
   return { spec: await chooseHealthCheckPort(await chooseNodePorts(spec, allocation), allocation), errors }
 }
 
-/** The ports that a Service names, by field. */
+/** Returns the ports that a Service names, by field. */
 function askedPorts(spec: ServiceSpec): readonly (readonly [field: string, port: number])[] {
   const ports = usesNodePorts(spec) ? (spec.ports ?? []) : []
   const health = needsHealthCheckPort(spec) ? (spec.healthCheckNodePort ?? 0) : 0
@@ -48,7 +48,7 @@ async function claim(field: string, port: number, { claims, pool }: PortAllocati
   return isFree ? [] : [invalidField(field, port, 'provided port is already allocated')]
 }
 
-/** One port number on two protocols shares its node port. */
+/** Chooses the node ports that the Service does not name. Ports with one number on two protocols share a node port. */
 async function chooseNodePorts(spec: ServiceSpec, allocation: PortAllocation): Promise<ServiceSpec> {
   const isUnwanted = spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts === false
   if (!usesNodePorts(spec) || spec.ports === undefined || isUnwanted) return spec
@@ -77,7 +77,7 @@ async function claimAny({ claims, pool }: PortAllocation): Promise<number> {
   return Number(value)
 }
 
-/** Gives back what `next` no longer has. */
+/** Releases the ports that `next` no longer has. */
 export async function releasePorts(
   old: ServiceSpec | undefined,
   next: ServiceSpec | undefined,

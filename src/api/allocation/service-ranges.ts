@@ -10,7 +10,7 @@ import { addressPrefix } from './pools.ts'
 const serviceCidrPrefix = collectionPrefix({ plural: 'servicecidrs' }, undefined)
 const nothing: CoWrites = { writes: [], errors: [] }
 
-/** The networks of every ready ServiceCIDR, those of the one named `default` first: its first family is the cluster's. */
+/** Returns the networks of every ready ServiceCIDR, `default` first: its first family is the cluster's primary family. */
 export async function readServiceRanges(store: Store): Promise<readonly Cidr[]> {
   const documents = (await readServiceCidrs(store)).toSorted((a, b) => rankOf(a) - rankOf(b))
   return [...new Set(documents.flatMap(readyCidrs))]
@@ -29,7 +29,7 @@ async function readServiceCidrs(store: Store): Promise<readonly ApiDocument[]> {
   return entries.map(({ value }) => JSON.parse(value) as ApiDocument)
 }
 
-/** A range stays while an address of it is held that no other range has (until the controller of issue 4 waits for that). */
+/** Refuses to delete a range while an address of it is held that no other range contains (until the controller of issue 4 waits for that). */
 export function guardServiceCidr(store: Store, group: string) {
   return async ({ old, next }: Transition): Promise<CoWrites> => {
     if (old === undefined || next !== undefined) return nothing
@@ -52,7 +52,7 @@ export function guardServiceCidr(store: Store, group: string) {
   }
 }
 
-/** The lock of an address that a Service has is not the user's to take away. */
+/** Refuses that a user deletes the IPAddress object of an address that a Service has. */
 export function guardIpAddress(store: Store, group: string) {
   return async ({ old, next }: Transition): Promise<CoWrites> => {
     if (old === undefined || next !== undefined) return nothing

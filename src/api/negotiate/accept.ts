@@ -1,8 +1,8 @@
 import { badRequest, notAcceptable } from '../status.ts'
 
-/** The form an answer takes. The rows of a Table come with who each object is, with all of it, or with nothing. */
+/** The form of an answer. The rows of a Table include each object's metadata, the whole object, or nothing. */
 export type Representation = 'json' | 'yaml' | 'protobuf' | 'metadata' | TableForm
-/** Objects of built-in kinds as Kubernetes' own clients write them. */
+/** The media type in which Kubernetes' own clients write objects of built-in kinds. */
 export const protobufType = 'application/vnd.kubernetes.protobuf'
 
 export const mediaTypes = { json: 'application/json', yaml: 'application/yaml', protobuf: protobufType } as const
@@ -26,8 +26,8 @@ export function isTable(representation: Representation): representation is Table
 }
 
 /**
- * The first form of the client's list that this server can give; nothing asked means JSON. `includeObject` of the query says what comes with
- * the rows of a Table. Throws a 406, or a 400 for an `includeObject` that is none.
+ * Returns the first form of the client's list that this server supports; no Accept header means JSON. The query's `includeObject` says what the rows
+ * of a Table include. Throws a 406, or a 400 for an unknown `includeObject`.
  */
 export function chooseRepresentation(accept: string | undefined, includeObject = ''): Representation {
   const ranges = parseAccept(accept)
@@ -40,10 +40,10 @@ export function chooseRepresentation(accept: string | undefined, includeObject =
   throw notAcceptable([...formsOfText, protobufType])
 }
 
-/** The forms in which every object is answered; those of built-in kinds have protobuf as well. */
+/** The media types that every object supports; built-in kinds support protobuf as well. */
 export const formsOfText = ['application/json', 'application/yaml']
 
-/** Whether a client takes protobuf and no form that is made of text, which is quicker here. */
+/** Checks whether a client accepts protobuf and no form derived from text, which is faster here. */
 export function acceptsOnlyProtobuf(accept: string | undefined): boolean {
   const ranges = parseAccept(accept)
   const isProtobuf = ({ type, parameters }: MediaRange) =>
@@ -58,7 +58,7 @@ function tableForm(includeObject: string): TableForm {
   throw badRequest(`Unable to convert to Table as requested: ${why}`)
 }
 
-/** By what `as` asks for; a list may be asked for under either name. */
+/** The forms by the `as` parameter; a list has two names. */
 const reducedForms: Readonly<Record<string, Representation>> = {
   Table: 'table',
   PartialObjectMetadata: 'metadata',
@@ -73,7 +73,7 @@ function representationOf({ type, parameters }: MediaRange): Representation | un
   return type === 'application/json' || type === 'application/*' || type === '*/*' ? 'json' : undefined
 }
 
-/** What a client takes, what it likes best first: by its weights, then what is named before wildcards, then as it stands. */
+/** Returns the media types that a client accepts, in order of preference: by weight, then named types before wildcards, then as listed. */
 export function parseAccept(accept = ''): readonly MediaRange[] {
   const ranges = accept
     .split(',')
@@ -106,20 +106,20 @@ function splitAt(text: string, separator: string): [string, string] {
   return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)]
 }
 
-/** Whether an Accept-Encoding header names gzip and does not weigh it zero. */
+/** Checks whether an Accept-Encoding header names gzip with a weight above zero. */
 export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
   return parseAccept(String(acceptEncoding ?? '')).some(
     ({ type, parameters }) => type === 'gzip' && Number(parameters.get('q') ?? 1) > 0,
   )
 }
 
-/** Whether a client takes JSON of any kind. */
+/** Checks whether a client accepts JSON of any kind. */
 export function acceptsJson(accept: string | undefined): boolean {
   const ranges = parseAccept(accept)
   return ranges.length === 0 || ranges.some(({ type }) => ['application/json', 'application/*', '*/*'].includes(type))
 }
 
-/** Whether a client names one of the media types, whatever else it takes. */
+/** Checks whether a client names one of the media types, whatever else it accepts. */
 export function acceptsOneOf(accept: string | undefined, mediaTypes: readonly string[]): boolean {
   return parseAccept(accept).some(({ type }) => mediaTypes.includes(type))
 }

@@ -6,8 +6,8 @@ export type DiscoveryForm = keyof typeof mediaTypes
 const forms: readonly DiscoveryForm[] = ['json', 'yaml', 'protobuf']
 
 /**
- * The form of a discovery document, and whether all groups come in one: clients that name this at all are given it, whatever else they
- * name first. Only `/api` and `/apis` have it (`isRoot`). Throws a 406.
+ * Returns the form of a discovery document, and whether one document holds all groups: clients that name the aggregated form anywhere in their list
+ * get it, even when they prefer others. Only `/api` and `/apis` have it (`isRoot`). Throws a 406.
  */
 export function chooseDiscoveryForm(
   accept: string | undefined,
@@ -22,7 +22,7 @@ export function chooseDiscoveryForm(
   throw notAcceptable(forms.map((each) => mediaTypes[each]))
 }
 
-/** By these parameters a client asks for another kind than what stands at the path. */
+/** The parameters by which a client requests another kind than the one at the path. */
 const converted = ['as', 'g', 'v']
 
 function asksForAggregated({ parameters }: MediaRange): boolean {

@@ -7,7 +7,7 @@ interface Asked {
   readonly verb: string
 }
 
-/** The form of the answer to a request. Throws a 406 for what has none: a Table of a review, events and custom resources as protobuf. */
+/** Returns the form of the answer to a request. Throws a 406 for unsupported forms: a Table of a review, events and custom resources as protobuf. */
 export function representationFor(
   { target, verb }: Asked,
   accept: string | undefined,

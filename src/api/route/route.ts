@@ -18,7 +18,7 @@ export type Route =
   | { readonly kind: 'backup' }
   | { readonly kind: 'unknown' }
 
-/** What a request is about, from its method and URL alone. Throws a 405 for a method that its path does not have. */
+/** Returns what a request is about, from its method and URL alone. Throws a 405 for a method that its path does not support. */
 export function routeRequest(registry: Registry, method: string, url: URL): Route {
   const path = splitPath(url.pathname)
   const [first] = path
@@ -37,7 +37,7 @@ export function routeRequest(registry: Registry, method: string, url: URL): Rout
   return routeResource(registry, method, url, path, versionDepth)
 }
 
-/** Where OpenID Connect Discovery 1.0 looks for who signs tokens, and with which keys. */
+/** The paths at which OpenID Connect Discovery 1.0 expects the token issuer's configuration and its keys. */
 const issuerDocuments: ReadonlyMap<string, 'configuration' | 'keys'> = new Map([
   ['.well-known/openid-configuration', 'configuration'],
   ['openid/v1/jwks', 'keys'],
@@ -47,7 +47,7 @@ function readOnly(path: readonly string[], route: Route): Route {
   return path.length === 1 ? route : { kind: 'unknown' }
 }
 
-/** Empty segments are dropped, so that a slash at the end changes nothing. Throws a 400 for a bad escape. */
+/** Splits a path into segments. It drops empty ones, so that a slash at the end changes nothing. Throws a 400 for an invalid escape. */
 function splitPath(pathname: string): readonly string[] {
   try {
     return pathname
@@ -59,7 +59,7 @@ function splitPath(pathname: string): readonly string[] {
   }
 }
 
-/** Below `watch/` stands what is watched: the old form of `?watch=true`, of one object by its name too. */
+/** Routes a resource path. A path below `watch/` is the old form of `?watch=true`, of one object by its name too. */
 function routeResource(registry: Registry, method: string, url: URL, path: readonly string[], depth: number): Route {
   const [group = '', version = ''] = depth === 2 ? ['', path[1]] : [path[1], path[2]]
   const isWatchPath = path[depth] === 'watch'
@@ -75,7 +75,7 @@ function routeResource(registry: Registry, method: string, url: URL, path: reado
   return { kind: 'resource', target, verb }
 }
 
-/** `namespaces/x/status` is a part of the namespace, not a resource in it. */
+/** Routes a path in a namespace. `namespaces/x/status` is a subresource of the Namespace, not a resource in it. */
 function isSubresourceOfNamespace(rest: readonly string[]): boolean {
   return rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize')
 }

@@ -1,11 +1,11 @@
 import type { Flow } from './flow.ts'
 
-/** The part of a capacity that is kept from ordinary flows. */
+/** The part of a capacity that is reserved: ordinary flows cannot use it. */
 const keptPart = 0.25
 
 /**
- * Divides a capacity (slots, bytes) among flows without a fixed size for any: a flow may hold at most as much as is left over. One alone gets half, two a
- * third each, and there is always room for the next. Admins are bound by the capacity only.
+ * Divides a capacity (slots, bytes) among flows without a fixed size for any: a flow may hold at most as much as remains free. One alone gets half,
+ * two a third each, and there is always room for another. Admins are limited by the capacity only.
  */
 export class FairShare {
   readonly #capacity: number
@@ -20,7 +20,7 @@ export class FairShare {
     return this.#used
   }
 
-  /** False where that much is not to be given now; nothing has been taken then. */
+  /** Takes the amount; returns false, and takes nothing, when the flow may not have it now. */
   take({ key, level }: Flow, amount = 1): boolean {
     const capacity = level === 'ordinary' ? this.#capacity * (1 - keptPart) : this.#capacity
     const left = capacity - this.#used
@@ -39,7 +39,7 @@ export class FairShare {
   }
 }
 
-/** What one request or connection of a flow holds of a share. */
+/** The amount that one request or connection of a flow holds of a share. */
 export class Claim {
   readonly #share: FairShare
   readonly #flow: Flow
@@ -50,7 +50,7 @@ export class Claim {
     this.#flow = flow
   }
 
-  /** Holds that much from now on; false where it is not to be given: then it holds what it did. */
+  /** Sets the held amount; returns false, and keeps the old amount, when the flow may not have it. */
   resize(amount: number): boolean {
     const more = amount - this.#held
     if (more > 0 && !this.#share.take(this.#flow, more)) return false

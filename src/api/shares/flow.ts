@@ -2,8 +2,8 @@ import { anonymous } from '../access/authenticate.ts'
 import type { User } from '../identity.ts'
 
 /**
- * To whom a request counts. `admin` may use all there is; `system` (nodes, controllers of the cluster) may use what is kept from `ordinary` flows too, and
- * shares it.
+ * The flow that a request is counted to. `admin` may use the whole capacity; `system` (nodes, controllers of the cluster) may also use the part that
+ * is reserved from `ordinary` flows, and shares it.
  */
 export interface Flow {
   readonly key: string
@@ -15,8 +15,8 @@ const accountPrefix = 'system:serviceaccounts:'
 const systemAccounts = `${accountPrefix}kube-system`
 
 /**
- * A user is a flow; all service accounts of a namespace are one together, because who may make one there may make any number. Without an identity
- * it is the client's address.
+ * Returns the flow of a request. A user is a flow; all service accounts of a namespace are one flow, because a user who can create one there can
+ * create any number. Without an identity, the client's address is the flow.
  */
 export function flowOf(user: User, address: string): Flow {
   const { name, groups } = user

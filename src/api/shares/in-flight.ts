@@ -7,10 +7,10 @@ import type { Flow } from './flow.ts'
 
 type Kind = 'reads' | 'writes' | 'waits'
 
-/** At once, of reads that wait for a resourceVersion. */
+/** The maximum number of reads that wait for a resourceVersion at one time. */
 const maxWaits = 200
 
-/** Bounds the requests being worked on, and shares the slots among those who ask; watches live long and have their own share. */
+/** Limits the requests in progress, and shares the slots among flows; watches are long-lived and have their own share. */
 export class InFlight {
   readonly #shares: Readonly<Record<Kind, FairShare>>
 
@@ -31,8 +31,8 @@ export class InFlight {
   }
 
   /**
-   * Runs the work, or throws a 429 when too much is under way, in all or of this flow. What the work runs aside is without a slot, and throws a 429 where
-   * there is none after it.
+   * Runs the work, or throws a 429 when too many requests are in progress, in total or for this flow. Work that is run aside holds no slot, and
+   * throws a 429 when no slot is free after it.
    */
   async run<T>(verb: Exclude<Verb, 'watch'> | 'page', flow: Flow, work: (aside: Aside) => Promise<T>): Promise<T> {
     const isRead = verb === 'get' || verb === 'list' || verb === 'page'
@@ -54,7 +54,7 @@ export class InFlight {
     }
   }
 
-  /** Runs what only waits for a request that has no slot. */
+  /** Runs work that only waits for a request which has no slot. */
   async wait(flow: Flow, work: () => Promise<void>): ReturnType<Aside> {
     const { waits } = this.#shares
     if (!waits.take(flow)) return 'too-many'

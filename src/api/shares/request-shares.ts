@@ -9,14 +9,14 @@ import type { Flow } from './flow.ts'
 import { InFlight } from './in-flight.ts'
 
 const mebibyte = 1024 * 1024
-/** Of bodies that are being received or worked on; on a small machine less. */
+/** The limit for request bodies that are being received or processed; lower on a small machine. */
 const maxBodyBytes = Math.min(256 * mebibyte, getHeapStatistics().heap_size_limit / 8)
-/** Of watches, left unread by their clients. */
+/** The limit for data of watches that clients have not read yet. */
 const maxUnreadBytes = 512 * mebibyte
-/** A watch has a connection of its own; other requests share a few. */
+/** The connections for each watch: a watch has its own connection, other requests share a few. */
 const connectionsPerWatch = 2
 
-/** What the requests of all flows may hold of this server at once. */
+/** The shares of this server that the requests of all flows may hold at one time. */
 export class RequestShares {
   readonly inFlight: InFlight
   readonly #bodies = new FairShare(maxBodyBytes)
@@ -43,7 +43,7 @@ export class RequestShares {
     socket.once('close', () => this.#connections.giveBack(flow))
   }
 
-  /** Receives the body, then does the work; the body's bytes count until that is done. Throws a 413 or a 429. */
+  /** Receives the body, then does the work; the body's bytes count until the work ends. Throws a 413 or a 429. */
   async withBody<T>(flow: Flow, request: IncomingMessage, work: () => Promise<T>): Promise<T> {
     const claim = new Claim(this.#bodies, flow)
     try {
@@ -54,7 +54,7 @@ export class RequestShares {
     }
   }
 
-  /** Counts a watch until its answer ends; what its client may leave unread. Throws a 429. */
+  /** Counts a watch, and the data that its client has not read, until its answer ends. Throws a 429. */
   openWatch(flow: Flow, response: ServerResponse): Claim {
     if (!this.#watches.take(flow)) throw tooManyRequests()
     response.once('close', () => this.#watches.giveBack(flow))
