@@ -12,7 +12,7 @@ import { definitionWarnings } from './version-validation.ts'
 
 export const definitionsPrefix = '/registry/customresourcedefinitions/'
 
-/** Kinds that the API's users define. What a definition brings about is `custom/`. */
+/** The kind CustomResourceDefinition, with which users define kinds. `custom/` holds the effects of a definition. */
 export function customResourceDefinitions(dialect: Dialect, store: Store, now: () => Date): Resource {
   return {
     group: dialect.groups.apiextensions,
@@ -42,7 +42,7 @@ export function customResourceDefinitions(dialect: Dialect, store: Store, now: (
   }
 }
 
-/** Instances go before their definition does: the finalizer is there from the start, until the cleanup takes it away. */
+/** Adds the finalizer that keeps the definition until the cleanup has deleted its instances; it is present from creation. */
 function withCleanup(document: ApiDocument, dialect: Dialect): ApiDocument {
   const { finalizers = [], deletionTimestamp } = document.metadata
   const cleanup = customResourceCleanup(dialect)
@@ -69,7 +69,7 @@ function compact(version: Json): Json {
   return { ...version, schema: { openAPIV3Schema: compactSchema(openAPIV3Schema) } }
 }
 
-/** The conditions belong to the write itself, and the names that are taken by it: who creates a definition may use it at once. */
+/** Settles the conditions and claims the names in the commit of the write itself: a client that creates a definition may use it at once. */
 async function settle({ old, next }: Transition, store: Store, time: string): Promise<CoWrites> {
   const claims = await readClaims(
     store,

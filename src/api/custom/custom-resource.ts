@@ -20,7 +20,7 @@ import { forbidden } from '../status.ts'
 import type { Definition, DefinitionVersion } from './definition.ts'
 import { printerColumns } from './printer-columns.ts'
 
-/** What a definition brings about: one resource for each version that is served, all of them views of the same stored objects. */
+/** Returns the resources of a definition: one for each served version, all of them views of the same stored objects. */
 export function customResources(definition: Definition, dialect: Dialect): readonly Resource[] {
   const stored = definition.versions.find(({ isStorage }) => isStorage)
   if (stored === undefined || !definition.isEstablished) return []
@@ -28,7 +28,7 @@ export function customResources(definition: Definition, dialect: Dialect): reado
   return served.map((version) => customResource(definition, version, stored.name, dialect))
 }
 
-/** The instances as they are stored, whether or not that version is served. */
+/** Returns the resource of the instances in their storage version, whether or not that version is served. */
 export function storedResource(definition: Definition, dialect: Dialect): Resource | undefined {
   const stored = definition.versions.find(({ isStorage }) => isStorage)
   return stored === undefined ? undefined : customResource(definition, stored, stored.name, dialect)
@@ -99,7 +99,7 @@ function scalePaths({ subresources }: DefinitionVersion): ScalePaths | undefined
   }
 }
 
-/** `.spec.replicas` */
+/** Parses a path such as `.spec.replicas`. */
 function fieldPath(path: string): FieldPath {
   return path.slice(1).split('.')
 }
@@ -108,20 +108,20 @@ function readText(path: FieldPath): (document: ApiDocument) => string {
   return (document) => textAt(document, ...path)
 }
 
-/** The definition's schema with the fields that every object has. */
+/** Returns the definition's schema with the fields that every object has. */
 function instanceSchema(stated: Schema): Schema {
   const properties = { ...objectFields, ...stated.properties, metadata: metadataSchema() }
   return { ...stated, properties }
 }
 
-/** Objects that were stored under an earlier schema show what the present one says. */
+/** Reads a stored object by the current schema, even when an earlier schema was in force at its write. */
 function readStored(schema: Schema, document: ApiDocument): ApiDocument {
   const { metadata, ...fields } = document
   const { value } = coerceStructural(schema, { ...fields, metadata: {} })
   return { ...value, kind: document.kind, apiVersion: document.apiVersion, metadata }
 }
 
-/** The specification of the platform dialect shows a PUT of a status without a resourceVersion (spec 4.1, "Replace status"). */
+/** Returns the strategy of the instances. A PUT of a status needs no resourceVersion in the platform dialect (spec 4.1, "Replace status"). */
 function instanceStrategy(
   definition: Definition,
   validate: InstanceValidator,
@@ -149,8 +149,8 @@ function ruleCheck(schema: Schema): Strategy['checkRules'] {
 type InstanceValidator = (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
 
 /**
- * In the platform dialect `spec` and `status` are validated, each by its own schema (spec 2.2, rule 1); in the kubernetes dialect the
- * whole object is. What a schema says of `metadata.name` and `generateName` holds in both.
+ * Returns the validator of the instances. In the platform dialect it validates `spec` and `status`, each by its own schema (spec 2.2, rule 1); in the
+ * kubernetes dialect the whole object. A schema's rules for `metadata.name` and `generateName` apply in both.
  */
 function instanceValidator(schema: Schema, metadata: Schema | undefined, dialect: Dialect): InstanceValidator {
   const ofContent = dialect.name === 'kubernetes' ? wholeValidator(schema) : partsValidator(schema, ['spec', 'status'])
@@ -176,7 +176,7 @@ function partsValidator({ properties = {} }: Schema, fields: readonly string[]):
   }
 }
 
-/** Metadata is checked by the rules of every kind. */
+/** Returns the schema of the root without metadata, which the rules of every kind check. */
 function rootSchema({ properties = {}, required = [], ...schema }: Schema): Schema {
   const { metadata: _, ...rest } = properties
   return { ...schema, properties: rest, required: required.filter((field) => field !== 'metadata') }

@@ -31,8 +31,8 @@ export interface CustomResourcesOptions {
 }
 
 /**
- * Keeps the registry in step with the definitions in the store: before the write of a definition is answered, what it defines is served.
- * Behind that it settles names that became free and clears up after deleted definitions.
+ * Keeps the registry consistent with the stored definitions: the server serves a definition's resources before it answers the definition's write. In
+ * the background it settles names that became free and cleans up after deleted definitions.
  */
 export class CustomResources {
   readonly #options: CustomResourcesOptions
@@ -49,7 +49,7 @@ export class CustomResources {
     })
   }
 
-  /** Resolves once every stored definition is served. */
+  /** Starts to follow the store; resolves once every stored definition is served. */
   async start(): Promise<void> {
     const { store } = this.#options.context
     const { entries, revision } = await store.range(definitionsPrefix)
@@ -72,13 +72,13 @@ export class CustomResources {
     this.#publish()
   }
 
-  /** The last instance of a definition that is being deleted may have gone. */
+  /** Checks deleted instances: one may be the last of a definition that is being deleted. */
   #takeInstances(events: readonly StoreEvent[]): void {
     const isGone = events.some((event) => event.kind === 'delete')
     if (isGone && [...this.#known.values()].some(({ document }) => isTerminating(document))) this.#tidying.request()
   }
 
-  /** A definition's resources are made once for each of its changes. */
+  /** Registers a definition's resources; it creates them once for each change of the definition. */
   #learn(key: string, value: string): void {
     const document = JSON.parse(value) as ApiDocument
     this.#known.set(key, { document, resources: customResources(readDefinition(document), this.#options.dialect) })
@@ -90,7 +90,7 @@ export class CustomResources {
     this.#tidying.request()
   }
 
-  /** What goes wrong with one definition does not keep the others waiting. */
+  /** Settles and cleans up definitions; a failure of one definition does not delay the others. */
   async #tidy(): Promise<void> {
     const results = await Promise.allSettled(
       [...this.#known.values()].map(({ document }) => {
@@ -101,7 +101,7 @@ export class CustomResources {
     if (failed !== undefined) throw failed.reason
   }
 
-  /** Another definition may have left a name that this one wants: one that has all its names waits for nothing, and costs nothing here. */
+  /** Settles names that another definition may have released; a definition that has all its names costs nothing here. */
   async #settle(document: ApiDocument): Promise<void> {
     if (hasItsNames(document)) return
     const others = [...this.#known.values()].map((known) => known.document)
@@ -109,7 +109,7 @@ export class CustomResources {
     if (!isDeepStrictEqual(settle(document), document)) await this.#revise(document, settle, 'status')
   }
 
-  /** Deletes the instances; when the last one has gone, whatever its finalizers waited for, the definition may go. */
+  /** Deletes the instances; after the last one has gone, with its finalizers, it releases the definition. */
   async #clearUp(document: ApiDocument): Promise<void> {
     const { context, dialect } = this.#options
     const cleanup = customResourceCleanup(dialect)

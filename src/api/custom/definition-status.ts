@@ -10,8 +10,8 @@ interface Condition {
 }
 
 /**
- * The status a definition must have beside the others of its group: which names it got, whether it is served, which versions are stored.
- * Answers the document itself when that is what it says already.
+ * Returns the document with the status that it must have beside the others of its group: the names it got, whether it is served, the stored versions.
+ * Returns the same document when nothing changes.
  */
 export function settleStatus(document: ApiDocument, others: readonly ApiDocument[], time: string): ApiDocument {
   const { metadata } = document
@@ -34,7 +34,7 @@ export function settleStatus(document: ApiDocument, others: readonly ApiDocument
   return { ...document, status: next }
 }
 
-/** Whether the definition got every name that it wants; settled with its own last write. */
+/** Checks whether the definition got every name that it wants, as of its own last write. */
 export function hasItsNames({ status }: ApiDocument): boolean {
   return listAt(status, 'conditions').some((each) => {
     return textAt(each, 'type') === 'NamesAccepted' && textAt(each, 'status') === 'True'
@@ -43,7 +43,7 @@ export function hasItsNames({ status }: ApiDocument): boolean {
 
 const decided = ['NamesAccepted', 'Established', 'Terminating']
 
-/** What only the server decides (accepted names, its conditions) is as it was, whatever the writer says. */
+/** Keeps what only the server decides (accepted names, its conditions), whatever the writer sends. */
 export function keepDecided(next: ApiDocument, old: ApiDocument | undefined): ApiDocument {
   const isDecided = (each: Json) => decided.includes(textAt(each, 'type'))
   const conditions = [
@@ -69,9 +69,9 @@ function established(isEstablished: boolean): Condition {
 }
 
 interface Acceptance {
-  /** What of `spec.names` the definition gets; the rest is what it had. */
+  /** The names of `spec.names` that the definition gets; for the others, the name that it had. */
   readonly accepted: JsonObject
-  /** The last name, in the order of Kubernetes, that another definition of the group has. */
+  /** The condition for the last name, in the order of Kubernetes, that another definition of the group has. */
   readonly conflict: Condition | undefined
 }
 
@@ -108,7 +108,7 @@ function namesOfOthers(document: ApiDocument, others: readonly ApiDocument[]) {
   }
 }
 
-/** A name that the definition has already is its own. */
+/** Returns the wanted names that other definitions have; a name that the definition already has is its own. */
 function takenNames(wanted: Json | undefined, had: Json | undefined, others: ReadonlySet<string>): readonly string[] {
   const own = textsOf(had)
   return textsOf(wanted).filter((name) => !own.includes(name) && others.has(name))
@@ -129,7 +129,7 @@ function notAccepted(reason: string, names: readonly string[]): Condition {
   return { type: 'NamesAccepted', status: 'False', reason, message }
 }
 
-/** A condition that says what it said keeps its time. Conditions of other types stay. */
+/** Merges conditions. A condition with an unchanged status keeps its time; conditions of other types stay. */
 function mergeConditions(old: readonly Json[], conditions: readonly Condition[], time: string): readonly Json[] {
   const kept = old.filter((each) => !conditions.some(({ type }) => type === textAt(each, 'type')))
   const merged = conditions.map((condition) => {

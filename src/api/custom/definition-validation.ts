@@ -13,7 +13,7 @@ import { checkDns1035Label, checkDnsSubdomain } from '../schema/names.ts'
 import { readDefinition } from './definition.ts'
 import { validateVersions } from './version-validation.ts'
 
-/** Everything that must hold for a definition. What an update leaves as it was, and was accepted, is not asked again. */
+/** Returns all errors of a definition. An update does not check again what it leaves unchanged and what was accepted before. */
 export function validateDefinition(
   document: ApiDocument,
   old: ApiDocument | undefined,
@@ -28,7 +28,7 @@ export function validateDefinition(
 
 const approval = 'api-approved.kubernetes.io'
 
-/** Groups of the Kubernetes community are for definitions that it has approved (KEP-1111), or that say that it has not. */
+/** Checks the groups of the Kubernetes community: they need an annotation of approval, or one that says it is missing (KEP-1111). */
 function validateApproval(document: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
   const state = approvalState(document)
   const isCommunity = /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(textAt(document['spec'], 'group'))
@@ -64,7 +64,7 @@ function validateSpec(document: ApiDocument, old: ApiDocument | undefined, diale
   ]
 }
 
-/** The group and the plural are the definition's name; the scope and the kind stay as soon as there can be instances. */
+/** Checks an update: the group and the plural form the definition's name; the scope and the kind are fixed once instances can exist. */
 export function validateDefinitionUpdate(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const fixed = readDefinition(old).isEstablished
     ? [['scope'], ['names', 'kind'], ['group'], ['names', 'plural']]
@@ -105,7 +105,7 @@ function validateNames(names: JsonObject): readonly FieldError[] {
   ]
 }
 
-/** Kinds have the rule of all names, whatever their case. */
+/** Checks a name. Kinds follow the rule of all names after conversion to lower case. */
 function validateName(field: string, name: string): readonly FieldError[] {
   if (name === '') return [requiredField(field)]
   const isKind = field.endsWith('ind')

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, objectAt, textAt } from '../document.ts'
 
-/** The names of a definition's resource, as its `spec.names` and `status.acceptedNames` hold them. */
+/** The names of a definition's resource, in the form of its `spec.names` and `status.acceptedNames`. */
 export interface DefinitionNames {
   readonly plural: string
   readonly singular: string
@@ -15,29 +15,29 @@ export interface DefinitionVersion {
   readonly name: string
   readonly isServed: boolean
   readonly isStorage: boolean
-  /** `{}` where the definition has none. */
+  /** The schema; `{}` when the definition has none. */
   readonly schema: Json
   readonly subresources: JsonObject
   readonly printerColumns: readonly Json[]
-  /** Paths such as `.spec.color`. */
+  /** The paths of fields that selectors may name, such as `.spec.color`. */
   readonly selectableFields: readonly string[]
-  /** The Warning that every use brings; undefined while it is not deprecated. */
+  /** The Warning that every use returns; undefined when the version is not deprecated. */
   readonly deprecation: string | undefined
 }
 
-/** A CustomResourceDefinition as the server works with it. */
+/** A CustomResourceDefinition in the form that the server uses. */
 export interface Definition {
   readonly name: string
   readonly group: string
   readonly isNamespaced: boolean
-  /** Those that it got, as soon as it is served. */
+  /** The accepted names, once the definition is served. */
   readonly names: DefinitionNames
   readonly versions: readonly DefinitionVersion[]
   readonly isEstablished: boolean
   readonly isTerminating: boolean
 }
 
-/** Reads a definition whose types have been checked; what is absent reads as empty. */
+/** Reads a definition after its types have been checked; absent fields read as empty. */
 export function readDefinition(document: ApiDocument): Definition {
   const { spec } = document
   const group = textAt(spec, 'group')

@@ -5,16 +5,16 @@ type Step =
   | { readonly kind: 'field'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
-  /** `[?(@.type=="Ready")]` */
+  /** A filter such as `[?(@.type=="Ready")]`. */
   | { readonly kind: 'filter'; readonly path: readonly string[]; readonly value: string }
 
-/** The steps of a path; a path that is not understood finds nothing. */
+/** The steps of a path; undefined for a path that cannot be parsed, which finds nothing. */
 export type JsonPath = readonly Step[] | undefined
 
 const stepPattern =
   /\.([A-Za-z0-9_\-/]+(?:\\\.[A-Za-z0-9_\-/]+)*)|\[(-?\d+)\]|(\[\*\]|\.\*)|\['([^']+)'\]|\[\?\(@((?:\.[A-Za-z0-9_-]+)+)\s*==\s*(?:"([^"]*)"|'([^']*)')\)\]/y
 
-/** The JSONPath of printer columns: fields, indexes, `[*]` and equality filters. */
+/** Parses the JSONPath of printer columns: fields, indexes, `[*]` and equality filters. */
 export function parseJsonPath(text: string): JsonPath {
   const steps: Step[] = []
   const pattern = new RegExp(stepPattern)
@@ -33,7 +33,7 @@ function toStep([, field, index, all, quoted, path, double, single]: RegExpExecA
   return { kind: 'field', name: quoted ?? (field ?? '').replaceAll('\\.', '.') }
 }
 
-/** Every value the path leads to. */
+/** Returns every value that the path finds. */
 export function readJsonPath(path: JsonPath, root: Json): readonly Json[] {
   if (path === undefined) return []
   return path.reduce<readonly Json[]>((values, step) => values.flatMap((value) => takeStep(step, value)), [root])

@@ -4,10 +4,10 @@ import { readNames } from './definition.ts'
 
 const claimsPrefix = '/registry/customresourcenames/'
 
-/** Revisions by key, of the names that are claimed. */
+/** The revisions of the claimed names, by key. */
 export type NameClaims = ReadonlyMap<string, number>
 
-/** The claims of every name that the documents want or have. Read them before the definitions: what comes between shows as a conflict. */
+/** Reads the claims of every name that the documents want or have. Read them before the definitions: a write in between then causes a conflict. */
 export async function readClaims(store: Store, documents: readonly ApiDocument[]): Promise<NameClaims> {
   const keys = new Set(
     documents.flatMap((document) => [...claimKeys(document, 'spec'), ...claimKeys(document, 'status')]),
@@ -17,8 +17,8 @@ export async function readClaims(store: Store, documents: readonly ApiDocument[]
 }
 
 /**
- * Pure: what goes with a definition into its commit, so that of two that want one name in the same moment only one gets it. Names that
- * were not accepted before are claimed, names that are given up are free.
+ * Returns the writes that go into a definition's commit, so that only one of two definitions that want a name at the same moment gets it. Pure. It
+ * claims names that were not accepted before, and releases names that the definition gives up.
  */
 export function claimWrites(
   claims: NameClaims,
@@ -38,7 +38,7 @@ export function claimWrites(
   return [...taken, ...left]
 }
 
-/** The names a definition wants (spec) or has (status); those of kinds and those of resources do not get in each other's way. */
+/** Returns the keys of the names that a definition wants (spec) or has (status); names of kinds and names of resources do not conflict. */
 function claimKeys(document: ApiDocument, part: 'spec' | 'status'): readonly string[] {
   const names = objectAt(document[part], part === 'spec' ? 'names' : 'acceptedNames')
   const { plural, singular, shortNames, kind, listKind } = readNames(names)

@@ -8,7 +8,7 @@ import { type JsonPath, parseJsonPath, readJsonPath } from './json-path.ts'
 
 const types = ['string', 'integer', 'number', 'boolean', 'date'] as const
 
-/** `additionalPrinterColumns` as columns of a Table. */
+/** Returns `additionalPrinterColumns` as columns of a Table. */
 export function printerColumns(columns: readonly Json[]): readonly Column[] {
   return columns.filter(isJsonObject).map(toColumn)
 }
@@ -42,7 +42,7 @@ function cellText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** An empty text is a time that was never set. */
+/** Returns the age since a time; an empty text is a time that was never set. */
 function dateCell(value: Json | undefined, now: Date): string | null {
   if (typeof value !== 'string') return null
   if (value === '') return '<unknown>'

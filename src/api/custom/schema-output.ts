@@ -2,24 +2,24 @@ import type { Json, JsonObject } from '../../model/api-object.ts'
 import { schemaExtension } from '../../model/dialect.ts'
 import { isJsonObject } from '../document.ts'
 
-/** Keywords whose value is a schema, a list of schemas or schemas by name: inside anything else nothing is changed. */
+/** The keywords whose value is a schema, a list of schemas or schemas by name: the output changes nothing inside any other value. */
 const schemaKeywords = ['items', 'additionalProperties', 'not']
 const schemaListKeywords = ['allOf', 'anyOf', 'oneOf']
 const schemaMapKeywords = ['properties']
 
-/** Values that say something although they are false, zero or empty: an absent one means something else. */
+/** The keywords whose false, zero or empty values have a meaning: absence means something else. */
 const keptKeywords = ['default', 'enum', 'example', 'minimum', 'maximum', 'additionalProperties', 'items', 'not']
 
 /**
- * A schema as it is given back (spec 2.2, rule 6): without keywords that are false or empty texts, lists and maps. Zeros stay. Extensions
- * keep the spelling they came with.
+ * Returns a schema in the form of an answer (spec 2.2, rule 6): without keywords that are false or empty texts, lists and maps. Zeros stay.
+ * Extensions keep the spelling of the request.
  */
 export function compactSchema(schema: JsonObject): JsonObject {
   const kept = Object.entries(schema).filter(([keyword, value]) => isKept(keyword) || !isEmpty(value))
   return Object.fromEntries(kept.map(([keyword, value]) => [keyword, compactValue(keyword, value ?? null)]))
 }
 
-/** A false or empty one of these is refused, so it must be seen. */
+/** The keywords whose false and empty values stay in the output, because validation refuses them and must see them. */
 const refusedKeywords = ['additionalItems']
 const refusedExtensions = ['preserve-unknown-fields', 'list-type', 'map-type']
 

@@ -7,7 +7,7 @@ import type { Schema } from '../schema/schema.ts'
 const maxFields = 8
 const selectableTypes = ['string', 'boolean', 'integer']
 
-/** The fields of a version that a field selector may name must be plain values that its schema declares. */
+/** Checks the fields of a version that a field selector may name: each must be a plain value that the schema declares. */
 export function validateSelectable(version: Json | undefined, path: string): readonly FieldError[] {
   const { schema } = parseSchema(objectAt(version, 'schema', 'openAPIV3Schema'), '')
   const seen = new Set<string>()
@@ -32,7 +32,7 @@ function validateField(text: string, root: Schema, path: string, seen: Set<strin
   ]
 }
 
-/** The schema at the end of a path such as `.spec.color`, or why the path leads nowhere. */
+/** Returns the schema at the end of a path such as `.spec.color`, or the reason why the path has none. */
 function followPath(text: string, root: Schema): Schema | string {
   const tokens = text.match(/[.[\]]|[^.[\]]+/g) ?? []
   let schema = root

@@ -10,7 +10,7 @@ import type { Schema } from '../schema/schema.ts'
 import { checkStructural } from '../schema/structural.ts'
 import { validateSelectable } from './selectable-fields.ts'
 
-/** Everything that must hold for the versions of a definition. `old` are those it had before: their schemas stay accepted. */
+/** Returns all errors of a definition's versions. `old` are the previous versions: their schemas stay accepted. */
 export function validateVersions(
   versions: readonly Json[],
   old: readonly Json[],
@@ -40,7 +40,7 @@ export function validateVersions(
   ]
 }
 
-/** What of the schemas has no effect. */
+/** Returns warnings about parts of the schemas that have no effect. */
 export function definitionWarnings(document: ApiDocument): readonly string[] {
   return placedParts(listAt(document['spec'], 'versions'), 'schema', 'spec.validation').flatMap(([[version], path]) => {
     return parseSchema(objectAt(version, 'schema', 'openAPIV3Schema'), `${path}.openAPIV3Schema`).warnings
@@ -50,7 +50,7 @@ export function definitionWarnings(document: ApiDocument): readonly string[] {
 /** Versions that share a part of their definition, and the path by which errors name it. */
 type PlacedPart = readonly [versions: readonly Json[], path: string]
 
-/** What all versions have alike is named once, by the path it has in the internal form of Kubernetes (its v1beta1). */
+/** Places a part. A part that is equal in all versions has one path, that of the internal form of Kubernetes (its v1beta1). */
 function placedParts(versions: readonly Json[], part: string, sharedPath: string): readonly PlacedPart[] {
   const [first, ...more] = versions
   if (first === undefined) return []
@@ -73,7 +73,7 @@ function validateVersion(version: Json, path: string): readonly FieldError[] {
 
 const maxWarningLength = 256
 
-/** A warning goes out in a header, to those who use a version that is deprecated. */
+/** Checks the deprecation warning: it is sent in a header to clients that use a deprecated version. */
 function validateDeprecation(version: Json, path: string): readonly FieldError[] {
   const warning = valueAt(version, 'deprecationWarning')
   if (typeof warning !== 'string') return []
@@ -93,7 +93,7 @@ function warningProblems(warning: string): readonly string[] {
   ]
 }
 
-/** A schema that was accepted before stays accepted: the definition can still be changed elsewhere, and deleted. */
+/** Checks whether the schemas were accepted before: such a definition can still be changed elsewhere, and deleted. */
 function isSchemaKept(versions: readonly Json[], old: readonly Json[]): boolean {
   return versions.every((version) => {
     const before = old.find((each) => textAt(each, 'name') === textAt(version, 'name'))
@@ -119,7 +119,7 @@ function validateSchemaOf(
   ]
 }
 
-/** Rules are compiled where the schema is right otherwise: their types come from it. */
+/** Checks a schema. It compiles the rules only when the rest is valid: their types come from the schema. */
 function checkSchema(schema: Schema, path: string, dialect: Dialect, old: readonly Json[]): readonly FieldError[] {
   const { structure, rules } = checkStructural(schema, path, (name) => spellSchemaExtension(dialect, name))
   const known = new Set(old.flatMap((version) => ruleExpressions(valueAt(version, 'schema', 'openAPIV3Schema'))))
@@ -127,7 +127,7 @@ function checkSchema(schema: Schema, path: string, dialect: Dialect, old: readon
   return [...structure, ...rules, ...checkSchemaRules(schema, path, others, (expression) => known.has(expression))]
 }
 
-/** The expressions of a schema, wherever they stand in it. */
+/** Returns the expressions at every level of a schema. */
 function ruleExpressions(raw: Json | undefined): readonly string[] {
   if (Array.isArray(raw)) return (raw as readonly Json[]).flatMap(ruleExpressions)
   if (!isJsonObject(raw)) return []
@@ -142,7 +142,7 @@ const rootKeywords = [
 ]
 const rootExtensions = ['preserve-unknown-fields', 'validations']
 
-/** Beside a status subresource: `status` is validated alone, and nothing that binds it to other fields would hold. */
+/** Refuses keywords at the root beside a status subresource: `status` is validated alone, so what relates it to other fields would never apply. */
 function validateRootKeywords(raw: JsonObject, path: string): readonly FieldError[] {
   const wrong = Object.keys(raw).find((keyword) => {
     const extension = schemaExtension(keyword)

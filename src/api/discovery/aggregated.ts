@@ -9,10 +9,10 @@ import {
   verbsOf,
 } from './groups.ts'
 
-/** What a media type says beside its name when it means this document. */
+/** The parameters of the media type that request this document. */
 export const aggregatedParameters = 'g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
-/** Everything that is served under `/api` (the core group) or under `/apis` (all others), in one document. */
+/** Returns one document of everything served under `/api` (the core group) or under `/apis` (all others). */
 export function toAggregated(resources: readonly Resource[], isCore: boolean): JsonObject {
   const groups = groupResources(resources).filter(({ group }) => (group === '') === isCore)
   return {
@@ -57,7 +57,7 @@ function toSubresource(resource: Resource, subresource: Resource['subresources']
   }
 }
 
-/** A built-in kind of the group and version that it stands under leaves both empty. */
+/** Returns the kind of an answer. For a built-in kind of the path's own group and version both are empty. */
 function responseKind(
   parent: Resource,
   { group, version, kind }: Pick<Resource, 'group' | 'version' | 'kind'>,

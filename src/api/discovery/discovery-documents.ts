@@ -13,24 +13,24 @@ import { discover } from './discovery.ts'
 
 interface Page {
   readonly body: string | Uint8Array
-  /** Of the document, whatever its form. */
+  /** The hash of the document, in whatever form it is sent. */
   readonly hash: string
 }
 
-/** What is served, for clients that ask first: each document is made when it is asked for and kept until something else is served. */
+/** Builds the discovery documents. It builds each at its first request and keeps it until the served resources change. */
 export class DiscoveryDocuments {
   readonly #registry: Registry
   readonly #address: () => string | undefined
   readonly #pages = new Map<string, Page>()
   #version = -1
 
-  /** `address` is where clients reach the server, undefined where that is not known. */
+  /** Creates the documents; `address` is where clients reach the server, undefined when that is unknown. */
   constructor(registry: Registry, address: () => string | undefined) {
     this.#registry = registry
     this.#address = address
   }
 
-  /** Throws a 404 for a path that there is not, and a 406 for forms that there are not. */
+  /** Answers a request for a document. Throws a 404 for an unknown path, and a 406 for an unsupported form. */
   answer(path: readonly string[], headers: IncomingHttpHeaders): EncodedAnswer {
     const { form, isAggregated } = chooseDiscoveryForm(headers.accept, path.length === 1)
     const { body, hash } = this.#page(path, form, isAggregated)

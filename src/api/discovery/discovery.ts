@@ -12,8 +12,8 @@ import {
 } from './groups.ts'
 
 /**
- * The discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. `address` is where clients reach
- * the server. Throws a 404.
+ * Returns the discovery document of a path: `api`, `apis`, `api/v1`, `apis/{group}`, `apis/{group}/{version}`. `address` is where clients reach the
+ * server. Throws a 404.
  */
 export function discover(registry: Registry, path: readonly string[], address: string | undefined): JsonObject {
   const resources = registry.all()
@@ -46,7 +46,7 @@ function toGroup(name: string, versions: readonly string[]): JsonObject {
   return { name, versions: entries, preferredVersion: entries[0] }
 }
 
-/** Kubernetes writes no apiVersion into the one of the core group. */
+/** Returns the list of resources of a version. Kubernetes writes no apiVersion into that of the core group. */
 function resourceList(resources: readonly Resource[], name = '', version = ''): JsonObject {
   const group = groupResources(resources).find(({ group }) => group === name)
   const found = group?.resources.filter((resource) => resource.version === version) ?? []

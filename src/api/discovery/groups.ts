@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Resource, Subresource } from '../resources/resource.ts'
 
 const resourceVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const
-/** In the order that Kubernetes gives them. */
+/** The verbs of custom resources, in the order of Kubernetes. */
 const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'] as const
-/** While a definition clears up after itself. */
+/** The verbs while a definition cleans up its instances. */
 const terminatingVerbs = ['delete', 'deletecollection', 'get', 'list', 'watch'] as const
 
-/** What can be done with objects of the kind. */
+/** Returns the verbs of a kind. */
 export function verbsOf({ review, isTerminating, isCustom, deletesOneByOne }: Resource): readonly string[] {
   if (isTerminating === true) return terminatingVerbs
   if (isCustom === true) return customVerbs
@@ -22,26 +22,26 @@ const ownVerbs: Readonly<Record<string, readonly string[]>> = {
   token: ['create'],
 }
 
-/** What can be done with a subresource. */
+/** Returns the verbs of a subresource. */
 export function subresourceVerbsOf(subresource: string): readonly string[] {
   return ownVerbs[subresource] ?? ['get', 'patch', 'update']
 }
 
 export interface ResourceGroup {
   readonly group: string
-  /** The preferred one first. */
+  /** The versions, the preferred one first. */
   readonly versions: readonly string[]
   readonly resources: readonly Resource[]
 }
 
-/** By the first label of their names: a client that looks for a resource in all groups takes the first that has it. */
+/** The order of groups, by the first label of their names: a client that looks for a resource in all groups takes the first group that has it. */
 const groupOrder = [
   ...['', 'apps', 'events', 'authentication', 'authorization', 'autoscaling', 'batch', 'certificates', 'networking'],
   ...['policy', 'rbac', 'storage', 'admissionregistration', 'apiextensions', 'scheduling', 'coordination', 'node'],
   'discovery',
 ]
 
-/** The resources by group: built-in groups in the order of Kubernetes, then those of definitions by name; resources by name. */
+/** Returns the resources by group: built-in groups in the order of Kubernetes, then those of definitions by name; resources by name. */
 export function groupResources(resources: readonly Resource[]): readonly ResourceGroup[] {
   return [...Map.groupBy(resources, ({ group }) => group)]
     .toSorted(([a, [first]], [b, [second]]) => rankGroup(first) - rankGroup(second) || compareTexts(a, b))
@@ -62,7 +62,7 @@ function compareTexts(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** In the order of Kubernetes: by name, for a custom resource the status first. */
+/** Returns the subresources in the order of Kubernetes: by name, for a custom resource the status first. */
 export function subresourcesOf({ subresources, isCustom }: Resource): readonly Subresource[] {
   return isCustom === true ? subresources : subresources.toSorted()
 }
@@ -79,7 +79,7 @@ export interface GroupVersionKind {
   readonly kind: string
 }
 
-/** What a subresource is read and written as, where that is not its own kind. */
+/** The kinds of subresources that are read and written as another kind than their resource. */
 const subresourceKinds: Readonly<Record<string, GroupVersionKind>> = {
   scale: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
   binding: { group: '', version: 'v1', kind: 'Binding' },
@@ -92,13 +92,13 @@ export function kindOfSubresource(resource: Resource, subresource: string): Grou
   return subresourceKinds[subresource] ?? { group, version, kind }
 }
 
-/** Stays as long as objects are stored as the same kind and version: 8 bytes, base64. */
+/** Returns a hash that stays while objects are stored as the same kind and version: 8 bytes, base64. */
 export function storageVersionHash({ group, version, kind, storage }: Resource): string {
   const storedAs = `${storage?.apiVersion ?? `${group}/${version}`}/${kind}`
   return createHash('sha256').update(storedAs).digest().subarray(0, 8).toString('base64')
 }
 
-/** Stable before beta before alpha, higher numbers first: v2, v1, v1beta1, v1alpha1. */
+/** Compares versions: stable before beta before alpha, higher numbers first: v2, v1, v1beta1, v1alpha1. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [rankVersion(a), rankVersion(b)]
   return right.stability - left.stability || right.major - left.major || right.minor - left.minor || (a < b ? -1 : 1)

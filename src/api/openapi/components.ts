@@ -9,7 +9,7 @@ import { customSchema } from './custom-schema.ts'
 import { referenceTo, SharedTypes, toOpenApiSchema } from './open-api-schema.ts'
 import { groupVersionKind, kindExtension } from './operations.ts'
 
-/** The kinds with their names in the API, their lists, what their operations take and answer, and the types that they share. */
+/** Returns the components: the kinds by their API names, their lists, the inputs and answers of their operations, and shared types. */
 export function toComponents(resources: readonly Resource[], dialect: Dialect['name'], version: 2 | 3): JsonObject {
   const shared = new SharedTypes(dialect)
   const kinds = resources.flatMap((resource) => [
@@ -22,7 +22,7 @@ export function toComponents(resources: readonly Resource[], dialect: Dialect['n
   return { ...Object.fromEntries(others), ...commonTypes(shared), ...shared.all(), ...Object.fromEntries(kinds) }
 }
 
-/** What subresources are written as, where that is another kind: each once. */
+/** Returns the other kinds that subresources are written as, each once. */
 function partsOf(resources: readonly Resource[]): readonly GroupVersionKind[] {
   const parts = resources.flatMap((resource) =>
     resource.subresources
@@ -72,7 +72,7 @@ function toPart(kind: GroupVersionKind, shared: SharedTypes): JsonObject {
   return { ...toOpenApiSchema(schema, shared), ...kindExtension(shared.dialect, [groupVersionKind(kind)]) }
 }
 
-/** What every kind's operations take and answer beside its objects. */
+/** Returns the types that the operations of every kind use beside its objects. */
 function commonTypes(shared: SharedTypes): JsonObject {
   const { dialect } = shared
   const entries = ['DeleteOptions', 'Status'].map((kind) => {

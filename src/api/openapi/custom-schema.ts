@@ -2,7 +2,7 @@ import type { Resource } from '../resources/resource.ts'
 import { metadataSchema, objectFields } from '../schema/built-in-schema.ts'
 import type { Schema } from '../schema/schema.ts'
 
-/** What a version of OpenAPI can say of a custom resource: of version 2 only what clients of its time understand. */
+/** Returns the schema of a custom resource in a version of OpenAPI; version 2 contains only what its clients understand. */
 export function customSchema({ schema }: Resource, version: 2 | 3): Schema {
   if (version === 2 && schema.preserveUnknownFields === true) return { type: 'object' }
   const { properties = {}, ...root } = withEmbeddedFields(version === 2 ? simplify(schema) : schema, version)
@@ -17,7 +17,7 @@ function standardFields(): Readonly<Record<string, Schema>> {
   return { ...objectFields, metadata: { ...metadata, description: metadataText } }
 }
 
-/** A whole object has the fields of every object, of which it must name its kind. */
+/** Adds the fields of every object to an embedded object, which must name its kind. */
 function withEmbeddedFields(schema: Schema, version: 2 | 3): Schema {
   const inner = mapParts(schema, (part) => withEmbeddedFields(part, version))
   if (schema.embeddedResource !== true || (version === 2 && schema.preserveUnknownFields === true)) return inner
@@ -26,7 +26,8 @@ function withEmbeddedFields(schema: Schema, version: 2 | 3): Schema {
 }
 
 /**
- * A schema of which kubectl before 1.27 makes the right thing: it knows no alternatives and no null, and takes what has no type for anything.
+ * Simplifies a schema so that kubectl before 1.27 reads it correctly: it supports no alternatives and no null, and accepts any value where the type
+ * is absent.
  */
 function simplify(schema: Schema): Schema {
   const { allOf: _a, anyOf: _b, oneOf: _c, not: _d, nullable, required = [], ...kept } = mapParts(schema, simplify)
@@ -44,7 +45,7 @@ function isNullable({ properties = {} }: Schema, name: string): boolean {
   return Object.hasOwn(properties, name) && properties[name]?.nullable === true
 }
 
-/** The schemas of fields, items and further fields, each changed. */
+/** Returns the schema with the schemas of its fields, items and further fields changed. */
 function mapParts(schema: Schema, change: (part: Schema) => Schema): Schema {
   const { properties, items, additionalProperties } = schema
   const isSchema = additionalProperties !== undefined && Object.keys(additionalProperties).length > 0

@@ -13,13 +13,13 @@ import { toVersion2Protobuf, version2ProtobufType, version2ProtobufTypes } from 
 import { toVersion3 } from './version-3.ts'
 
 interface CachedDocument {
-  /** Those it was made of: others, and it is made anew. */
+  /** The resources of the document; when they change, the server builds the document anew. */
   readonly resources: readonly Resource[]
   readonly text: string
   readonly hash: string
 }
 
-/** The documents under `/openapi`, each made when it is first asked for and kept until its resources change. */
+/** Builds the documents under `/openapi`: each at its first request. It keeps a document until its resources change. */
 export class OpenApiDocuments {
   readonly #registry: Registry
   readonly #dialect: Dialect['name']
@@ -31,7 +31,7 @@ export class OpenApiDocuments {
     this.#dialect = dialect
   }
 
-  /** The answer to `/openapi/{...path}`. Throws a 404, and a 406 for a form of v2 that is neither JSON nor protobuf. */
+  /** Answers `/openapi/{...path}`. Throws a 404, and a 406 for a form of v2 that is neither JSON nor protobuf. */
   answer(path: readonly string[], hash: string | null, headers: IncomingHttpHeaders): EncodedAnswer {
     const [version, ...rest] = path
     if (version === 'v2' && rest.length === 0) {
@@ -50,7 +50,7 @@ export class OpenApiDocuments {
     return answerDocument(document, hash, headers)
   }
 
-  /** kubectl and Helm ask for v2 as protobuf alone. */
+  /** Answers v2 as protobuf, the only form of it that kubectl and Helm request. */
   #answerProtobuf(document: CachedDocument, headers: IncomingHttpHeaders): EncodedAnswer {
     const answer = answerDocument({ ...document, hash: `${document.hash}-protobuf` }, null, headers)
     if (answer.httpCode === 304) return answer
@@ -85,7 +85,7 @@ export class OpenApiDocuments {
   }
 }
 
-/** Resources never change; a changed custom resource is another one. */
+/** Compares resources by identity: a resource never changes, and a changed custom resource is a new one. */
 function isSame(a: readonly Resource[], b: readonly Resource[]): boolean {
   return a.length === b.length && a.every((resource, index) => resource === b[index])
 }
@@ -94,7 +94,7 @@ function json(body: string, headers: Readonly<Record<string, string>> = {}): Enc
   return { httpCode: 200, contentType: 'application/json', body, headers }
 }
 
-/** A document whose hash stands in its URL never changes. */
+/** Answers with a document. One whose hash is in its URL never changes. */
 function answerDocument(
   { text, hash }: CachedDocument,
   asked: string | null,

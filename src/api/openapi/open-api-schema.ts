@@ -5,22 +5,22 @@ import { anyProperty, type Schema } from '../schema/schema.ts'
 import type { ValidationRule } from '../schema/validation-rule.ts'
 import { typeComponentName } from './component-names.ts'
 
-/** Where a component of version 3 is found. */
+/** Returns the reference to a component of version 3. */
 export function referenceTo(name: string): string {
   return `#/components/schemas/${name}`
 }
 
-/** Types of which several kinds are made, by name: a document gives each once and refers to it. */
+/** Collects the types that several kinds share, by name: a document contains each once and refers to it. */
 export class SharedTypes {
   readonly #schemas = new Map<string, JsonObject>()
-  /** The dialect of the document: the platform's has its own extensions beside those of Kubernetes. */
+  /** The dialect of the document: the platform dialect has its own extensions beside those of Kubernetes. */
   readonly dialect: Dialect['name']
 
   constructor(dialect: Dialect['name']) {
     this.dialect = dialect
   }
 
-  /** The reference to a type, which is added with all that it refers to. */
+  /** Returns the reference to a type, and adds the type with all types that it refers to. */
   refer(typeName: string, schema: Schema): JsonObject {
     const name = typeComponentName(typeName, this.dialect)
     if (!this.#schemas.has(name)) {
@@ -38,8 +38,8 @@ export class SharedTypes {
 }
 
 /**
- * A schema as OpenAPI v3 has it. What is empty or false is left out (spec 2.2 rule 6), a zero or an empty default is not: it says
- * something.
+ * Returns a schema in the form of OpenAPI v3. Empty and false values are omitted (spec 2.2 rule 6); a zero or an empty default stays, because it has
+ * a meaning.
  */
 export function toOpenApiSchema(schema: Schema, shared: SharedTypes): JsonObject {
   if (schema.typeName === undefined)
@@ -90,7 +90,7 @@ function additionalProperties({ additionalProperties: each }: Schema, shared: Sh
   return each === undefined ? undefined : toOpenApiSchema(each, shared)
 }
 
-/** A definition may write the two types of an integer or string itself. */
+/** Returns the alternatives; a definition may write the two types of an integer or string itself. */
 function alternatives(schema: Schema, each: (schemas: readonly Schema[] | undefined) => Json | undefined): JsonObject {
   const { intOrString, format, anyOf, oneOf } = schema
   if (intOrString !== true) return { anyOf: each(anyOf), oneOf: each(oneOf) }
@@ -99,7 +99,7 @@ function alternatives(schema: Schema, each: (schemas: readonly Schema[] | undefi
   return isBuiltIn ? { oneOf: types } : { anyOf: each(anyOf) ?? types, oneOf: each(oneOf) }
 }
 
-/** The names that Kubernetes clients read, and the platform's own beside the one that its documents promise. */
+/** Returns the extensions: the names that Kubernetes clients read, and the platform's own beside the one that its documents promise. */
 function extensions(schema: Schema, { dialect }: SharedTypes): JsonObject {
   return {
     'x-kubernetes-int-or-string': schema.intOrString === true && schema.format !== 'quantity',
@@ -125,7 +125,7 @@ function patchExtensions(schema: Schema): JsonObject {
   }
 }
 
-/** Without what belongs to the field that has this type. */
+/** Returns the schema without the keywords that describe the field rather than its type. */
 function withoutPlace(schema: Schema): Schema {
   const { description: _, listType: _a, listMapKeys: _b, patchMergeKey: _c, patchStrategy: _d, ...type } = schema
   return type

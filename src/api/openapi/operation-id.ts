@@ -1,15 +1,15 @@
 import type { Resource, Subresource } from '../resources/resource.ts'
 
-/** In the words of `x-kubernetes-action`. */
+/** The actions, in the words of `x-kubernetes-action`. */
 export type Action = 'get' | 'list' | 'post' | 'put' | 'patch' | 'delete' | 'deletecollection'
 
-/** A path of a resource, and what can be done there. */
+/** A path of a resource, and the actions that it supports. */
 export interface Place {
   readonly path: string
   readonly actions: readonly Action[]
   readonly resource: Resource
   readonly subresource?: Subresource
-  /** All namespaces at once. */
+  /** True for a path that covers all namespaces. */
   readonly isEverywhere?: boolean
 }
 
@@ -18,7 +18,7 @@ const words: Readonly<Record<Action, string>> = {
   deletecollection: 'delete',
 }
 
-/** The name of a method in generated clients, as Kubernetes forms it: `listAppsV1NamespacedDeployment`. */
+/** Returns the name of a method in generated clients, in the format of Kubernetes: `listAppsV1NamespacedDeployment`. */
 export function operationId(action: Action, { resource, subresource, isEverywhere }: Place): string {
   const { namespaced, kind, version } = resource
   return [
@@ -33,12 +33,12 @@ export function operationId(action: Action, { resource, subresource, isEverywher
   ].join('')
 }
 
-/** What belongs together in generated clients: `apps_v1`, `richExampleCom_v1`. */
+/** Returns the tag that groups operations in generated clients: `apps_v1`, `richExampleCom_v1`. */
 export function operationTag(resource: Resource): string {
   return `${groupWord(resource)}_${resource.version}`
 }
 
-/** `networking` for `networking.k8s.io`, `richExampleCom` for `rich.example.com`. */
+/** Returns `networking` for `networking.k8s.io`, `richExampleCom` for `rich.example.com`. */
 function groupWord({ group }: Resource): string {
   if (group === '') return 'core'
   const [first = '', ...labels] = group.replace(/\.k8s\.io$/, '').split(/[.-]/)

@@ -15,7 +15,7 @@ import {
   writeParameters,
 } from './parameters.ts'
 
-/** One method of one path, as both versions of OpenAPI need it. Types stand with the names of their components. */
+/** One method of one path, for both versions of OpenAPI. Types have the names of their components. */
 export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   readonly action: Action
@@ -24,11 +24,11 @@ export interface Operation {
   readonly description: string
   readonly parameters: readonly Parameter[]
   readonly body?: { readonly type: string; readonly isRequired: boolean; readonly mediaTypes: readonly string[] }
-  /** The codes that come with the type. */
+  /** The status codes that answer with the type. */
   readonly codes: readonly (200 | 201 | 202)[]
   readonly answer: string
   readonly produces: readonly string[]
-  /** What is read and written there. */
+  /** The kind that the operation reads and writes. */
   readonly kind: GroupVersionKind
 }
 
@@ -38,18 +38,18 @@ export interface OperationPath {
   readonly operations: readonly Operation[]
 }
 
-/** In the words of discovery and of roles. */
+/** The verbs of the actions, as discovery and roles name them. */
 const verbs: Readonly<Record<Action, string>> = {
   ...{ get: 'get', list: 'list', post: 'create', put: 'update', patch: 'patch', delete: 'delete' },
   deletecollection: 'deletecollection',
 }
 
-/** `api/v1`, `apis/apps/v1` */
+/** Returns `api/v1` or, for a named group, `apis/apps/v1`. */
 export function groupVersionPath(resource: { readonly group: string; readonly version: string }): string {
   return `${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}`
 }
 
-/** Every path under which a resource is reached, with what can be done there. */
+/** Returns every path of a resource, with its operations. */
 export function pathsOf(resource: Resource, dialect: Dialect['name']): readonly OperationPath[] {
   return placesOf(resource)
     .filter(({ actions }) => actions.length > 0)
@@ -123,7 +123,7 @@ function toOperation(action: Action, place: Place, dialect: Dialect['name']): Op
   }
 }
 
-/** `the Pod`, `the scale of the Deployment`; of collections the kind alone. */
+/** Returns the object of a description: `the Pod`, `the scale of the Deployment`; for collections the kind alone. */
 function aboutOf({ resource, subresource, path }: Place): string {
   if (subresource !== undefined) return `the ${subresource} of the ${resource.kind}`
   return path.endsWith('{name}') ? `the ${resource.kind}` : resource.kind
@@ -136,7 +136,7 @@ const patchTypes = [
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ]
-/** Custom resources take none: their lists have no keys that a patch could know. */
+/** The media type of strategic merge patches. Custom resources do not support it: no patch can know the keys of their lists. */
 const strategicType = 'application/strategic-merge-patch+json'
 
 function bodyOf(
@@ -173,7 +173,7 @@ export function groupVersionKind({ group, version, kind }: GroupVersionKind): Js
   return { group, version, kind }
 }
 
-/** The extension by which clients find a kind; in the platform dialect its own spelling stands beside the one that kubectl reads. */
+/** Returns the extension by which clients find a kind; the platform dialect adds its own spelling to the one that kubectl reads. */
 export function kindExtension(dialect: Dialect['name'], value: Json): JsonObject {
   const platform = dialect === 'platform' ? { 'x-platform-group-version-kind': value } : {}
   return { 'x-kubernetes-group-version-kind': value, ...platform }

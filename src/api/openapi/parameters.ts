@@ -1,4 +1,4 @@
-/** A parameter of an operation, as both versions of OpenAPI need it. */
+/** A parameter of an operation, for both versions of OpenAPI. */
 export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query'
@@ -59,7 +59,7 @@ const pathTexts: Readonly<Record<string, string>> = {
   namespace: 'The namespace of the objects.',
 }
 
-/** The names in braces of a path. */
+/** Returns the parameters that a path names in braces. */
 export function pathParameters(path: string): readonly Parameter[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     return { name, in: 'path', type: 'string', description: pathTexts[name] ?? '' }

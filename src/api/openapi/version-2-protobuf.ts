@@ -3,7 +3,7 @@ import { isJsonObject } from '../document.ts'
 import { doubleBytes, varint, type WireType, writeField } from '../encode/protobuf-writer.ts'
 import { numberOf } from '../exact-json.ts'
 
-/** Writes a value as what follows a field's tag. */
+/** Writes a value in the encoding that follows a field's tag. */
 interface Form {
   readonly wireType: WireType
   readonly write: (value: Json) => Uint8Array
@@ -24,7 +24,7 @@ const text: Form = { wireType: 2, write: (value) => Buffer.from(String(value)) }
 const boolean: Form = { wireType: 0, write: (value) => varint(value === true ? 1 : 0) }
 const integer: Form = { wireType: 0, write: (value) => varint(Math.trunc(numberOf(value) ?? 0)) }
 const number: Form = { wireType: 1, write: (value) => doubleBytes(numberOf(value) ?? 0) }
-/** `Any`: a value as YAML, of which JSON is a part. */
+/** Writes `Any`: a value as YAML, which includes JSON. */
 const any: Form = {
   wireType: 2,
   write: (value) => Buffer.concat(tagged({ number: 2, form: text }, JSON.stringify(value))),
@@ -34,7 +34,10 @@ function field(number: number, form: Form): Field {
   return { number, form }
 }
 
-/** A message by its fields' names in JSON, a list field by field; what begins with `x-` goes into the field of extensions. */
+/**
+ * Returns the form of a message, by the JSON names of its fields. A list repeats its field; names that begin with `x-` go into the field of
+ * extensions.
+ */
 function message(fields: Fields, extensions?: number): Form {
   const extension = extensions === undefined ? undefined : field(extensions, named(any))
   const writeMember = (name: string, value: Json): readonly Uint8Array[] => {
@@ -54,7 +57,7 @@ function entriesOf(value: Json): readonly (readonly [string, Json])[] {
   return Object.entries(isJsonObject(value) ? value : {}).map(([name, item]) => [name, item ?? null])
 }
 
-/** An entry of a map, `{ name: value }`, as a message of name and value. */
+/** Returns the form of a map entry, `{ name: value }`: a message of name and value. */
 function named(form: Form): Form {
   const write = (entry: Json) => {
     const [[name, value] = ['', null]] = entriesOf(entry)
@@ -63,7 +66,7 @@ function named(form: Form): Form {
   return { wireType: 2, write }
 }
 
-/** A map as a message that repeats the field of its entries. */
+/** Returns the form of a map: a message that repeats the field of its entries. */
 function mapOf(form: Form, entries = 1): Form {
   const entry = field(entries, named(form))
   const write = (value: Json) =>
@@ -71,7 +74,7 @@ function mapOf(form: Form, entries = 1): Form {
   return { wireType: 2, write }
 }
 
-/** A message around one field: `oneof`, and lists that are messages. */
+/** Returns the form of a message with one field: for `oneof`, and for lists that are messages. */
 function within(number: number, form: Form): Form {
   const inner = field(number, form)
   return { wireType: 2, write: (value) => Buffer.concat(tagged(inner, value)) }
@@ -82,7 +85,7 @@ const additionalProperties: Form = {
   write: (value) => (typeof value === 'boolean' ? within(2, boolean) : within(1, schema)).write(value),
 }
 
-/** A schema holds schemas. */
+/** Delegates to the message form when it writes, because schemas are recursive. */
 const schema: Form = { wireType: 2, write: (value) => schemaMessage.write(value) }
 
 const schemaFields: Fields = {
@@ -129,7 +132,7 @@ const common = { required: field(1, boolean), in: field(2, text), description: f
 const queryParameter = message({ ...common, type: field(6, text), format: field(7, text) }, 23)
 const pathParameter = message({ ...common, type: field(5, text), format: field(6, text) }, 22)
 
-/** `ParametersItem` of `Parameter` of a body parameter, or of one of the others. */
+/** Writes a `ParametersItem`: the `Parameter` of a body parameter or of any other. */
 const parameter: Form = {
   wireType: 2,
   write: (value) => {
@@ -177,10 +180,10 @@ const document = message({
 
 /** The media type of the document as protobuf. */
 export const version2ProtobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
-/** By these clients ask for it; the one with an at sign is older and no valid media type. */
+/** The media types by which clients request it; the one with an at sign is older and not a valid media type. */
 export const version2ProtobufTypes = [version2ProtobufType, version2ProtobufType.replace('v2.v1.0', 'v2@v1.0')]
 
-/** An OpenAPI v2 document in the protobuf form of gnostic (`OpenAPIv2.proto`), the one that kubectl and Helm read. */
+/** Returns an OpenAPI v2 document in the protobuf form of gnostic (`OpenAPIv2.proto`), the one that kubectl and Helm read. */
 export function toVersion2Protobuf(version2: JsonObject): Uint8Array {
   return document.write(version2)
 }

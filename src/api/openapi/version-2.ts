@@ -7,7 +7,7 @@ import { groupVersionKind, kindExtension, type Operation, type OperationPath, pa
 import type { Parameter } from './parameters.ts'
 import { codeTexts, info } from './version-3.ts'
 
-/** The OpenAPI v2 document of everything, for clients older than v3. */
+/** Returns the OpenAPI v2 document of all resources, for clients older than v3. */
 export function toVersion2(resources: readonly Resource[], dialect: Dialect['name']): JsonObject {
   const paths = resources.flatMap((resource) => pathsOf(resource, dialect))
   return {
@@ -54,7 +54,7 @@ function toSchema(type: string): JsonObject {
   return { $ref: `#/definitions/${type}` }
 }
 
-/** What v2 cannot say is left out, and defaults, of which its clients make nothing. */
+/** The keywords that v2 omits: those that it cannot express, and defaults, which its clients do not use. */
 const leftOut = ['oneOf', 'anyOf', 'not', 'nullable', 'default']
 
 function toDefinition({ allOf, ...schema }: JsonObject): JsonObject {
@@ -62,7 +62,7 @@ function toDefinition({ allOf, ...schema }: JsonObject): JsonObject {
   return Object.fromEntries([...kept, ...reference(allOf)].map(([name, value]) => [name, toKeyword(name, value)]))
 }
 
-/** What v3 wraps, so that a description can stand beside it. */
+/** Unwraps a reference that v3 wraps, so that a description can be beside it. */
 function reference(allOf: Json | undefined): readonly [string, Json | undefined][] {
   const [only, ...more] = Array.isArray(allOf) ? (allOf as readonly Json[]) : []
   return isJsonObject(only) && only['$ref'] !== undefined && more.length === 0 ? [['$ref', only['$ref']]] : []

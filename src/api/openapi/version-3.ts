@@ -9,7 +9,7 @@ import type { Parameter } from './parameters.ts'
 
 export const info = { title: 'Platnet', version: versionInfo.gitVersion }
 
-/** The OpenAPI v3 document of one group and version. */
+/** Returns the OpenAPI v3 document of one group and version. */
 export function toVersion3(resources: readonly Resource[], dialect: Dialect['name']): JsonObject {
   const paths = resources.flatMap((resource) => pathsOf(resource, dialect))
   return {
@@ -27,7 +27,7 @@ function toPathItem({ parameters, operations }: OperationPath, dialect: Dialect[
   }
 }
 
-/** An empty list says nothing, and kube-openapi does not write it again. */
+/** Returns the parameters; an empty list has no meaning, and kube-openapi omits it when it writes the document. */
 function toParameters(parameters: readonly Parameter[]): JsonObject {
   if (parameters.length === 0) return {}
   return {
