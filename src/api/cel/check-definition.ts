@@ -78,7 +78,7 @@ function checkFieldPath(fieldPath: string, schema: Schema, path: string): readon
 
 interface Place {
   readonly path: string
-  /** The list around the values whose items cannot be distinguished: what an item was before is not known there. */
+  /** The nearest list around a value whose items cannot be correlated with the old ones: there the old value is unknown. */
   readonly uncorrelated: string | undefined
   readonly cardinality: Cardinality
 }
@@ -144,7 +144,7 @@ function checkOldSelf(
   return [invalidField(`${path}.optionalOldSelf`, optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
 }
 
-/** As Kubernetes shows a rule that it refuses. */
+/** Returns the fields of a refused rule in the form in which Kubernetes shows it. */
 function asGiven({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: ValidationRule) {
   return {
     Rule: rule,

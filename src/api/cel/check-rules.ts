@@ -13,7 +13,7 @@ import { withObjectMeta } from './object-meta.ts'
 import { ValueReader } from './values/read-value.ts'
 import { CelError, none, OptionalValue, type Value } from './values/values.ts'
 
-/** What the rules of one object may cost together, as Kubernetes: about a second. */
+/** The limit on the cost of all rules of one object, as in Kubernetes: about a second. */
 const objectBudget = 10_000_000
 const maxMessageLength = 5 * 1024
 const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run'
@@ -53,7 +53,7 @@ interface Change {
 /** Where a value stands in its object. */
 interface Place {
   readonly path: string
-  /** What the value was; undefined where that cannot be told. */
+  /** The old value; undefined where it is unknown. */
   readonly old: Json | undefined
   /** The nearest value around it, or itself, of which it is known what it was. */
   readonly change: Change | undefined
@@ -161,7 +161,7 @@ class RuleRun {
     return this.#reader.read(value, node === this.#root ? withObjectMeta(node.schema) : node.schema)
   }
 
-  /** What the update did not touch may stay wrong. */
+  /** Checks whether an error may stay because the update did not touch the value. */
   #isKept(change: Change | undefined): boolean {
     return change?.old !== undefined && this.#sameness.isSame(change.value, change.old)
   }
@@ -205,7 +205,7 @@ function describeFailure(why: string, rule: string): string {
   return `'${why}': call arguments did not match a supported operator, function or macro signature for rule: ${rule}`
 }
 
-/** As Kubernetes names the whole object. */
+/** Returns the name of a field in errors; `<nil>` is the name of the whole object in Kubernetes. */
 function fieldOf(path: string): string {
   return path === '' ? '<nil>' : path.replace(/^\./, '')
 }

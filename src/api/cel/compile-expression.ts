@@ -14,18 +14,18 @@ import type { Value } from './values/values.ts'
 export interface CelProgram {
   readonly type: CelType
   readonly usesOldSelf: boolean
-  /** What it costs at most, by the sizes that the schema allows. */
+  /** The highest cost, by the sizes that the schema allows. */
   readonly maxCost: () => number
-  /** Undefined stands for a value that there is not. Costs are counted on the meter, which ends an evaluation that is too dear. */
+  /** Evaluates it; undefined means an absent value. The meter counts the cost and ends an evaluation that exceeds the limit. */
   readonly evaluate: (self: Value, oldSelf: Value | undefined, meter: CostMeter) => Value
 }
 
-/** What expressions can be about: one node of a schema. */
+/** The input of expressions: one node of a schema. */
 export interface ExpressionScope {
   readonly self: SchemaType
   readonly selfType: CelType
   readonly isOldOptional: boolean
-  /** Functions that Kubernetes takes in new rules, or in those that were stored before. */
+  /** The set of functions: those that Kubernetes accepts in new rules, or those that it accepts in stored ones. */
   readonly functions: 'new' | 'stored'
 }
 
@@ -33,7 +33,7 @@ export type Compiled = { readonly program: CelProgram } | { readonly problem: st
 
 const variables = ['self', 'oldSelf']
 
-/** Parses an expression, checks its types and plans its evaluation; what is wrong is told in the words of Kubernetes. */
+/** Parses an expression, checks its types and plans its evaluation; problems are reported in the words of Kubernetes. */
 export function compileExpression(source: string, scope: ExpressionScope): Compiled {
   const { self, selfType, isOldOptional, functions } = scope
   const failed = (problems: Parameters<typeof describeProblems>[0]) => {

@@ -7,12 +7,12 @@ import { maxCardinality, type SchemaType, SchemaTypes } from './schema-types.ts'
 
 export interface CompiledRule {
   readonly rule: ValidationRule
-  /** Undefined where the rule cannot be compiled: `problem` says why. */
+  /** The compiled rule; undefined where compilation fails: `problem` says why. */
   readonly program: CelProgram | undefined
   readonly problem: string | undefined
   readonly message: CelProgram | undefined
   readonly messageProblem: string | undefined
-  /** What follows the value's path in errors. */
+  /** The text that follows the path of the value in errors. */
   readonly fieldPath: string
 }
 
@@ -21,7 +21,7 @@ export interface RuleNode {
   readonly schema: Schema
   /** Undefined for a schema that says too little for rules. */
   readonly type: SchemaType | undefined
-  /** How often its values can stand in an object, where no list or map around them has a limit. */
+  /** How often its values can occur in an object, where no list or map around them has a limit. */
   readonly maxCardinality: number
   readonly rules: readonly CompiledRule[]
   readonly properties: ReadonlyMap<string, RuleNode>
@@ -32,7 +32,7 @@ export interface RuleNode {
 /** Whether a rule may use what Kubernetes takes in stored rules alone. */
 export type IsStored = (expression: string) => boolean
 
-/** A schema with its rules compiled; undefined where there are none. */
+/** Returns a schema with its rules compiled; undefined where it has none. */
 export function compileRules(schema: Schema, isStored: IsStored): RuleNode | undefined {
   return holdsRules(schema) ? new RuleCompilation(isStored).node(schema, true) : undefined
 }

@@ -16,14 +16,14 @@ export interface Resource {
   readonly kind: string
   readonly plural: string
   readonly singular: string
-  /** What a list of it is; absent: its kind and `List`. */
+  /** The kind of its list; absent: its kind and `List`. */
   readonly listKind?: string
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
   readonly namespaced: boolean
-  /** Its version is the one of its group that clients shall take first; without, the most stable and newest. */
+  /** Whether clients prefer its version in its group; otherwise the most stable and newest is preferred. */
   readonly isPreferred?: boolean
-  /** There is no deletion of all at once. */
+  /** Whether a collection cannot be deleted at once. */
   readonly deletesOneByOne?: boolean
   readonly subresources: readonly Subresource[]
   readonly schema: Schema
@@ -33,30 +33,30 @@ export interface Resource {
   readonly selectableFields: Readonly<Record<string, (document: ApiDocument) => string>>
   /** Between NAME and AGE in a Table. */
   readonly columns: readonly Column[]
-  /** A Table shows no AGE. */
+  /** Whether a Table shows no AGE. */
   readonly hidesAge?: boolean
-  /** A Table begins with the kind's own columns; the name is among the wide ones. */
+  /** Whether a Table begins with the kind's own columns; the name is then among the wide ones. */
   readonly hidesName?: boolean
-  /** Where the numbers of `/scale` stand; present with that subresource. */
+  /** The paths of the numbers of `/scale`; present with that subresource. */
   readonly scale?: ScalePaths
-  /** The kind that `/token` takes and answers; present with that subresource. */
+  /** The kind of the request and the response of `/token`; present with that subresource. */
   readonly tokenRequest?: Resource
   /** The Warning that every use of this version brings. */
   readonly deprecation?: string
   readonly strategy: Strategy
-  /** Create is all there is: the status that answers what was asked, and nothing is stored. */
+  /** Answers a create, the only verb: returns the status, and nothing is stored. */
   readonly review?: Review
-  /** Declared by a CustomResourceDefinition: knows no strategic merge patch. */
+  /** Whether a CustomResourceDefinition declares it: then there is no strategic merge patch. */
   readonly isCustom?: boolean
-  /** Its definition is being deleted: what is left can be read and deleted. */
+  /** Whether its definition is being deleted: remaining objects can be read and deleted. */
   readonly isTerminating?: boolean
-  /** Where and how objects stand in the store; absent: under their plural, as this version shows them. */
+  /** The place and form of objects in the store; absent: under their plural, in this version. */
   readonly storage?: ResourceStorage
 }
 
 export type Review = (question: Question) => JsonObject | Promise<JsonObject>
 
-/** What is asked by creating an object of a kind that is only ever answered. */
+/** The context of a create of a kind that is answered and never stored. */
 interface Question {
   readonly user: User
   readonly document: ApiDocument
@@ -64,7 +64,7 @@ interface Question {
 
 /** Versions of one kind that name the same prefix are views of the same objects. */
 interface ResourceStorage {
-  /** What follows `/registry/` in every key: `servicecidrs`, `example.com/widgets`. */
+  /** The part of every key after `/registry/`: `servicecidrs`, `example.com/widgets`. */
   readonly prefix: string
   /** The apiVersion under which objects are stored. */
   readonly apiVersion: string
@@ -97,17 +97,17 @@ export interface Column {
   readonly cell: (document: ApiDocument, now: Date) => Json
 }
 
-/** What a kind adds to the verbs. All members are pure, except that `admit` and `coWrites` read the store. */
+/** The rules of a kind for the verbs. All members are pure, except that `admit` and `coWrites` read the store. */
 export interface Strategy {
   /** The rule for `metadata.name`; absent means a DNS subdomain. */
   readonly validateName?: (name: string) => string | undefined
-  /** A finalizer needs no domain before its name. */
+  /** Whether a finalizer may lack a domain before its name. */
   readonly takesAnyFinalizer?: boolean
-  /** How long a deleted object stays so that someone can stop what it stands for; absent: not at all. */
+  /** Returns how long a deleted object stays so that a controller can stop what it represents; absent: not at all. */
   readonly graceSeconds?: (document: ApiDocument, asked: number | undefined) => number
-  /** A create may bring the status along. */
+  /** Whether a create may include the status. */
   readonly keepsStatusOnCreate?: boolean
-  /** What a delete answers once the object is gone; absent: a Status. */
+  /** Returns the answer of a delete once the object is gone; absent: a Status. */
   readonly showDeleted?: (document: ApiDocument, now: Date) => ApiDocument
   /** Something beside its `metadata.finalizers` keeps a deleted object. */
   readonly isHeld?: (document: ApiDocument) => boolean
@@ -116,33 +116,33 @@ export interface Strategy {
    * can set its finalizer and its annotations together with the status.
    */
   readonly statusLeaves?: 'metadata' | readonly string[]
-  /** A PUT of an object that is not there creates it. */
+  /** Whether a PUT of an object that does not exist creates it. */
   readonly createsOnUpdate?: boolean
-  /** What a PUT must name the resourceVersion of that it replaces: the object and its status, or the object alone. */
+  /** The PUTs that must name a resourceVersion: of the object and its status, or of the object alone. */
   readonly needsRevision?: 'object-and-status' | 'object'
   readonly prepareForCreate?: (document: ApiDocument) => ApiDocument
-  /** What a new object becomes before it is validated; fields that it gets here have no manager. Rejects with a Status. */
+  /** Completes a new object before validation; fields that are added here have no manager. Rejects with a Status. */
   readonly admit?: (document: ApiDocument, admission: Admission) => Promise<ApiDocument>
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
   /** A create has no `old`. With it, a kind can let stand what was valid when it was stored. */
   readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
-  /** What an update of the status is checked for, beside `validate`; what was wrong before stays allowed. */
+  /** Checks an update of the status, in addition to `validate`; errors that were there before stay allowed. */
   readonly validateStatus?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
-  /** What is accepted and may surprise; becomes Warning headers. */
+  /** Returns warnings about accepted but surprising fields; they become Warning headers. */
   readonly warnings?: (document: ApiDocument) => readonly string[]
   readonly validateUpdate?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
-  /** What a definition's own rules say of a document; an update has the document that was stored. */
+  /** Checks a document against the rules of its definition; an update has the stored document. */
   readonly checkRules?: (document: ApiDocument, old: ApiDocument | undefined) => Promise<readonly FieldError[]>
-  /** Further writes that must land in the same commit: allocations with the Service, contents with the Namespace. */
+  /** Returns further writes for the same commit: allocations with the Service, contents with the Namespace. */
   readonly coWrites?: (transition: Transition) => Promise<CoWrites>
 }
 
-/** What admission needs to know of the request that brings a new object. */
+/** The facts about the request that admission needs for a new object. */
 export interface Admission {
   readonly namespace: string
-  /** What errors call the object: its name, or what a name is generated from. */
+  /** The name of the object in errors: its name, or its name prefix. */
   readonly name: string
-  /** A name that begins so and is unlike others. */
+  /** Returns a unique name with this beginning. */
   readonly newName: (base: string) => string
   /** How it waits for another object. */
   readonly aside: Aside
@@ -158,7 +158,7 @@ export interface CoWrites {
   /** `next` with what was allocated filled in; absent where it stays as it was. */
   readonly next?: ApiDocument
   readonly writes: readonly StoreWrite[]
-  /** Why the change cannot be: becomes a 422. */
+  /** The reasons against the change: they become a 422. */
   readonly errors: readonly FieldError[]
 }
 

@@ -10,7 +10,7 @@ import {
 
 const defaultAffinitySeconds = 10_800
 
-/** The defaults that depend on other fields; the unconditional ones stand in the schema. */
+/** Fills in the defaults that depend on other fields; the unconditional ones are in the schema. */
 export function defaultService(spec: ServiceSpec): ServiceSpec {
   const ports = spec.ports?.map(defaultTargetPort)
   return {
@@ -41,7 +41,7 @@ function defaultAffinity(spec: ServiceSpec): ServiceSpec {
   return { ...spec, sessionAffinityConfig: { clientIP: { timeoutSeconds } } }
 }
 
-/** Clients written in Go leave a text that is empty out. */
+/** Removes an empty traffic policy: clients written in Go omit empty texts. */
 function withoutEmptyPolicy(spec: ServiceSpec): ServiceSpec {
   return textAt(spec['externalTrafficPolicy']) === '' ? without(spec, 'externalTrafficPolicy') : spec
 }
@@ -57,7 +57,7 @@ function defaultTrafficPolicies(spec: ServiceSpec): Partial<ServiceSpec> {
   }
 }
 
-/** A client that knows `clusterIPs` writes both. */
+/** Fills in `clusterIPs` from `clusterIP`: a client that knows both fields writes both. */
 function mirrorClusterIp({ clusterIP, clusterIPs = [], type }: ServiceSpec): Partial<ServiceSpec> {
   const isMirrored = !clusterIP || clusterIPs.length > 0 || type === 'ExternalName'
   return isMirrored ? {} : { clusterIPs: [clusterIP] }
@@ -88,7 +88,7 @@ function dropOldNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   return isNew ? spec : { ...spec, ports: ports.map((port) => without(port, 'nodePort')) }
 }
 
-/** What only a load balancer has goes with it, unless it is changed. */
+/** Removes the load balancer fields when the type changes, except those that the update changes. */
 function dropOldBalancing(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (spec.type === 'LoadBalancer' || old.type !== 'LoadBalancer') return spec
   return without(spec, ...balancing.filter((field) => spec[field] === old[field]))
@@ -96,13 +96,13 @@ function dropOldBalancing(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
 
 const balancing = ['allocateLoadBalancerNodePorts', 'loadBalancerClass']
 
-/** A policy that nobody changed goes with the last way in from outside. */
+/** Removes an unchanged traffic policy when the Service loses its last external address or port. */
 function dropOldTrafficPolicy(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const isPolicyOld = spec.externalTrafficPolicy === old.externalTrafficPolicy
   return isPolicyOld && isExternal(old) && !isExternal(spec) ? without(spec, 'externalTrafficPolicy') : spec
 }
 
-/** A port that keeps its name keeps its node port, whatever else of it changes. */
+/** Keeps the node port of each port that keeps its name, whatever else of it changes. */
 function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (!usesNodePorts(spec) || spec.ports === undefined) return spec
   const held = new Map(old.ports?.map(({ name = '', nodePort }) => [name, nodePort]))
@@ -115,7 +115,7 @@ function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   return { ...spec, ports }
 }
 
-/** To `SingleStack` the second family and its address go, unless the request says something else about them. */
+/** Removes the second family and its address on a change to `SingleStack`, unless the request changes them. */
 function carryFamilies(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (spec.type === 'ExternalName') {
     const isOld = (field: string) => isDeepStrictEqual(spec[field], old[field])

@@ -4,10 +4,10 @@ import { type FieldError, invalidField } from '../schema/field-error.ts'
 import { badIp } from './service-addresses.ts'
 import { validateSpecialAddress } from './special-addresses.ts'
 
-/** An address of a list, and where it stands. */
+/** An address of a list, and its place. */
 export interface ListedAddress {
   readonly text: string
-  /** `spec.externalIPs[0]` */
+  /** The path: `spec.externalIPs[0]` */
   readonly field: string
 }
 
@@ -35,7 +35,7 @@ export function externalIpsOf(service: ApiDocument): readonly ListedAddress[] {
   }))
 }
 
-/** Those of which `old` has no equal address, whatever its spelling. */
+/** Returns the addresses that `old` does not have in any spelling. */
 export function addedAddresses(
   now: readonly ListedAddress[],
   old: readonly ListedAddress[] = [],
@@ -48,7 +48,7 @@ function canonical(text: string): string {
   return parseIp(text) ?? text
 }
 
-/** A load balancer may have a name instead of an address. */
+/** Returns the addresses in the status; an entry with a name instead of an address is left out. */
 function ingressIpsOf(service: ApiDocument): readonly ListedAddress[] {
   return listAt(service['status'], 'loadBalancer', 'ingress').flatMap((item, index) => {
     const text = textAt(item, 'ip')

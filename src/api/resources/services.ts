@@ -11,7 +11,7 @@ import { validateExternalAddresses } from './service-external-addresses.ts'
 import { serviceSpec } from './service-spec.ts'
 import { validateBalancerStatus, validateService, validateServiceAnnotations } from './service-validation.ts'
 
-/** The defaults that depend on nothing; `defaultService` has the others. */
+/** The unconditional defaults; `defaultService` has the others. */
 const defaults = object({
   spec: {
     default: {},
@@ -24,7 +24,7 @@ const defaults = object({
   status: { default: { loadBalancer: {} } },
 })
 
-/** `allocate` fills in addresses and ports and answers the writes that hold them. */
+/** The kind Service; `allocate` fills in addresses and ports and returns the writes that reserve them. */
 export function services(dialect: Dialect, allocate: NonNullable<Strategy['coWrites']>): Resource {
   return {
     group: '',
@@ -79,7 +79,7 @@ function serviceStrategy(dialect: Dialect, allocate: NonNullable<Strategy['coWri
   }
 }
 
-/** A load balancer that is none any more serves nobody. */
+/** Returns the status without addresses: a Service that is no longer a load balancer has none. */
 function withoutBalancer(status: Json | undefined): JsonObject {
   return { ...objectAt(status), loadBalancer: {} }
 }

@@ -4,12 +4,12 @@ import type { Resource } from '../resources/resource.ts'
 import { insertRevision, needsConversion, renderDocument } from '../resources/stored-text.ts'
 import { renderSuccess } from '../status.ts'
 
-/** An object as it is now. */
+/** An object in its present state. */
 interface Found {
   readonly document: ApiDocument
-  /** 0 is an object that was never stored (a dry run): it shows none. */
+  /** The revision; 0 for an object that was never stored (a dry run), which then shows none. */
   readonly revision: number
-  /** The same as the store keeps it, where that is known: it need not be written again. */
+  /** The text in the store, where it is known: it need not be rendered again. */
   readonly storedText?: string | undefined
 }
 

@@ -21,7 +21,7 @@ import type { VerbContext } from './verb-context.ts'
 
 const attempts = 8
 
-/** Server-side apply of a configuration: 200, or 201 where it creates the object; 409 with the fields that others own. */
+/** Applies a configuration (server-side apply): 200, or 201 where it creates the object; 409 with the fields of other owners. */
 export async function applyObject(
   context: VerbContext,
   target: ItemTarget,
@@ -52,7 +52,7 @@ function assertDeclared(
   undeclared.forEach(warn)
 }
 
-/** Kubernetes answers a 500 with these words; it is the client's error. */
+/** Returns a 400 in the words of Kubernetes, which answers a 500 here although the error is the client's. */
 function typedPatchError({ resource, name }: ItemTarget, applied: JsonObject, errors: readonly string[]): StatusError {
   const { group, version, kind } = resource
   const object = `${textAt(applied, 'metadata', 'namespace')}/${name}; ${group}/${version}, Kind=${kind}`
@@ -60,7 +60,7 @@ function typedPatchError({ resource, name }: ItemTarget, applied: JsonObject, er
   return badRequest(`failed to create typed patch object (${object}): ${list}`)
 }
 
-/** The same for a configuration that has been checked. */
+/** Applies a configuration that has been checked. */
 export async function applyConfigured(
   context: VerbContext,
   target: ItemTarget,
@@ -84,14 +84,14 @@ async function exists(context: VerbContext, { resource, namespace, name }: ItemT
   return (await context.store.get(storeKey(resource, namespace, name))) !== undefined
 }
 
-/** Between the look and the write someone else created or deleted the object. */
+/** Checks whether another client created or deleted the object between the read and the write. */
 function isOvertaken(target: ItemTarget, thrown: unknown): boolean {
   if (!(thrown instanceof StatusError) || target.subresource !== undefined) return false
   const isOwn = thrown.details?.name === target.name && thrown.details.kind === target.resource.plural
   return isOwn && (thrown.code === 'AlreadyExists' || thrown.code === 'NotFound')
 }
 
-/** Throws a 400 for what cannot be applied to the target; answers the configuration with its name. */
+/** Checks a configuration and returns it with its name. Throws a 400 for one that does not fit the target. */
 export function checkConfiguration(target: ItemTarget, body: Json): JsonObject {
   if (!isJsonObject(body)) throw badRequest(`expected an object in the body, found ${jsonTypeName(body)}`)
   for (const field of ['apiVersion', 'kind']) {
@@ -110,7 +110,7 @@ export function checkConfiguration(target: ItemTarget, body: Json): JsonObject {
   return { ...body, metadata: { ...metadata, name: target.name } }
 }
 
-/** Which of two items of the same key should be owned cannot be said. */
+/** Checks that no list repeats a key: the owner of two items with one key would be ambiguous. */
 function assertNoDuplicates(target: ItemTarget, body: JsonObject): void {
   const [duplicate] = findDuplicateItems(target.resource.schema, body)
   if (duplicate !== undefined) throw typedPatchError(target, body, [duplicate])
@@ -152,7 +152,7 @@ function applyConflict(conflicts: readonly Conflict[]): StatusError {
   })
 }
 
-/** One on a line of its own; several grouped by their owner. */
+/** Renders conflicts: one on a single line, several grouped by their owner. */
 function renderConflicts(conflicts: readonly Conflict[]): string {
   const [first] = conflicts
   if (first !== undefined && conflicts.length === 1) {

@@ -16,7 +16,7 @@ import { acceptAction } from './accept-document.ts'
 import { reviseObject } from './update.ts'
 import type { VerbContext } from './verb-context.ts'
 
-/** POST of a Binding to a pod: it runs on the target node from now on. 409 for one that is bound or being deleted. */
+/** Answers a POST of a Binding to a pod, which assigns it to the target node. 409 for a pod that is bound or being deleted. */
 export async function bindPod(
   context: VerbContext,
   target: ItemTarget,

@@ -2,10 +2,10 @@ import type { Json } from '../../model/api-object.ts'
 import { type ApiDocument, listAt, textAt, withMetadata } from '../document.ts'
 import { canonicalText } from '../schema/canonical-text.ts'
 
-/** A warning is for people. */
+/** The number of owners that a warning names: people read it. */
 const maxNamed = 10
 
-/** Owners that are named twice in the same words stand once in what is stored, and the client is told. */
+/** Removes exact repetitions from the owners of an object, and warns the client. */
 export function dropDuplicateOwners(
   document: ApiDocument,
   warn: (text: string) => void = () => undefined,

@@ -7,7 +7,7 @@ import { acceptAction } from './accept-document.ts'
 import { deleteObject } from './delete.ts'
 import type { VerbContext } from './verb-context.ts'
 
-/** POST of an Eviction (policy/v1) to a pod: a delete with its grace, answered by a 201. No disruption budget is served that could say no. */
+/** Answers a POST of an Eviction (policy/v1) to a pod with a 201: a delete with its grace. No disruption budgets are served. */
 export async function evictPod(
   context: VerbContext,
   target: ItemTarget,
@@ -20,7 +20,7 @@ export async function evictPod(
   return { kind: 'document', httpCode: 201, text }
 }
 
-/** Old clients say policy/v1beta1, in which an Eviction has the same fields. */
+/** Returns an Eviction in policy/v1: old clients send policy/v1beta1, which has the same fields. */
 function withCurrentVersion(body: Json): Json {
   return isJsonObject(body) && body['apiVersion'] === 'policy/v1beta1' ? { ...body, apiVersion: 'policy/v1' } : body
 }

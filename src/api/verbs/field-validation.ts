@@ -8,7 +8,7 @@ import { invalidField } from '../schema/field-error.ts'
 import { prune } from '../schema/prune.ts'
 import { badRequest, StatusError } from '../status.ts'
 
-/** Checks the fields of a body; its text is looked at again only when someone wants to know. Strict: 400. */
+/** Checks the fields of a body; its text is read again only where unknown or repeated fields are reported. Strict: 400. */
 export function checkBodyFields(
   { validation, warn }: FieldCheck,
   resource: Resource,
@@ -48,7 +48,7 @@ export function checkPatchedFields(
   else if (problems.length > 0) throw strictPatchError(patch, problems)
 }
 
-/** What is wrong with a body, the duplicates of a YAML text as `unite` puts them together. */
+/** Returns the problems of a body in words, the duplicates of a YAML text combined by `unite`. */
 function inWords(
   resource: Resource,
   value: Json,
@@ -62,12 +62,12 @@ function inWords(
   return [...united, ...unknown.map(unknownField)]
 }
 
-/** Lines of a YAML reader come as one error. */
+/** Joins the lines of a YAML reader into one error. */
 function asOneError(lines: readonly string[]): string {
   return `yaml: unmarshal errors:\n  ${lines.join('\n  ')}`
 }
 
-/** Sorted; the metadata of a custom resource is looked at before its other fields. */
+/** Returns the unknown fields in order; the metadata of a custom resource precedes its other fields. */
 function unknownFields({ schema, isCustom }: Resource, value: Json): readonly string[] {
   const unknown = [...new Set(prune(schema, value).unknown)].sort()
   if (isCustom !== true) return unknown
@@ -89,7 +89,7 @@ function problemsOfPatch({ type, value, problems }: Patch): readonly string[] {
   return [...duplicates, ...unknown].map((text) => `json patch ${text}`)
 }
 
-/** Kubernetes names neither the kind nor the object here. */
+/** Returns the error of a strict patch, which in Kubernetes names neither the kind nor the object. */
 function strictPatchError(patch: Patch, problems: readonly string[]): StatusError {
   const value = JSON.stringify(patch.value)
   const error = invalidField('patch', value, `strict decoding error: ${problems.join(', ')}`)

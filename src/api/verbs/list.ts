@@ -77,7 +77,7 @@ interface Page {
   readonly entries: readonly StoredEntry[]
   /** Without the prefix; absent on the last page. */
   readonly lastKey: string | undefined
-  /** Entries after this page; unknown on the last page, and under a selector, where only reading them would tell. */
+  /** The number of entries after this page; unknown on the last page, and under a selector, where only reading them would show it. */
   readonly remaining: number | undefined
 }
 
@@ -103,7 +103,7 @@ async function readPage(store: Store, query: PageQuery): Promise<Page> {
   }
 }
 
-/** Too old, or a token of another store's future: in either case the client may go on from now. */
+/** Checks for a revision that is too old or from another store: in both cases the client may continue from the present. */
 function isUnreadable(thrown: unknown): boolean {
   return thrown instanceof StoreError && (thrown.code === 'compacted' || thrown.code === 'future-revision')
 }

@@ -102,7 +102,7 @@ async function readBound(context: VerbContext, target: ItemTarget, spec: Json): 
   throw badRequest(`spec.boundObjectRef: pod ${name} runs as service account ${JSON.stringify(account)}`)
 }
 
-/** Of the version only the group counts, as in Kubernetes. */
+/** Returns the resource of a bound object; only the group of its version counts, as in Kubernetes. */
 function boundResource({ registry }: VerbContext, reference: Json): Resource | undefined {
   const [apiVersion, kind] = [textAt(reference, 'apiVersion'), textAt(reference, 'kind')]
   const isCore = !apiVersion.includes('/')

@@ -47,7 +47,7 @@ export async function writeScale(
 }
 
 /**
- * Server-side apply of a Scale: the same as applying an object that holds nothing but its replicas. Who owns them is kept, and told in
+ * Applies a Scale (server-side apply), like an object that holds nothing but its replicas. Their owners are stored, and reported in
  * conflicts, under the object's own path.
  */
 export async function applyScale(

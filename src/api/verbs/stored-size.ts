@@ -10,7 +10,7 @@ const deletionBytes = 64 * 1024
 
 export interface StoredForm {
   readonly document: ApiDocument
-  /** As the store keeps it. */
+  /** The text in the store. */
   readonly text: string
 }
 
@@ -39,7 +39,7 @@ function withoutManaged(document: ApiDocument): ApiDocument {
   return { ...document, metadata: without(document.metadata, 'managedFields') }
 }
 
-/** No character has more than three bytes, so that the length tells of most texts. */
+/** Checks the size by the length first: no character has more than three bytes, so that suffices for most texts. */
 function isWithin(text: string, maxBytes: number): boolean {
   return text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes
 }

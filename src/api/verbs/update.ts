@@ -42,7 +42,7 @@ async function isToCreate({ store }: VerbContext, target: ItemTarget): Promise<b
   return (await store.get(storeKey(resource, namespace, name))) === undefined
 }
 
-/** Nobody knows the uid of an object that is not there. */
+/** Creates the object that a PUT names. The body may not name a uid: an object that does not exist has none. */
 function createNamed(
   context: VerbContext,
   target: ItemTarget,
@@ -59,7 +59,7 @@ function createNamed(
   return createObject(context, target, document, options)
 }
 
-/** Said only of an object that is there: one that is not is a 404. */
+/** Checks that the body names a resourceVersion where the kind needs one; a missing object is a 404 before that. */
 function withNeededRevision({ resource, name, subresource }: ItemTarget, document: ApiDocument): ApiDocument {
   const { needsRevision } = resource.strategy
   const isNeeded = needsRevision === 'object-and-status' || (needsRevision === 'object' && subresource === undefined)
@@ -102,7 +102,7 @@ export async function reviseObject(
   throw internalError('the object is being changed by too many writers; please try again')
 }
 
-/** Nothing keeps a deleted object any more. A grace that still runs is ended by another delete. */
+/** Checks whether nothing keeps a deleted object any more. Only another delete ends a grace that still runs. */
 function isGone({ strategy }: Resource, document: ApiDocument): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = document.metadata
   const isKept = deletionGracePeriodSeconds > 0 || finalizers.length > 0 || strategy.isHeld?.(document) === true

@@ -8,7 +8,7 @@ import type { Registry } from '../resources/registry.ts'
 import type { Store } from '../store/index.ts'
 import type { Aside } from '../store/wait-for-revision.ts'
 
-/** What the verbs work with; clock and chance are passed in. */
+/** The dependencies of the verbs; clock and chance are passed in. */
 export interface VerbContext {
   readonly store: Store
   readonly registry: Registry
@@ -19,17 +19,17 @@ export interface VerbContext {
   readonly pickBelow: (limit: number) => number
   readonly tokenIssuer: TokenIssuer
   readonly readYaml: YamlReader
-  /** Of an object as it is stored; a write beyond it is a 413. */
+  /** The limit on the size of a stored object; a larger write is a 413. */
   readonly maxObjectBytes: number
-  /** Of all objects; a namespace that grows beyond what is left of it is a 403. */
+  /** The limit on the size of all objects; a namespace that grows beyond the rest is a 403. */
   readonly maxStoreBytes: number
   /** Absent: the server itself. */
   readonly user?: User
   readonly admit?: Admit
-  /** Whether the user may do that beside. */
+  /** Checks whether the user may do something else in addition. */
   readonly may?: (attributes: Attributes) => boolean
-  /** How the request waits for a revision; absent: as it is. */
+  /** How the request waits for a revision; absent: without further measures. */
   readonly aside?: Aside
-  /** Tells the client something that is no error; absent: nobody listens. */
+  /** Sends a warning to the client; absent where the request cannot show one. */
   readonly warn?: (text: string) => void
 }

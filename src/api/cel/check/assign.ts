@@ -1,9 +1,9 @@
 import { CelType, listType, mapType, typeOfType, types } from './types.ts'
 
-/** What type parameters have been found to stand for, by name. An attempt that fails is undone. */
+/** The bindings of type parameters, by name. A failed attempt is undone. */
 export class Substitutions {
   readonly #bound = new Map<string, CelType>()
-  /** What each binding replaced, the latest last. */
+  /** The values that bindings replaced, the latest last. */
   readonly #trail: (readonly [name: string, before: CelType | undefined])[] = []
 
   #find(type: CelType): CelType | undefined {
@@ -15,7 +15,7 @@ export class Substitutions {
     this.#bound.set(name, type)
   }
 
-  /** A type with what its parameters stand for; free ones stay, or become dyn. */
+  /** Returns a type with its parameters replaced by their bindings; free ones stay, or become dyn. */
   apply(type: CelType, isFinal = false): CelType {
     const bound = this.#find(type)
     if (bound !== undefined) return this.apply(bound, isFinal)
@@ -35,7 +35,7 @@ export class Substitutions {
     }
   }
 
-  /** Whether each type can stand where the other list has its type; what was learnt of parameters stays only then. */
+  /** Checks whether each type is assignable to its counterpart in the other list; only then the new bindings stay. */
   assign(given: readonly CelType[], wanted: readonly CelType[]): boolean {
     const start = this.#trail.length
     if (this.#areAssignable(given, wanted)) return true
@@ -81,7 +81,7 @@ export class Substitutions {
     }
   }
 
-  /** Whether a parameter can stand for a type, and whether it already stood for one. */
+  /** Checks whether a parameter can be bound to a type, and whether it was bound to one before. */
   #canStandFor(type: CelType, parameter: CelType): { readonly isValid: boolean; readonly isBound: boolean } {
     if (type.equals(parameter)) return { isValid: true, isBound: true }
     const bound = this.#find(parameter)
@@ -97,7 +97,7 @@ export class Substitutions {
     return { isValid: true, isBound: true }
   }
 
-  /** A type cannot stand for a parameter that it contains. */
+  /** Checks that a type does not contain a parameter: a parameter cannot be bound to a type that contains it. */
   #isAbsentFrom(parameter: CelType, type: CelType): boolean {
     if (type.equals(parameter)) return false
     const bound = this.#find(type)
@@ -114,7 +114,7 @@ function isNullable({ kind }: CelType): boolean {
   return kind === 'opaque' || kind === 'struct' || kind === 'duration' || kind === 'timestamp' || kind === 'null'
 }
 
-/** Whether the first type is the second one, or says less. */
+/** Checks whether the first type is equal to the second one or more general. */
 export function isLessSpecific(left: CelType, right: CelType): boolean {
   if (left.kind === 'dyn' || left.kind === 'param') return true
   if (right.kind === 'dyn' || right.kind === 'param' || left.kind !== right.kind) return false

@@ -15,7 +15,7 @@ import { isLessSpecific, Substitutions } from './assign.ts'
 import type { FunctionDeclaration, Overload } from './declarations.ts'
 import { CelType, isOptional, listType, mapType, optionalType, typeOfType, types, unwrapOptional } from './types.ts'
 
-/** A call whose function is known. `target` is undefined for what is no member. */
+/** A call whose function is known. `target` is undefined where the function is not a member. */
 export interface ResolvedCall {
   readonly name: string
   readonly target: Expr | undefined
@@ -29,7 +29,7 @@ export interface CheckedExpr {
   readonly root: Expr
   typeOf(expr: Expr): CelType
   callOf(expr: CallExpr): ResolvedCall
-  /** The type that a name stands for: `int`. */
+  /** The type that a name denotes: `int`. */
   constantOf(expr: Expr): CelType | undefined
   /** The names of all variables that it mentions, also of those that macros declare. */
   readonly variables: ReadonlySet<string>
@@ -299,7 +299,7 @@ class Checker {
     return unwrapOptional(type)
   }
 
-  /** Items of different types are of any type. */
+  /** Returns the common type of items: dyn where they differ. */
   #join(previous: CelType | undefined, current: CelType): CelType {
     if (previous === undefined) return current
     if (!this.#substitutions.assign([previous], [current])) return types.dyn
@@ -328,7 +328,7 @@ class Checker {
     if (!this.#substitutions.assign([expected], [type])) this.#mismatch(expr, expected, type)
   }
 
-  /** The types of keys and values; of a list the index is the key. */
+  /** Returns the types of keys and values; the key of a list is its index. */
   #iterated({ range }: FoldExpr, type: CelType): readonly [key: CelType, value: CelType] {
     const [first = types.dyn, second = types.dyn] = type.parameters
     switch (type.kind) {

@@ -2,20 +2,20 @@ import type { WorkMeter } from '../cost/meter.ts'
 import type { Value } from '../values/values.ts'
 import { type CelType, parseType, splitTypes } from './types.ts'
 
-/** Does the work of a function; after the operands comes the meter. It answers with a CelError where it cannot. */
+/** The implementation of a function. The meter follows the operands. It returns a CelError where it fails. */
 type Run = (...operands: never[]) => Value
 
-/** `string.startsWith(string): bool`, the receiver first, and what does it; the receiver is the first operand. */
+/** A signature, `string.startsWith(string): bool`, and its implementation; the receiver is the first operand. */
 export type CelFunction = readonly [signature: string, run: Run]
 
 type CallRun = (...operands: readonly (Value | WorkMeter)[]) => Value
 
-/** One form of a function. */
+/** One overload of a function. */
 export interface Overload {
-  /** As it was declared: costs depend on it. */
+  /** The declared signature: costs depend on it. */
   readonly signature: string
   readonly isMember: boolean
-  /** Of a member the receiver's comes first. */
+  /** The types of the parameters; the receiver of a member comes first. */
   readonly params: readonly CelType[]
   readonly result: CelType
   /** The names of its type parameters. */
@@ -26,19 +26,19 @@ export interface Overload {
 export interface FunctionDeclaration {
   readonly name: string
   readonly overloads: readonly Overload[]
-  /** Does the work of all forms, for operands whose types are known only then. */
+  /** The implementation of all overloads, for operands whose types are known only at run time. */
   readonly shared: CallRun | undefined
 }
 
-/** Several forms of one function or operator with one implementation. */
+/** Several overloads of one function or operator that share an implementation. */
 export interface SharedFunction {
   readonly name: string
   readonly run: Run
-  /** `(int, int): int`, of a member `list(A).(): int`. */
+  /** The signatures without the name: `(int, int): int`, for a member `list(A).(): int`. */
   readonly forms: readonly string[]
 }
 
-/** The functions by name, each with its forms in the order in which they are tried. */
+/** Returns the functions by name, each with its overloads in the order in which they are tried. */
 export function declareFunctions(
   functions: readonly CelFunction[],
   shared: readonly SharedFunction[],
@@ -68,7 +68,7 @@ function readSignature(signature: string, run: Run): { readonly name: string; re
   return { name, overload: { signature, isMember, params: all, result, typeParams, run: run as unknown as CallRun } }
 }
 
-/** The parenthesis of the function, not one of its receiver: `list(A).indexOf(A)`. */
+/** Returns the index of the function's parenthesis, which is not one of its receiver: `list(A).indexOf(A)`. */
 function openOfParameters(signature: string): number {
   let depth = 0
   const close = signature.lastIndexOf('): ')
@@ -79,7 +79,7 @@ function openOfParameters(signature: string): number {
   throw new Error(`no signature: ${signature}`)
 }
 
-/** What stands before the last dot is a receiver where it is a type, and else a part of the name: `sets.contains`. */
+/** Splits a name at its last dot. The first part is the receiver if it is a type, else part of the name: `sets.contains`. */
 function splitName(text: string): { readonly receiver: CelType | undefined; readonly name: string } {
   const dot = text.lastIndexOf('.')
   if (dot <= 0 || text.startsWith('_')) return { receiver: undefined, name: text }

@@ -16,7 +16,7 @@ const texts = 'list map int uint double bool string timestamp bytes duration typ
 const textProblem =
   'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps'
 
-/** `"%d".format([…])` where both are spelled out: whether each clause has a value that it can show. */
+/** Checks `"%d".format([…])` with literal operands: each clause must have a value that it can show. */
 export function formatProblems(call: CallExpr, checked: CheckedExpr): readonly Problem[] {
   const { name, target, args } = call
   const [list] = args

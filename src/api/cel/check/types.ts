@@ -28,7 +28,7 @@ export class CelType {
   readonly name: string
   readonly parameters: readonly CelType[]
   readonly fields: FieldTypes | undefined
-  /** How many types it consists of. */
+  /** The number of types in it. */
   readonly size: number
 
   constructor(kind: Kind, name: string, parameters: readonly CelType[] = [], fields?: FieldTypes) {
@@ -49,7 +49,7 @@ export class CelType {
     )
   }
 
-  /** As errors write it: `list(string)`. */
+  /** The text of the type in errors: `list(string)`. */
   toString(): string {
     const shown = shownNames[this.kind] ?? this.name
     return this.parameters.length === 0 || this.kind === 'error' ? shown : `${shown}(${this.parameters.join(', ')})`
@@ -106,7 +106,7 @@ export function isOptional(type: CelType): boolean {
   return type.name === 'optional_type'
 }
 
-/** The type inside an optional; others as they are. */
+/** Returns the type inside an optional; other types stay as they are. */
 export function unwrapOptional(type: CelType): CelType {
   return isOptional(type) ? (type.parameters[0] ?? types.dyn) : type
 }
@@ -124,7 +124,7 @@ export function parseType(text: string): CelType {
   return known
 }
 
-/** At commas that stand in no parentheses. */
+/** Splits a text at commas outside parentheses. */
 export function splitTypes(text: string): readonly string[] {
   const parts: string[] = []
   let depth = 0

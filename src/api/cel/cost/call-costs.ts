@@ -16,7 +16,7 @@ function sizeOf(value: Value | undefined): number {
   return 1
 }
 
-/** An optional is as large as what is in it. */
+/** Returns the size of a value; the size of an optional is that of its content. */
 function sizeInside(value: Value | undefined): number {
   return value instanceof OptionalValue && value.value !== undefined ? sizeInside(value.value) : sizeOf(value)
 }
@@ -27,7 +27,7 @@ function through(times: number): CallCost {
 
 const constant: CallCost = () => 1
 
-/** Going through all parts of a value. */
+/** Returns the cost of visiting all parts of a value. */
 function traversal(value: Value | undefined): number {
   if (typeof value === 'string') return Math.trunc(Buffer.byteLength(value) * perCharacter)
   if (value instanceof Uint8Array) return Math.trunc(value.length * perCharacter)
@@ -52,7 +52,7 @@ const overSmaller: CallCost = ([left, right]) => {
   return Math.ceil(Math.min(sizeInside(left), sizeInside(right)) * perCharacter)
 }
 
-/** Kubernetes' own values are compared in one step. */
+/** The cost of a comparison; values of Kubernetes' own types take one step. */
 const equality: CallCost = (operands, result) => {
   return operands[0] instanceof OpaqueValue ? 1 : overSmaller(operands, result)
 }
@@ -73,7 +73,7 @@ function sets(factor: number): CallCost {
   return ([left, right]) => 1 + sizeOf(left) * sizeOf(right) * factor
 }
 
-/** What makes a list costs for that too. */
+/** Returns the cost of a call that makes a list: its size and a fixed part. */
 const madeList = (size: number) => Math.trunc(size) + 11
 const resultSize: CallCost = (_, result) => madeList(sizeOf(result))
 
@@ -90,7 +90,7 @@ function named(names: string, cost: CallCost): Readonly<Record<string, CallCost>
   return Object.fromEntries(names.split(' ').map((name) => [name, cost]))
 }
 
-/** By the name of the function: what Kubernetes says of its library. */
+/** The costs of Kubernetes' libraries, by the name of the function. */
 const byName: Readonly<Record<string, CallCost>> = {
   ...named('isSorted sum max min indexOf lastIndexOf', ([first]) => traversal(first)),
   ...named('url lowerAscii upperAscii substring trim', through(1)),
@@ -112,7 +112,7 @@ const ordered = ['<', '<=', '>', '>='].flatMap((sign) => {
   return ['string', 'bytes'].map((type) => [`_${sign}_(${type}, ${type}): bool`, overSmaller] as const)
 })
 
-/** By the form of the function, where it is known before: what cel-go says of its own. */
+/** The costs of cel-go's functions, by the overload where it is known in advance. */
 const bySignature: Readonly<Record<string, CallCost>> = {
   ...Object.fromEntries(ordered),
   'string.startsWith(string): bool': startOf,
@@ -147,7 +147,7 @@ function startOf([first]: readonly Value[]): number {
   return Math.ceil(sizeInside(first) * perCharacter)
 }
 
-/** What a call costs, beside its operands; most take one step. `signature` is empty where several forms fit. */
+/** Returns the cost of a call without its operands; most calls take one step. `signature` is empty where several overloads fit. */
 export function costOfCall(name: string, signature: string): CallCost {
   if (Object.hasOwn(bySignature, signature)) return bySignature[signature] ?? constant
   return (Object.hasOwn(byName, name) ? byName[name] : undefined) ?? constant

@@ -7,11 +7,11 @@ export interface Operand {
   readonly expr: Expr
   readonly type: CelType
   readonly size: Range | undefined
-  /** Of a list, by the schema. */
+  /** Returns the size of the items of a list, from the schema. */
   readonly sizeOfItems: () => Range | undefined
 }
 
-/** Without the costs of the operands. */
+/** The estimate for a call, without the costs of its operands. */
 export interface CallEstimate {
   readonly cost: Range
   readonly size?: Range | undefined
@@ -27,7 +27,7 @@ function sizeOf(operand: Operand | undefined): Range {
   return operand?.size ?? unknown
 }
 
-/** Going through the receiver once or more. */
+/** Returns the estimate for visiting the receiver once or several times. */
 function throughTarget(times: number, size: (target: Range) => Range | undefined): Estimate {
   return (target) => {
     if (target === undefined) return undefined
@@ -41,7 +41,7 @@ function throughFirst(times = 1): Estimate {
 
 const constant: Estimate = () => ({ cost: one })
 
-/** Comparing each item of a list, or searching a text. */
+/** The estimate for a comparison with each item of a list, or for a search in a text. */
 const throughItems: Estimate = (target) => {
   if (target === undefined) return undefined
   const [item] = target.type.parameters
@@ -113,7 +113,7 @@ const comparedAddresses = scale(add(addressBytes, addressBytes), perCharacter)
 const comparedNetworks = add(comparedAddresses, scale(addressBytes, perCharacter), one)
 const maxFormatPattern = 128
 
-/** By the name of the function: what Kubernetes says of its library. */
+/** The estimates of Kubernetes' libraries, by the name of the function. */
 const byName: ReadonlyMap<string, Estimate> = new Map(
   Object.entries({
     ...named(['isSorted', 'sum', 'max', 'min', 'indexOf', 'lastIndexOf'], throughItems),
@@ -180,7 +180,7 @@ function setCost(factor: number): Estimate {
   return (_, [left, right]) => ({ cost: add(scale(multiply(sizeOf(left), sizeOf(right)), factor), one) })
 }
 
-/** What makes a list costs for that too. */
+/** Returns the estimate for a call that makes a list: the list costs too. */
 function listCost(factor: number, size: Range): CallEstimate {
   return { cost: add(scale(size, factor), one, exactly(10)), size }
 }
@@ -203,7 +203,7 @@ const ordered = ['<', '<=', '>', '>='].flatMap((sign) => {
   return ['string', 'bytes'].map((type) => `_${sign}_(${type}, ${type}): bool`)
 })
 
-/** By the form of the function: what cel-go says of its own. */
+/** The estimates of cel-go's functions, by the overload. */
 const bySignature: Readonly<Record<string, Estimate>> = {
   'string.format(list(dyn)): string': throughTarget(1, () => undefined),
   'bytes(string): bytes': (_, [text]) => {
@@ -248,7 +248,7 @@ const bySignature: Readonly<Record<string, Estimate>> = {
   'list(T).distinct(): list(T)': (target) => listCost(2, multiply(sizeOf(target), sizeOf(target))),
 }
 
-/** What a call costs and how large its result is; most take one step. */
+/** Returns the estimated cost of a call and the size of its result; most calls take one step. */
 export function estimateCall(
   name: string,
   signature: string,

@@ -8,7 +8,7 @@ import { type CallEstimate, estimateCall, type Operand } from './call-estimates.
 import { Path } from './path.ts'
 import { add, exactly, multiply, one, type Range, union, unknown, zero } from './range.ts'
 
-/** How large the keys and values of a list or map are. */
+/** The sizes of the keys and values of a list or map. */
 interface EntrySize {
   readonly isList: boolean
   readonly key: Range
@@ -25,7 +25,7 @@ interface Local {
 const listCost = exactly(10)
 const mapCost = exactly(30)
 
-/** What an expression costs at most, by the sizes that its schema allows: the estimate with which Kubernetes takes or refuses a rule. */
+/** Returns the highest cost of an expression, by the sizes in its schema: Kubernetes accepts or refuses a rule by this estimate. */
 export function estimateCost(checked: CheckedExpr, self: SchemaType): number {
   return new Estimator(checked, self).cost(checked.root).max
 }
@@ -104,7 +104,7 @@ class Estimator {
     return add(target?.[0] ?? zero, result?.cost ?? zero)
   }
 
-  /** A call of one form with its operands. */
+  /** Estimates a call of one overload with its operands. */
   #form(
     expr: CallExpr,
     { name }: ResolvedCall,
@@ -126,7 +126,7 @@ class Estimator {
     return { cost: add(cost, ...operands), ...(size === undefined ? {} : { size }) }
   }
 
-  /** The entries of what a choice or sum gives. */
+  /** Records the entries of the result of a choice or a sum. */
   #unite(expr: Expr, left: Operand | undefined, right: Operand | undefined): void {
     const [first, second] = [left, right].map((each) => each && this.#entriesOf(each.expr))
     if (first === undefined || second === undefined) return
@@ -248,7 +248,7 @@ class Estimator {
     return this.#entries.get(expr) ?? (expr.kind === 'ident' ? this.#local(expr.name)?.entries : undefined)
   }
 
-  /** Undefined where nothing is known. */
+  /** Returns the size of an expression; undefined where it is unknown. */
   #sizeOf(expr: Expr): Range | undefined {
     const known = this.#sizes.get(expr) ?? sizeOfLiteral(expr)
     if (known !== undefined) return known
@@ -261,7 +261,7 @@ class Estimator {
     return expr.kind === 'ident' ? this.#local(expr.name)?.size : undefined
   }
 
-  /** By the schema. Every path is looked up as if it began at self: that of an item of a literal is taken for self. */
+  /** Returns a size from the schema. Every path is looked up from self, also the path of an item of a literal. */
   #schemaSize(path: Path | undefined, ...more: readonly string[]): Range | undefined {
     if (path === undefined) return undefined
     let type: SchemaType | undefined = this.#self
@@ -284,7 +284,7 @@ function unite(left: Range | undefined, right: Range | undefined): Range | undef
   return left === undefined || right === undefined ? (left ?? right) : union(left, right)
 }
 
-/** `cel.bind` and what other macros make of it: a range without items. */
+/** Checks whether a loop is a binding, made by `cel.bind` and other macros: its range is empty. */
 function isBinding({ range, condition, accuVar }: FoldExpr): boolean {
   const isEmpty = range.kind === 'list' && range.items.length === 0
   return isEmpty && condition.kind === 'literal' && condition.value === false && accuVar !== '__result__'

@@ -1,7 +1,7 @@
-/** What one evaluation of one expression may cost, as Kubernetes: about a tenth of a second. */
+/** The limit on the cost of one evaluation, as in Kubernetes: about a tenth of a second. */
 const perCallLimit = 1_000_000
 
-/** Kubernetes does not count what is inside of values that are compared: here one call may compare so many parts. */
+/** The limit on the parts that one call compares: Kubernetes does not count what is inside compared values. */
 const workLimit = 5_000_000
 
 /** Thrown through an evaluation. Not an Error: it is none of the rule's values. */
@@ -11,7 +11,7 @@ export class CostExceeded extends Error {
   }
 }
 
-/** What functions that go through large values tell. */
+/** The interface to which functions report their work on large values. */
 export interface WorkMeter {
   work(parts: number): void
 }

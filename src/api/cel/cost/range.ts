@@ -1,4 +1,4 @@
-/** What a size or a cost is at least and at most. Kubernetes counts in 64 bits, and ends there. */
+/** The lowest and highest value of a size or a cost. Kubernetes counts in 64 bits and saturates. */
 export interface Range {
   readonly min: number
   readonly max: number
@@ -22,12 +22,12 @@ export function multiply(left: Range, right: Range): Range {
   return { min: clamp(left.min * right.min), max: clamp(left.max * right.max) }
 }
 
-/** Rounded up. */
+/** Returns a range multiplied by a factor, rounded up. */
 export function scale({ min, max }: Range, factor: number): Range {
   return { min: clamp(Math.ceil(min * factor)), max: clamp(Math.ceil(max * factor)) }
 }
 
-/** What encloses both. */
+/** Returns the range that encloses both. */
 export function union(left: Range, right: Range): Range {
   return { min: Math.min(left.min, right.min), max: Math.max(left.max, right.max) }
 }

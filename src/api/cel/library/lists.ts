@@ -80,7 +80,7 @@ function areEquivalent(left: ListValue, right: ListValue, meter: WorkMeter): boo
   return containsAll(left, right, meter) && containsAll(right, left, meter)
 }
 
-/** Texts, numbers and booleans are distinguished by value; the few others are compared with each other. */
+/** Returns a list without repetitions. Texts, numbers and booleans are compared by value, the few others pairwise. */
 function distinct(list: ListValue, meter: WorkMeter): Value {
   const kept: Value[] = []
   const plain = new Set<unknown>()
@@ -127,7 +127,7 @@ function order(left: Value, right: Value): number {
   return typeof found === 'number' ? found : 0
 }
 
-/** What makes of a map in a macro a map with one entry more, or with those of another. */
+/** Inserts one entry, or those of another map, into the map of a macro. */
 function insert(map: EntryMap, key: Value, value: Value | WorkMeter): Value {
   if (!(key instanceof MapValue)) return map.insert(key, value as Value)
   for (const each of key.keys()) {
@@ -140,7 +140,7 @@ function insert(map: EntryMap, key: Value, value: Value | WorkMeter): Value {
 const sortable = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes']
 const zeros: Readonly<Record<string, Value>> = { int: 0n, uint: new Uint(0n), double: 0, duration: new Duration(0n) }
 
-/** Lists of Kubernetes, and the sets extension of cel-go. */
+/** The list functions of Kubernetes, and the sets extension of cel-go. */
 export const listFunctions: readonly CelFunction[] = [
   ...sortable.map((type): CelFunction => [`list(${type}).isSorted(): bool`, isSorted]),
   ...sortable.map((type): CelFunction => [`list(${type}).min(): ${type}`, extreme('min', (found) => found > 0)]),
@@ -155,7 +155,7 @@ export const listFunctions: readonly CelFunction[] = [
   ['cel.@mapInsert(map(K, V), map(K, V)): map(K, V)', insert],
 ]
 
-/** cel-go's lists extension (version 3): Kubernetes 1.34 takes it in rules that were stored before, not in new ones. */
+/** The lists extension of cel-go (version 3): Kubernetes 1.34 accepts it in stored rules, not in new ones. */
 export const laterListFunctions: readonly CelFunction[] = [
   ...sortable.map(
     (type): CelFunction => [

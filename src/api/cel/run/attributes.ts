@@ -7,21 +7,21 @@ import type { Frame, Step } from './frame.ts'
 /** A step from a value to a part of it. */
 export interface Qualifier {
   readonly isOptional: boolean
-  /** `has(a.b)` asks only whether there is one. */
+  /** Whether this is the step of `has(a.b)`, which only checks for presence. */
   readonly isTest: boolean
   /** The name or index; it can be a CelError. */
   readonly key: Step
 }
 
-/** A value and the way to a part of it. Kubernetes counts such a way as one step and one for each part. */
+/** A value and the path to a part of it. Kubernetes counts one step for the path and one for each part. */
 export interface Attribute {
   readonly base: Step
   readonly qualifiers: readonly Qualifier[]
-  /** Of a choice only the parts cost. */
+  /** The cost of the path itself: of a choice only the parts cost. */
   readonly cost: 0 | 1
 }
 
-/** Follows the way, without the step for itself. */
+/** Returns a step that follows the path, without the cost of the path itself. */
 export function resolution({ base, qualifiers }: Attribute): Step {
   if (qualifiers.length === 0) {
     return (frame) => {
@@ -32,7 +32,7 @@ export function resolution({ base, qualifiers }: Attribute): Step {
   return (frame) => follow(base(frame), qualifiers, frame)
 }
 
-/** What was in an optional has lost its schema. */
+/** Returns an optional whose content has lost its schema. */
 function untypedOptional({ value }: OptionalValue): Value {
   return value === undefined ? none : new OptionalValue(untyped(value))
 }
@@ -55,7 +55,7 @@ function follow(start: Value, qualifiers: readonly Qualifier[], frame: Frame): V
   return isAsked ? new OptionalValue(value) : value
 }
 
-/** A part of a value; undefined where it is absent and that is no error. What is absent and asked for costs nothing. */
+/** Returns a part of a value; undefined where it is absent without an error. A test for an absent part costs nothing. */
 function take(value: Value, { key: keyOf, isTest }: Qualifier, isAsked: boolean, frame: Frame): Value | undefined {
   const key = keyOf(frame)
   const found = key instanceof CelError ? key : isKey(key) ? partOf(value, key) : noKey(key)
@@ -69,7 +69,7 @@ function isKey(value: Value): boolean {
   return isNumber(value) || typeof value === 'string' || typeof value === 'boolean'
 }
 
-/** As Go names the type of what can be no name and no index. */
+/** Returns the error for a value that is no valid name or index, with Go's name of its type. */
 function noKey(value: Value): CelError {
   const name = runtimeType(value)
     .name.replace(/^google\.protobuf\./, '')

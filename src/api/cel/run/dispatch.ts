@@ -5,10 +5,10 @@ import type { WorkMeter } from '../cost/meter.ts'
 import { runtimeType } from '../library/conversions.ts'
 import { CelError, ListValue, MapValue, noSuchOverload, OptionalValue, type Value } from '../values/values.ts'
 
-/** Does the work of a call. */
+/** The implementation of a call. */
 export type Work = (operands: readonly Value[], meter: WorkMeter) => Value
 
-/** The form of a function that its operands fit. Their types are known before, but not those of dynamic values and nulls. */
+/** Returns the overload that fits the operands. The types of dynamic values and nulls are known only at run time. */
 export function dispatch({ name, overloads, declaration }: ResolvedCall): Work {
   const shared = declaration?.shared
   if (shared !== undefined) return (operands, meter) => shared(...operands, meter)
@@ -18,7 +18,7 @@ export function dispatch({ name, overloads, declaration }: ResolvedCall): Work {
   }
 }
 
-/** Of these Kubernetes does not say what they were given. */
+/** The functions whose errors in Kubernetes do not name the types of the operands. */
 const silent = new Set(['matches', 'contains', 'startsWith', 'endsWith', 'find', 'findAll'])
 
 function misfit(name: string, operands: readonly Value[]): CelError {
@@ -30,7 +30,7 @@ function fits({ params }: Overload, operands: readonly Value[]): boolean {
   return params.every((type, index) => isOf(type, operands[index] ?? null))
 }
 
-/** Of lists and maps the first item counts. */
+/** Checks whether a value is of a type; for lists and maps the first item decides. */
 function isOf(type: CelType, value: Value): boolean {
   const [first, second] = type.parameters
   switch (type.kind) {

@@ -3,20 +3,20 @@ import { GrowingList, ItemList } from '../values/lists.ts'
 import { CelError, ListValue, MapValue, type Value } from '../values/values.ts'
 import type { Frame, Step } from './frame.ts'
 
-/** A loop of which all parts are planned. */
+/** A loop with all parts planned. */
 export interface FoldPlan {
   readonly range: Step
   readonly condition: Step
   readonly step: Step
   readonly result: Step
-  /** The slots of what is made and of the variables. */
+  /** The slots of the accumulator and of the variables. */
   readonly accuSlot: number
   readonly firstSlot: number
-  /** With it the first variable is the index or key. */
+  /** The slot of the second variable; where it is present the first variable is the index or key. */
   readonly secondSlot: number | undefined
 }
 
-/** The loop that a macro stands for. What it makes starts when it is first asked for. */
+/** Returns the step of a macro's loop. The accumulator is initialised on its first use. */
 export function foldStep(plan: FoldPlan): Step {
   return (frame) => {
     frame.slots[plan.accuSlot] = undefined
@@ -58,7 +58,7 @@ function pairsOf(values: Value): Pairs | CelError {
   return new CelError(`unsupported comprehension range type: ${goType(values)}`)
 }
 
-/** As Go names the type of a value. */
+/** Returns Go's name for the type of a value. */
 function goType(value: Value): string {
   const name = runtimeType(value)
     .name.replace(/^google\.protobuf\./, '')

@@ -12,22 +12,22 @@ import { foldStep } from './fold.ts'
 import type { Frame, Step } from './frame.ts'
 import { membership } from './membership.ts'
 
-/** An expression that can be evaluated. Constants are evaluated when it is planned. */
+/** An expression that is ready for evaluation. Constants are evaluated during planning. */
 interface Planned {
   readonly run: Step
   readonly constant?: Value
   readonly attribute?: Attribute
 }
 
-/** No two have one slot: what a variable starts as can be evaluated within a later loop. */
+/** A variable with its own slot: the initial value of a variable may be evaluated within a later loop. */
 interface Variable {
   readonly name: string
   readonly slot: number
-  /** Of what a loop makes: what it starts as. */
+  /** The initial value of an accumulator. */
   readonly init: Step | undefined
 }
 
-/** A constant part that cannot be evaluated: no value can keep the rule. */
+/** The error for a constant part that cannot be evaluated: no value could satisfy the rule. */
 export class PlanProblem extends Error {}
 
 const conversions = new Set([
@@ -43,14 +43,14 @@ const conversions = new Set([
   'uint',
 ])
 
-/** How an expression is evaluated. `variables` have the first slots, in their order. Throws a PlanProblem. */
+/** Returns the evaluation of an expression. `variables` have the first slots, in their order. Throws a PlanProblem. */
 export function planEvaluation(checked: CheckedExpr, variables: readonly string[]): Step {
   return new Planner(checked, variables).plan(checked.root).run
 }
 
 class Planner {
   readonly #checked: CheckedExpr
-  /** The variables that can be named here. */
+  /** The variables in scope. */
   readonly #scope: Variable[]
   #slotCount: number
 
@@ -102,7 +102,7 @@ class Planner {
     return slot
   }
 
-  /** An attribute goes on; of what is computed a new one begins. */
+  /** Returns the attribute that an expression extends; a computed value begins a new one. */
   #start(expr: Expr): Attribute {
     const planned = this.plan(expr)
     return planned.attribute ?? { base: planned.run, qualifiers: [], cost: 1 }
@@ -135,7 +135,7 @@ class Planner {
     }
   }
 
-  /** The value that decides ends it; an error counts where none does. */
+  /** Plans `&&` or `||`: the deciding value ends it, and an error counts only where no operand decides. */
   #logical({ args }: ResolvedCall, deciding: boolean): Step {
     const [left, right] = args.map((arg) => this.plan(arg).run) as [Step, Step]
     return (frame) => {
@@ -271,7 +271,7 @@ class Planner {
   }
 }
 
-/** An empty list or map that a loop starts with grows in place. */
+/** Returns a step that makes the empty list or map of a loop, which then grows in place. */
 function growing(init: Step): Step {
   return (frame) => {
     const value = init(frame)
@@ -280,7 +280,7 @@ function growing(init: Step): Step {
   }
 }
 
-/** What goes through a text goes through so many characters while it looks at one part of a list. */
+/** The number of characters that a text function visits in the time of one list item. */
 const charactersOfWork = 100
 
 const noWork = { work: () => undefined }
@@ -305,7 +305,7 @@ function attribute(way: Attribute): Planned {
   return { run, attribute: way }
 }
 
-/** Whether there is such a field. Kubernetes does not count the step for itself. */
+/** Plans a check for presence. Kubernetes does not count the step itself. */
 function presence(way: Attribute): Planned {
   const resolve = resolution(way)
   const run: Step = (frame) => {
@@ -324,7 +324,7 @@ function counted(frame: Frame, cost: number, value: Value): Value {
   return value
 }
 
-/** What stands in a list or map for an optional value; undefined for none. */
+/** Returns the entry that an optional value makes in a list or map; undefined for none. */
 function optionalItem(value: Value): Value | undefined {
   if (value instanceof OptionalValue) return value.value
   return value instanceof CelError ? value : new CelError('cannot initialize optional entry from non-optional value')
@@ -343,7 +343,7 @@ function hasFixedPattern(name: string, [, pattern]: readonly Planned[]): boolean
   return searches.has(name) && typeof pattern?.constant === 'string'
 }
 
-/** A pattern that is spelled out must be one. */
+/** Checks that a literal pattern is valid. */
 function checkPattern(name: string, operands: readonly Planned[]): void {
   const text = hasFixedPattern(name, operands) ? operands[1]?.constant : undefined
   const problem = typeof text === 'string' ? patternProblem(text) : undefined

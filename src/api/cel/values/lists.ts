@@ -30,7 +30,7 @@ export class ItemList extends ListValue {
   }
 }
 
-/** Two lists one after the other, without a copy of their items. */
+/** The concatenation of two lists, without a copy of their items. */
 class JoinedList extends ListValue {
   readonly #left: ListValue
   readonly #right: ListValue
@@ -57,7 +57,7 @@ class JoinedList extends ListValue {
   }
 }
 
-/** A list that a macro makes, an item at a time. */
+/** A list that a macro builds, one item at a time. */
 export class GrowingList extends ListValue {
   readonly #items: Value[] = []
 
@@ -75,7 +75,7 @@ export class GrowingList extends ListValue {
   }
 }
 
-/** How the parts of an object become values, and what is kept of a value that is added to a list of an object. */
+/** The conversions between the parts of an object and values, also of values that are added to a list of an object. */
 export interface Parts {
   read(part: unknown, schema: Schema): Value
   nativeOf(value: Value): unknown
@@ -83,7 +83,7 @@ export interface Parts {
 
 /** A list of an object. Its items are JSON, and values that were added to them. */
 export class JsonList extends ListValue {
-  /** Compared like a value that an expression makes: nothing is known of a schema. */
+  /** Whether it is compared like a value that an expression makes, without a schema. */
   readonly isPlain: boolean = false
   readonly elements: readonly unknown[]
   readonly schema: Schema
@@ -117,13 +117,13 @@ export class JsonList extends ListValue {
   }
 }
 
-/** A list whose order does not count: equal where its items are found in the other one, and added to without repeating them. */
+/** A list without an order: equality ignores the order, and a sum does not repeat items. */
 export abstract class UnorderedList extends JsonList {
   #byKey: ReadonlyMap<unknown, unknown> | undefined
-  /** Its items are nothing but what distinguishes them. */
+  /** Whether its items are their own keys. */
   abstract readonly isSet: boolean
 
-  /** What distinguishes an item; a value that is none of this list has an own one. */
+  /** Returns the key of an item; a value from outside this list gets its own key. */
   abstract keyOf(item: unknown): unknown
 
   find(key: unknown): unknown {

@@ -15,7 +15,7 @@ const durationText = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))
 const durationPart = /(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g
 const maxLength = 200
 
-/** Go's time.ParseDuration: `1h30m`, `-1.5s`. */
+/** Parses a duration like Go's time.ParseDuration: `1h30m`, `-1.5s`. */
 export function parseDuration(text: string): Duration | undefined {
   const [, sign, parts = ''] = (text.length <= maxLength && durationText.exec(text)) || []
   if (sign === undefined) return undefined
@@ -27,7 +27,7 @@ export function parseDuration(text: string): Duration | undefined {
   return toDuration(sign === '-' ? -total : total)
 }
 
-/** Undefined where it is longer than 64 bits of nanoseconds. */
+/** Returns a duration; undefined where it exceeds 64 bits of nanoseconds. */
 export function toDuration(nanos: bigint): Duration | undefined {
   return BigInt.asIntN(64, nanos) === nanos ? new Duration(nanos) : undefined
 }
@@ -45,7 +45,7 @@ const wordUnits: readonly (readonly [words: readonly string[], nanos: bigint])[]
   [['w', 'wk', 'week'], 7n * day],
 ]
 
-/** A `format: duration`: Go's form, or `3 days 2 hours`. */
+/** Parses a `format: duration`: Go's form, or `3 days 2 hours`. */
 export function parseSchemaDuration(text: string): Duration | undefined {
   const plain = parseDuration(text)
   if (plain !== undefined || text.length > maxLength) return plain
@@ -62,10 +62,10 @@ function isWordOf(words: readonly string[], word: string): boolean {
 }
 
 const timeText = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:[.,](\d+))?(?:(Z)|([+-])(\d\d):(\d\d))$/
-/** Years 1 to 9999. */
+/** The range of times: the years 1 to 9999. */
 const [minTime, maxTime] = [-62_135_596_800n * second, 253_402_300_799n * second + 999_999_999n]
 
-/** RFC 3339. */
+/** Parses a time of RFC 3339. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const [, date, time, fraction = '', zulu, sign, hours = '0', minutes = '0'] = timeText.exec(text) ?? []
   if (date === undefined || time === undefined || Number(hours) > 23 || Number(minutes) > 59) return undefined
@@ -76,7 +76,7 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return toTimestamp((BigInt(seconds) - BigInt(offset * 60)) * second + nanos, offset)
 }
 
-/** Undefined for a day that there is not. */
+/** Returns the seconds since 1970; undefined for a day that does not exist. */
 function secondsOf(date: string, time: string): number | undefined {
   const read = new Date(`${date}T${time}Z`)
   const isThere = !Number.isNaN(read.getTime()) && read.toISOString().startsWith(`${date}T${time}`)
@@ -87,18 +87,18 @@ export function toTimestamp(nanos: bigint, offsetMinutes = 0): Timestamp | undef
   return nanos < minTime || nanos > maxTime ? undefined : new Timestamp(nanos, offsetMinutes)
 }
 
-/** A `format: date`. */
+/** Parses a `format: date`. */
 export function parseDate(text: string): Timestamp | undefined {
   return /^\d{4}-\d\d-\d\d$/.test(text) ? parseTimestamp(`${text}T00:00:00Z`) : undefined
 }
 
-/** A `format: date-time`, also without a zone. */
+/** Parses a `format: date-time`, also without a zone. */
 export function parseDateTime(text: string): Timestamp | undefined {
   if (text === '') return new Timestamp(0n)
   return parseTimestamp(text) ?? parseTimestamp(`${text}Z`)
 }
 
-/** `2024-05-06T07:08:09.5+02:00` */
+/** Formats a time: `2024-05-06T07:08:09.5+02:00`. */
 export function formatTimestamp({ nanos, offsetMinutes }: Timestamp): string {
   const { date, fraction } = partsOf(nanos + BigInt(offsetMinutes * 60) * second)
   const digits = fraction === 0n ? '' : `.${String(fraction).padStart(9, '0').replace(/0+$/, '')}`
@@ -111,19 +111,19 @@ function formatOffset(minutes: number): string {
   return `${minutes < 0 ? '-' : '+'}${pad(minutes / 60)}:${pad(minutes % 60)}`
 }
 
-/** A time to the second, and the nanoseconds that follow. */
+/** Returns a time to the second, and the remaining nanoseconds. */
 export function partsOf(nanos: bigint): { readonly date: Date; readonly fraction: bigint } {
   const fraction = ((nanos % second) + second) % second
   return { date: new Date(Number((nanos - fraction) / 1_000_000n)), fraction }
 }
 
-/** Seconds, with as many digits as there are: `1.5s`. */
+/** Formats a duration in seconds, with the digits that it needs: `1.5s`. */
 export function formatDuration({ nanos }: Duration): string {
   const seconds = Number(nanos / second) + Number(nanos % second) / 1e9
   return `${formatPlain(seconds)}s`
 }
 
-/** The shortest digits that stand for a number, never with an exponent. */
+/** Formats a number with the shortest digits that identify it, never with an exponent. */
 function formatPlain(value: number): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(value.toExponential()) ?? []
