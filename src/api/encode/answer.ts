@@ -12,18 +12,18 @@ import { toYaml, toYamlItem } from './yaml.ts'
 export interface EncodedAnswer {
   readonly httpCode: number
   readonly contentType: string
-  /** A text; bytes where the form is none of text; a long list in pieces, so that it never stands in memory as a whole. */
+  /** The body: a text; bytes for a binary form; pieces for a long list, so that memory never holds it as a whole. */
   readonly body: string | Uint8Array | Iterable<string>
-  /** The pieces take a turn of the main loop each: many such answers at once would make one long turn. */
+  /** Whether each piece takes a turn of the event loop: many such responses at once would make one long turn. */
   readonly isLong?: boolean
-  /** Further ones, or others than usual. */
+  /** Additional headers, or replacements of the usual ones. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Characters of a list written at once, as a rule. */
+/** The usual number of characters of a list written at once. */
 const pieceLength = 64 * 1024
 
-/** Puts a verb's answer into the form the client accepts. JSON, the hot path, is put together from texts and never parsed. */
+/** Encodes a verb's answer in the form that the client accepts. JSON, the hot path, is assembled from texts and never parsed. */
 export function encodeAnswer(answer: Answer, representation: Representation, now: Date): EncodedAnswer {
   const httpCode = answer.kind === 'list' ? 200 : answer.httpCode
   const isLong = answer.kind === 'list' && answer.isLong
@@ -35,7 +35,7 @@ export function encodeAnswer(answer: Answer, representation: Representation, now
   return { httpCode, contentType: 'application/json', body: jsonBody(answer, representation, now), isLong }
 }
 
-/** Throws a 406 for a kind without a message, and for a long list, whose length would have to be known before its first byte. */
+/** Returns the protobuf body. Throws a 406 for a kind without a message, and for a long list, whose length would have to precede its first byte. */
 function protobufBody(answer: Answer): Uint8Array {
   if (answer.kind === 'list' && answer.isLong) throw notAcceptable(formsOfText)
   const text = jsonBody(answer, 'json', new Date(0))
@@ -53,7 +53,7 @@ function jsonBody(answer: Answer, representation: Representation, now: Date): En
   return isMetadata && answer.kind === 'object' ? toMetadataText(answer.text) : answer.text
 }
 
-/** The parts put together to pieces that are worth a write. */
+/** Joins the parts to pieces large enough for a write. */
 function* inPieces(parts: Iterable<string>): Generator<string, void> {
   let piece = ''
   for (const part of parts) {
@@ -117,7 +117,7 @@ function itemMetadata(document: ApiDocument | undefined): JsonObject {
   return resourceVersion === undefined ? {} : { resourceVersion }
 }
 
-/** The object of a watch event as a Table of one row. */
+/** Returns the object of a watch event as a Table of one row. */
 export function tableEventObject(
   resource: Resource,
   document: ApiDocument,

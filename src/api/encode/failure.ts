@@ -4,7 +4,7 @@ import { renderFailure, type StatusError } from '../status.ts'
 import type { EncodedAnswer } from './answer.ts'
 import { toProtobuf } from './protobuf.ts'
 
-/** The error as the client takes it; JSON where it takes no form that there is. */
+/** Encodes an error in the form that the client accepts; JSON where it accepts no known form. */
 export function encodeFailure(status: StatusError, accept: string | undefined): EncodedAnswer {
   const body = renderFailure(status)
   const { httpCode } = status

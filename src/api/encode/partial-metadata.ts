@@ -2,19 +2,19 @@ import type { JsonObject } from '../../model/api-object.ts'
 import type { ApiDocument } from '../document.ts'
 import { apiVersionOf, type Resource } from '../resources/resource.ts'
 
-/** What clients that follow objects of any kind ask for (garbage collectors, metadata informers): who an object is, without its content. */
+/** The type that generic clients request (garbage collectors, metadata informers): the identity of an object without its content. */
 const partialMetadataType = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' }
 
 export function partialMetadata({ metadata }: Pick<ApiDocument, 'metadata'>): JsonObject {
   return { ...partialMetadataType, metadata }
 }
 
-/** The same of a document as text. */
+/** Returns the PartialObjectMetadata of a document's text, as text. */
 export function toMetadataText(text: string): string {
   return JSON.stringify(partialMetadata(JSON.parse(text) as ApiDocument))
 }
 
-/** Kind and apiVersion of what stands for a resource's objects in an answer of that form. */
+/** Returns the kind and apiVersion that represent a resource's objects in a response of that form. */
 export function typeMetaOf(
   resource: Resource,
   isMetadata: boolean,

@@ -14,8 +14,8 @@ interface TypeMeta {
 }
 
 /**
- * An object of a built-in kind, or a list of them, as Kubernetes writes it in protobuf: `k8s`, a zero byte, and a `runtime.Unknown`.
- * Undefined for a kind that has no message, as those of custom resources.
+ * Encodes an object of a built-in kind, or a list of them, as Kubernetes does: `k8s`, a zero byte, and a `runtime.Unknown`. Returns undefined
+ * for a kind without a message, such as a custom resource.
  */
 export function toProtobuf({ group, version, kind }: TypeMeta, value: JsonObject): Uint8Array | undefined {
   const message = findMessage(group, version, kind)
@@ -25,7 +25,7 @@ export function toProtobuf({ group, version, kind }: TypeMeta, value: JsonObject
   return Buffer.concat([magic, ...bytesField(1, typeMeta), ...bytesField(2, writeMessage(message, value))])
 }
 
-/** Lists are alike for all kinds: their metadata and their items. */
+/** Returns the message of a kind. All kinds share one form of list: metadata and items. */
 function findMessage(group: string, version: string, kind: string): Message | undefined {
   const name = messageOf(group, version, kind) ?? messageOf('meta', version, kind)
   if (name !== undefined) return kindTables.messages[name]
@@ -52,7 +52,7 @@ function entriesOf(value: Json): readonly (readonly [string, Json])[] {
   return Object.entries(isJsonObject(value) ? value : {}).map(([key, item]) => [key, item ?? null])
 }
 
-/** An entry of a map is a message of its own: key = 1, value = 2. */
+/** Encodes a map entry, a message of its own: key = 1, value = 2. */
 function writeEntry({ type, name }: MessageField, [key, value]: readonly [string, Json]): Uint8Array {
   return Buffer.concat([...bytesField(1, key), ...writeValue({ number: 2, type, name }, value)])
 }
@@ -66,7 +66,7 @@ function writeValue({ number, type }: MessageField, value: Json): readonly Uint8
   return message === undefined || !isJsonObject(value) ? [] : bytesField(number, writeMessage(message, value))
 }
 
-/** A schema, or what else stands in its place. */
+/** Returns the message of a union: a schema, or its alternative. */
 function toUnion(value: Json): JsonObject {
   return isJsonObject(value) ? { schema: value, other: true } : { other: value }
 }
@@ -86,7 +86,7 @@ const time = text((value) => {
 })
 const json: Scalar = { wireType: 2, write: (value) => Buffer.concat(bytesField(1, JSON.stringify(value))) }
 
-/** The scalars of protobuf, and the messages whose JSON is something else than an object of their fields. */
+/** The encoders of protobuf scalars, and of the messages whose JSON is not an object of their fields. */
 const scalars: Readonly<Record<string, Scalar>> = {
   string: text((value) => Buffer.from(value)),
   bytes: text((value) => Buffer.from(value, 'base64')),

@@ -8,12 +8,12 @@ import { acceptsGzip } from '../negotiate/accept.ts'
 import type { EncodedAnswer } from './answer.ts'
 import { boundReading } from './when-read.ts'
 
-/** Shorter answers are not worth the work, as in Kubernetes. */
+/** The smallest response that is compressed, as in Kubernetes. */
 const minGzipBytes = 128 * 1024
 const compression = { level: 1 }
 const compress = promisify(gzip)
 
-/** Writes an answer, compressed where it is long and the client takes that; the compression is done off the main thread. Answers the bytes sent. */
+/** Writes a response, compressed where it is long and the client accepts gzip; compression runs off the main thread. Returns the bytes sent. */
 export async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -68,7 +68,7 @@ async function sendCompressed(
   return bytes.length
 }
 
-/** As fast as the client reads, other work in between. */
+/** Sends the pieces as fast as the client reads them, with other work in between. */
 async function sendPieces(
   request: IncomingMessage,
   response: ServerResponse,
@@ -97,7 +97,7 @@ async function writePlain(response: ServerResponse, pieces: Iterable<string>): P
   return sentBytes
 }
 
-/** Or when the client has left. */
+/** Resolves when the response is writable or the client has disconnected. */
 function whenWritable(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -146,7 +146,7 @@ function* toBytes(pieces: Iterable<string>): Generator<Buffer, void> {
   for (const piece of pieces) yield Buffer.from(piece)
 }
 
-/** The client left before it had read the whole: there is no one to tell. */
+/** Checks whether the client disconnected before the end of the response: no client is left to inform. */
 function isLeaving(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }

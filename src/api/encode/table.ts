@@ -6,7 +6,7 @@ import type { Column, Resource } from '../resources/resource.ts'
 import { descriptionOf } from '../schema/kind-tables.ts'
 import { partialMetadata } from './partial-metadata.ts'
 
-/** Which columns a Table shows, in order; the same for every row. */
+/** Returns the columns of a Table in order; all rows share them. */
 function columnsOf(resource: Resource, now: Date): readonly Column[] {
   const hidesName = resource.hidesName === true
   const name: Column = {
@@ -31,20 +31,20 @@ function columnsOf(resource: Resource, now: Date): readonly Column[] {
 
 export interface TableOptions {
   readonly now: Date
-  /** Metadata of the list: resourceVersion, continue. */
+  /** The metadata of the list: resourceVersion, continue. */
   readonly metadata: JsonObject
-  /** Only the first event of a watch carries them. */
+  /** Whether the Table holds column definitions: in a watch only the first event does. */
   readonly hasColumns: boolean
   readonly form: TableForm
 }
 
-/** A meta.k8s.io/v1 Table: what `kubectl get` prints without knowing the kind. */
+/** Returns a meta.k8s.io/v1 Table: the form that `kubectl get` prints without knowledge of the kind. */
 export function toTable(resource: Resource, documents: readonly ApiDocument[], options: TableOptions): JsonObject {
   const columns = columnsOf(resource, options.now)
   return { ...tableHead(columns, options), rows: documents.map((document) => toRow(columns, document, options)) }
 }
 
-/** The same as JSON text, row by row: each item is parsed when its row is asked for. */
+/** Yields a Table as JSON text, row by row: each item is parsed when its row is requested. */
 export function* toTableParts(
   resource: Resource,
   items: Iterable<string>,

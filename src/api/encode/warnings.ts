@@ -1,8 +1,8 @@
-/** All warnings of an answer together, and each one where that is too much: as Kubernetes cuts them. */
+/** The length limit of all warnings together; beyond it each one is cut, as in Kubernetes. */
 const maxTotalLength = 4_096
 const maxLengthWhenCut = 256
 
-/** `Warning` headers (RFC 7234, 5.5), one each text; the same text once. */
+/** Renders `Warning` headers (RFC 7234, 5.5), one per text; duplicates are dropped. */
 export function renderWarnings(texts: readonly string[]): readonly string[] {
   const distinct = [...new Set(texts)]
   const total = distinct.reduce((sum, text) => sum + [...text].length, 0)
@@ -20,7 +20,7 @@ function cutWarnings(texts: readonly string[]): readonly string[] {
     .map((characters) => characters.join(''))
 }
 
-/** A header holds bytes: UTF-8 goes through as latin1, control characters do not. */
+/** Renders one warning. A header holds bytes: UTF-8 goes through as latin1, control characters are removed. */
 function renderWarning(text: string): string {
   const quoted = text.replace(/\p{Cc}/gu, ' ').replace(/["\\]/g, '\\$&')
   return `299 - "${Buffer.from(quoted).toString('latin1')}"`

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 
-/** Answers up to this size are left to the socket. */
+/** The response size up to which the socket alone holds the bytes. */
 const freeBytes = 64 * 1024
-/** A client that reads nothing of its answer for that long, or is not through with it after all that time, is cut off. */
+/** The time limit of a client that reads no bytes, or has not read the whole response, before it is disconnected. */
 const maxUnreadMs = 60_000
 const maxSendMs = 10 * 60_000
 
-/** Bounds the time in which the client reads a long answer. To be called before it is written; the function that it gives back ends it. */
+/** Bounds the time in which the client reads a long response. Called before the write; the returned function ends it. */
 export function boundReading(response: ServerResponse): () => void {
   const cut = () => response.destroy()
   response.setTimeout(maxUnreadMs, cut)
@@ -17,7 +17,7 @@ export function boundReading(response: ServerResponse): () => void {
   }
 }
 
-/** Resolves when the client has read all but little of an answer that was written, or has left: until then it costs memory. */
+/** Resolves when the client has read nearly all of a written response, or has disconnected: until then the response costs memory. */
 export async function whenRead(response: ServerResponse): Promise<void> {
   if (response.writableFinished || response.destroyed || response.writableLength <= freeBytes) return
   const endBound = boundReading(response)

@@ -1,19 +1,19 @@
 import { dump } from 'js-yaml'
 
-/** Lines are as long as their texts, and equal parts of an object are written out each time. */
+/** The YAML style: lines are not folded, and equal parts of an object are repeated instead of aliased. */
 const style = { lineWidth: -1, noRefs: true } as const
 
-/** Larger or deeper objects stay JSON, which is YAML too: writing the lines of one took up to three seconds. */
+/** The size limit of YAML; larger or deeper objects stay JSON, which is YAML too: YAML for one of them took up to three seconds. */
 const maxLength = 32 * 1024
 const maxDepth = 32
 
-/** An object's JSON as YAML; words that YAML 1.1 takes for a boolean stand in quotes. */
+/** Returns an object's JSON as YAML; words that YAML 1.1 reads as booleans are quoted. */
 export function toYaml(json: string): string {
   const value: unknown = isSmall(json) ? JSON.parse(json) : undefined
   return value === undefined || !isShallow(value, maxDepth) ? `${json}\n` : dump(value, style)
 }
 
-/** The same as an item of a list. */
+/** Returns an object's JSON as YAML, indented as a list item. */
 export function toYamlItem(json: string): string {
   const value: unknown = isSmall(json) ? JSON.parse(json) : undefined
   return value === undefined || !isShallow(value, maxDepth) ? `- ${json}\n` : dump([value], style)

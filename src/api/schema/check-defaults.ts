@@ -4,7 +4,7 @@ import { prune } from './prune.ts'
 import type { Schema } from './schema.ts'
 import { Validator } from './validate.ts'
 
-/** Checks that defaults are valid for their own schema and pruned. Kubernetes ignores defaults below additionalProperties. */
+/** Checks that defaults are valid for their own schema and pruned. Defaults below additionalProperties do not count. */
 export function checkDefaults(schema: Schema, path: string): readonly FieldError[] {
   return checkBelow({ ...schema, embeddedResource: true }, path)
 }

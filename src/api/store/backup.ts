@@ -14,13 +14,13 @@ import type { DialectName } from '../../model/dialect.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 import { StoreError } from './store-error.ts'
 
-/** Above every revision known, should the clock have gone back. */
+/** The smallest step above every known revision, used where the clock has gone back. */
 const minRevisionStep = 1e6
-/** Files that SQLite keeps beside the database. */
+/** The suffixes of the files that SQLite keeps beside the database. */
 const companionSuffixes = ['-wal', '-shm']
 const sqliteHeader = 'SQLite format 3\0'
 
-/** Copies a store that no server has open. Throws StoreError: `store-locked` where one has, `backup-failed`. */
+/** Copies a store that no server has open. Throws StoreError: `store-locked` where a server has it open, `backup-failed`. */
 export function backUpFile(store: string, dialect: DialectName, backup: string): void {
   if (!existsSync(store)) throw new StoreError('backup-failed', `${store} is not there: nothing to back up`)
   const file = openSqliteFile(store, dialect)
@@ -36,14 +36,14 @@ export interface RestoreRequest {
   /** The store's file. */
   readonly store: string
   readonly dialect: DialectName
-  /** Whether a store that is there may be replaced; it is kept beside the new one as `<store>.replaced`. */
+  /** Whether an existing store may be replaced; it is kept beside the new one as `<store>.replaced`. */
   readonly force: boolean
   readonly nowMs: number
 }
 
 /**
- * Puts a backup in the place of the store, checked and whole or not at all. Answers the revision it goes on at: the microseconds since 1970, which
- * no server that writes fewer than a million times a second can have reached, whatever was written since the backup. Throws StoreError.
+ * Replaces the store by a backup, checked, as a whole or not at all. Returns the revision at which the store continues: the microseconds since
+ * 1970, which a server with fewer than a million writes a second cannot have reached since the backup. Throws StoreError.
  */
 export function restoreFile({ backup, store, dialect, force, nowMs }: RestoreRequest): number {
   const replaced = assertReplaceable(store, dialect, force)
@@ -61,7 +61,7 @@ export function restoreFile({ backup, store, dialect, force, nowMs }: RestoreReq
   }
 }
 
-/** A store that cannot be read may be replaced, one that is in use may not. Answers the newest revision of the store, 0 where none is known. */
+/** Checks that the store may be replaced: an unreadable one may, one in use may not. Returns its newest revision, 0 where it is unknown. */
 function assertReplaceable(store: string, dialect: DialectName, force: boolean): number {
   if (!existsSync(store)) return 0
   if (!force) {
@@ -88,7 +88,7 @@ function copyBackup(backup: string, temporary: string): void {
   if (header !== sqliteHeader) throw new StoreError('restore-refused', `${backup} is not a backup of a store`)
 }
 
-/** The store never goes missing: the new one takes its name in one step. */
+/** Keeps the replaced store. The store file is never missing: the new one takes its name in one step. */
 function keepReplaced(store: string): void {
   if (!existsSync(store)) return
   removeDatabase(`${store}.replaced`)

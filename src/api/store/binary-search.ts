@@ -1,4 +1,4 @@
-/** How many items at the beginning satisfy the test, by binary search: it must hold for a beginning of the items and no more. */
+/** Returns the number of leading items that satisfy the test, by binary search: the test must be true for a prefix of the items only. */
 export function countLeading<T>(items: readonly T[], holds: (item: T) => boolean): number {
   let low = 0
   let high = items.length

@@ -1,21 +1,21 @@
 import type { Journal } from './journal.ts'
 import type { CommitRecord } from './versioned-keys.ts'
 
-/** Commits written in one transaction at most; also what watchers get in one go. */
+/** The limit of commits in one transaction; also of those that watchers get at once. */
 const maxGroupSize = 256
 
 export interface CommitReport {
   readonly writes: number
   /** Commits that became durable in the same transaction. */
   readonly groupSize: number
-  /** From acceptance to durability. */
+  /** The time from acceptance to durability. */
   readonly durationMs: number
 }
 
 export interface QueueObserver {
   /** Called in order of revision, before the commit's promise resolves. */
   onDurable(record: CommitRecord, report: CommitReport): void
-  /** Called once, before any promise rejects; nothing is written after it. Gives the error for them. */
+  /** Called once, before any promise rejects; nothing is written after it. Returns the error for the rejections. */
   onFailure(thrown: unknown): Error
 }
 
@@ -26,7 +26,7 @@ interface QueuedCommit {
   readonly reject: (error: Error) => void
 }
 
-/** Writes commits in order, whatever waits at the moment as one group. */
+/** Writes commits in order; all commits that wait are written as one group. */
 export class CommitQueue {
   readonly #journal: Journal
   readonly #observer: QueueObserver
@@ -46,7 +46,7 @@ export class CommitQueue {
     })
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no commit waits any more. */
   async drained(): Promise<void> {
     await this.#drained
   }

@@ -14,16 +14,16 @@ import { Watchers } from './watchers.ts'
 
 export interface EmbeddedStoreOptions {
   readonly log: Logger
-  /** Told of every commit once it is durable; must not throw. */
+  /** Called for every commit once it is durable; must not throw. */
   readonly onCommit?: (report: CommitReport) => void
-  /** Characters of history in memory before half of it is forgotten, however young. */
+  /** The limit of history in memory, in characters; beyond it half is forgotten, whatever its age. */
   readonly maxHistoryLength?: number
 }
 
-/** On a small machine less: the heap also holds what is current. */
+/** The default limit of history: less on a small machine, because the heap also holds the current state. */
 const defaultHistoryLength = Math.min(256 * 1024 * 1024, getHeapStatistics().heap_size_limit / 8)
 
-/** A key's newest accepted state while it is not durable yet. */
+/** The newest accepted state of a key while it is not durable yet. */
 interface AcceptedKey {
   readonly revision: number
   readonly entry: StoredEntry | undefined
@@ -140,7 +140,7 @@ export class EmbeddedStore implements Store {
     return accepted === undefined ? this.#state.get(key) : accepted.entry
   }
 
-  /** Told once what stands in the way is durable: a reader that comes after must find it. */
+  /** Resolves with the conflict once the conflicting write is durable: a later reader must find it. */
   async #conflict(key: string): Promise<CommitResult> {
     const current = this.#newest(key)
     await this.#accepted.get(key)?.durable
@@ -171,7 +171,7 @@ export class EmbeddedStore implements Store {
     if (this.#state.historyLength > this.#maxHistoryLength && !this.#isShortening) void this.#shortenHistory()
   }
 
-  /** Large objects that change often would fill the memory before the history is old. */
+  /** Shortens the history by size: large objects that change often would fill the memory before the history is old. */
   async #shortenHistory(): Promise<void> {
     const revision = this.#state.revisionBefore(this.#maxHistoryLength / 2)
     this.#isShortening = true

@@ -2,13 +2,13 @@ import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import type { Store } from './store.ts'
 
-/** History stays while it is younger than the age or among the newest revisions: whichever keeps more. */
+/** The policy of kept history: revisions younger than the age or among the newest ones, whichever keeps more. */
 export interface KeepPolicy {
   readonly minAgeMs: number
   readonly minRevisions: number
 }
 
-/** A revision and when it was seen to be the newest. */
+/** A revision and the time at which it was found to be the newest. */
 export interface RevisionMark {
   readonly revision: number
   readonly atMs: number
@@ -16,7 +16,7 @@ export interface RevisionMark {
 
 const defaultKeepPolicy: KeepPolicy = { minAgeMs: 5 * 60_000, minRevisions: 10_000 }
 
-/** The newest revision that need not be kept, if there is one. Marks in order of time. */
+/** Returns the newest revision that need not be kept, if there is one. Marks are in order of time. */
 export function planCompaction(
   marks: readonly RevisionMark[],
   now: RevisionMark,
@@ -28,7 +28,7 @@ export function planCompaction(
   return revision > 0 ? revision : undefined
 }
 
-/** Forgets what the policy does not keep, each time it is told to look. */
+/** Forgets the history that the policy does not keep, at each call of `tidy`. */
 export class HistoryKeeper {
   readonly #store: Store
   readonly #log: Logger
@@ -41,7 +41,7 @@ export class HistoryKeeper {
     this.#policy = policy
   }
 
-  /** To be called every minute or so, with a clock that only goes forward. */
+  /** Applies the policy; called about every minute, with a monotonic clock. */
   async tidy(nowMs: number): Promise<void> {
     const now = { revision: this.#store.revision, atMs: nowMs }
     const revision = planCompaction(this.#marks, now, this.#policy)
@@ -56,7 +56,7 @@ export class HistoryKeeper {
   }
 }
 
-/** Of the marks that are old enough only the newest still matters. */
+/** Drops the old marks except the newest of them, the only one that still matters. */
 function dropOldMarks(marks: readonly RevisionMark[], oldEnoughMs: number): readonly RevisionMark[] {
   const newestOld = marks.findLastIndex((mark) => mark.atMs <= oldEnoughMs)
   return marks.slice(Math.max(0, newestOld))

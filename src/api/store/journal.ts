@@ -1,18 +1,18 @@
 import { StoreError } from './store-error.ts'
 import type { CommitRecord } from './versioned-keys.ts'
 
-/** Where commits become durable. */
+/** The journal, which makes commits durable. */
 export interface Journal {
-  /** All of the group or none, durable once resolved. Never called again before the last call has settled. */
+  /** Appends the whole group or nothing; durable once resolved. Never called again before the last call has settled. */
   append(group: readonly CommitRecord[]): Promise<void>
-  /** Drops what no revision from `revision` on can show, and remembers it as the compact revision. */
+  /** Drops the rows that no revision from `revision` on can show, and stores it as the compact revision. */
   compact(revision: number): Promise<void>
-  /** A copy of all that is durable at one moment, in a file that is not there yet. */
+  /** Copies the durable state of one moment to a file that must not exist yet. */
   copyTo(path: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Keeps nothing: for tests and throw-away servers. */
+/** A journal that stores nothing, for tests and throw-away servers. */
 export const forgetfulJournal: Journal = {
   append: async () => {},
   compact: async () => {},
@@ -22,15 +22,15 @@ export const forgetfulJournal: Journal = {
   close: async () => {},
 }
 
-/** What a journal held when it was opened. */
+/** The content of a journal when it was opened. */
 export interface JournalContent {
   readonly revision: number
   readonly compactRevision: number
-  /** In order of revision: the state at the compact revision, then every write since. */
+  /** The rows in order of revision: the state at the compact revision, then every write since. */
   readonly rows: AsyncIterable<readonly JournalRow[]>
 }
 
-/** One write as it stands in the journal; the value is null for a deletion. */
+/** One write in the journal; the value is null for a deletion. */
 export interface JournalRow {
   readonly revision: number
   readonly key: string

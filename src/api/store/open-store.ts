@@ -6,12 +6,12 @@ import type { Store } from './store.ts'
 import { loadState, StoreState } from './store-state.ts'
 
 interface StoreOptions extends EmbeddedStoreOptions {
-  /** The database file; made when it is not there, in a folder that is. */
+  /** The path of the database file; the file is created where it is missing, its folder is not. */
   readonly path: string
   readonly dialect: DialectName
 }
 
-/** The durable store. Throws StoreError `store-locked`, `store-corrupt`, `dialect-mismatch`, `schema-too-new`, `open-failed`. */
+/** Opens the durable store. Throws StoreError `store-locked`, `store-corrupt`, `dialect-mismatch`, `schema-too-new`, `open-failed`. */
 export async function openStore({ path, dialect, ...options }: StoreOptions): Promise<Store> {
   const journal = startSqliteJournal()
   try {
@@ -23,7 +23,7 @@ export async function openStore({ path, dialect, ...options }: StoreOptions): Pr
   }
 }
 
-/** The same store without a disk: what it holds ends with it. */
+/** Opens a store without a disk: its content ends with the process. */
 export function openMemoryStore(options: EmbeddedStoreOptions): Store {
   return new EmbeddedStore(forgetfulJournal, new StoreState(1, 0), options)
 }

@@ -32,7 +32,7 @@ export class SortedKeys {
     if (block.length === 0) this.#blocks.splice(blockIndex, 1)
   }
 
-  /** Every key at or above `start`, in order. The keys must not change while this is read. */
+  /** Yields every key at or above `start`, in order. The keys must not change meanwhile. */
   *from(start: string): Generator<string, void> {
     const firstBlock = Math.max(0, countLeading(this.#blocks, (block) => isFirstAtOrBelow(block, start)) - 1)
     for (let index = firstBlock; index < this.#blocks.length; index++) {

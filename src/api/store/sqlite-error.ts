@@ -6,7 +6,7 @@ const sqliteBusy = 5
 const sqliteCorrupt = 11
 const sqliteNotADatabase = 26
 
-/** Why the database at the path could not be opened. */
+/** Returns the StoreError for a database at the path that could not be opened. */
 export function toStoreError(thrown: unknown, path: string): StoreError {
   if (thrown instanceof StoreError) return thrown
   const code = primaryCode(thrown)
@@ -28,7 +28,7 @@ export function toStoreError(thrown: unknown, path: string): StoreError {
   })
 }
 
-/** node:sqlite puts the extended result code into `errcode`; its low byte is the primary one. */
+/** Returns the primary result code: the low byte of the extended code that node:sqlite puts into `errcode`. */
 function primaryCode(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number') return undefined
   return thrown.errcode & 0xff

@@ -7,12 +7,12 @@ import { toStoreError } from './sqlite-error.ts'
 import { type MetaName, prepareSchema, readMeta, writeMeta } from './sqlite-schema.ts'
 import { StoreError } from './store-error.ts'
 
-/** How long another process that is just ending may keep the lock. */
+/** The wait for a lock that another process, which is just ending, may still hold. */
 const lockTimeoutMs = 500
-/** Rows read, and rows examined by a compaction, in one go. */
+/** The number of rows that one step reads, or that one step of a compaction examines. */
 const rowsPerStep = 500
 
-/** A step through the history by its sequence; without `nextSeq` it was the last. */
+/** A step through the history by its sequence; the last step has no `nextSeq`. */
 export interface RowsStep {
   readonly rows: readonly JournalRow[]
   readonly nextSeq: number | undefined
@@ -22,7 +22,7 @@ export interface CompactStep {
   readonly nextSeq: number | undefined
 }
 
-/** The database file. Everything here blocks: it belongs into a thread of its own. */
+/** The database file. All calls block: it belongs to a thread of its own. */
 export class SqliteFile {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
@@ -50,7 +50,7 @@ export class SqliteFile {
     return this.#readNumber('compact_revision')
   }
 
-  /** All rows and the newest revision in one transaction; rows stand in order of revision. */
+  /** Appends all rows and the newest revision in one transaction; rows are in order of revision. */
   append(rows: readonly JournalRow[]): void {
     const newest = rows.at(-1)
     if (newest === undefined) return
@@ -83,13 +83,13 @@ export class SqliteFile {
     return { nextSeq: isDone ? undefined : lastSeq + 1 }
   }
 
-  /** Reads every page. Throws StoreError `store-corrupt`. */
+  /** Checks every page. Throws StoreError `store-corrupt`. */
   assertSound(): void {
     const found = this.#database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
     if (found !== 'ok') throw new StoreError('store-corrupt', `the database is damaged: ${String(found)}`)
   }
 
-  /** Whole and free of gaps, as of one moment; what wants to write waits. The file must not be there yet. */
+  /** Copies the database as of one moment, compacted; writes wait meanwhile. The file must not exist yet. */
   copyTo(path: string): void {
     createPrivateFile(path)
     try {
@@ -100,10 +100,7 @@ export class SqliteFile {
     }
   }
 
-  /**
-   * Goes on at that revision, which must be above every one that was ever given: of what was before, only the state is kept, so that
-   * clients who saw other revisions must list again.
-   */
+  /** Continues at a revision above every earlier one: only the state is kept, so that clients with other revisions must list again. */
   skipTo(revision: number): void {
     this.#inTransaction(() => {
       writeMeta(this.#database, 'revision', revision)
@@ -149,7 +146,7 @@ function toJournalRow(row: Record<string, unknown>): JournalRow {
   }
 }
 
-/** Opens or makes the database and keeps it to this process. Throws StoreError. */
+/** Opens or creates the database and locks it for this process. Throws StoreError. */
 export function openSqliteFile(path: string, dialect: DialectName): SqliteFile {
   let database: DatabaseSync | undefined
   try {
@@ -164,7 +161,7 @@ export function openSqliteFile(path: string, dialect: DialectName): SqliteFile {
   }
 }
 
-/** Secrets stand in it. SQLite gives its other files the mode of the first. */
+/** Creates the file with mode 0600, because it holds Secrets. SQLite gives its other files the mode of the first. */
 function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))

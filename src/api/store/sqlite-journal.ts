@@ -11,10 +11,10 @@ interface OpenQuestion {
   readonly reject: (error: Error) => void
 }
 
-/** The main thread's end of the worker that owns the database. */
+/** The main thread's side of the worker that owns the database. */
 export class SqliteJournal implements Journal {
   readonly #worker: Worker
-  /** In the order asked, which is the order answered. */
+  /** The open requests in the order sent, which is the order of the replies. */
   readonly #open: OpenQuestion[] = []
   #end: StoreError | undefined
 
@@ -25,7 +25,7 @@ export class SqliteJournal implements Journal {
     worker.on('exit', (code) => this.#stop(`it ended with code ${code}`))
   }
 
-  /** What stands in the database; the rows are to be read once, before anything is appended. */
+  /** Loads the content of the database; its rows are read once, before anything is appended. */
   async load(path: string, dialect: DialectName): Promise<JournalContent> {
     const { revision, compactRevision } = await this.#ask('open', { path, dialect })
     return { revision, compactRevision, rows: this.#readRows() }
@@ -35,7 +35,7 @@ export class SqliteJournal implements Journal {
     await this.#ask('append', { rows: group.flatMap(toJournalRows) })
   }
 
-  /** In steps: an append that comes meanwhile waits for one of them at most. */
+  /** Compacts in steps: an append that comes meanwhile waits for at most one of them. */
   async compact(revision: number): Promise<void> {
     let fromSeq: number | undefined = 0
     while (fromSeq !== undefined) {

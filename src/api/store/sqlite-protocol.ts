@@ -3,7 +3,7 @@ import type { JournalRow } from './journal.ts'
 import type { CompactStep, RowsStep } from './sqlite-file.ts'
 import type { StoreErrorCode } from './store-error.ts'
 
-/** What the worker can be asked, and what it answers to each. */
+/** The calls that the worker supports, with their results. */
 export interface SqliteCalls {
   readonly open: {
     readonly ask: { readonly path: string; readonly dialect: DialectName }
@@ -21,14 +21,14 @@ export interface SqliteCalls {
 
 export type SqliteCallName = keyof SqliteCalls
 
-/** One question to the worker; it answers all of them, in the order they were asked. */
+/** One request to the worker; it replies to all of them, in the order sent. */
 export type SqliteRequest = {
   [Name in SqliteCallName]: { readonly call: Name; readonly ask: SqliteCalls[Name]['ask'] }
 }[SqliteCallName]
 
 export type SqliteReply = { readonly answer: unknown } | { readonly error: StoreErrorText }
 
-/** A StoreError as it crosses the thread boundary, which takes classes off. */
+/** A StoreError as it crosses the thread boundary, where objects lose their class. */
 export interface StoreErrorText {
   readonly code: StoreErrorCode
   readonly message: string

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { DialectName } from '../../model/dialect.ts'
 import { StoreError } from './store-error.ts'
 
-/** The revision of a store that has never been written to: 0 means "any" in the API. */
+/** The revision of a store without any write: 0 means "any" in the API. */
 const firstRevision = 1
 
 /**
@@ -24,7 +24,7 @@ const migrations: readonly string[] = [
 
 export type MetaName = 'schema_version' | 'dialect' | 'revision' | 'compact_revision'
 
-/** Brings the database to the newest schema and takes hold of it for the dialect, or refuses and leaves it as it was. */
+/** Migrates the database to the newest schema and claims it for the dialect, or refuses and leaves it unchanged. */
 export function prepareSchema(database: DatabaseSync, path: string, dialect: DialectName): void {
   database.exec('BEGIN EXCLUSIVE')
   try {
@@ -51,7 +51,7 @@ export function writeMeta(database: DatabaseSync, name: MetaName, value: string 
     .run(name, value)
 }
 
-/** 0 for an empty database. */
+/** Reads the schema version; 0 for an empty database. */
 function readSchemaVersion(database: DatabaseSync, path: string): number {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
   if (tables.length === 0) return 0

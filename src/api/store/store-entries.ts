@@ -1,9 +1,7 @@
-/**
- * One key's value at its last change. An empty store stands at revision 1; each commit adds one, and none is ever used twice.
- */
+/** The value of a key at its last change. An empty store has revision 1; each commit adds one, and none is used twice. */
 export interface StoredEntry {
   readonly key: string
-  /** The object as JSON text, `metadata.resourceVersion` left out: the revision is the entry's. */
+  /** The object as JSON text without `metadata.resourceVersion`, which is the entry's revision. */
   readonly value: string
   readonly createRevision: number
   readonly revision: number
@@ -16,7 +14,7 @@ export type StoreWrite =
 
 export type CommitResult =
   | { readonly kind: 'committed'; readonly revision: number }
-  /** The key whose revision was not the expected one, with what stands there now. Nothing was written. */
+  /** The key whose revision was not the expected one, with its current entry. Nothing was written. */
   | { readonly kind: 'conflict'; readonly key: string; readonly current: StoredEntry | undefined }
 
 export type StoreEvent =

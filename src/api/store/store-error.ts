@@ -1,15 +1,15 @@
 import { PlatnetError } from '../../model/errors.ts'
 
 export type StoreErrorCode =
-  /** The revision asked for lies below the kept history. */
+  /** The requested revision lies below the kept history. */
   | 'compacted'
-  /** The revision asked for has not been committed yet. */
+  /** The requested revision has not been committed yet. */
   | 'future-revision'
-  /** The commit makes no sense whatever the state: no writes, a key twice, text that is not Unicode. */
+  /** The commit is invalid whatever the state: no writes, a key twice, text that is not Unicode. */
   | 'invalid-write'
-  /** The disk refused a write: the store only reads from now on. */
+  /** The disk refused a write: the store is read-only from now on. */
   | 'store-failed'
-  /** Old history could not be dropped; nothing else is harmed. */
+  /** Old history could not be dropped; nothing else is affected. */
   | 'compaction-failed'
   | 'store-closed'
   /** Another process, or another store of this one, holds the database. */
@@ -19,7 +19,7 @@ export type StoreErrorCode =
   | 'open-failed'
   | 'dialect-mismatch'
   | 'backup-failed'
-  /** There is no restoring over what is there, or from what is no backup. */
+  /** A restore is refused: the target must not be replaced, or the source is no backup. */
   | 'restore-refused'
   /** A newer version of this program wrote the database. */
   | 'schema-too-new'

@@ -6,14 +6,14 @@ import { StoreError } from './store-error.ts'
 import { StoredLengths } from './stored-lengths.ts'
 import { type CommitRecord, type RangeOptions, VersionedKeys } from './versioned-keys.ts'
 
-/** Commits forgotten before other work may run. */
+/** The number of commits forgotten before other work may run. */
 const compactSlice = 500
 
-/** All that is durable, in memory: every key's versions and every commit since the compact revision. */
+/** The durable state in memory: every key's versions and every commit since the compact revision. */
 export class StoreState {
   readonly lengths = new StoredLengths()
   readonly #keys = new VersionedKeys()
-  /** In order of revision, every commit above the compact revision. */
+  /** Every commit above the compact revision, in order of revision. */
   readonly #history: CommitRecord[] = []
   #historyLength = 0
   #revision: number
@@ -32,7 +32,7 @@ export class StoreState {
     return this.#compactRevision
   }
 
-  /** Characters of the values that the history holds, those included that are still current. */
+  /** The size of the values in the history, in characters, current values included. */
   get historyLength(): number {
     return this.#historyLength
   }
@@ -65,7 +65,7 @@ export class StoreState {
     this.#revision = Math.max(this.#revision, record.revision)
   }
 
-  /** The revision that may be forgotten so that of the history the newest characters stay, up to that many. */
+  /** Returns the revision up to which history may be forgotten so that at most `length` characters of the newest history stay. */
   revisionBefore(length: number): number {
     let kept = 0
     const oldest = this.#history.findLastIndex((record) => {
@@ -75,7 +75,7 @@ export class StoreState {
     return this.#history[oldest]?.revision ?? this.#compactRevision
   }
 
-  /** Refuses older readers at once, then forgets in slices, so that no one waits long. */
+  /** Refuses older readers at once, then forgets in slices, so that other work does not wait long. */
   async compact(revision: number): Promise<void> {
     this.#compactRevision = Math.max(this.#compactRevision, revision)
     let dropped = this.#dropHistory(revision)
@@ -102,7 +102,7 @@ export class StoreState {
     return count
   }
 
-  /** The revision to read at: the newest one unless the past is asked for, and that is kept. */
+  /** Returns the revision to read at: the newest one or the requested earlier one, which must be kept. */
   #readable(revision: number = this.#revision): number {
     this.#assertKept(revision)
     this.assertReached(revision)
@@ -127,7 +127,7 @@ export function keyOfEvent(event: StoreEvent): string {
   return event.kind === 'put' ? event.entry.key : event.key
 }
 
-/** The state that a journal describes. */
+/** Loads the state that a journal describes. */
 export async function loadState(content: JournalContent): Promise<StoreState> {
   const state = new StoreState(content.revision, content.compactRevision)
   let commit: JournalRow[] = []
@@ -151,7 +151,7 @@ function applyRows(state: StoreState, rows: readonly JournalRow[]): void {
   state.apply({ revision: first.revision, events })
 }
 
-/** A deletion of what is not there is the rest of an interrupted compaction, and says nothing. */
+/** Returns the event of a row. A deletion of an absent key is left over from an interrupted compaction and gives none. */
 function toEvent(row: JournalRow, previous: StoredEntry | undefined): StoreEvent | undefined {
   const { key, value, createRevision, revision } = row
   if (value !== null) return { kind: 'put', entry: { key, value, createRevision, revision }, previous }

@@ -1,7 +1,7 @@
 import type { StoredEntry, StoreEvent, StoreWrite } from './store-entries.ts'
 import { StoreError } from './store-error.ts'
 
-/** Refuses writes that could not be right whatever the store holds. */
+/** Refuses writes that are invalid whatever the store holds. */
 export function assertSensible(writes: readonly StoreWrite[]): void {
   if (writes.length === 0) throw invalidWrite('a commit needs at least one write')
   const keys = new Set<string>()
@@ -29,7 +29,7 @@ function invalidWrite(message: string, key?: string): StoreError {
   return new StoreError('invalid-write', message, key === undefined ? {} : { object: `key ${key.toWellFormed()}` })
 }
 
-/** What a write does at its revision to the key's present entry, which must be the one it expects. */
+/** Returns the event of a write at its revision; the key's present entry must be the expected one. */
 export function toStoreEvent(write: StoreWrite, revision: number, previous: StoredEntry | undefined): StoreEvent {
   const { key } = write
   if (write.kind === 'put') {

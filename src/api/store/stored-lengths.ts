@@ -1,9 +1,9 @@
 import type { StoreEvent } from './store-entries.ts'
 
-/** What an object costs in memory beside its text. */
+/** The memory that an object costs beside its text. */
 const overhead = 1024
 
-/** How much the store holds, in characters and with a part for each object: in all, and of each namespace. */
+/** Counts the size of the store in characters, with an overhead for each object: in total and per namespace. */
 export class StoredLengths {
   readonly #ofNamespace = new Map<string, number>()
   #total = 0
@@ -32,7 +32,10 @@ export function storedLength(value: string): number {
   return value.length + overhead
 }
 
-/** Of `/registry/<resource>/<namespace>/<name>`, also where a group, which has a dot, stands before the resource; undefined for cluster scope. */
+/**
+ * Returns the namespace of `/registry/<resource>/<namespace>/<name>`, also where a group, which has a dot, precedes the resource; undefined
+ * for cluster scope.
+ */
 function namespaceOf(key: string): string | undefined {
   const [, , first = '', ...rest] = key.split('/')
   const path = first.includes('.') ? rest.slice(1) : rest

@@ -2,7 +2,7 @@ import { countLeading } from './binary-search.ts'
 import { SortedKeys } from './sorted-keys.ts'
 import type { Range, StoredEntry, StoreEvent } from './store-entries.ts'
 
-/** What one commit changed. */
+/** The changes of one commit. */
 export interface CommitRecord {
   readonly revision: number
   readonly events: readonly StoreEvent[]
@@ -20,7 +20,7 @@ export interface RangeOptions {
   readonly limit?: number
 }
 
-/** Every key with its versions since the compact revision: what the store says now, and what it said then. */
+/** Every key with its versions since the compact revision: the present state and the past ones. */
 export class VersionedKeys {
   readonly #versions = new Map<string, Version[]>()
   readonly #keys = new SortedKeys()
@@ -36,7 +36,7 @@ export class VersionedKeys {
     }
   }
 
-  /** What the range holds at `revision`, the newest one unless the past is asked for. */
+  /** Returns the entries of the range at `revision`. */
   range(prefix: string, revision: number, { after, limit = Number.POSITIVE_INFINITY }: RangeOptions): Range {
     const entries: StoredEntry[] = []
     for (const entry of this.#entries(prefix, revision, after)) {
@@ -52,7 +52,7 @@ export class VersionedKeys {
     return count
   }
 
-  /** Forgets the key's versions that no revision from `revision` on can show. */
+  /** Forgets versions of the key that no revision from `revision` on can show. */
   compact(key: string, revision: number): void {
     const versions = this.#versions.get(key)
     if (versions === undefined) return
@@ -64,7 +64,7 @@ export class VersionedKeys {
     this.#keys.delete(key)
   }
 
-  /** In key order, those after `after`. The keys must not change while this is read. */
+  /** Yields the entries after `after` in key order. The keys must not change meanwhile. */
   *#entries(prefix: string, revision: number, after: string | undefined): Generator<StoredEntry, void> {
     for (const key of this.#keys.from(after !== undefined && after > prefix ? after : prefix)) {
       if (!key.startsWith(prefix)) return

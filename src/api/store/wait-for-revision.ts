@@ -5,10 +5,10 @@ import type { Store } from './index.ts'
 const futureWaitMs = 3_000
 const futurePollMs = 50
 
-/** Runs work that only waits, and keeps no other request from being served; `too-many` without running it where too many wait. */
+/** Runs work that only waits, without delaying other requests; returns `too-many` without running it where too many wait. */
 export type Aside = (work: () => Promise<void>) => Promise<'done' | 'too-many'>
 
-/** A client may know a revision that this server has not seen yet; it waits a little for it, then answers 504. */
+/** Waits for a revision. A client may know one that this server has not seen yet; after a short wait the request gets a 504. */
 export async function waitForRevision(store: Store, wanted: number | undefined, aside: Aside = atOnce): Promise<void> {
   if (wanted === undefined || wanted <= store.revision) return
   await aside(async () => {
@@ -18,7 +18,7 @@ export async function waitForRevision(store: Store, wanted: number | undefined, 
   if (wanted > store.revision) throw revisionTimeout(wanted, store.revision)
 }
 
-/** As it is, where nothing else is kept from being served. */
+/** Runs the work directly, where no other request is delayed. */
 export async function atOnce(work: () => Promise<void>): Promise<'done'> {
   await work()
   return 'done'

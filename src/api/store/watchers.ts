@@ -9,10 +9,10 @@ import { WatchIndex } from './watch-index.ts'
 
 type Listener = (events: readonly StoreEvent[]) => Promise<void> | undefined
 
-/** Commits that a watch replays before it lets other work run. */
+/** The number of commits that a watch replays before other work may run. */
 const replaySlice = 500
 
-/** Everyone who wants to hear of commits. */
+/** The watchers of commits. */
 export class Watchers {
   readonly #replaying = new Set<Watcher>()
   readonly #live = new WatchIndex<Watcher>()
@@ -25,7 +25,7 @@ export class Watchers {
     this.#log = log
   }
 
-  /** Starts with the backlog, after this call has returned, and goes on with what is announced. */
+  /** Adds a watch: it starts with the backlog, after this call has returned, and continues with new commits. */
   add(
     prefix: string,
     since: { readonly revision: number; readonly backlog: CommitRecord[] },
@@ -76,7 +76,7 @@ export class Watchers {
     return [...byWatcher].sort(([one], [other]) => one.order - other.order)
   }
 
-  /** Ends the replays that are not as far as the revision. */
+  /** Ends the replays that have not reached the revision. */
   endBehind(revision: number): void {
     for (const watcher of this.#replaying) if (watcher.revision < revision) watcher.endBehind()
   }
@@ -85,7 +85,7 @@ export class Watchers {
     for (const watcher of this.#all) watcher.close()
   }
 
-  /** One listener's failure is its own: the others, and the commit, go on. */
+  /** Wraps a listener: its failure affects neither the other listeners nor the commit. */
   #guard(prefix: string, listener: EventListener): Listener {
     const report = (thrown: unknown) =>
       this.#log.error('a watch listener failed', { prefix, error: describeError(thrown) })
@@ -118,7 +118,7 @@ class Watcher implements StoreWatch {
   readonly #parts: WatcherParts
   /** How far the replay has come. */
   #replayed: number
-  /** What is still to be replayed; undefined once the watch is live. */
+  /** The commits still to be replayed; undefined once the watch is live. */
   #backlog: CommitRecord[] | undefined
   #closed = false
 
@@ -148,7 +148,7 @@ class Watcher implements StoreWatch {
     this.#backlog?.push(record)
   }
 
-  /** As fast as the listener takes it. */
+  /** Replays the backlog as fast as the listener takes it. */
   async replay(): Promise<void> {
     const backlog = this.#backlog ?? []
     while (backlog.length > 0 && !this.#closed) {

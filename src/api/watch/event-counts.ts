@@ -1,6 +1,6 @@
 import type { Resource } from '../resources/resource.ts'
 
-/** How many events the watches of one kind were sent; whoever sends one adds to it. */
+/** The number of events sent to the watches of one kind; the sender of an event increments it. */
 export interface EventCount {
   readonly group: string
   readonly version: string
@@ -8,7 +8,7 @@ export interface EventCount {
   value: number
 }
 
-/** One count for each kind that was ever watched: looked up once a watch, so that an event costs an addition. */
+/** Holds one count per watched kind: looked up once per watch, so that an event costs one addition. */
 export class EventCounts {
   readonly #counts = new Map<string, EventCount>()
 

@@ -8,7 +8,7 @@ import { WatchLine } from './watch-line.ts'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** One change of the store as all watchers see it: parsed at most once and written as bytes at most once for each event type and form. */
+/** One change of the store, shared by all watchers: parsed at most once and encoded at most once per event type and form. */
 export class SharedEvent {
   readonly #resource: Resource
   readonly #event: StoreEvent
@@ -25,7 +25,7 @@ export class SharedEvent {
     return this.#event.kind === 'put' ? this.#event.entry.revision : this.#event.revision
   }
 
-  /** What a watcher with that selection sees: an object that stops matching is deleted to it, one that begins to is added. */
+  /** Returns the event type for a watcher with that selection: DELETED when the object stops matching, ADDED when it begins to match. */
   typeFor(selection: Selection): WatchEventType | undefined {
     const { previous } = this.#event
     const isThere = this.#event.kind === 'put'
@@ -43,7 +43,7 @@ export class SharedEvent {
     return [...next, ...old].filter((value) => value !== undefined)
   }
 
-  /** For DELETED the last content, with the revision of the change. */
+  /** Returns the document of the event: for DELETED the last content, with the revision of the change. */
   documentFor(type: WatchEventType): ApiDocument {
     const made = type === 'DELETED' ? this.#previous : this.#current
     if (made !== undefined) return made
@@ -69,7 +69,7 @@ export class SharedEvent {
   }
 }
 
-/** One line of a watch's answer around the JSON text of its object. */
+/** Returns one line of a watch response around the JSON text of its object. */
 export function eventText(type: WatchEventType | 'BOOKMARK' | 'ERROR', objectText: string): string {
   return `{"type":"${type}","object":${objectText}}\n`
 }

@@ -28,14 +28,14 @@ import { WatchLine } from './watch-line.ts'
 import { WatchStream } from './watch-stream.ts'
 
 const bookmarkIntervalMs = 60_000
-/** Client-go and the spec know this annotation under no other name in either dialect. */
+/** The annotation that ends the initial events: client-go and the spec know it under this name in every dialect. */
 const initialEventsEnd = { annotations: { 'k8s.io/initial-events-end': 'true' } }
 
 export interface WatchRequest {
   readonly target: Target
   readonly options: ListOptions
   readonly representation: Representation
-  /** What the client leaves unread. */
+  /** The size of what the client has not read yet. */
   readonly unread: Claim
   readonly aside: Aside
 }
@@ -47,7 +47,7 @@ interface Subscription {
   readonly after: number
 }
 
-/** Every open watch of a server, and what they share. */
+/** Holds every open watch of a server and the data that they share. */
 export class WatchHub {
   readonly eventCounts = new EventCounts()
   readonly #store: Store
@@ -66,7 +66,7 @@ export class WatchHub {
     this.#log = log
   }
 
-  /** Answers a watch until the client leaves, its time is over or the server stops. Throws a Status only before the first byte. */
+  /** Serves a watch until the client disconnects, its timeout passes or the server stops. Throws a Status only before the first byte. */
   async serve(request: WatchRequest, response: ServerResponse): Promise<void> {
     const { target, options } = request
     assertWatchRules(options)
@@ -91,7 +91,7 @@ export class WatchHub {
     stream.goLive()
   }
 
-  /** Also the watches that are asked for from now on. */
+  /** Ends all watches, those requested later included. */
   endAll(): void {
     this.#isEnding = true
     for (const stream of this.#streams) stream.end()
@@ -109,7 +109,7 @@ export class WatchHub {
     return stream
   }
 
-  /** Undefined when the history does not reach back; the client has then been told. */
+  /** Subscribes to the store; returns undefined when the history does not reach back, after an error event to the client. */
   #subscribe(
     { resource, selection, prefix, after }: Subscription,
     stream: WatchStream,
@@ -150,7 +150,7 @@ export class WatchHub {
     return shared
   }
 
-  /** Bookmarks say how far this watch has come, which during a long replay is less than how far the store is. */
+  /** Sends bookmarks and ends the watch in time. A bookmark holds this watch's revision, which is behind the store's during a long replay. */
   #keepTime(request: WatchRequest, stream: WatchStream, source: StoreWatch): void {
     const { options } = request
     const bookmark = () => {
@@ -168,7 +168,7 @@ export class WatchHub {
   }
 }
 
-/** Writes the events of one watch, as its client asked for them. */
+/** Writes the events of one watch in the form that its client requested. */
 class EventWriter {
   readonly #stream: WatchStream
   readonly #selection: Selection
@@ -229,7 +229,7 @@ function bookmarkText({ target, representation }: WatchRequest, revision: number
   return eventText('BOOKMARK', JSON.stringify(object))
 }
 
-/** A revision from the future can only be another store's: the client must list again, as after a compaction. */
+/** Returns the failure of a watch. A future revision can only come from another store: the client must list again, as after a compaction. */
 function watchFailure(thrown: unknown, after: number, store: Store): StatusError {
   if (thrown instanceof StoreError && thrown.code === 'compacted') return expired(after, store.compactRevision)
   if (thrown instanceof StoreError && thrown.code === 'future-revision') {
@@ -238,7 +238,7 @@ function watchFailure(thrown: unknown, after: number, store: Store): StatusError
   return internalError('the watch could not be started', thrown)
 }
 
-/** Without a wish of the client: 30 to 60 minutes, spread so that watches do not all end at once. */
+/** Returns the timeout of a watch: without one from the client 30 to 60 minutes, spread so that watches do not all end at once. */
 function timeoutMs({ timeoutSeconds }: ListOptions): number {
   const maxMs = 2 ** 31 - 1
   return timeoutSeconds ? Math.min(timeoutSeconds * 1000, maxMs) : randomInt(30 * 60_000, 60 * 60_000)

@@ -1,6 +1,6 @@
 /**
- * One line of a watch as HTTP/1.1 sends it: a chunk (RFC 9112, 7.1) with the line in it. Made once for all who watch, so that to each of them it
- * is one write of the same bytes.
+ * One line of a watch in HTTP/1.1: a chunk (RFC 9112, 7.1) that holds the line. It is encoded once for all watchers, so that each of them
+ * costs one write of the same bytes.
  */
 export class WatchLine {
   readonly chunk: Buffer
@@ -12,7 +12,7 @@ export class WatchLine {
     this.#start = size.length
   }
 
-  /** The line alone. */
+  /** The line without its chunk framing. */
   get content(): Buffer {
     return this.chunk.subarray(this.#start, -lineEnd.length)
   }

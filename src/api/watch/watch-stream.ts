@@ -7,26 +7,26 @@ import type { Claim } from '../shares/fair-share.ts'
 import type { WatchLine } from './watch-line.ts'
 
 /**
- * Bytes that one watcher may leave unread before it is cut off; a client that reads again lists and catches up. The
- * system's socket buffers come on top, and TLS keeps what it is writing a second time.
+ * The limit of unread bytes before a watcher is disconnected; a client that reads again lists and catches up. The system's socket buffers come
+ * on top, and TLS holds the bytes of a write a second time.
  */
 const maxUnreadBytes = 2 * 1024 * 1024
 
 /**
- * Of what a watcher leaves unread so much is not counted against its flow: a short burst leaves it with all who watch. What is larger is written in a turn of
- * its own, when the flow may hold it: to each of many watchers it takes a millisecond for its encryption, and memory until it is read.
+ * The unread bytes that do not count against a watcher's flow: a short burst goes out to all watchers at once. A larger line is written in a
+ * turn of its own, once the flow has room: for each watcher it takes a millisecond of encryption, and memory until it is read.
  */
 const freeUnreadBytes = 64 * 1024
 const retryMs = 100
 
-/** How long a watcher may take to read what its socket holds, and all of the initial lines. */
+/** The time limit for reading a full socket buffer, and for reading all initial lines. */
 const maxUnreadMs = 60_000
 const maxInitialMs = 10 * 60_000
 
-/** Initial lines are written together up to this many characters. */
+/** The size in characters up to which initial lines are written together. */
 const initialPieceLength = 32 * 1024
 
-/** The answer of one watch: lines in, chunked HTTP out. */
+/** The response of one watch: takes lines, writes chunked HTTP. */
 export class WatchStream {
   readonly #response: ServerResponse
   readonly #unread: Claim
@@ -35,7 +35,7 @@ export class WatchStream {
   #awaitsDrain = false
   /** Initial lines that are not written yet. */
   #initial = ''
-  /** Live lines that wait for the initial ones to be read, or behind a long one; undefined while none has to. */
+  /** The live lines that wait behind the initial ones or behind a long one; undefined while none waits. */
   #waiting: WatchLine[] | undefined = []
   #waitingBytes = 0
   #draining: Promise<void> | undefined
@@ -61,7 +61,7 @@ export class WatchStream {
     this.#response.flushHeaders()
   }
 
-  /** Waits while the client has much left to read: the initial state may be any size and costs no memory. */
+  /** Sends initial text; waits while the client has much left to read: the initial state may have any size and costs no memory. */
   async sendInitial(text: string): Promise<void> {
     if (!this.isOpen) return
     this.#initial += text
@@ -72,7 +72,7 @@ export class WatchStream {
     await this.drained()
   }
 
-  /** Resolves once the client has read enough for more; one that does not in a minute is cut off. */
+  /** Resolves once the client has read enough for more; a client that has not within a minute is disconnected. */
   drained(): Promise<void> {
     const { socket } = this.#response
     if (!this.isOpen || socket?.writableNeedDrain !== true) return Promise.resolve()
@@ -92,7 +92,7 @@ export class WatchStream {
     clearTimeout(timer)
   }
 
-  /** After the initial lines: sends what came meanwhile, then everything at once. */
+  /** Ends the initial lines: sends the lines that came meanwhile, then every line at once. */
   goLive(): void {
     clearTimeout(this.#initialTimer)
     this.#flushInitial()
@@ -105,7 +105,7 @@ export class WatchStream {
     }
   }
 
-  /** One line more, of any length, as long as not too much before it is unread. */
+  /** Sends one line of any length, as long as the unread bytes before it are within the limit. */
   send(line: WatchLine): void {
     if (!this.isOpen) return
     if (!this.#mayLeave(this.#unreadBytes)) {
@@ -121,7 +121,7 @@ export class WatchStream {
     }
   }
 
-  /** The lines that wait, those included that come meanwhile. */
+  /** Sends the waiting lines, those that come meanwhile included. */
   async #sendInTurns(waiting: WatchLine[]): Promise<void> {
     for (let line = waiting.shift(); line !== undefined; line = waiting.shift()) {
       if (isLong(line) && !(await this.#hasRoomFor(line.chunk.length))) return
@@ -132,7 +132,10 @@ export class WatchStream {
     this.#waiting = undefined
   }
 
-  /** Waits for a turn of the main loop in which the flow may hold so much more; false where the watch has ended, or is cut after a minute. */
+  /**
+   * Waits for a turn of the event loop in which the flow has room for these bytes; returns false where the watch has ended or is cut off after
+   * a minute.
+   */
   async #hasRoomFor(bytes: number): Promise<boolean> {
     const deadlineMs = performance.now() + maxUnreadMs
     for (await nextTurn(); this.isOpen; await sleep(retryMs)) {
@@ -146,7 +149,7 @@ export class WatchStream {
     return unreadBytes <= freeUnreadBytes || (unreadBytes <= maxUnreadBytes && this.#claim(unreadBytes))
   }
 
-  /** What is unread counts until the socket is empty again. */
+  /** Counts unread bytes until the socket is empty again. */
   #claim(bytes: number): boolean {
     if (!this.#unread.resize(bytes)) return false
     const { socket } = this.#response
@@ -165,9 +168,9 @@ export class WatchStream {
   }
 
   /**
-   * Past the response, which would make a chunk of its own for each watcher, in four writes; what it wrote itself is before this in the socket.
-   * Not where it does not chunk (HTTP/1.0), nor while an earlier answer has the connection, and the response no socket. Lines of one turn, which
-   * are those of one group of commits, go in one packet.
+   * Writes to the socket directly: the response would make a chunk of its own for each watcher, in four writes. Earlier writes of the response
+   * precede it in the socket. The response is used where it does not chunk (HTTP/1.0), and while an earlier response holds the connection, so
+   * that there is no socket. Lines of one turn, those of one group of commits, share a packet.
    */
   #write(line: WatchLine): void {
     const { socket, chunkedEncoding } = this.#response
@@ -198,7 +201,7 @@ export class WatchStream {
     this.#response.end()
   }
 
-  /** At once when the client has left already. */
+  /** Calls the listener when the client disconnects, at once where it already has. */
   onClose(listener: () => void): void {
     if (this.#response.closed || this.#response.destroyed) listener()
     else this.#response.once('close', listener)
