@@ -8,7 +8,7 @@ interface ObjectCount {
   readonly count: number
 }
 
-/** How many objects of each resource are stored; versions and groups that show the same objects count once, under the first. */
+/** Counts the stored objects of each resource; versions and groups that share objects count once, under the first. */
 export async function countObjects(store: Store, registry: Registry): Promise<readonly ObjectCount[]> {
   const stored = registry.all().filter(({ review }) => review === undefined)
   const names = new Map(

@@ -30,9 +30,9 @@ export interface BuiltInOptions {
   readonly store: Store
   readonly dialect: Dialect
   readonly nodePortRange: PortRange
-  /** Whether new Pods get what their ServiceAccount has for them, where the dialect knows that. */
+  /** Whether ServiceAccount admission applies to new Pods, where the dialect has it. */
   readonly admitsAccounts: boolean
-  /** Whether deleted namespaces are emptied here, because no namespace controller runs. */
+  /** Whether the server empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
   readonly now: () => Date
   readonly newUid: () => string
@@ -62,7 +62,7 @@ export function createRegistry(options: BuiltInOptions): Registry {
   const clusterWide = [
     nodes(),
     ingressClasses(dialect),
-    // Its only client is a kubelet, which knows no other dialect.
+    // The only client of CSINodes is a kubelet, which knows no other dialect.
     ...(dialect.name === 'kubernetes' ? [csiNodes(dialect)] : []),
     customResourceDefinitions(dialect, store, now),
     ...serviceCidrs(dialect, now, guardServiceCidr(store, networking)),

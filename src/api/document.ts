@@ -18,7 +18,7 @@ export interface Metadata {
   readonly [field: string]: Json | undefined
 }
 
-/** An object of the API inside the server: types checked, immutable, changed by making another one. */
+/** An API object inside the server: its types are checked, and it is immutable; a change makes another one. */
 export interface ApiDocument {
   readonly kind: string
   readonly apiVersion: string
@@ -43,7 +43,7 @@ export function jsonTypeName(value: Json): string {
   return isInteger(value) ? 'integer' : 'number'
 }
 
-/** The object at a path of field names, `{}` where there is none. */
+/** Returns the object at a path of field names, `{}` where there is none. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   const found = valueAt(value, ...path)
   return isJsonObject(found) ? found : {}
@@ -54,7 +54,7 @@ export function listAt(value: Json | undefined, ...path: readonly string[]): rea
   return Array.isArray(found) ? found : []
 }
 
-/** The text at a path, `""` where there is none; numbers and booleans as JSON writes them. */
+/** Returns the text at a path, `""` where there is none; numbers and booleans as JSON writes them. */
 export function textAt(value: Json | undefined, ...path: readonly string[]): string {
   const found = valueAt(value, ...path)
   return found === undefined || found === null || typeof found === 'object' ? '' : String(found)
@@ -79,7 +79,7 @@ export function without<T extends JsonObject>(value: T, ...fields: readonly stri
   return Object.fromEntries(kept) as T
 }
 
-/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
+/** Formats a time as RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
 export function formatTime(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`
 }

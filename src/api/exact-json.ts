@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Json } from '../model/api-object.ts'
 
-/** What ECMAScript's "JSON.parse source text access" adds to JSON; the type library does not know it yet. */
+/** The additions of ECMAScript's "JSON.parse source text access" to JSON; the type library lacks them. */
 interface ExactJson {
   readonly isRawJSON: (value: unknown) => boolean
   readonly rawJSON: (text: string) => { readonly rawJSON: string }
@@ -14,12 +14,12 @@ interface ExactNumber {
 
 const exactJson = JSON as unknown as ExactJson
 
-/** As JSON.parse, and every number keeps its text: one that JavaScript would write otherwise becomes an exact number. */
+/** Parses JSON and keeps the text of every number: one that JavaScript would write otherwise becomes an exact number. */
 export function parseJson(text: string): Json {
   return parseExact(text, keepText)
 }
 
-/** As parseJson, for what clients send. Throws for a number beyond float64 (`1e400`): no other client could read the object. */
+/** Parses JSON from clients like parseJson. Throws for a number beyond float64 (`1e400`): no other client could read the object. */
 export function parseFiniteJson(text: string): Json {
   return parseExact(text, (source) => {
     if (!Number.isFinite(Number(source))) throw new SyntaxError(`the number ${source} is too large`)
@@ -33,17 +33,17 @@ function keepText(source: string): Json {
 }
 
 /**
- * Numbers, outside of strings, that JavaScript may write otherwise: -0, ones with an exponent, a fraction that ends with 0, less than a
- * millionth, more than 15 digits. All others come back as they were read: float64 holds 15 digits.
+ * Matches numbers outside of strings that JavaScript may write otherwise: -0, ones with an exponent, a fraction that ends with 0, less than a
+ * millionth, more than 15 digits. All others keep their text: float64 holds 15 digits.
  */
 const inexactNumber =
   /(?<![\w.+-])(?=-0(?![.\d])|-?\d[\d.]{15}|-?0\.00000|-?\d+\.\d*0(?![.\deE])|-?[\d.]+[eE])-?\d[\d.eE+-]*/g
 
-/** Begins the string that stands for a number while its text is parsed; drawn for this process, so that no text has it by chance. */
+/** The prefix of the string that replaces a number during parsing; random per process, so that no text holds it by chance. */
 const mark = randomBytes(6).toString('base64url')
 const marking = `"${mark}$&"`
 
-/** A reviver, which JSON.parse calls for every value, takes many times as long. */
+/** Parses JSON with marked numbers. A reviver, which JSON.parse calls for every value, takes many times as long. */
 function parseExact(text: string, read: (source: string) => Json): Json {
   const value = JSON.parse(text) as Json
   const marked = markNumbers(text)
@@ -52,7 +52,7 @@ function parseExact(text: string, read: (source: string) => Json): Json {
 
 const rememberedTexts = 1_000
 
-/** Reads each of the first 1,000 texts once: long lists of numbers repeat a few. */
+/** Caches the first 1,000 texts: long lists of numbers repeat a few. */
 function withMemory(read: (source: string) => Json): (source: string) => Json {
   const known = new Map<string, Json>()
   return (source) => {
@@ -62,7 +62,7 @@ function withMemory(read: (source: string) => Json): (source: string) => Json {
   }
 }
 
-/** The text, which must be valid, with a string in place of each number that may need its text kept. */
+/** Returns the text, which must be valid JSON, with a string in place of each number that may need its text kept. */
 function markNumbers(text: string): string {
   if (text.search(inexactNumber) === -1) return text
   let marked = ''
@@ -77,7 +77,7 @@ function markNumbers(text: string): string {
   return marked
 }
 
-/** The value with its numbers; it is changed in place, since no one else has it yet. */
+/** Restores the numbers of a value in place, since no other code holds it yet. */
 function readMarked(value: Json, read: (source: string) => Json): Json {
   if (typeof value === 'string') return value.startsWith(mark) ? read(value.slice(mark.length)) : value
   if (Array.isArray(value)) readItems(value as Json[], read)
@@ -100,7 +100,7 @@ function readFields(fields: Record<string, Json>, read: (source: string) => Json
   }
 }
 
-/** The number with this text, which must be one of JSON. */
+/** Returns the number with this text, which must be a JSON number. */
 export function exactNumber(text: string): unknown {
   return exactJson.rawJSON(text)
 }
@@ -109,7 +109,7 @@ export function isExactNumber(value: unknown): value is ExactNumber {
   return exactJson.isRawJSON(value)
 }
 
-/** The nearest number that JavaScript has; undefined for what is not a number. */
+/** Returns the nearest JavaScript number; undefined for a value that is not a number. */
 export function numberOf(value: Json | undefined): number | undefined {
   if (typeof value === 'number') return value
   return isExactNumber(value) ? Number(value.rawJSON) : undefined
@@ -117,7 +117,7 @@ export function numberOf(value: Json | undefined): number | undefined {
 
 const int64 = { least: -(2n ** 63n), most: 2n ** 63n - 1n }
 
-/** As Kubernetes tells integers: those that int64 holds, and other ways to write one that every float64 holds (`1e3`, `1.0`). */
+/** Checks for an integer as Kubernetes does: those of int64, and other spellings of an integer that every float64 holds (`1e3`, `1.0`). */
 export function isInteger(value: Json): boolean {
   if (typeof value === 'number') return Number.isSafeInteger(value)
   if (!isExactNumber(value)) return false
@@ -127,14 +127,14 @@ export function isInteger(value: Json): boolean {
   return number >= int64.least && number <= int64.most
 }
 
-/** The index of the closing quote, or the text's end; most strings hold no escape, and finding the quote takes no loop of ours. */
+/** Returns the index of the closing quote, or the text's end; most strings hold no escape, and `indexOf` finds the quote. */
 export function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
   return end === -1 ? text.length : end
 }
 
-/** Whether an odd number of backslashes stands before it. The opening quote, which is none, ends the count. */
+/** Checks whether an odd number of backslashes precedes the index. The opening quote ends the count. */
 function isEscaped(text: string, index: number): boolean {
   let first = index
   while (text[first - 1] === '\\') first--

@@ -3,6 +3,6 @@ export interface User {
   readonly name: string
   readonly groups: readonly string[]
   readonly uid?: string
-  /** What else is known of the user, by key. */
+  /** Further attributes of the user, by key. */
   readonly extra?: Readonly<Record<string, readonly string[]>>
 }

@@ -2,20 +2,20 @@ import { getHeapStatistics } from 'node:v8'
 
 const mebibyte = 1024 * 1024
 
-/** What the API server as a whole gives to its clients; see docs/security.md for what each bounds. */
+/** The limits of the API server; docs/security.md says what each one bounds. */
 export interface ApiLimits {
-  /** Of one object as it is stored, as JSON. */
+  /** The size limit of one stored object as JSON. */
   readonly maxObjectBytes: number
-  /** Of all objects, in characters and with 1 KiB for each. */
+  /** The size limit of all objects, in characters and with 1 KiB for each. */
   readonly maxStoreBytes: number
-  /** Gets and lists being worked on or sent. */
+  /** The limit of gets and lists in progress. */
   readonly maxReads: number
-  /** Requests that change something being worked on. */
+  /** The limit of writing requests in progress. */
   readonly maxWrites: number
   readonly maxWatches: number
 }
 
-/** The object as in etcd, the requests as in Kubernetes; the store is in memory, with its history beside it. */
+/** The default limits: for an object that of etcd, for requests those of Kubernetes; the store and its history are in memory. */
 export const defaultLimits: ApiLimits = {
   maxObjectBytes: 1.5 * mebibyte,
   maxStoreBytes: Math.floor(getHeapStatistics().heap_size_limit / 4),

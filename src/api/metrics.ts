@@ -12,7 +12,7 @@ const durationBuckets = [
 
 const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 
-/** What is asked at each scrape. */
+/** The values that each scrape reads. */
 interface Sources {
   readonly inFlight: InFlight
   readonly eventCounts: EventCounts
@@ -21,18 +21,18 @@ interface Sources {
 }
 
 interface Answered {
-  /** Undefined where the request did not get that far. */
+  /** The route; undefined where the request failed before routing. */
   readonly route: Route | undefined
   readonly code: number
   readonly durationMs: number
-  /** Of the body as it was sent; undefined where it was not sent in one piece. */
+  /** The size of the body as sent; undefined where it was sent in pieces. */
   readonly sizeBytes: number | undefined
 }
 
 const labels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const
 type RequestLabels = Readonly<Record<(typeof labels)[number], string>>
 
-/** Requests as dashboards for Kubernetes know them. Label values come from what is served, never from a path as it was sent. */
+/** The request metrics that dashboards for Kubernetes expect. Label values come from the served routes, never from a path as sent. */
 export class ApiMetrics {
   readonly #total
   readonly #duration
@@ -71,7 +71,7 @@ export class ApiMetrics {
     if (isRead && sizeBytes !== undefined) this.#size.observe(sizeBytes, values)
   }
 
-  /** Counts the request until the function that is given back is called. */
+  /** Counts the request as open until the returned function is called. */
   openLongRunning(route: Route): () => void {
     return this.#longRunning.open(labelsOf(route))
   }
@@ -96,7 +96,7 @@ function addCollected(metrics: Metrics, { inFlight, eventCounts, store, registry
   )
 }
 
-/** How many requests of the same labels are open. */
+/** Counts the open requests with equal labels. */
 class LongRunning {
   readonly #open = new Map<string, { readonly labels: RequestLabels; value: number }>()
 

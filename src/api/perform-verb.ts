@@ -27,7 +27,7 @@ import type { VerbContext } from './verbs/verb-context.ts'
 
 export type ResourceRoute = Route & { readonly kind: 'resource' }
 
-/** Decodes what the verb needs of the request and performs it; a watch is not answered here. */
+/** Decodes the input of the verb and performs it; watches are served elsewhere. */
 export async function performVerb(
   context: VerbContext,
   { verb, target }: ResourceRoute,
@@ -124,7 +124,7 @@ async function performPatch(
   return patchObject(context, target, patch, { ...parseWriteOptions(query, request), fieldCheck })
 }
 
-/** The object in the body, its fields checked as the request wants it. */
+/** Reads the object in the body, its fields checked as the request demands. */
 async function readChecked(
   context: VerbContext,
   { resource }: Target,

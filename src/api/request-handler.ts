@@ -42,21 +42,21 @@ export interface HandlerParts {
   readonly dialect: Dialect
   readonly authenticate: Authenticator
   readonly authorizers: readonly Authorizer[]
-  /** Absent where roles decide nothing. */
+  /** The roles; undefined where authorization does not use them. */
   readonly roles: RoleIndex | undefined
   readonly admissionPlugins: ReadonlySet<string>
   readonly watches: WatchHub
   readonly limits: ApiLimits
   /** Called for each request of a known user, with its connection. */
   readonly onIdentified: (socket: Socket) => void
-  /** Where clients reach the server; undefined where that is not known. */
+  /** Returns the address at which clients reach the server; undefined where it is unknown. */
   readonly address: () => string | undefined
   readonly components: () => readonly HealthCheck[]
   readonly metrics: Metrics
   readonly log: Logger
 }
 
-/** The way of one request: route, authenticate, authorize, negotiate, decode and perform, encode. Never throws. */
+/** Handles one request: routes, authenticates, authorizes, negotiates, decodes, performs and encodes. Never throws. */
 export class RequestHandler {
   readonly #parts: HandlerParts
   readonly #shares: RequestShares
@@ -98,7 +98,7 @@ export class RequestHandler {
       this.#trace(request, { user, code: response.statusCode, durationMs, sizeBytes })
   }
 
-  /** One record a request; its user is undefined where the request did not get so far. */
+  /** Writes one log record per request; its user is undefined where the request failed before authentication. */
   #trace(
     { method, url, headers }: IncomingMessage,
     { user, ...answer }: { readonly user: User | undefined } & Readonly<Record<string, unknown>>,
@@ -112,7 +112,7 @@ export class RequestHandler {
     })
   }
 
-  /** Answers the bytes of the body, where it was sent as a whole. */
+  /** Serves a request; returns the size of the body, where it was sent as a whole. */
   async #serve(
     request: IncomingMessage,
     response: ServerResponse,
@@ -133,13 +133,13 @@ export class RequestHandler {
     return this.#servePage(route, flow, request, response, url)
   }
 
-  /** Throws a 429 where this is one connection too many for the user. */
+  /** Counts the connection; throws a 429 where the user has too many. */
   #countConnection(flow: Flow, socket: Socket): void {
     this.#shares.countConnection(flow, socket)
     this.#parts.onIdentified(socket)
   }
 
-  /** The caller, or the user that it impersonates. */
+  /** Identifies the caller, or the user that it impersonates. */
   async #identify(request: IncomingMessage): Promise<User> {
     const { authenticate, authorizers, dialect, log } = this.#parts
     const caller = await authenticate(request)
@@ -152,7 +152,7 @@ export class RequestHandler {
     return user
   }
 
-  /** A wrong path or method is told to nobody without an identity: the error waits for authentication. */
+  /** Routes the request. The error of a wrong path or method waits for authentication: no client without an identity learns of it. */
   #route(request: IncomingMessage, url: URL): Route | StatusError {
     try {
       return routeRequest(this.#parts.context.registry, request.method ?? 'GET', url)
@@ -184,7 +184,7 @@ export class RequestHandler {
     tell()
     const perform = async (aside: Aside) => {
       const warned = { ...context, aside, warn: (text: string) => warnings.push(text) }
-      // Where the request fails, its warnings come with the error.
+      // When the request fails, the error response carries its warnings.
       const answer = await performVerb(warned, route, request, url.searchParams).finally(tell)
       if (answer.kind === 'object') warnings.push(...(answer.warnings ?? []))
       tell()
@@ -211,7 +211,7 @@ export class RequestHandler {
     await this.#parts.watches.serve({ ...asked, target, unread, aside }, response)
   }
 
-  /** Health is answered whatever else is under way. */
+  /** Serves a page. Health is served whatever the load. */
   async #servePage(
     route: Exclude<Route, ResourceRoute>,
     flow: Flow,
@@ -272,19 +272,19 @@ async function readNode(store: Store, name: string): Promise<ApiDocument | undef
   return entry === undefined ? undefined : (JSON.parse(entry.value) as ApiDocument)
 }
 
-/** A long answer counts until the client has read it. */
+/** Sends the response of a read; a long one counts until the client has read it. */
 async function sendRead(request: IncomingMessage, response: ServerResponse, answer: EncodedAnswer): Promise<number> {
   const sizeBytes = await sendAnswer(request, response, answer)
   await whenRead(response)
   return sizeBytes
 }
 
-/** A client that asks for a revision of the future is no failure of this server. */
+/** Checks whether an error is this server's fault; a request for a future revision is not. */
 function isOwnFault({ code, httpCode }: StatusError): boolean {
   return httpCode >= 500 && code !== 'Timeout'
 }
 
-/** The rest of a body that is refused is not waited for. */
+/** Checks for a refused body, whose rest is not awaited. */
 function isUnwanted({ code }: StatusError, request: IncomingMessage): boolean {
   return (code === 'RequestEntityTooLarge' || code === 'TooManyRequests') && !request.complete
 }
@@ -298,7 +298,7 @@ function healthRequest(route: Route & { kind: 'health' }, query: URLSearchParams
   }
 }
 
-/** `GET .../{name}?watch=true` watches the collection for that name. */
+/** Returns the watch options; `GET .../{name}?watch=true` watches the collection for that name. */
 function watchOptions({ target }: ResourceRoute, url: URL): ReturnType<typeof parseListOptions> {
   const options = parseListOptions(url.searchParams)
   if (target.name === undefined) return options
@@ -306,7 +306,7 @@ function watchOptions({ target }: ResourceRoute, url: URL): ReturnType<typeof pa
   return { ...options, fieldSelector: selectors.join(',') }
 }
 
-/** The client left before its request was whole: there is no one to answer and nothing to report. */
+/** Checks whether the client disconnected before its request was complete: there is nothing to answer or report. */
 function isAbandoned(request: IncomingMessage): boolean {
   return request.destroyed && !request.complete
 }

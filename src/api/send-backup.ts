@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Store } from './store/index.ts'
 
-/** Answers with the store's file as of now; what is written meanwhile is not in it. Only superusers, and who was given this path, get here. */
+/** Sends the store's file as of now, without later writes. Only superusers and users with access to this path reach it. */
 export async function sendBackup(store: Store, response: ServerResponse): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'platnet-backup-'))
   try {

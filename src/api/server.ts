@@ -35,38 +35,38 @@ import { WatchHub } from './watch/watch-hub.ts'
 export interface ApiServerOptions {
   readonly store: Store
   readonly dialect: Dialect
-  /** One, or one of each family, the cluster's own first. */
+  /** The service CIDRs: one, or one of each family, the cluster's primary first. */
   readonly serviceCidrs: readonly Cidr[]
   readonly nodePortRange: PortRange
-  /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
+  /** The address at which nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
-  /** What the ConfigMap `coredns` says that is made where there is none; absent: none is made. */
+  /** The content of the ConfigMap `coredns`, created where it is missing; without this none is created. */
   readonly corefile?: string | undefined
-  /** `clientCa` is the cluster's CA: its certificates are identities. */
+  /** The TLS material; `clientCa` is the cluster's CA: its certificates are identities. */
   readonly tls: TlsMaterial
   readonly bindAddress: Ip
-  /** 0 takes a free one. */
+  /** The port; 0 takes a free one. */
   readonly port: number
   readonly staticTokens: readonly StaticToken[]
-  /** Signs the tokens of service accounts: `iss`, and an ECDSA P-256 key in PEM. */
+  /** The issuer and key of service account tokens: `iss`, and an ECDSA P-256 key in PEM. */
   readonly serviceAccounts: { readonly issuer: string; readonly keyPem: string }
-  /** Beside those that are always on. */
+  /** The admission plugins in addition to those that are always on. */
   readonly admissionPlugins?: readonly string[]
-  /** Whether new Pods get what their ServiceAccount has for them, where the dialect knows that. */
+  /** Whether ServiceAccount admission applies to new Pods, where the dialect has it. */
   readonly admitsAccounts: boolean
   readonly authorizationMode: 'RBAC' | 'AlwaysAllow'
-  /** Whether the server itself empties deleted namespaces, because no namespace controller runs. */
+  /** Whether the server empties deleted namespaces, because no namespace controller runs. */
   readonly sweepsNamespaces: boolean
-  /** Those that are absent are the defaults. */
+  /** The limits; absent ones have their defaults. */
   readonly limits?: Partial<ApiLimits>
-  /** What `/healthz`, `/livez` and `/readyz` report. */
+  /** Returns the components that `/healthz`, `/livez` and `/readyz` report. */
   readonly components: () => readonly HealthCheck[]
-  /** What `/metrics` shows. */
+  /** The metrics that `/metrics` shows. */
   readonly metrics: Metrics
   readonly log: Logger
 }
 
-/** The API over HTTPS. Does not close the store, which it did not open. */
+/** Serves the API over HTTPS. Does not close the store, because the caller opened it. */
 export class ApiServer implements Component {
   readonly name = 'api-server'
   readonly #options: ApiServerOptions
@@ -88,14 +88,14 @@ export class ApiServer implements Component {
     this.#listener = createListener(options, this.#createHandler(), this.#ready.promise)
   }
 
-  /** The port it listens on, 0 while it does not. */
+  /** The port of the listening server, otherwise 0. */
   get port(): number {
     return this.#listener.port ?? 0
   }
 
   /**
-   * Knows who may do what before it listens. The first objects come last, because the kubernetes Service names the port; requests that
-   * come before them wait.
+   * Starts the server: loads the roles before it listens. The first objects come last, because the kubernetes Service names the port; earlier
+   * requests wait.
    */
   async start(): Promise<void> {
     for (const authorizer of this.#access.authorizers) await authorizer.start()
@@ -106,7 +106,7 @@ export class ApiServer implements Component {
     this.#ready.resolve()
   }
 
-  /** Ends watches, lets requests in flight finish, and cuts what is left at the deadline. */
+  /** Stops the server: ends watches, lets requests in flight finish, and cuts the rest at the deadline. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     const stopped = this.#listener.stop(scope)
     this.#watches.endAll()
@@ -120,7 +120,7 @@ export class ApiServer implements Component {
     return this.#listener.health()
   }
 
-  /** Connections made from now on see this certificate and these client CAs. */
+  /** Replaces certificate and client CAs for new connections. */
   replaceTls(tls: TlsMaterial): void {
     this.#listener.replaceTls(tls)
   }
@@ -171,7 +171,7 @@ function createContext({ serviceAccounts, limits, ...options }: ApiServerOptions
   }
 }
 
-/** Whose tokens these are, who is asked whether something may be done, and the roles where they count. */
+/** The authenticator, the authorizer, and the roles where they apply. */
 interface Access {
   readonly authenticateToken: TokenAuthenticator
   readonly authorizers: readonly Authorizer[]

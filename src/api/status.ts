@@ -25,7 +25,7 @@ interface StatusCause {
   readonly field?: string
 }
 
-/** `kind` is the plural resource for most reasons and the Kind for Invalid. Absent and empty members are left out. */
+/** The details of a Status. `kind` is the plural resource for most reasons and the Kind for Invalid. Absent and empty members are left out. */
 export interface StatusDetails {
   readonly name?: string
   readonly group?: string
@@ -35,7 +35,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number
 }
 
-/** What names an object in a message: its group, its plural resource and its Kind. */
+/** The names of a resource in a message: its group, its plural resource and its Kind. */
 export interface ResourceNames {
   readonly group: string
   readonly plural: string
@@ -61,10 +61,10 @@ const httpCodes: Readonly<Record<StatusReason, number>> = {
   Timeout: 504,
 }
 
-/** An answer that is not the object asked for; becomes a Status body. */
+/** An error response; becomes a Status body. */
 export class StatusError extends PlatnetError<StatusReason> {
   readonly details: StatusDetails | undefined
-  /** A fresh continue token, given with Expired. */
+  /** A fresh continue token, present with Expired. */
   readonly continueToken: string | undefined
 
   constructor(
@@ -82,7 +82,7 @@ export class StatusError extends PlatnetError<StatusReason> {
   }
 }
 
-/** The Status object of a failure, as JSON text. */
+/** Returns the Status object of a failure as JSON text. */
 export function renderFailure(error: StatusError): string {
   return JSON.stringify({
     kind: 'Status',
@@ -96,7 +96,7 @@ export function renderFailure(error: StatusError): string {
   })
 }
 
-/** The Status object that answers a delete which removed the object at once. */
+/** Returns the Status object of a delete that removed the object at once. */
 export function renderSuccess(details: StatusDetails): string {
   return JSON.stringify({
     kind: 'Status',
@@ -115,7 +115,7 @@ export function unauthorized(): StatusError {
   return new StatusError('Unauthorized', 'Unauthorized')
 }
 
-/** The name is empty where the request was about no object. */
+/** Returns a 403; the name is empty for a request without an object. */
 export function forbidden(resource: ResourceNames, name: string, why: string, causes?: StatusCause[]): StatusError {
   const object = name === '' ? qualifiedResource(resource) : `${qualifiedResource(resource)} ${quote(name)}`
   return new StatusError('Forbidden', `${object} is forbidden: ${why}`, {
@@ -168,7 +168,7 @@ export function conflict(resource: ResourceNames, name: string, why: string = mo
   })
 }
 
-/** A revision the store no longer has, or has not had yet. */
+/** Returns the error for a revision that the store no longer has, or does not have yet. */
 export function expired(requested: number, oldest: number): StatusError {
   return new StatusError('Expired', `too old resource version: ${requested} (${oldest})`)
 }
@@ -199,10 +199,10 @@ export function internalError(message: string, cause?: unknown): StatusError {
   })
 }
 
-/** A longer answer helps no one, and an answer must not be much longer than the request. */
+/** The limit of causes: more help no reader, and a response must not be much longer than its request. */
 const maxCauses = 100
 
-/** 422 with one cause for each of the first 100 fields; several errors stand in brackets in the message. */
+/** Returns a 422 with one cause for each of the first 100 fields; several errors stand in brackets in the message. */
 export function invalid(resource: ResourceNames, name: string, all: readonly FieldError[]): StatusError {
   const errors = all.length > maxCauses ? all.slice(0, maxCauses) : all
   const texts = errors.map(({ field, message }) => `${field}: ${message}`)

@@ -1,4 +1,4 @@
-/** What `/version` says: the Kubernetes version whose API this server follows. */
+/** The content of `/version`: the Kubernetes version whose API this server follows. */
 export const versionInfo = {
   major: '1',
   minor: '32',

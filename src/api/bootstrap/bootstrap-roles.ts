@@ -17,7 +17,7 @@ interface BootstrapBinding {
 const read = ['get', 'list', 'watch']
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update']
 
-/** The ClusterRoles and bindings that people and our own components count on, under the names Kubernetes gives them. */
+/** Returns the ClusterRoles and bindings that people and the project's components require, under Kubernetes' names. */
 export function bootstrapRoles(dialect: Dialect): readonly BootstrapRole[] {
   return [...userRoles(dialect), ...basicRoles(dialect), ...componentRoles(dialect)]
 }
@@ -41,7 +41,7 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
   ]
 }
 
-/** `admin`, `edit` and `view` are whatever carries their label, so that a custom resource can add itself. */
+/** Returns `admin`, `edit` and `view`, which aggregate all roles with their label, so that a custom resource can add its rules. */
 function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
   const label = (name: string) => `${groups.rbac}/aggregate-to-${name}`
   const core = ['configmaps', 'endpoints', 'events', 'pods', 'pods/status', 'serviceaccounts', 'services']
@@ -94,7 +94,7 @@ function userRoles({ groups }: Dialect): readonly BootstrapRole[] {
   ]
 }
 
-/** What everybody has who has an identity, and what some groups have. */
+/** Returns the roles of every authenticated user, and those of some groups. */
 function basicRoles({ groups }: Dialect): readonly BootstrapRole[] {
   const health = ['/healthz', '/livez', '/readyz', '/version', '/version/']
   const documents = ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', ...health]
@@ -127,7 +127,7 @@ function basicRoles({ groups }: Dialect): readonly BootstrapRole[] {
   ]
 }
 
-/** `system:node` is bound to nobody: the node authorizer gives each node what is its own. */
+/** Returns the roles of components. `system:node` has no binding: the node authorizer gives each node access to its own objects. */
 function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
   const events = resources(['', groups.events], ['events'], ['create', 'patch', 'update'])
   const leases = resources([groups.coordination], ['leases'], ['create', 'get', 'list', 'patch', 'update', 'watch'])

@@ -9,8 +9,8 @@ import type { VerbContext } from '../verbs/verb-context.ts'
 import { bootstrapBindings, bootstrapRoles } from './bootstrap-roles.ts'
 
 /**
- * Makes the ClusterRoles and bindings every cluster has, and gives those that are there what this version adds; what people added stays. One
- * annotated `autoupdate: "false"` is left alone.
+ * Creates the ClusterRoles and bindings of every cluster, and adds to existing ones the rules that this version adds; additions by people
+ * stay. One with the annotation `autoupdate: "false"` is left unchanged.
  */
 export async function ensureBootstrapRoles(context: VerbContext, dialect: Dialect): Promise<void> {
   const labels = { [dialect.labels.bootstrapping]: 'rbac-defaults' }

@@ -12,18 +12,18 @@ import type { VerbContext } from '../verbs/verb-context.ts'
 
 export interface FirstObjectsOptions {
   readonly dialect: Dialect
-  /** One, or one of each family. */
+  /** The service CIDRs: one, or one of each family. */
   readonly serviceCidrs: readonly Cidr[]
   readonly securePort: number
-  /** Where the nodes reach this server; without one the kubernetes Service has no endpoints. */
+  /** The address at which nodes reach this server; without one the kubernetes Service has no endpoints. */
   readonly advertiseAddress: Ip | undefined
-  /** The configuration of the cluster's DNS where no client has made one; without it the server makes no ConfigMap. */
+  /** The default DNS configuration of the cluster; without it the server creates no ConfigMap. */
   readonly corefile?: string | undefined
 }
 
 const writeOptions = { dryRun: false, manager: 'platnet' } as const
 
-/** Makes what every cluster has and clients count on, where it is not there yet. */
+/** Creates the objects that clients expect in every cluster, where they are missing. */
 export async function createFirstObjects(context: VerbContext, options: FirstObjectsOptions): Promise<void> {
   const { serviceCidrs, securePort } = options
   const [cidr] = serviceCidrs
@@ -46,7 +46,7 @@ export async function createFirstObjects(context: VerbContext, options: FirstObj
   await advertise(context, options)
 }
 
-/** The ConfigMap that nodes configure their DNS by: what is in force can be read and edited there. One that is there stays as it is. */
+/** Creates the ConfigMap with the DNS configuration of the nodes, where it can be read and edited. An existing one is kept. */
 async function ensureCorefile(context: VerbContext, { corefile }: FirstObjectsOptions): Promise<void> {
   if (corefile === undefined) return
   const body = { metadata: { name: 'coredns' }, data: { Corefile: corefile } }
@@ -54,8 +54,8 @@ async function ensureCorefile(context: VerbContext, { corefile }: FirstObjectsOp
 }
 
 /**
- * The network of the first Services, under the name that clients of the dialect know; a store of an earlier version has `default`. Where
- * a second family was added to the option, the ServiceCIDR of before gets it too; it changes in no other way.
+ * Creates the ServiceCIDR of the first Services, under the dialect's name; a store of an earlier version has `default`. Where the option has
+ * gained a second family, the existing ServiceCIDR gets it too; it changes in no other way.
  */
 async function ensureServiceCidr(context: VerbContext, { dialect, serviceCidrs }: FirstObjectsOptions): Promise<void> {
   const place = { group: dialect.groups.networking, plural: 'servicecidrs', namespace: undefined }
@@ -71,7 +71,7 @@ async function ensureServiceCidr(context: VerbContext, { dialect, serviceCidrs }
   await reviseObject(context, target, extend, writeOptions)
 }
 
-/** The endpoints of the kubernetes Service; made again at each start, when address or port may be others. */
+/** Writes the endpoints of the kubernetes Service; again at each start, because address or port may have changed. */
 async function advertise(context: VerbContext, options: FirstObjectsOptions): Promise<void> {
   const { dialect, securePort, advertiseAddress } = options
   if (advertiseAddress === undefined) return

@@ -11,7 +11,7 @@ import { decodeYaml, type YamlReader } from './yaml-body.ts'
 
 type Decoder = (bytes: Uint8Array, readYaml: YamlReader) => DecodedBody | Promise<DecodedBody>
 
-/** The object formats by media type. */
+/** The object decoders by media type. */
 const decoders: Readonly<Record<string, Decoder>> = {
   'application/json': decodeJson,
   'application/yaml': decodeYaml,
@@ -25,10 +25,10 @@ const patchTypes: Readonly<Record<string, PatchBody['type']>> = {
   'application/apply-patch+yaml': 'apply',
 }
 
-/** A patch of the stored object, or the configuration of a server-side apply. */
+/** The body of a patch: a patch of the stored object, or the configuration of a server-side apply. */
 export type PatchBody = Patch | (DecodedBody & { readonly type: 'apply' })
 
-/** A longer body may take a good part of a second: of such requests one is worked on in a turn of the event loop. */
+/** The size of a long body, which may take a good part of a second: one such request is decoded per turn of the event loop. */
 const longBodyBytes = 64 * 1024
 
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
@@ -37,7 +37,7 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return bytes
 }
 
-/** An object in the format that Content-Type names (JSON where it is absent); otherwise a 415. */
+/** Reads an object in the format of Content-Type (JSON where it is absent); throws a 415 for another format. */
 export async function readObject(request: IncomingMessage, readYaml: YamlReader): Promise<DecodedBody> {
   const decode = decoderOf(request)
   const bytes = await readBody(request)
@@ -45,19 +45,19 @@ export async function readObject(request: IncomingMessage, readYaml: YamlReader)
   return afterTurn(bytes, await decode(bytes, readYaml))
 }
 
-/** What a long body says is worked on in another turn than it was read in. */
+/** Decodes a long body in a later turn than the one that received it. */
 async function afterTurn<Read>(bytes: Uint8Array, read: Read): Promise<Read> {
   if (bytes.length > longBodyBytes) await nextTurn()
   return read
 }
 
-/** Undefined for an empty body. */
+/** Reads an object; returns undefined for an empty body. */
 export async function readOptionalObject(request: IncomingMessage, readYaml: YamlReader): Promise<Json | undefined> {
   const bytes = await readBody(request)
   return bytes.length === 0 ? undefined : (await decoderOf(request)(bytes, readYaml)).value
 }
 
-/** Custom resources take no strategic merge patch: what their lists are is not known to those who send one. */
+/** Reads a patch. Custom resources accept no strategic merge patch: clients do not know the merge keys of their lists. */
 export async function readPatch(request: IncomingMessage, isCustom: boolean, readYaml: YamlReader): Promise<PatchBody> {
   const type = patchTypes[mediaTypeOf(request)]
   const isTaken = (other: string) => !(isCustom && patchTypes[other] === 'strategic')
@@ -69,7 +69,7 @@ export async function readPatch(request: IncomingMessage, isCustom: boolean, rea
   return { type, ...(await afterTurn(bytes, read)) }
 }
 
-/** A message of protobuf cannot say a field twice. */
+/** Decodes protobuf, in which a message cannot hold a duplicate field. */
 function decodeProtobuf(bytes: Uint8Array): DecodedBody {
   return { value: parseProtobufBody(bytes), problems: { findDuplicates: () => [] } }
 }

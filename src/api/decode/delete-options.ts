@@ -14,7 +14,7 @@ const shape = z.object({
   orphanDependents: z.boolean().nullish(),
 })
 
-/** From the body or, without one, the query. */
+/** Parses the delete options of the body or, without one, of the query. */
 export function parseDeleteOptions(query: URLSearchParams, body: Json | undefined): DeleteOptions {
   const parsed = shape.safeParse(body ?? fromQuery(query))
   if (!parsed.success) {
@@ -44,7 +44,7 @@ function asPolicy(text: string): DeleteOptions['propagationPolicy'] {
   throw invalidOption('DELETE', unsupportedField('propagationPolicy', text, supported))
 }
 
-/** How policies were named before there were three. */
+/** Returns the policy of the old boolean option, which preceded the three policies. */
 function policyOf(orphanDependents: boolean | null | undefined): DeleteOptions['propagationPolicy'] {
   if (typeof orphanDependents !== 'boolean') return undefined
   return orphanDependents ? 'Orphan' : 'Background'

@@ -1,7 +1,7 @@
 import { unsupportedField } from '../schema/field-error.ts'
 import { invalidOption } from './invalid-option.ts'
 
-/** `dryRun=All`: everything but the write. Throws a 422 for any other value. */
+/** Checks for `dryRun=All`, which does everything but the write. Throws a 422 for any other value. */
 export function parseDryRun(query: URLSearchParams, method: string | undefined): boolean {
   return isDryRun(query.getAll('dryRun').filter(Boolean), method)
 }

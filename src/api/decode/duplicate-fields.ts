@@ -2,7 +2,7 @@ import { endOfString } from '../exact-json.ts'
 import { maxStrictErrors } from './limits.ts'
 import { shorten } from './shorten.ts'
 
-/** Where the scanner is: an object with the keys it has had so far, or an array. */
+/** The position of the scanner: an object with its keys so far, or an array. */
 interface Level {
   /** Undefined for an array. */
   readonly keys: Set<string> | undefined
@@ -10,22 +10,22 @@ interface Level {
   index: number
 }
 
-/** Naming a field takes as long as its path: a text that repeats one field over and over is not looked at to its end. */
+/** The limit of repetitions: naming a field takes time proportional to its path, so the scan of a text that repeats a field too often ends early. */
 const maxRepetitions = 1_000
 
-/** A field that stands a second time in its object, or that was looked for. */
+/** A duplicate field of an object, or a wanted field. */
 export interface FoundField {
   readonly isDuplicate: boolean
   /** `spec.a[0].b` */
   readonly path: string
   readonly key: string
-  /** Where its name begins in the text. */
+  /** The position of its name in the text. */
   readonly at: number
 }
 
 /**
- * The fields that stand more than once in their object, each path once, in the order of the text and at most 100. JSON.parse keeps the last
- * one and says nothing. The text must have been parsed already. Between them stand the fields of the given paths.
+ * Finds duplicate fields, each path once, in the order of the text and at most 100; the fields of the wanted paths stand between them.
+ * JSON.parse keeps the last duplicate without an error. The text must have been parsed already.
  */
 export function findDuplicateFields(text: string, wanted: readonly string[] = []): readonly FoundField[] {
   const scan = new DuplicateScan(text, wanted)
@@ -37,7 +37,7 @@ class DuplicateScan {
   readonly #text: string
   readonly #duplicates = new Set<string>()
   readonly #wanted: Set<string>
-  /** The last steps of the wanted paths: of other fields no path need be made. */
+  /** The last steps of the wanted paths: other fields need no path. */
   readonly #wantedKeys: ReadonlySet<string>
   readonly #found: FoundField[] = []
   readonly #levels: Level[] = []
@@ -58,7 +58,7 @@ class DuplicateScan {
     return this.#duplicates.size === maxStrictErrors || this.#repetitions === maxRepetitions
   }
 
-  /** Reads what begins at the position, and answers the position of its last character. */
+  /** Reads the value at the position; returns the position of its last character. */
   take(at: number): number {
     switch (this.#text.charCodeAt(at)) {
       case 0x7b: // {

@@ -1,7 +1,7 @@
 import { badRequest, StatusError } from '../status.ts'
 
 interface Expanded {
-  /** Characters of the value as JSON, about. */
+  /** The approximate length of the value as JSON, in characters. */
   readonly length: number
   readonly depth: number
 }
@@ -12,14 +12,15 @@ export interface ExpansionLimits {
 }
 
 /**
- * Refuses a value whose JSON would be too long or too deep because parts of it are shared, as the aliases of YAML make them: 90 aliases of one text of
- * 3 MB are 264 MB of JSON. Each part is measured once, however often it is shared. Throws a 413, or a 400 for too many levels or a part that holds itself.
+ * Refuses a value whose JSON would be too long or too deep because it shares parts, as YAML aliases do: 90 aliases of one text of 3 MB are 264
+ * MB of JSON. Each part is measured once, however often it is shared. Throws a 413, or a 400 for too many levels or for a part that contains
+ * itself.
  */
 export function assertExpansion(value: unknown, limits: ExpansionLimits): void {
   measure(value, new Map(), limits)
 }
 
-/** `measured` holds undefined for an object that is being measured. */
+/** Measures a value; `measured` holds undefined for an object whose measurement has not ended. */
 function measure(value: unknown, measured: Map<object, Expanded | undefined>, limits: ExpansionLimits): Expanded {
   if (typeof value !== 'object' || value === null) return { length: scalarLength(value), depth: 0 }
   const known = measured.get(value)

@@ -2,7 +2,7 @@ import type { FieldProblems } from '../request/request.ts'
 import { type FoundField, findDuplicateFields } from './duplicate-fields.ts'
 import { shorten } from './shorten.ts'
 
-/** In a longer text, looking for where fields stand takes too long. */
+/** The length limit for sorting problems by position: in a longer text the search takes too long. */
 const maxOrderedLength = 64 * 1024
 
 export function unknownField(path: string): string {
@@ -16,7 +16,7 @@ export function jsonProblems(text: string): FieldProblems {
   }
 }
 
-/** A JSON text that came as YAML. */
+/** Returns the problems of a JSON text that came as YAML. */
 export function jsonAsYamlProblems(text: string): FieldProblems {
   return {
     isYaml: true,
@@ -37,7 +37,7 @@ export function repeatedKey(line: number, key: string): string {
   return `line ${line}: key ${JSON.stringify(shorten(key))} already set in map`
 }
 
-/** What stands twice in an unknown field is not looked at. */
+/** Returns the problems in the order of the text. Duplicates inside an unknown field are ignored. */
 function inOrder(text: string, unknown: readonly string[]): readonly string[] {
   const found = findDuplicateFields(text, unknown)
   const seen = new Set(found.filter(({ isDuplicate }) => !isDuplicate).map(({ path }) => path))

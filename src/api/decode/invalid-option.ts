@@ -8,7 +8,7 @@ const kinds: Readonly<Record<string, string>> = {
   DELETE: 'DeleteOptions',
 }
 
-/** The 422 for an option of a request that has a value it cannot have. */
+/** Returns the 422 for a request option with an invalid value. */
 export function invalidOption(method: string | undefined, error: FieldError): StatusError {
   return invalid({ group: 'meta.k8s.io', plural: '', kind: kinds[method ?? ''] ?? 'ListOptions' }, '', [error])
 }

@@ -5,13 +5,13 @@ import { badRequest } from '../status.ts'
 import { jsonAsYamlProblems, jsonProblems } from './field-problems.ts'
 import { maxDepth } from './limits.ts'
 
-/** A body as a value, and what only its text tells. */
+/** A decoded body, with the problems that only its text shows. */
 export interface DecodedBody {
   readonly value: Json
   readonly problems: FieldProblems
 }
 
-/** Throws a 400 for text that is not UTF-8, not JSON, or nested too deeply. */
+/** Parses a JSON body. Throws a 400 for text that is not UTF-8, not JSON, or nested too deeply. */
 export function parseJsonBody(bytes: Uint8Array): Json {
   return parseJsonText(decodeUtf8(bytes))
 }
@@ -21,7 +21,7 @@ export function decodeJson(bytes: Uint8Array): DecodedBody {
   return { value: parseJsonText(text), problems: jsonProblems(text) }
 }
 
-/** The same of JSON that came as YAML; undefined for a text that is no JSON. */
+/** Decodes JSON that came as YAML; returns undefined for a text that is no JSON. */
 export function tryDecodeJson(text: string): DecodedBody | undefined {
   try {
     return { value: parseJsonText(text), problems: jsonAsYamlProblems(text) }
@@ -42,7 +42,7 @@ function parseJsonText(text: string): Json {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Throws a 400 for bytes that are not UTF-8. */
+/** Decodes UTF-8; throws a 400 for other bytes. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
@@ -51,7 +51,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Counts brackets outside of strings, in one pass; text that is not JSON is left to the parser. */
+/** Checks the depth: counts brackets outside of strings in one pass; the parser reports text that is not JSON. */
 function assertDepth(text: string): void {
   let depth = 0
   for (let index = 0; index < text.length; index++) {

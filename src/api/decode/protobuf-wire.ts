@@ -1,11 +1,11 @@
 import { badRequest, type StatusError } from '../status.ts'
 
-/** One field as it stands on the wire: its length is known, its meaning is not. */
+/** The content of one field on the wire: its length is known, its meaning is not. */
 type WireValue = bigint | Uint8Array
 
 export interface WireField {
   readonly number: number
-  /** A bigint for variable and fixed-length integers (as unsigned), bytes for the rest. */
+  /** The content: a bigint for variable and fixed-length integers (as unsigned), bytes for all other types. */
   readonly value: WireValue
   readonly type: 'varint' | 'fixed64' | 'bytes' | 'fixed32'
 }
@@ -16,7 +16,7 @@ export function malformed(why: string, cause?: unknown): StatusError {
   return badRequest(`the body of the request is not valid protobuf: ${why}`, cause)
 }
 
-/** The fields of a message in the order they come (protobuf encoding, wire types 0, 1, 2, 5). Throws a 400. */
+/** Yields the fields of a message in wire order (protobuf encoding, wire types 0, 1, 2, 5). Throws a 400. */
 export function* readWireFields(bytes: Uint8Array): Generator<WireField> {
   const reader = new WireReader(bytes)
   while (!reader.isAtEnd) {
@@ -59,7 +59,7 @@ class WireReader {
     }
   }
 
-  /** At most ten bytes, 64 bits. */
+  /** Reads a varint of at most ten bytes, 64 bits. */
   varint(): bigint {
     let value = 0n
     for (let shift = 0n; shift < 70n; shift += 7n) {
@@ -70,7 +70,7 @@ class WireReader {
     throw malformed(`a number is longer than ten bytes at ${this.#offset}`)
   }
 
-  /** Where the next bytes start. */
+  /** Advances the position and returns the earlier one. */
   #advance(count: number): number {
     const start = this.#offset
     if (count > this.#bytes.length - start) throw malformed(`it ends within a field that starts at ${start}`)

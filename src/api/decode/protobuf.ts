@@ -6,12 +6,12 @@ import { badRequest } from '../status.ts'
 import { parseJsonBody } from './json-text.ts'
 import { malformed, readWireFields, type WireField } from './protobuf-wire.ts'
 
-/** `k8s` and a zero byte: what Kubernetes writes before every protobuf object. */
+/** The prefix of every protobuf object of Kubernetes: `k8s` and a zero byte. */
 const magic = Buffer.from('k8s\0', 'latin1')
 
 /**
- * The object in a body of type `application/vnd.kubernetes.protobuf`, as its JSON would be: a `runtime.Unknown` that names the kind and
- * holds its message. Only built-in kinds have one. Unknown fields are skipped, as protobuf wants it. Throws a 400 that says what is wrong.
+ * Returns the object in a body of type `application/vnd.kubernetes.protobuf`, in the form of its JSON: a `runtime.Unknown` that names the kind
+ * and holds its message. Only built-in kinds have one. Unknown fields are skipped, as protobuf requires. Throws a 400 that names the error.
  */
 export function parseProtobufBody(bytes: Uint8Array): Json {
   if (!magic.equals(bytes.subarray(0, magic.length))) throw malformed('it does not start with k8s and a zero byte')
@@ -34,7 +34,7 @@ interface Envelope {
   readonly contentType: string
 }
 
-/** runtime.Unknown: typeMeta = 1 (apiVersion = 1, kind = 2), raw = 2, contentEncoding = 3, contentType = 4. */
+/** Reads runtime.Unknown: typeMeta = 1 (apiVersion = 1, kind = 2), raw = 2, contentEncoding = 3, contentType = 4. */
 function readEnvelope(bytes: Uint8Array): Envelope {
   const fields = bytesByNumber(bytes)
   const typeMeta = bytesByNumber(fields.get(1) ?? new Uint8Array())
@@ -52,7 +52,7 @@ function bytesByNumber(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
   return new Map([...readWireFields(bytes)].map((field) => [field.number, bytesOf(field, 'the envelope')]))
 }
 
-/** As deep as JSON may be. Only JSON schemas hold themselves; the other messages of the tables are a few levels deep. */
+/** The depth limit, equal to that of JSON. Only JSON schemas are recursive; the other messages are a few levels deep. */
 const maxDepth = 1_000
 
 function decodeMessage(message: Message | undefined, bytes: Uint8Array, depth: number): JsonObject {
@@ -67,7 +67,7 @@ function decodeMessage(message: Message | undefined, bytes: Uint8Array, depth: n
   return Object.fromEntries([...parts.values, ...parts.lists, ...maps])
 }
 
-/** A message as it is read: repeated fields and map entries come one by one. */
+/** A partly read message: repeated fields and map entries come one by one. */
 interface MessageParts {
   readonly values: Map<string, Json>
   readonly lists: Map<string, Json[]>
@@ -100,7 +100,7 @@ function isZero(value: Json): boolean {
   return value === '' || value === 0 || value === false
 }
 
-/** An entry of a map is a message of its own: key = 1, value = 2; what is left out is empty. */
+/** Decodes a map entry, a message of its own: key = 1, value = 2; an absent one is empty. */
 function decodeEntry(field: MessageField, wire: WireField, depth: number): [string, Json] {
   const parts = new Map([...readWireFields(bytesOf(wire, field.name))].map((part) => [part.number, part]))
   const key = parts.get(1)
@@ -111,7 +111,7 @@ function decodeEntry(field: MessageField, wire: WireField, depth: number): [stri
 
 type Decode = (wire: WireField, where: string) => Json
 
-/** Null stands for what JSON leaves out: a time that was never set. */
+/** Decodes a value; null for a value that JSON leaves out: a time that was never set. */
 function decodeValue({ type, name }: MessageField, wire: WireField, depth: number): Json {
   const decode = decoders[type]
   if (decode !== undefined) return decode(wire, name)
@@ -120,12 +120,12 @@ function decodeValue({ type, name }: MessageField, wire: WireField, depth: numbe
   return decodeMessage(jsonSchemaMessages[type] ?? kindTables.messages[type], bytesOf(wire, name), depth)
 }
 
-/** What JSON has in the place of a message of two fields. */
+/** Returns the JSON form of a union, a message of two fields. */
 function decodeUnion(type: string, { schema, other }: JsonObject): Json {
   return schema ?? other ?? (type === 'schema-or-boolean' ? false : [])
 }
 
-/** The scalars of protobuf, and the messages whose JSON is something else than an object of their fields. */
+/** The decoders of protobuf scalars, and of the messages whose JSON is not an object of their fields. */
 const decoders: Readonly<Record<string, Decode>> = {
   string: (wire, where) => decodeUtf8(bytesOf(wire, where)),
   bytes: (wire, where) => Buffer.from(bytesOf(wire, where)).toString('base64'),
@@ -168,7 +168,7 @@ function intOrStringOf(wire: WireField, where: string): Json {
   return number === undefined ? 0 : Number(BigInt.asIntN(32, integerOf(number, where)))
 }
 
-/** Seconds = 1, nanoseconds = 2, as RFC 3339 with so many digits after the point; null for the zero time, which has no fields. */
+/** Decodes a time (seconds = 1, nanoseconds = 2) as RFC 3339 with that many fraction digits; null for the zero time, which has no fields. */
 function timeOf(wire: WireField, where: string, digits: number): string | null {
   const fields = new Map([...readWireFields(bytesOf(wire, where))].map((field) => [field.number, field]))
   const seconds = fields.get(1)

@@ -6,7 +6,10 @@ const number = z
   .string()
   .regex(/^\d{1,15}$/, 'expected a whole number')
   .transform(Number)
-/** Longer than any revision of ours: a client may bring one of another server, and must hear that it is too large. */
+/**
+ * The schema of a revision, longer than any revision of this server: a client may send one of another server, and must learn that it is too
+ * large.
+ */
 const revision = z
   .string()
   .regex(/^\d{1,100}$/, 'expected a whole number')
@@ -16,7 +19,7 @@ const optionalRevision = z.union([z.literal('').transform(() => undefined), revi
 const listShape = z.object({
   labelSelector: z.string().optional(),
   fieldSelector: z.string().optional(),
-  // Kubernetes takes one below zero for none.
+  // Kubernetes treats a negative limit as none.
   limit: z
     .string()
     .regex(/^-?\d{1,15}$/, 'expected a whole number')
@@ -37,17 +40,17 @@ const listShape = z.object({
   sendInitialEvents: flag.optional(),
 })
 
-/** What a list or watch asks for; absent members were not given. */
+/** The options of a list or watch; options that were not given are absent. */
 export type ListOptions = z.infer<typeof listShape>
 
-/** Unknown parameters are ignored, as Kubernetes does; a known one of the wrong form is a 400. */
+/** Parses list options. Unknown parameters are ignored, as in Kubernetes; a known one with an invalid value is a 400. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   return parseQuery(listShape, query)
 }
 
 const getShape = z.object({ resourceVersion: optionalRevision })
 
-/** The oldest revision at which the object may be shown. */
+/** Returns the oldest revision at which the object may be shown. */
 export function parseGetRevision(query: URLSearchParams): number | undefined {
   return parseQuery(getShape, query).resourceVersion
 }
@@ -61,7 +64,7 @@ export function parseQuery<T>(shape: z.ZodType<T>, query: URLSearchParams): T {
 
 const durationText = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+)$/
 
-/** Throws a 400 for a time limit that is no duration as Go writes it; this server ends every request after a minute. */
+/** Checks the timeout: throws a 400 where it is no duration in Go's syntax. This server ends every request after a minute. */
 export function assertTimeout(query: URLSearchParams): void {
   const timeout = query.get('timeout') ?? ''
   if (timeout === '' || durationText.test(timeout)) return

@@ -5,8 +5,8 @@ import { maxBodyBytes } from './limits.ts'
 const received = new WeakMap<IncomingMessage, Uint8Array>()
 
 /**
- * Collects the body, before the request has a slot: a client may take its time to send it. `mayHold` is asked with the bytes that are announced, or came,
- * whether they may be held. Throws a 413 as soon as the body is known to be too large, and a 429 where it may not be held.
+ * Collects the body before the request takes a slot, because a client may send it slowly. `mayHold` decides whether the announced or received
+ * bytes may be held. Throws a 413 as soon as the body is known to be too large, and a 429 where it may not be held.
  */
 export async function receiveBody(request: IncomingMessage, mayHold: (bytes: number) => boolean): Promise<void> {
   const announced = Number(request.headers['content-length'] ?? 0)
@@ -23,7 +23,7 @@ export async function receiveBody(request: IncomingMessage, mayHold: (bytes: num
     })
     request.once('end', () => resolve(joinChunks(chunks)))
     request.once('error', reject)
-    // Every request closes in the end: an error, which costs its stack, is made only for one that was not whole.
+    // Every request closes at its end: an error, which costs a stack trace, is created only for an incomplete one.
     request.once('close', () => {
       if (!request.complete) reject(new Error('the client left before its request was whole'))
     })
@@ -31,12 +31,12 @@ export async function receiveBody(request: IncomingMessage, mayHold: (bytes: num
   received.set(request, body)
 }
 
-/** What `receiveBody` collected; empty where it was not asked to. */
+/** Returns the body that `receiveBody` collected; empty where it was not called. */
 export function bodyOf(request: IncomingMessage): Uint8Array {
   return received.get(request) ?? new Uint8Array()
 }
 
-/** Most bodies come in one. */
+/** Joins the chunks of a body; most bodies have one. */
 function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   const [only, ...more] = chunks
   return only !== undefined && more.length === 0 ? only : Buffer.concat(chunks)

@@ -1,4 +1,4 @@
-/** A name longer than this is shown by its beginning: an error is for people. */
+/** The length limit of a name in an error; a longer one is cut, because people read the error. */
 const maxShownLength = 1_000
 
 export function shorten(text: string): string {

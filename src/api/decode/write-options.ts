@@ -16,14 +16,14 @@ const shape = z.object({
 })
 const fieldValidations: readonly string[] = ['Ignore', 'Strict', 'Warn'] satisfies readonly FieldValidation[]
 
-/** The options of create, update and of patches that are no apply. */
+/** Parses the options of create, update and of patches other than apply. */
 export function parseWriteOptions(query: URLSearchParams, { headers, method }: IncomingMessage): WriteOptions {
   const { fieldManager } = parseQuery(shape, query)
   assertManager(fieldManager, method)
   return { dryRun: parseDryRun(query, method), manager: fieldManager || managerOf(headers['user-agent']) }
 }
 
-/** The options of server-side apply, which must say who applies. */
+/** Parses the options of server-side apply, which must name the field manager. */
 export function parseApplyOptions(query: URLSearchParams): ApplyOptions {
   const { fieldManager: manager, force } = parseQuery(shape, query)
   if (manager === '') throw invalidOption('PATCH', requiredField('fieldManager', 'is required for apply patch'))
@@ -31,13 +31,13 @@ export function parseApplyOptions(query: URLSearchParams): ApplyOptions {
   return { dryRun: parseDryRun(query, 'PATCH'), manager, force }
 }
 
-/** `force` is only for an apply. */
+/** Checks that `force` is absent: only an apply takes it. */
 export function assertNotForced(query: URLSearchParams): void {
   if (!query.has('force')) return
   throw invalidOption('PATCH', forbiddenField('force', 'may not be specified for non-apply patch'))
 }
 
-/** Where it is not said, the platform's API ignores what is wrong (spec part 7), and Kubernetes warns. */
+/** Parses the field validation. By default the platform's API ignores unknown fields (spec part 7), and Kubernetes warns. */
 export function parseFieldValidation(
   query: URLSearchParams,
   method: string | undefined,
@@ -60,7 +60,7 @@ function assertManager(manager: string, method: string | undefined): void {
   }
 }
 
-/** The program that the client says it is: `kubectl/v1.32 (linux/amd64)` is kubectl. */
+/** Returns the program name of a User-Agent: `kubectl/v1.32 (linux/amd64)` is kubectl. */
 function managerOf(userAgent = ''): string {
   const [program = ''] = userAgent.split('/', 1)
   return program.replace(/\P{ASCII}|\p{C}/gu, '').slice(0, maxManagerLength) || 'unknown'

@@ -2,13 +2,13 @@ import { parseFiniteJson } from '../exact-json.ts'
 import { type DecodedBody, decodeUtf8, tryDecodeJson } from './json-text.ts'
 import { readYaml, type YamlReading } from './yaml-text.ts'
 
-/** Characters of YAML that are read in a few milliseconds; more is read by the thread. */
+/** The size of YAML, in characters, that takes a few milliseconds; the YAML thread reads longer texts. */
 const maxLengthHere = 32 * 1024
 
 /** Reads YAML on another thread. Rejects with the Status that refuses the text. */
 export type YamlReader = (text: string) => Promise<YamlReading>
 
-/** kubectl sends JSON where YAML is asked for; reading it as JSON is much faster. Throws a 400 for what is neither. */
+/** Decodes YAML. kubectl sends JSON as YAML, which the JSON parser reads much faster. Throws a 400 for text that is neither. */
 export async function decodeYaml(bytes: Uint8Array, readElsewhere: YamlReader): Promise<DecodedBody> {
   const text = decodeUtf8(bytes)
   const decoded = tryDecodeJson(text)

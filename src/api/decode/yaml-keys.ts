@@ -1,13 +1,13 @@
 import { EVENT_ID, type Event, getScalarValue } from 'js-yaml'
 import { repeatedKey } from './field-problems.ts'
 
-/** A collection that is being read; `keys` is undefined for a list. */
+/** An open collection during the scan; `keys` is undefined for a list. */
 interface Open {
   readonly keys: Set<string> | undefined
   isKeyNext: boolean
 }
 
-/** `line 10: key "a" already set in map` wherever a map has a key again, the first `limit` of them. */
+/** Finds repeated keys: `line 10: key "a" already set in map` for each, the first `limit` of them. */
 export function findRepeatedKeys(text: string, events: readonly Event[], limit: number): readonly string[] {
   const found: string[] = []
   const lines = new LineCount(text)
@@ -24,7 +24,7 @@ export function findRepeatedKeys(text: string, events: readonly Event[], limit: 
   return found
 }
 
-/** Takes note of a node, and answers the keys of the map in which it is one. */
+/** Records a node; returns the keys of the map in which the node is a key. */
 function enter(open: Open[], { type }: Event): Set<string> | undefined {
   const parent = open.at(-1)
   const isKey = parent?.isKeyNext === true
@@ -34,7 +34,7 @@ function enter(open: Open[], { type }: Event): Set<string> | undefined {
   return isKey ? parent.keys : undefined
 }
 
-/** Line numbers of positions that only grow, so that a text is counted once. */
+/** Counts the lines up to positions that only grow, so that the text is scanned once. */
 class LineCount {
   readonly #text: string
   #at = 0

@@ -16,13 +16,13 @@ import { assertExpansion } from './expanded-size.ts'
 import { maxDepth, maxExpandedLength, maxStrictErrors } from './limits.ts'
 import { findRepeatedKeys } from './yaml-keys.ts'
 
-/** What a YAML text says: the JSON of its document, and each key that stands twice in its map, in the words of an error. */
+/** The content of a YAML text: the JSON of its document, and an error text for each duplicate key. */
 export interface YamlReading {
   readonly json: string
   readonly duplicates: readonly string[]
 }
 
-/** As Go's YAML reads it: 0644 is octal, `_` groups digits. A number beyond 2^53 keeps its digits. */
+/** The integer tag, as Go's YAML parser reads it: 0644 is octal, `_` groups digits. A number beyond 2^53 keeps its digits. */
 const integerTag = defineScalarTag<unknown>('tag:yaml.org,2002:int', {
   implicit: true,
   implicitFirstChars: [...'+-0123456789'],
@@ -42,15 +42,15 @@ function resolveInteger(source: string): unknown {
   return exactNumber(`${isNegative ? '-' : ''}${BigInt(magnitude)}`)
 }
 
-/** Longer than any integer of 64 bits in base 2; converting a number takes more than linear time. */
+/** The length limit of an integer, longer than 64 bits in base 2; converting a number takes more than linear time. */
 const maxIntegerLength = 70
 
-/** YAML 1.2 with what Kubernetes' reader takes from 1.1: yes, no, on, off, octal numbers and `<<`. Times stay texts. */
+/** The YAML schema: 1.2 with the parts of 1.1 that Kubernetes' parser accepts: yes, no, on, off, octal numbers and `<<`. Times stay texts. */
 const schema = CORE_SCHEMA.withTags(boolYaml11Tag, integerTag, mergeTag)
 
 /**
- * Reads a text of one YAML document in time proportional to its length. Empty documents before and after are passed over. Throws a
- * 400, or a 413 where aliases make the value too long.
+ * Reads a text of one YAML document in time proportional to its length. Empty documents before and after it are skipped. Throws a 400, or a
+ * 413 where aliases make the value too long.
  */
 export function readYaml(text: string): YamlReading {
   try {
@@ -64,14 +64,14 @@ export function readYaml(text: string): YamlReading {
   }
 }
 
-/** What is wrong with a text, in one line. */
+/** Returns the error of a text in one line. */
 function problemOf(thrown: unknown): string {
   if (thrown instanceof YAMLException && thrown.mark !== undefined)
     return `line ${thrown.mark.line + 1}: ${thrown.reason}`
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
-/** Documents with nothing in them come from `---` at the beginning or the end. */
+/** Returns the only document with content; `---` at the beginning or the end makes empty ones. */
 function soleDocument(events: Event[]): Event[] {
   const starts = events.flatMap(({ type }, index) => (type === EVENT_ID.DOCUMENT ? [index] : []))
   const documents = starts.map((start, index) => events.slice(start, starts[index + 1]))

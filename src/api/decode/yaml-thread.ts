@@ -3,13 +3,13 @@ import { badRequest, StatusError } from '../status.ts'
 import type { YamlReading } from './yaml-text.ts'
 import type { YamlReply } from './yaml-worker.ts'
 
-/** 3 MiB take about a second; more means that the thread is stuck. */
+/** The deadline of one text: 3 MiB take about a second; beyond the deadline the thread is stuck. */
 const deadlineMs = 20_000
-/** A thread without work is ended: it holds memory, and few clients send large YAML. */
+/** The time after which an idle thread is ended: it holds memory, and few clients send large YAML. */
 const idleMs = 10_000
 const resourceLimits = { maxOldGenerationSizeMb: 512, stackSizeMb: 4 }
 
-/** Reads YAML on another thread, one text at a time. The thread is started when it is needed, and anew when it fails. */
+/** Reads YAML on another thread, one text at a time. The thread starts when it is needed, and again after a failure. */
 export class YamlThread {
   #worker: Worker | undefined
   #idle: NodeJS.Timeout | undefined
@@ -22,7 +22,7 @@ export class YamlThread {
     return reading
   }
 
-  /** Ends the thread whatever it does. */
+  /** Ends the thread, whether or not it is busy. */
   stop(): void {
     clearTimeout(this.#idle)
     this.#end()
@@ -50,10 +50,10 @@ export class YamlThread {
   }
 }
 
-/** The thread gave no answer and is of no more use. */
+/** The error of a thread that ended without a reply. */
 class ThreadEnded extends Error {}
 
-/** It does not keep the process: a server that stops waits for the requests, not for their decoding. */
+/** Starts the thread. It does not keep the process alive: a stopping server waits for the requests, not for their decoding. */
 function startWorker(): Worker {
   const worker = new Worker(new URL('./yaml-worker.ts', import.meta.url), { name: 'yaml', resourceLimits })
   worker.unref()

@@ -1,9 +1,9 @@
-// The thread that reads large YAML bodies: what takes long there keeps no other request waiting.
+// The thread that reads large YAML bodies: a slow text there delays no other request.
 import { parentPort } from 'node:worker_threads'
 import { StatusError, type StatusReason } from '../status.ts'
 import { readYaml, type YamlReading } from './yaml-text.ts'
 
-/** A reading, or why the request is refused. */
+/** The reply of the thread: a reading, or the error that refuses the request. */
 export type YamlReply = { readonly reading: YamlReading } | { readonly code: StatusReason; readonly message: string }
 
 parentPort?.on('message', (text: string) => parentPort?.postMessage(reply(text)))

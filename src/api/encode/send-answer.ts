@@ -40,7 +40,7 @@ async function sendWhole(
   const isRead = request.method === 'GET' && length > minGzipBytes
   if (isRead && takesGzip(request)) return sendCompressed(response, answer, text)
   response.writeHead(answer.httpCode, { ...headersOf(answer, isRead, false), 'content-length': length })
-  // A text, unlike bytes, leaves together with the headers: one write. Without a character of two bytes it is Latin-1 and quicker to encode.
+  // A text, unlike bytes, is sent together with the headers in one write. A text without multi-byte characters is Latin-1, which encodes faster.
   response.end(text, length === text.length ? 'latin1' : 'utf8')
   return length
 }

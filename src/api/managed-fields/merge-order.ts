@@ -49,7 +49,7 @@ class ListMerge {
     }
   }
 
-  /** Checks whether a live item is also applied elsewhere: the applied list decides its position. */
+  /** Checks whether a live item is not the next shared one: an item of both lists stands where the applied list has it. */
   #isOutOfTurn(step: string): boolean {
     const awaited = this.#shared[this.#turn]
     return this.#right < this.#applied.length && awaited !== undefined && awaited !== step

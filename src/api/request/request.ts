@@ -1,7 +1,7 @@
 import type { Json } from '../../model/api-object.ts'
 import type { Resource, Subresource, Transition } from '../resources/resource.ts'
 
-/** Which object or collection a request is about. */
+/** The object or collection of a request. */
 export interface Target {
   readonly resource: Resource
   readonly namespace: string | undefined
@@ -14,27 +14,27 @@ export interface ItemTarget extends Target {
 }
 
 export interface CommitOptions {
-  /** Everything is checked and nothing is written. */
+  /** Whether the request is checked in full and nothing is written. */
   readonly dryRun: boolean
 }
 
 export interface WriteOptions extends CommitOptions {
-  /** Whose fields `metadata.managedFields` says the written ones are. */
+  /** The field manager that `metadata.managedFields` names for the written fields. */
   readonly manager: string
-  /** Absent: unknown and duplicate fields are dropped in silence. */
+  /** The check of fields; without one, unknown and duplicate fields are dropped silently. */
   readonly fieldCheck?: FieldCheck
-  /** The document comes with its managed fields worked out. */
+  /** Whether the managed fields of the document are already computed. */
   readonly isApply?: boolean
 }
 
-/** What a verb answers, before it is put into the form the client accepts. */
+/** The answer of a verb, before it is encoded in the form that the client accepts. */
 export type Answer =
   | {
       readonly kind: 'object'
       readonly httpCode: number
       readonly resource: Resource
       readonly text: string
-      /** What the client should be told beside. */
+      /** Warnings for the client. */
       readonly warnings?: readonly string[]
     }
   | {
@@ -42,29 +42,29 @@ export type Answer =
       readonly resource: Resource
       readonly revision: number
       readonly continueToken: string | undefined
-      /** Items after this page, where that is known. */
+      /** The number of items after this page, where it is known. */
       readonly remainingItemCount: number | undefined
-      /** Each item as JSON text, made as it is asked for: a list of any length costs no turn of the main loop as a whole. */
+      /** Each item as JSON text, made on request: a list of any length never takes one long turn of the event loop. */
       readonly items: Iterable<string>
-      /** Whether the texts are long together. */
+      /** Whether the texts together are long. */
       readonly isLong: boolean
     }
-  /** A document that is neither: Status, discovery. */
+  /** A document that is neither object nor list: Status, discovery. */
   | { readonly kind: 'document'; readonly httpCode: number; readonly text: string }
 
-/** Rejects with a Status where the user may not make that change of an object. */
+/** Checks a change of an object; rejects with a Status where the user may not make it. */
 export type Admit = (change: Transition & { readonly target: Target; readonly name: string }) => Promise<void>
 
-/** What happens to fields that a kind does not declare and to fields that stand twice: dropped in silence, with a warning, or refused. */
+/** The handling of undeclared and duplicate fields: dropped silently, with a warning, or refused. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
-/** How a request wants its fields checked, and where warnings go. */
+/** The field check of a request, and the receiver of its warnings. */
 export interface FieldCheck {
   readonly validation: FieldValidation
   readonly warn: (text: string) => void
 }
 
-/** A change to what is stored, in one of the forms that are understood; further forms are further members. */
+/** A change of the stored object, in one of the supported forms, one member each. */
 export interface Patch {
   readonly type: 'merge' | 'strategic' | 'json'
   readonly value: Json
@@ -74,32 +74,32 @@ export interface Patch {
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground'
 
 export interface DeletionWish {
-  /** Absent: what the kind itself says. */
+  /** The grace period; without one, the kind's default. */
   readonly gracePeriodSeconds?: number | undefined
-  /** What becomes of the object's dependents; absent leaves the finalizers as they are. */
+  /** The propagation policy for dependents; absent leaves the finalizers unchanged. */
   readonly propagationPolicy?: PropagationPolicy | undefined
 }
 
 export interface DeleteOptions extends CommitOptions, DeletionWish {
-  /** 202 for an object that is kept: the client asked in the way that promises it. */
+  /** Whether the response for an object that is kept is a 202: the form of the request promises it. */
   readonly answersAccepted?: boolean
   readonly preconditions: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** Takes fields that others own over, instead of answering a 409. */
+  /** Whether the apply takes over fields of other managers instead of a 409. */
   readonly force: boolean
 }
 
-/** What is wrong with the fields of a body, in the words of an error. */
+/** The field errors of a body, as texts. */
 export interface FieldProblems {
-  /** Fields that stand twice in their object; at most 100. */
+  /** Returns the duplicate fields of the body; at most 100. */
   readonly findDuplicates: () => readonly string[]
   /**
-   * The same, and between them the fields of these paths as unknown ones, in the order of the text; absent where that order cannot be
-   * had.
+   * Returns the duplicate fields, and between them the fields of these paths as unknown ones, in the order of the text; absent where that
+   * order is not available.
    */
   readonly findInOrder?: (unknown: readonly string[]) => readonly string[]
-  /** The duplicates are the words of a YAML reader, which tells lines. */
+  /** Whether the duplicates are errors of a YAML parser, which name lines. */
   readonly isYaml?: boolean
 }

@@ -49,7 +49,7 @@ export class StoreState {
     return this.#keys.count(prefix, this.#readable(atRevision), after)
   }
 
-  /** Every commit above the revision, in order. */
+  /** Returns every commit above the revision, in order. */
   since(revision: number): CommitRecord[] {
     this.#readable(revision)
     return this.#history.slice(countLeading(this.#history, (record) => record.revision <= revision))

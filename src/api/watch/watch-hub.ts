@@ -120,7 +120,7 @@ export class WatchHub {
         for (const event of events) writer.write(this.#share(resource, event))
         return stream.drained()
       }
-      // The client learns that the history is gone when it watches again from where it is.
+      // The client gets a 410 when it watches again from its revision.
       const topic = this.#topicOf(resource, selection)
       return this.#store.watch(prefix, after, onEvents, { onBehind: () => stream.end(), ...(topic && { topic }) })
     } catch (thrown) {
