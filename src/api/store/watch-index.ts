@@ -7,10 +7,10 @@ interface Indexed {
   readonly topic: Topic | undefined
 }
 
-/** Watches of one prefix. */
+/** The watches of one prefix. */
 class PrefixGroup<Watch extends Indexed> {
   readonly #everything = new Set<Watch>()
-  /** By what finds an event's topics, then by topic. */
+  /** The watches by the function that finds an event's topics, then by topic. */
   readonly #byTopic = new Map<Topic['of'], Map<string, Set<Watch>>>()
 
   get isEmpty(): boolean {
@@ -46,7 +46,7 @@ class PrefixGroup<Watch extends Indexed> {
   }
 }
 
-/** An event that cannot be read is for all: each watch reports that as it fails over it. */
+/** Returns the topics of an event. An unreadable event goes to all topics: each watch reports the failure. */
 function topicsOf(event: StoreEvent, of: Topic['of'], all: ReadonlyMap<string, unknown>): Iterable<string> {
   try {
     return of(event)
@@ -55,10 +55,10 @@ function topicsOf(event: StoreEvent, of: Topic['of'], all: ReadonlyMap<string, u
   }
 }
 
-/** Finds the watches that an event is for, by its key and topics, among thousands that ask for other keys or topics. */
+/** Finds the watches of an event, by its key and topics, among thousands with other keys or topics. */
 export class WatchIndex<Watch extends Indexed> {
   readonly #groups = new Map<string, PrefixGroup<Watch>>()
-  /** How many prefixes there are of each length. */
+  /** The number of prefixes of each length. */
   readonly #lengths = new Map<number, number>()
 
   add(watch: Watch): void {

@@ -106,7 +106,7 @@ interface WatcherParts {
   readonly prefix: string
   readonly topic: Topic | undefined
   readonly since: { readonly revision: number; readonly backlog: CommitRecord[] }
-  /** How far the store has told those that are live. */
+  /** The revision up to which live watches have got every event. */
   readonly announced: { readonly revision: number }
   readonly listener: Listener
   readonly onBehind: () => void

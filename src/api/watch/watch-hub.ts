@@ -53,9 +53,9 @@ export class WatchHub {
   readonly #store: Store
   readonly #now: () => Date
   readonly #log: Logger
-  /** By the version that is watched, then by event. */
+  /** The shared events by watched version, then by store event. */
   readonly #shared = new WeakMap<Resource, WeakMap<StoreEvent, SharedEvent>>()
-  /** By the version that is watched, then by where its watches look for their value. */
+  /** The topic functions by watched version, then by the field that its watches select by. */
   readonly #topics = new WeakMap<Resource, Map<string, Topic['of']>>()
   readonly #streams = new Set<WatchStream>()
   #isEnding = false
