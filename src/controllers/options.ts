@@ -42,7 +42,7 @@ export const controllerOptions = declareOptions({
     default: '1h',
     reload: 'restart',
     commands,
-    description: 'How long an Event is kept after it was last told',
+    description: 'How long an Event is kept after its last occurrence',
   },
   leaderElectLeaseDuration: {
     schema: duration.refine((ms) => ms >= 1_000, 'must be at least 1s'),

@@ -43,16 +43,19 @@ async function ensure(context: VerbContext, dialect: Dialect, plural: string, wa
     await createObject(context, target, wanted, { dryRun: false, manager: 'platnet' })
   } catch (thrown) {
     if (!(thrown instanceof StatusError) || thrown.code !== 'AlreadyExists') throw thrown
-    await reviseObject(context, target, (found) => mend(found, wanted, dialect), { dryRun: false, manager: 'platnet' })
+    await reviseObject(context, target, (found) => restore(found, wanted, dialect), {
+      dryRun: false,
+      manager: 'platnet',
+    })
   }
 }
 
-function mend(found: ApiDocument, wanted: Wanted, { labels: { autoUpdate } }: Dialect): ApiDocument {
+function restore(found: ApiDocument, wanted: Wanted, { labels: { autoUpdate } }: Dialect): ApiDocument {
   if (found.metadata.annotations?.[autoUpdate] === 'false') return found
   const labels = { ...found.metadata.labels, ...wanted.metadata.labels }
   const lists = ['rules', 'subjects'].filter((field) => wanted[field] !== undefined)
-  const mended = lists.map((field) => [field, union(listAt(found[field]), listAt(wanted[field]))])
-  return { ...withMetadata(found, { labels }), ...Object.fromEntries(mended) }
+  const restored = lists.map((field) => [field, union(listAt(found[field]), listAt(wanted[field]))])
+  return { ...withMetadata(found, { labels }), ...Object.fromEntries(restored) }
 }
 
 function union(found: readonly Json[], wanted: readonly Json[]): readonly Json[] {

@@ -131,7 +131,7 @@ class RuleRun {
     const result = this.#run(program, self, rule.optionalOldSelf === true ? toOptional(old) : old)
     const shown = rule.message.trim() || rule.rule.trim()
     if (result === 'out of budget') this.#end(fail, outOfBudget)
-    else if (result === 'too dear') this.#end(fail, `'${tooDear}': ${noMore} rule: ${shown}`)
+    else if (result === 'too expensive') this.#end(fail, `'${tooExpensive}': ${noMore} rule: ${shown}`)
     else if (result instanceof CelError) fail(describeFailure(result.message, shown))
     else if (result !== true) {
       const error = this.#errorOf(node, compiled, self, old, `${place.path}${fieldPath}`)
@@ -144,13 +144,13 @@ class RuleRun {
     this.#budget = -1
   }
 
-  #run(program: CelProgram, self: Value, old: Value | undefined): Value | 'out of budget' | 'too dear' {
-    let result: Value | 'too dear'
+  #run(program: CelProgram, self: Value, old: Value | undefined): Value | 'out of budget' | 'too expensive' {
+    let result: Value | 'too expensive'
     try {
       result = program.evaluate(self, old, this.#meter)
     } catch (thrown) {
       if (!(thrown instanceof CostExceeded)) throw thrown
-      result = 'too dear'
+      result = 'too expensive'
     }
     if (this.#meter.spent > this.#budget) return 'out of budget'
     this.#budget -= this.#meter.spent
@@ -174,10 +174,10 @@ class RuleRun {
     // Kubernetes gives messages the old value as it is, where a rule of this schema asks for it.
     const isOldKnown = node.rules.some(({ program }) => program?.usesOldSelf === true)
     const text = this.#run(message, self, isOldKnown ? old : undefined)
-    if (text === 'out of budget' || text === 'too dear') {
+    if (text === 'out of budget' || text === 'too expensive') {
       this.#budget = -1
       const why =
-        text === 'too dear'
+        text === 'too expensive'
           ? `${noMore} messageExpression: ${JSON.stringify(rule.messageExpression)}`
           : 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'
       return invalidField(fieldOf(path), node.schema.type ?? '', why)
@@ -186,7 +186,7 @@ class RuleRun {
   }
 }
 
-const tooDear = 'operation cancelled: actual cost limit exceeded'
+const tooExpensive = 'operation cancelled: actual cost limit exceeded'
 const noMore = 'no further validation rules will be run due to call cost exceeds limit for'
 
 function toOptional(value: Value | undefined): Value {

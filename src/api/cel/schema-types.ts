@@ -15,7 +15,7 @@ export interface SchemaType {
   readonly maxElements: number
   /** The fewest bytes that its JSON has. */
   readonly minBytes: number
-  /** Of lists the items, of maps the values. */
+  /** The type of the items of a list or of the values of a map. */
   readonly items?: SchemaType
   readonly keys?: SchemaType
   /** By the names that rules have for them. */

@@ -86,7 +86,7 @@ function statusCell(pod: ApiDocument): string {
   return hasCondition(pod, 'Ready') ? 'Running' : 'NotReady'
 }
 
-/** Of those that make the pod what it is: not while it still is about its init containers. */
+/** Columns of the main containers, once the init containers have ended. */
 function readyContainers(pod: ApiDocument): readonly Json[] {
   if (initializingWhy(pod) !== undefined) return []
   const isRunning = (status: Json) => isReady(status) && stateOf(status, 'running') !== undefined

@@ -229,7 +229,7 @@ function countColumn(name: string, field: string): Resource['columns'][number] {
   return column(name, (document) => Number(textAt(document['status'], field) || 0))
 }
 
-/** Of every container of the template, in order. */
+/** Lists a field of every container of the template, in order. */
 function containerColumn(name: string, field: string): Resource['columns'][number] {
   const cell = ({ spec }: ApiDocument) =>
     listAt(spec, 'template', 'spec', 'containers')

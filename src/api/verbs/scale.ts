@@ -108,7 +108,7 @@ function toScale(target: ItemTarget, document: ApiDocument): JsonObject {
   }
 }
 
-/** As one text: that of a custom resource must be one already, built-in kinds have their selector in parts (spec 2.4). */
+/** Renders the selector as one text: a custom resource has a text already, built-in kinds have a selector in parts (spec 2.4). */
 function readSelector({ resource }: ItemTarget, document: ApiDocument, path: FieldPath): string | undefined {
   const value = valueAt(document, ...path)
   if (resource.isCustom !== true && isJsonObject(value)) return formatLabelSelector(value)

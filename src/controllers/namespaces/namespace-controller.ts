@@ -28,8 +28,8 @@ export function createNamespaceController(kit: BaseContext): Component {
     const state = await emptyNamespace(kit.client, name, signal)
     const isEmpty =
       state.remainders.length === 0 && state.discoveryError === undefined && state.contentError === undefined
-    const told = await tell(namespace, state, signal)
-    if (isEmpty) await finalize(kit.client, told, signal)
+    const reported = await tell(namespace, state, signal)
+    if (isEmpty) await finalize(kit.client, reported, signal)
     return isEmpty ? undefined : { againInMs: Math.max(leastRecheckMs, 2 * (performance.now() - startedMs)) }
   }
 

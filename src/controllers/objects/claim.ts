@@ -12,7 +12,7 @@ export interface Owner extends ControlledObject {
 }
 
 export interface Claim<Child> {
-  /** Those that belong to the owner, newly adopted ones included. */
+  /** The objects of the owner, with newly adopted ones. */
   readonly mine: readonly Child[]
   /** Adoptions and releases. */
   readonly writes: readonly Write[]

@@ -29,7 +29,7 @@ export function tolerates({ key, operator, value, effect }: Toleration, taint: T
 
 const tolerationsSchema = otherwise(z.array(tolerationSchema), [])
 
-/** Of a pod's spec; none where they make no sense, of which the scheduler tells. */
+/** Reads the tolerations of a pod's spec; none if they are invalid, which the scheduler reports. */
 export function tolerationsOf(spec: { readonly tolerations?: unknown }): readonly Toleration[] {
   const parsed = tolerationsSchema.safeParse(spec.tolerations)
   return parsed.success ? parsed.data : []

@@ -19,7 +19,7 @@ export const serviceAccountType = resourceType(
   'ServiceAccount',
   z.object({ metadata: identitySchema }),
 )
-/** Of a ConfigMap only the certificate: there may be many, with much in them. */
+/** A ConfigMap with its certificate alone: there may be many large ones. */
 export const rootCaType = resourceType(
   '',
   'v1',

@@ -20,7 +20,7 @@ export class Caches {
     this.#options = options
   }
 
-  /** The same cache for the same type; a type is declared once, so it stands for its shape. */
+  /** Returns one cache per type; a type is declared once, so it stands for its shape. */
   of<T extends CachedObject>(type: ResourceType<T>): ObjectCache<T> {
     const known = this.#caches.get(type)
     if (known !== undefined) return known as ObjectCache<T>

@@ -25,7 +25,7 @@ export interface ElectionOptions {
   readonly lock: LeaseLock
   /** Differs for each process. */
   readonly identity: string
-  /** Whether the process of that identity is certainly no more, so that its lease need not run out; absent: nobody knows. */
+  /** Whether the process of that identity is certainly no more, so that its lease need not run out; absent if that is unknown. */
   readonly isGone?: (identity: string) => boolean
   readonly onStarted: () => void
   /** At once, whatever else is under way. */

@@ -84,7 +84,7 @@ export class ControllerManager implements Component {
     this.#turn = this.#turn.then(() => stopping).then(() => this.#stopAll(signal))
   }
 
-  /** A controller that did not end in time is left behind: its work has been told to end. */
+  /** A controller that did not end in time is left behind: the signal of its work has aborted. */
   async #stopAll(signal: AbortSignal): Promise<void> {
     const { controllers, log } = this.#options
     const stops = controllers.map(async (controller) => {

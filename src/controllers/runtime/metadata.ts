@@ -42,7 +42,7 @@ export type Identity = z.output<typeof identitySchema>
 export type Metadata = z.output<typeof metadataSchema>
 export type OwnerReference = z.output<typeof ownerReferenceSchema>
 
-/** As a PUT sends it, on that very version; labels and annotations are the caller's. */
+/** Builds the metadata of a PUT for exactly that version; labels and annotations are the caller's. */
 export function replacedMetadata({
   name,
   namespace,

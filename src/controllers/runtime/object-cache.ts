@@ -46,7 +46,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   /** By the function that says what to find objects by. */
   readonly #indexes = new Map<unknown, CacheIndex<T>>()
   readonly #handlers = new Set<ChangeHandler<T>>()
-  /** The newest version the server has told of. */
+  /** The newest version that the server has reported. */
   #seenVersion = '0'
   #hasSynced = false
 
@@ -89,7 +89,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     return this.#objects.get(key)
   }
 
-  /** Of all namespaces; see `addIndex` for anything narrower. */
+  /** Returns the objects of all namespaces; see `addIndex` for a narrower choice. */
   list(): Iterable<T> {
     return this.#objects.values()
   }

@@ -24,7 +24,7 @@ export class ObjectIndex<T extends CachedObject> implements CacheIndex<T> {
     return this.#buckets.get(value)?.size ?? 0
   }
 
-  /** Of some values the one with the fewest objects. */
+  /** Returns the value with the fewest objects. */
   rarest(values: Iterable<string>): string | undefined {
     let rarest: { readonly value: string; readonly count: number } | undefined
     for (const value of values) {

@@ -6,7 +6,7 @@ import type { CachedObject, ResourceType } from './resource-type.ts'
 /** The fields of an object beside kind and metadata. */
 export type ObjectFields = Readonly<Record<string, unknown>>
 
-/** Metadata as it is sent; with a resourceVersion an update holds only if nobody wrote since. */
+/** Metadata as it is sent; with a resourceVersion an update holds only if no write came since. */
 export interface WrittenMetadata {
   readonly name?: string | undefined
   readonly namespace?: string | undefined

@@ -44,7 +44,7 @@ export interface WorkQueueOptions {
   /** Absent: a key that was added meanwhile is worked on again at once. */
   readonly rest?: Rest
   readonly work: Work
-  /** Told of each failure before the key's retry is set. */
+  /** Called at each failure before the key's retry is set. */
   readonly onFailure: (key: string, error: unknown, retryInMs: number) => void
   readonly createMetrics: (state: QueueState) => QueueMetrics
   readonly timing?: Partial<QueueTiming>

@@ -6,7 +6,7 @@ import { type Amounts, type PodTerm, type Requirements, requirementsOf } from '.
 /** A pod with what it asks for, read once: requests in thousandths by resource. */
 export interface PodDemand {
   readonly pod: Pod
-  /** Of the namespace it is in, by which terms of others may mean it. */
+  /** Labels of its namespace, which terms of other pods may select. */
   readonly namespaceLabels: Readonly<Record<string, string>>
   readonly requirements: Requirements
   readonly requests: ReadonlyMap<string, bigint>
@@ -24,10 +24,10 @@ export interface HostPort {
 export interface NodeLoad {
   readonly node: Node
   readonly pods: PodDemand[]
-  /** Those of them that want others kept away. */
+  /** Pods among them with anti-affinity. */
   readonly repelling: PodDemand[]
   readonly requested: Map<string, bigint>
-  /** Of all of them. */
+  /** The lowest priority of all pods. */
   lowestPriority: number
 }
 

@@ -30,7 +30,7 @@ interface Shape {
 export class Placements {
   readonly loads: ReadonlyMap<string, NodeLoad>
   readonly #unschedulableTaint: string
-  /** Of pods that state nothing of their neighbours. */
+  /** Terms of pods without affinity. */
   readonly #shapes = new Map<string, Shape>()
   #isAnyRepelling: boolean
   #placed = 0
@@ -116,7 +116,7 @@ function identityKey({ pod, namespaceLabels }: PodDemand): string {
   return JSON.stringify([namespace, labels, namespaceLabels])
 }
 
-/** Each node counts under the first thing it lacks, as one is mended after the other. */
+/** Each node counts under the first thing it lacks, because an operator repairs one after the other. */
 function firstRefusal(filters: readonly Filter[], load: NodeLoad): readonly string[] {
   for (const filter of filters) {
     const why = filter(load)

@@ -141,8 +141,8 @@ class Scheduler {
     const { uid, name, namespace } = pod.metadata
     const patch = { metadata: { uid }, status: { nominatedNodeName: node } }
     await orAbsent(caches.writer(podType).patch(pod, { kind: 'merge', patch }, signal, 'status'))
-    const told = `${message} preemption: ${victims.length} Pods on ${node} go for it`
-    events.record(subjectOf(pod), 'Warning', 'FailedScheduling', told)
+    const text = `${message} preemption: ${victims.length} Pods on ${node} go for it`
+    events.record(subjectOf(pod), 'Warning', 'FailedScheduling', text)
     for (const { pod: victim } of victims) {
       if (victim.metadata.deletionTimestamp !== undefined) continue
       events.record(subjectOf(victim), 'Normal', 'Preempted', `Preempted by ${namespace}/${name} on node ${node}`)
@@ -152,7 +152,7 @@ class Scheduler {
     }
   }
 
-  /** A pod whose spec cannot be read is told so and left out. */
+  /** Reports a pod whose spec cannot be parsed and leaves it out. */
   #sortOut(): { readonly placed: readonly PodDemand[]; readonly waiting: readonly PodDemand[] } {
     const placed: PodDemand[] = []
     const waiting: PodDemand[] = []

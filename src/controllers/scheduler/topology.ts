@@ -11,7 +11,7 @@ export function isMeant(term: PodTerm, stated: PodDemand, other: PodDemand): boo
   return term.mismatchLabelKeys.every((key) => own[key] === undefined || other.pod.metadata.labels[key] !== own[key])
 }
 
-/** Those that are listed and those that are selected; of a term with neither, the one of the pod that states it. */
+/** Returns the listed and the selected namespaces of a term; without either, the namespace of its pod. */
 function isNamespaceMeant({ namespaces, namespaceSelector }: PodTerm, stated: PodDemand, other: PodDemand): boolean {
   const { namespace = '' } = other.pod.metadata
   if (namespaces.includes(namespace)) return true

@@ -47,8 +47,8 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
       const { group, version } = parts.type.resource
       const subject = { apiVersion: `${group}/${version}`, kind: parts.type.kind, metadata: object.metadata }
       const tell: WriteTarget['tell'] = (write, outcome) => {
-        const told = eventOfWrite(subject, write, outcome)
-        if (told !== undefined) events.record(subject, told.type, told.reason, told.message)
+        const event = eventOfWrite(subject, write, outcome)
+        if (event !== undefined) events.record(subject, event.type, event.reason, event.message)
       }
       await applyWrites({ ...target, tell }, writes, signal)
       return { againInMs, busyMs }

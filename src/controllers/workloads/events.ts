@@ -3,7 +3,7 @@ import { describeError } from '../../model/errors.ts'
 import type { WriteOutcome } from '../objects/apply-writes.ts'
 import type { Write } from '../objects/writes.ts'
 
-interface Told {
+interface WorkloadEvent {
   readonly type: EventType
   readonly reason: string
   readonly message: string
@@ -14,8 +14,8 @@ interface Owner {
   readonly metadata: { readonly name: string }
 }
 
-/** What a workload says of a write of its controller, in Kubernetes' reasons; undefined for what nobody asks about. */
-export function eventOfWrite(owner: Owner, write: Write, outcome: WriteOutcome): Told | undefined {
+/** What a workload says of a write of its controller, in Kubernetes' reasons; undefined for writes without an Event. */
+export function eventOfWrite(owner: Owner, write: Write, outcome: WriteOutcome): WorkloadEvent | undefined {
   const resource = write.verb === 'create' ? write.resource.resource : write.target.resource.resource
   if (resource === 'pods' && (write.verb === 'create' || write.verb === 'delete'))
     return podEvent(owner, write, outcome)
@@ -25,7 +25,7 @@ export function eventOfWrite(owner: Owner, write: Write, outcome: WriteOutcome):
 
 type PodWrite = Extract<Write, { verb: 'create' | 'delete' }>
 
-function podEvent({ kind, metadata }: Owner, write: PodWrite, outcome: WriteOutcome): Told {
+function podEvent({ kind, metadata }: Owner, write: PodWrite, outcome: WriteOutcome): WorkloadEvent {
   const isCreated = write.verb === 'create'
   const what = isCreated ? 'Create' : 'Delete'
   const name = nameOfWrite(write, outcome)
@@ -45,7 +45,10 @@ function nameOfWrite(write: PodWrite, outcome: WriteOutcome): string {
   return (outcome.kind === 'done' && outcome.answer?.metadata.name) || write.object.metadata.name || ''
 }
 
-function creationEvent({ object }: Extract<Write, { verb: 'create' }>, outcome: WriteOutcome): Told | undefined {
+function creationEvent(
+  { object }: Extract<Write, { verb: 'create' }>,
+  outcome: WriteOutcome,
+): WorkloadEvent | undefined {
   const { name = '' } = object.metadata
   if (outcome.kind === 'failed') {
     const message = `Failed to create new replica set "${name}": ${describeError(outcome.error)}`
@@ -54,12 +57,12 @@ function creationEvent({ object }: Extract<Write, { verb: 'create' }>, outcome: 
   return scalingEvent(name, 0, replicasOf(object['spec']))
 }
 
-function resizeEvent(write: Write, outcome: WriteOutcome): Told | undefined {
+function resizeEvent(write: Write, outcome: WriteOutcome): WorkloadEvent | undefined {
   if (write.verb !== 'patch' || write.sizeBefore === undefined || outcome.kind === 'failed') return undefined
   return scalingEvent(write.target.name, write.sizeBefore, replicasOf(write.patch['spec']))
 }
 
-function scalingEvent(name: string, from: number, to: number): Told | undefined {
+function scalingEvent(name: string, from: number, to: number): WorkloadEvent | undefined {
   if (from === to) return undefined
   const message = `Scaled ${to > from ? 'up' : 'down'} replica set ${name} from ${from} to ${to}`
   return { type: 'Normal', reason: 'ScalingReplicaSet', message }

@@ -9,7 +9,7 @@ interface SelectingObject extends CachedObject {
   readonly spec: { readonly selector: Selector }
 }
 
-/** The objects of one resource by who owns them, and those whom nobody controls by their labels: what an owner may claim is found without its neighbours. */
+/** Indexes the objects of one resource by owner, and those without a controller by labels, so that the claims of one owner cost no scan of others. */
 export class Children<T extends CachedObject & ControlledObject> {
   readonly #byOwner: ObjectIndex<T>
   readonly #orphans: ObjectIndex<T>

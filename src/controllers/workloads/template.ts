@@ -3,7 +3,7 @@ import type { ApiObject, Json, JsonObject } from '../../model/api-object.ts'
 import { controllerReference, type Owner } from '../objects/claim.ts'
 import type { PodTemplate } from '../objects/parts.ts'
 
-/** Labels by which the pods of one version of a template are told from those of another. */
+/** Labels that distinguish the pods of one version of a template from those of another. */
 export const templateHashLabel = 'pod-template-hash'
 export const revisionHashLabel = 'controller-revision-hash'
 
@@ -27,7 +27,7 @@ export function canonicalJson(value: Json): string {
   })
 }
 
-/** The template as somebody would have written it: without labels and annotations where it has none. */
+/** Returns the template in its written form: without empty labels and annotations. */
 export function withoutEmptyMetadata({ metadata, ...rest }: PodTemplate): JsonObject {
   const { labels, annotations, ...others } = metadata
   const said = { ...others, ...filled('labels', labels), ...filled('annotations', annotations) }

@@ -89,7 +89,7 @@ function fixed(value: number, precision: number): string {
   return special(value) ?? value.toLocaleString('en-US', { ...options, useGrouping: true })
 }
 
-/** As Go's printer writes it, `1.500000×10⁰³`: what stands for digits in the clause is the least width. */
+/** Formats like Go's printer, `1.500000×10⁰³`: the digits of the clause are the least width. */
 function scientific(value: number, width: number): string {
   const [digits = '', exponent = '0'] = value.toExponential(defaultPrecision).split('e')
   const power = String(Math.abs(Number(exponent))).padStart(2, '0')

@@ -106,7 +106,7 @@ class Parser {
     return this.#recover(kind)
   }
 
-  /** As ANTLR goes on: a word too many is left out, one that is missing is put in. */
+  /** Recovers like ANTLR: a superfluous token is left out, a missing one is inserted. */
   #recover(kind: string): Token {
     const { text, offset, kind: found } = this.#next
     if (this.#at(1).kind === kind) {

@@ -199,7 +199,7 @@ function pinnedAffinity(affinity: Json | undefined, node: Node): JsonObject {
   } as unknown as JsonObject
 }
 
-/** As much of it as must be known to put a node into it; all else is copied. */
+/** The part of node affinity that must be parsed to add a node; the rest is copied. */
 const nodeAffinityShape = z
   .looseObject({
     requiredDuringSchedulingIgnoredDuringExecution: z

@@ -25,7 +25,7 @@ export function availableReplicas(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { status }) => sum + status.availableReplicas, 0)
 }
 
-/** A set that was told to run fewer may not have written so yet: what it still reports beyond that is about to go. */
+/** Limits the reported replicas to the wanted number: a set with a smaller size may not have updated its status yet. */
 function stayingAvailable(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { spec, status }) => sum + Math.min(spec.replicas, status.availableReplicas), 0)
 }

@@ -20,7 +20,7 @@ export interface ReplicaSetView {
 /** Pods that one pass creates or deletes at most, so that one workload cannot keep the others waiting. */
 const burst = 500
 
-/** As many active pods as wanted: those that match are adopted, what lacks is created, what is too many goes in deletion order. */
+/** Plans the wanted number of active pods: matching ones are adopted, missing ones created, surplus ones deleted in deletion order. */
 export function planReplicaSet({ set, pods, deletionCostAnnotation, nowMs }: ReplicaSetView): Plan {
   const owner = ownerOf(set)
   const claim = claimChildren(owner, set.spec.selector, podsResource, pods)

@@ -16,7 +16,7 @@ import { podFromTemplate, revisionHashLabel } from '../template.ts'
 interface StatefulSetLabels {
   readonly podName: string
   readonly podIndex: string
-  /** Of its revisions: the hash in their names. */
+  /** Label of its revisions with the hash of their names. */
   readonly revision: string
 }
 
@@ -59,7 +59,7 @@ interface StatefulRollout {
   /** The highest ordinal with a pod that is not of the update; -1 without any. */
   readonly highestOld: number
   readonly currentRevision: string
-  /** As the history has it; undefined when it was tidied away. */
+  /** The revision in the history; undefined if it was removed. */
   readonly currentTemplate: PodTemplate | undefined
   readonly updateRevision: string
   readonly nowMs: number
