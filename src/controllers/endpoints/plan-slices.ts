@@ -157,7 +157,7 @@ function byFullest(drafts: readonly Draft[]): readonly Draft[] {
   return drafts.toSorted((a, b) => b.endpoints.length - a.endpoints.length)
 }
 
-type IdentifiedEndpoint = Pick<WantedEndpoint, 'addresses' | 'targetRef'>
+export type IdentifiedEndpoint = Pick<WantedEndpoint, 'addresses' | 'targetRef'>
 
 /** Returns the pod's identity: a pod stays the same endpoint when its address changes. */
 export function keyByPod({ addresses, targetRef }: IdentifiedEndpoint): string {

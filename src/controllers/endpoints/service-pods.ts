@@ -8,11 +8,13 @@ import type { SelectorIndex } from '../runtime/selector-index.ts'
 
 /** Finds the pods of a Service and the Services of a pod by index, without a scan of all objects. */
 export class ServicePods {
+  readonly #pods: ObjectCache<Pod>
   readonly #podsByLabel: ObjectIndex<Pod>
   readonly #podsByNode: ObjectIndex<Pod>
   readonly #servicesBySelector: SelectorIndex<Service>
 
   constructor(pods: ObjectCache<Pod>, services: ObjectCache<Service>) {
+    this.#pods = pods
     this.#podsByLabel = pods.addIndex(labelTerms)
     this.#podsByNode = pods.addIndex(nodeNameOf)
     this.#servicesBySelector = services.addSelectorIndex(selectorOf)
@@ -25,6 +27,12 @@ export class ServicePods {
     if (rarest === undefined) return []
     const pods = this.#podsByLabel.get(rarest)
     return selector.length === 1 ? pods : pods.filter((pod) => selects(service, pod))
+  }
+
+  /** Returns the pod with that key if the Service selects it. */
+  selectedPod(service: Service, key: string): Pod | undefined {
+    const pod = this.#pods.get(key)
+    return pod !== undefined && selects(service, pod) ? pod : undefined
   }
 
   /** Returns the keys of the Services that select the pod. */

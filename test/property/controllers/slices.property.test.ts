@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { planServiceSlices } from '../../../src/controllers/endpoints/plan-service-slices.ts'
+import { planChangedSlices, planServiceSlices } from '../../../src/controllers/endpoints/plan-service-slices.ts'
 import type { SlicePlan } from '../../../src/controllers/endpoints/plan-slices.ts'
 import type { EndpointSlice } from '../../../src/controllers/objects/endpoints.ts'
 import type { Pod } from '../../../src/controllers/objects/pod.ts'
@@ -61,28 +61,27 @@ function seen(slices: readonly EndpointSlice[]): readonly string[] {
   return texts.sort()
 }
 
-const podArbitrary = fc.record({
-  index: fc.nat({ max: 299 }),
+const podModel = {
   ready: fc.boolean(),
   port: fc.constantFrom(8080, 8080, 8080, 9090),
   dualStack: fc.boolean(),
-})
+}
 
-function makePod({
-  index,
-  ready,
-  port,
-  dualStack,
-}: {
-  index: number
-  ready: boolean
-  port: number
-  dualStack: boolean
-}): Pod {
+const podArbitrary = fc.record({ index: fc.nat({ max: 299 }), ...podModel })
+
+interface PodModel {
+  readonly index: number
+  readonly ready: boolean
+  readonly port: number
+  readonly dualStack: boolean
+}
+
+function makePod({ index, ready, port, dualStack }: PodModel, uid?: string): Pod {
   const ips = [`10.244.${index >> 8}.${index & 255}`, ...(dualStack ? [`fd00::${(index + 1).toString(16)}`] : [])]
   return podOf(`pod-${index}`, {
     ips,
     ready,
+    ...(uid !== undefined && { metadata: { labels: { app: 'web' }, uid: `${uid}-${index}` } }),
     spec: { containers: [{ ports: [{ name: 'http', containerPort: port }] }] },
   })
 }
@@ -114,10 +113,70 @@ test('whatever came before and wherever a pass broke off, the next ones end wher
   )
 })
 
+interface PlacedPod extends Omit<PodModel, 'index'> {
+  readonly slice: number
+}
+
+interface PodChange extends PodModel {
+  readonly kind: 'put' | 'gone' | 'other'
+}
+
+const anyPlaced: fc.Arbitrary<PlacedPod> = fc.record({ ...podModel, slice: fc.nat({ max: 2 }) })
+const anyChange: fc.Arbitrary<PodChange> = fc.record({
+  ...podModel,
+  index: fc.nat({ max: 11 }),
+  kind: fc.constantFrom('put', 'put', 'put', 'gone', 'other'),
+})
+
+/** Pods that stand in three slices, as a pass over all of them leaves them. */
+function settledPods(owner: Service, placed: readonly PlacedPod[]) {
+  let names = 0
+  const nextName = () => `web-${names++}`
+  const pods = new Map(placed.map((wish, index) => [`default/pod-${index}`, makePod({ ...wish, index })]))
+  const made = [0, 1, 2].flatMap((part) => {
+    const own = [...pods.values()].filter((_, index) => placed[index]?.slice === part)
+    return own.length === 0 ? [] : perform(planFor(owner, own, []), [], nextName)
+  })
+  return { pods, slices: perform(planFor(owner, pods.values(), made), made, nextName) }
+}
+
+/** By uid the keys of the pods before and after. */
+function applyChange(pods: Map<string, Pod>, { kind, ...wish }: PodChange) {
+  const key = `default/pod-${wish.index}`
+  const old = pods.get(key)
+  const next = kind === 'gone' ? undefined : makePod(wish, kind === 'other' ? 'another' : undefined)
+  if (next === undefined) pods.delete(key)
+  else pods.set(key, next)
+  return [old, next].flatMap((pod) => (pod === undefined ? [] : [[pod.metadata.uid, key] as const]))
+}
+
+test('a pass over the slices of changed pods writes what one over all would write, or leaves it to that one', () => {
+  const outcomes = new Set<'written' | 'nothing to write' | 'left'>()
+  fc.assert(
+    fc.property(
+      fc.array(anyPlaced, { maxLength: 10 }),
+      fc.array(anyChange, { maxLength: 3 }),
+      fc.boolean(),
+      (placed, changes, isDualStack) => {
+        const owner = isDualStack ? serviceOf({ ...service.spec, ipFamilies: ['IPv4', 'IPv6'] }) : service
+        const { pods, slices } = settledPods(owner, placed)
+        const changed = new Map(changes.flatMap((change) => applyChange(pods, change)))
+        const podOf = (key: string) => pods.get(key)
+        const input = { service: owner, changed, podOf, nodeOf: () => undefined, slices, dialect: kubernetes }
+        const part = planChangedSlices(input)
+        if (part !== undefined) assert.deepEqual(part.plan, planFor(owner, pods.values(), slices))
+        outcomes.add(part === undefined ? 'left' : part.plan.updates.length > 0 ? 'written' : 'nothing to write')
+      },
+    ),
+    { numRuns: 1_000 },
+  )
+  assert.equal(outcomes.size, 3)
+})
+
 test('the order in which pods are seen changes nothing', () => {
   fc.assert(
     fc.property(fc.uniqueArray(podArbitrary, { selector: ({ index }) => index, maxLength: 250 }), (wishes) => {
-      const pods = wishes.map(makePod)
+      const pods = wishes.map((wish) => makePod(wish))
       assert.deepEqual(planFor(service, pods, []), planFor(service, pods.toReversed(), []))
     }),
     { numRuns: 40 },

@@ -147,6 +147,35 @@ describe('controllers: with many of two kinds in one namespace each looks at its
     assert.ok(reads > 0 && reads <= fewEach * many, `${reads} reads of ${many} pods and their slices`)
   })
 
+  test('Services over the same pods, of which one changes', async () => {
+    const cluster = new MemoryCluster()
+    cluster.put('nodes', { metadata: { name: 'n1' } })
+    const spec = { selector: { app: 'web' }, clusterIP: '10.96.0.1', ports: [{ port: 80 }] }
+    for (const index of numbers(each)) cluster.put('services', { metadata: { namespace, name: `s${index}` }, spec })
+    for (const index of numbers(150)) cluster.put('pods', pod(`p${index}`, 'web'))
+    const controller = createEndpointSliceController(cluster.context)
+    await controller.start()
+    await settled([controller])
+    const change = async (status: object) => {
+      cluster.requests.clear()
+      cluster.put('pods', { metadata: { namespace, name: 'p7' }, status })
+      await settled([controller])
+    }
+    const reads = await countReads(() => change(ready('False', '2026-01-02T00:00:00Z')))
+    assert.deepEqual([...cluster.requests], [['update endpointslices', each]])
+    // Of each Service its two slices.
+    assert.ok(reads > 0 && reads <= 4 * each, `${reads} reads`)
+    await change({ phase: 'Failed' })
+    assert.deepEqual([...cluster.requests], [['update endpointslices', each]])
+    const { metadata, endpoints } = [...cluster.context.caches.of(cluster.context.types.endpointSlices).list()][0] ?? {}
+    assert.ok(metadata !== undefined && endpoints !== undefined)
+    cluster.requests.clear()
+    cluster.put('endpointslices', { metadata: { namespace, name: metadata.name }, endpoints: [] })
+    await settled([controller])
+    assert.deepEqual([...cluster.requests], [['update endpointslices', 1]], 'what others write is set right')
+    await controller.stop({ signal: AbortSignal.timeout(1_000) })
+  })
+
   test('Nodes of which none is well: the heartbeat of one asks for no other', async () => {
     const cluster = new MemoryCluster()
     const beat = (index: number, at: string) => {

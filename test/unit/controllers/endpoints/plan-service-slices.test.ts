@@ -123,7 +123,7 @@ describe('the slices of a Service', () => {
       { clusterIP: 'None' },
       { labels: { team: 'shop', [kubernetes.labels.managedBy]: 'me', [kubernetes.labels.serviceName]: 'other' } },
     )
-    const template = serviceSliceTemplate(service, [], kubernetes)
+    const template = serviceSliceTemplate(service, undefined, kubernetes)
     assert.deepEqual(template.labels, {
       team: 'shop',
       'kubernetes.io/service-name': 'web',
