@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { ExecError, runProgram } from '../../../src/host/index.ts'
 
 const script = resolve(import.meta.dirname, '../../../scripts/test.ts')
+const refuseServers = new URL('../../helpers/refuse-servers.ts', import.meta.url).href
+const listening = `import net from 'node:net'\nimport { test } from 'node:test'\ntest('listens', (t, done) => {\n  const server = net.createServer().listen(0, '127.0.0.1', () => server.close(done))\n})\n`
 const passing = "import { test } from 'node:test'\ntest('holds', () => {})\n"
 const failing = "import { test } from 'node:test'\ntest('does not hold', () => { throw new Error('no') })\n"
 
@@ -36,12 +38,12 @@ describe('npm test', () => {
     cpSync(script, join(project, 'scripts/test.ts'))
     writeFileSync(
       join(project, 'scripts/static-checks.ts'),
-      'export const staticChecks = []\nexport const runSteps = () => {}\n',
+      `export const staticChecks = []\nexport const runSteps = () => {}\nexport const refuseServers = ${JSON.stringify(refuseServers)}\n`,
     )
   })
   afterEach(() => rmSync(project, { recursive: true }))
 
-  it('ends with the summary of node:test and tells the tests of each level, the slow ones last', async () => {
+  it('ends with the summary of node:test and reports the tests of each level, the slow ones last', async () => {
     addTest('kernel/a.test.ts', passing)
     addTest('unit/b.test.ts', passing)
     addTest('unit/deep/c.test.ts', passing)
@@ -54,6 +56,13 @@ describe('npm test', () => {
     )
     const levels = readFileSync(join(project, '.cache/test-levels.txt'), 'utf8')
     assert.match(levels, /^unit: 2 tests in 2 files, [\d.]+ s\nkernel: 1 tests in 1 files, [\d.]+ s\n$/)
+  })
+
+  it('fails when a unit test starts a server, which a component test may', async () => {
+    addTest('component/a.test.ts', listening)
+    assert.equal((await run()).exitCode, 0)
+    addTest('unit/a.test.ts', listening)
+    assert.equal((await run()).exitCode, 1)
   })
 
   it('fails when a test fails, with --long also for a long one', async () => {
