@@ -11,13 +11,14 @@ import { startTestServer, type TestServer } from '../../test/helpers/api-server.
 import { clientOfServer } from '../../test/helpers/controllers.ts'
 import { type BenchReport, type BenchRow, compare, measureAlone, percentile } from '../report.ts'
 import { isPeerBuilt, type StartManager, startOurs, startPeer } from './managers.ts'
+import { create, createNode, createPod, inParallel, setReady } from './pods.ts'
 import { measureRollout } from './rollout.ts'
+import { measureSharedPods, sharedRows } from './shared-pods.ts'
 
 const services = 1_000
 const podsPerService = 5
 const changesPerSecond = 100
 const changes = 1_000
-const nodeName = 'n1'
 const peerName = 'kube-controller-manager'
 /** What has not come by then does not come. */
 const deadlineMs = 60_000
@@ -42,6 +43,7 @@ export async function benchControllers(): Promise<BenchReport> {
       row('memory of the manager', 'MiB', ({ memoryMiB }) => memoryMiB),
       row('rollout of 1,000 pods', 's', ({ rollout }) => rollout?.seconds ?? Number.NaN),
       row('API writes a pod of the rollout', '', ({ rollout }) => rollout?.writesPerPod ?? Number.NaN),
+      ...sharedRows.map(({ metric, unit, of }) => row(metric, unit, ({ shared }) => of(shared))),
     ],
   }
 }
@@ -69,9 +71,11 @@ async function measure(start: StartManager) {
   const rollout = await measureRollout(server)
   await observer.stop()
   rmSync(folder, { recursive: true })
+  await manager[Symbol.asyncDispose]()
+  const shared = await measureSharedPods(start)
   const p99 = percentile(delaysMs, 0.99)
-  console.error(`${start.name}: ${JSON.stringify({ fromNothingMs, p99, writes, memoryMiB, rollout })}`)
-  return { fromNothingMs, delaysMs, writes, memoryMiB, rollout }
+  console.error(`${start.name}: ${JSON.stringify({ fromNothingMs, p99, writes, memoryMiB, rollout, shared })}`)
+  return { fromNothingMs, delaysMs, writes, memoryMiB, rollout, shared }
 }
 
 /** Sees the slices as a client does. */
@@ -146,41 +150,12 @@ async function timeChange(server: TestServer, observer: SliceObserver, index: nu
 }
 
 async function fill(server: TestServer): Promise<void> {
-  // A pod whose node the API does not know is nobody's endpoint, to us as to the peer.
-  const node = await server.call('POST', '/api/v1/nodes', { body: { metadata: { name: nodeName } } })
-  if (node.code !== 201) throw new Error(node.text)
+  await createNode(server)
   await inParallel(services, (index) =>
     create(server, 'services', {
       metadata: { name: `service-${index}` },
       spec: { selector: { app: `app-${index}` }, ports: [{ port: 80 }] },
     }),
   )
-  await inParallel(services * podsPerService, async (index) => {
-    const metadata = { name: `pod-${index}`, labels: { app: `app-${index % services}` } }
-    await create(server, 'pods', { metadata, spec: { nodeName, containers: [{ name: 'main', image: 'main' }] } })
-    await setReady(server, index, true)
-  })
-}
-
-async function create(server: TestServer, resource: string, body: object): Promise<void> {
-  const { code, text } = await server.call('POST', `/api/v1/namespaces/default/${resource}`, { body })
-  if (code !== 201) throw new Error(text)
-}
-
-async function setReady(server: TestServer, index: number, ready: boolean): Promise<void> {
-  const ip = `10.244.${index >> 8}.${index & 255}`
-  const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False' }]
-  const { code, text } = await server.call('PATCH', `/api/v1/namespaces/default/pods/pod-${index}/status`, {
-    body: { status: { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions } },
-    headers: { 'content-type': 'application/merge-patch+json' },
-  })
-  if (code !== 200) throw new Error(text)
-}
-
-async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0
-  const worker = async () => {
-    while (next < count) await work(next++)
-  }
-  await Promise.all(Array.from({ length: 16 }, worker))
+  await inParallel(services * podsPerService, (index) => createPod(server, index, `app-${index % services}`))
 }
