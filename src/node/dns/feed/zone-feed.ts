@@ -175,24 +175,36 @@ export class ZoneFeed {
 
   /** Replaces the labels of a namespace, or removes it where they are undefined. */
   setNamespace(name: string, labels: Labels | undefined): void {
-    this.#selection.setNamespace(name, labels)
-    for (const fed of this.#zones) {
-      const { zone, settings } = fed
-      zone.setNamespace(name, this.#selection.selectsNamespace(settings, name))
-      if (settings.namespaceLabels !== undefined) this.#updateObjectsOf(fed, name)
-    }
+    this.#setNamespaces([[name, labels]])
   }
 
   replaceNamespaces(namespaces: ReadonlyMap<string, Labels>): void {
-    for (const name of this.#selection.namespaces()) if (!namespaces.has(name)) this.setNamespace(name, undefined)
-    for (const [name, labels] of namespaces) this.setNamespace(name, labels)
+    const gone = this.#selection.namespaces().filter((name) => !namespaces.has(name))
+    this.#setNamespaces([...gone.map((name) => [name, undefined] as const), ...namespaces])
     this.#namespacesListed = true
     this.#sync.request()
   }
 
-  #updateObjectsOf(fed: FedZone, namespace: string): void {
-    for (const key of this.#parts.state.serviceKeys()) if (key.startsWith(`${namespace}/`)) this.#dirty.add(key)
-    for (const [key, pod] of this.#pods) if (pod.namespace === namespace) this.#updatePod(fed, key, pod)
+  /** Looks through the objects once for all namespaces that a zone selects now and did not before, or the other way round. */
+  #setNamespaces(namespaces: Iterable<readonly [name: string, labels: Labels | undefined]>): void {
+    const changed = new Map(this.#zones.map((fed) => [fed, new Set<string>()]))
+    for (const [name, labels] of namespaces) {
+      const before = this.#zones.filter(({ settings }) => this.#selection.selectsNamespace(settings, name))
+      this.#selection.setNamespace(name, labels)
+      for (const [fed, names] of changed) {
+        const isSelected = this.#selection.selectsNamespace(fed.settings, name)
+        fed.zone.setNamespace(name, isSelected)
+        if (isSelected !== before.includes(fed)) names.add(name)
+      }
+    }
+    for (const [fed, names] of changed)
+      if (names.size > 0 && fed.settings.namespaceLabels !== undefined) this.#updateObjectsOf(fed, names)
+  }
+
+  #updateObjectsOf(fed: FedZone, namespaces: ReadonlySet<string>): void {
+    for (const key of this.#parts.state.serviceKeys())
+      if (namespaces.has(key.slice(0, key.indexOf('/')))) this.#dirty.add(key)
+    for (const [key, pod] of this.#pods) if (namespaces.has(pod.namespace)) this.#updatePod(fed, key, pod)
     this.#sync.request()
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { parseLabelSelector } from '../../../../../src/model/selector.ts'
 import type { Labels } from '../../../../../src/node/dns/feed/label-selection.ts'
 import { ZoneFeed } from '../../../../../src/node/dns/feed/zone-feed.ts'
@@ -25,10 +25,11 @@ const missing = 'NXDOMAIN aa |  | cluster.local. 5 SOA ns.dns.cluster.local. min
 
 describe('a zone that selects by labels', () => {
   let feed: ZoneFeed
+  let state: LiveNodeState
   const wanted: boolean[] = []
 
   beforeEach(async () => {
-    const state = new LiveNodeState(silentLogger)
+    state = new LiveNodeState(silentLogger)
     const applied = new AppliedRevisions(state)
     applied.register('dns')
     feed = new ZoneFeed({ state, applied, onTable: () => {}, onSynced: () => {}, log: silentLogger })
@@ -79,6 +80,19 @@ describe('a zone that selects by labels', () => {
     feed.setNamespace('default', { team: 'b' })
     await until('and all is there again', () => ask(feed, 'db.default.svc').endsWith('A 10.96.0.11'))
     await until('the chosen Pod is there', () => /A 10\.244\.0\.1$/.test(ask(feed, '10-244-0-1.default.pod')))
+  })
+
+  test('goes through the Services once for all namespaces, and not where none is selected otherwise than before', () => {
+    const looks = mock.method(state, 'serviceKeys')
+    const names = ['default', ...Array.from({ length: 30 }, (_, index) => `n${index}`)]
+    feed.replaceNamespaces(new Map(names.map((name) => [name, { team: 'a' }])))
+    assert.equal(looks.mock.callCount(), 1)
+    feed.replaceNamespaces(new Map(names.map((name) => [name, { team: 'b', seen: 'today' }])))
+    feed.setNamespace('n7', { team: 'a' })
+    assert.equal(looks.mock.callCount(), 1)
+    feed.setNamespace('n7', { team: 'c' })
+    assert.equal(looks.mock.callCount(), 2)
+    looks.mock.restore()
   })
 
   test('watches the labels of Services only while a zone needs them', async () => {
