@@ -31,7 +31,7 @@ export interface PortMapping {
 }
 
 /** Rates in bits per second, bursts in bits. */
-interface Bandwidth {
+export interface Bandwidth {
   readonly ingressRate?: number
   readonly ingressBurst?: number
   readonly egressRate?: number

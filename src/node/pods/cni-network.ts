@@ -1,8 +1,8 @@
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { CniRuntime, StallReason } from '../cni/index.ts'
+import type { CniRuntime, CniSandbox, StallReason } from '../cni/index.ts'
 import { PodError } from './errors.ts'
-import type { NetworkSandbox, PodNetwork } from './runtime.ts'
+import type { PodNetwork } from './runtime.ts'
 
 /** Pod networks by the CNI plugins of this node. */
 export class CniNetwork implements PodNetwork {
@@ -14,7 +14,7 @@ export class CniNetwork implements PodNetwork {
     this.#log = log
   }
 
-  async attach(sandbox: NetworkSandbox): Promise<readonly Ip[]> {
+  async attach(sandbox: CniSandbox): Promise<readonly Ip[]> {
     const { ips } = await this.#cni.add(sandbox)
     if (ips.length > 0) return ips.map(({ ip }) => ip)
     await this.#cni.del(sandbox)
@@ -24,19 +24,19 @@ export class CniNetwork implements PodNetwork {
     })
   }
 
-  async detach(sandbox: NetworkSandbox): Promise<void> {
+  async detach(sandbox: CniSandbox): Promise<void> {
     await this.#cni.del(sandbox)
   }
 
-  stallReasonOf({ containerId }: NetworkSandbox): StallReason | undefined {
+  stallReasonOf({ containerId }: CniSandbox): StallReason | undefined {
     return this.#cni.stallReasonOf(containerId)
   }
 
-  async isAttached(sandbox: NetworkSandbox): Promise<boolean> {
+  async isAttached(sandbox: CniSandbox): Promise<boolean> {
     return this.#cni.isRemembered(sandbox)
   }
 
-  async collect(live: readonly NetworkSandbox[]): Promise<void> {
+  async collect(live: readonly CniSandbox[]): Promise<void> {
     const { deleted, errors } = await this.#cni.garbage.collect(live)
     for (const attachment of deleted) this.#log.info('a network attachment without a pod is undone', { attachment })
     for (const error of errors) this.#log.warn('a network attachment without a pod could not be undone', { error })

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { listNetns, type NetnsMaker, runCaptured, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { StallReason } from '../cni/index.ts'
+import type { CniSandbox, StallReason } from '../cni/index.ts'
 import { type CgroupLayout, makeCgroups, removeCgroups } from './cgroups.ts'
 import { claimRun, findProgram, findShim, readRun } from './container-files.ts'
 import { hostnameOf, type Launch } from './container-launch.ts'
@@ -16,7 +16,7 @@ import { launchFileOf, writeLaunch } from './launch-file.ts'
 import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
-import type { ContainerRun, ExecResult, NetworkSandbox, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
+import type { ContainerRun, ExecResult, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
 import { systemCallsOf } from './system-calls.ts'
 
 export interface ProcessRuntimeParts {
@@ -203,7 +203,7 @@ export class ProcessRuntime implements PodRuntime {
     return `${netnsFolder}/${this.#netnsName(sandbox)}`
   }
 
-  #networkSandbox(sandbox: Sandbox): NetworkSandbox {
+  #networkSandbox(sandbox: Sandbox): CniSandbox {
     const { uid, namespace, name, portMappings, bandwidth } = sandbox
     return {
       containerId: uid,

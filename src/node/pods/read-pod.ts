@@ -1,10 +1,11 @@
 import type { Dialect } from '../../model/dialect.ts'
 import { parseQuantity } from '../../model/quantity.ts'
+import type { Bandwidth } from '../cni/index.ts'
 import { PodError } from './errors.ts'
 import type { WantedPod } from './plan.ts'
 import type { StoredPod } from './pod-folders.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
-import type { Bandwidth, ContainerRun } from './runtime.ts'
+import type { ContainerRun } from './runtime.ts'
 import { containerId } from './status.ts'
 
 /** The part of a pod that decides what happens to it. */

@@ -1,23 +1,8 @@
 import type { Ip } from '../../model/ip.ts'
-import type { StallReason } from '../cni/index.ts'
+import type { Bandwidth, CniSandbox, PortMapping, StallReason } from '../cni/index.ts'
 import type { Launch } from './container-launch.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodSpec } from './pod-spec.ts'
-
-interface PortMapping {
-  readonly hostPort: number
-  readonly containerPort: number
-  readonly protocol: 'tcp' | 'udp' | 'sctp'
-  readonly hostIP?: Ip
-}
-
-/** Rates in bits a second, bursts in bits, as the bandwidth plugin has them. */
-export interface Bandwidth {
-  readonly ingressRate?: number
-  readonly ingressBurst?: number
-  readonly egressRate?: number
-  readonly egressBurst?: number
-}
 
 /** A pod as its network and its processes know it; all of it is written down before anything is made. */
 export interface Sandbox {
@@ -65,22 +50,11 @@ export interface PodRuntime {
 
 /** Gives and takes a pod's interface: CNI as a rule. */
 export interface PodNetwork {
-  attach(sandbox: NetworkSandbox): Promise<readonly Ip[]>
-  detach(sandbox: NetworkSandbox): Promise<void>
-  stallReasonOf(sandbox: NetworkSandbox): StallReason | undefined
+  attach(sandbox: CniSandbox): Promise<readonly Ip[]>
+  detach(sandbox: CniSandbox): Promise<void>
+  stallReasonOf(sandbox: CniSandbox): StallReason | undefined
   /** Whether an attach began that no detach has finished, by this process or one before it. */
-  isAttached(sandbox: NetworkSandbox): Promise<boolean>
+  isAttached(sandbox: CniSandbox): Promise<boolean>
   /** Undoes what was made for sandboxes that are not among these. */
-  collect(live: readonly NetworkSandbox[]): Promise<void>
-}
-
-export interface NetworkSandbox {
-  readonly containerId: string
-  readonly netnsPath: string
-  readonly ifName: string
-  readonly podNamespace: string
-  readonly podName: string
-  readonly podUid: string
-  readonly portMappings: readonly PortMapping[]
-  readonly bandwidth?: Bandwidth
+  collect(live: readonly CniSandbox[]): Promise<void>
 }

@@ -1,15 +1,14 @@
 import type { EndpointSlice } from '../../model/endpoint-slice.ts'
 import type { Service, ServicePort } from '../../model/service.ts'
 import { costOfEndpoint, countRules } from '../../netfilter/count-rules.ts'
-import type { PlanNode } from './plan.ts'
-import { planFrontends } from './plan.ts'
-import type { ProxySettings } from './service-plans.ts'
+import type { ProxyRuleSettings } from '../../netfilter/settings.ts'
+import { type PlanNode, planFrontends } from './plan.ts'
 
 /** At most how many rules a Service makes in this family, by its ports and the endpoints of its slices, none of which is looked at. */
 export function ruleUpperBound(
   service: Service,
   slices: readonly EndpointSlice[],
-  settings: ProxySettings & PlanNode,
+  settings: ProxyRuleSettings & PlanNode,
 ): number {
   const policies = service.internalTrafficPolicy === 'Local' || service.externalTrafficPolicy === 'Local' ? 2 : 1
   const { choose, translate } = costOfEndpoint(service, settings)
