@@ -1,13 +1,13 @@
 import { checkTypes } from './check/checker.ts'
 import { checkLiterals } from './check/literal-checks.ts'
-import { type CelType, optionalType } from './check/types.ts'
 import { estimateCost } from './cost/estimate.ts'
-import type { CostMeter } from './cost/meter.ts'
 import { newFunctions, storedFunctions } from './library/functions.ts'
 import { PlanProblem, planEvaluation } from './run/plan.ts'
 import type { SchemaType } from './schema-types.ts'
 import { parseExpression } from './syntax/parser.ts'
 import { describeProblems } from './syntax/source.ts'
+import type { CostMeter } from './values/cost-meter.ts'
+import { type CelType, optionalType } from './values/types.ts'
 import type { Value } from './values/values.ts'
 
 /** An expression that has been checked. */

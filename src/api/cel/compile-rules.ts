@@ -1,9 +1,9 @@
 import type { Schema } from '../schema/schema.ts'
 import type { ValidationRule } from '../schema/validation-rule.ts'
-import { types } from './check/types.ts'
 import { type CelProgram, type Compiled, compileExpression, type ExpressionScope } from './compile-expression.ts'
 import { normalizeFieldPath } from './field-path.ts'
 import { maxCardinality, type SchemaType, SchemaTypes } from './schema-types.ts'
+import { types } from './values/types.ts'
 
 export interface CompiledRule {
   readonly rule: ValidationRule

@@ -1,8 +1,8 @@
 import type { Schema } from '../schema/schema.ts'
-import { CelType, type FieldTypes, listType, mapType, types } from './check/types.ts'
 import { escapeName } from './escape-name.ts'
 import { isMap } from './map-schema.ts'
 import { withObjectMeta } from './object-meta.ts'
+import { CelType, type FieldTypes, listType, mapType, types } from './values/types.ts'
 
 /** What a request can hold at most. */
 const maxRequestBytes = 3 * 1024 * 1024

@@ -1,4 +1,4 @@
-import { CelType, listType, mapType, typeOfType, types } from './types.ts'
+import { CelType, listType, mapType, typeOfType, types } from '../values/types.ts'
 
 /** The bindings of type parameters, by name. A failed attempt is undone. */
 export class Substitutions {

@@ -1,4 +1,5 @@
 import { isReserved } from '../escape-name.ts'
+import type { FunctionDeclaration, Overload } from '../library/declarations.ts'
 import {
   type CallExpr,
   type Expr,
@@ -9,11 +10,19 @@ import {
   type SelectExpr,
 } from '../syntax/expr.ts'
 import type { Problem } from '../syntax/source.ts'
+import {
+  CelType,
+  isOptional,
+  listType,
+  mapType,
+  optionalType,
+  typeOfType,
+  types,
+  unwrapOptional,
+} from '../values/types.ts'
 import type { Literal } from '../values/values.ts'
 import { Uint } from '../values/values.ts'
 import { isLessSpecific, Substitutions } from './assign.ts'
-import type { FunctionDeclaration, Overload } from './declarations.ts'
-import { CelType, isOptional, listType, mapType, optionalType, typeOfType, types, unwrapOptional } from './types.ts'
 
 /** A call whose function is known. `target` is undefined where the function is not a member. */
 export interface ResolvedCall {

@@ -3,10 +3,10 @@ import type { CallExpr, Expr } from '../syntax/expr.ts'
 import type { Problem } from '../syntax/source.ts'
 import { childrenOf, partsOf } from '../syntax/walk.ts'
 import { parseDuration, parseTimestamp } from '../values/times.ts'
+import { isOptional, unwrapOptional } from '../values/types.ts'
 import type { Literal } from '../values/values.ts'
 import type { CheckedExpr } from './checker.ts'
 import { formatProblems } from './format-checks.ts'
-import { isOptional, unwrapOptional } from './types.ts'
 
 /** What is wrong with values that a rule spells out, after its types are right: Kubernetes refuses them when a rule is made. */
 export function checkLiterals(checked: CheckedExpr): readonly Problem[] {

@@ -1,5 +1,5 @@
-import type { CelType } from '../check/types.ts'
 import type { Expr } from '../syntax/expr.ts'
+import type { CelType } from '../values/types.ts'
 import { add, clamp, exactly, multiply, one, type Range, scale, unknown } from './range.ts'
 
 /** An operand of a call: `size` is undefined where nothing is known of it. */

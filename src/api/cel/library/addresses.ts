@@ -9,9 +9,9 @@ import {
   ipToBigInt,
   parseIp,
 } from '../../../model/ip.ts'
-import type { CelFunction } from '../check/declarations.ts'
-import { parseType } from '../check/types.ts'
+import { parseType } from '../values/types.ts'
 import { CelError, OpaqueValue, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 
 export class IpValue extends OpaqueValue {
   readonly type = parseType('net.IP')

@@ -1,6 +1,5 @@
-import type { CelFunction, SharedFunction } from '../check/declarations.ts'
-import { CelType, listType, mapType, optionalType, types } from '../check/types.ts'
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp, toTimestamp } from '../values/times.ts'
+import { CelType, listType, mapType, optionalType, types } from '../values/types.ts'
 import {
   CelError,
   Duration,
@@ -13,6 +12,7 @@ import {
   Uint,
   type Value,
 } from '../values/values.ts'
+import type { CelFunction, SharedFunction } from './declarations.ts'
 
 const [minInt, maxInt, maxUint] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 const second = 1_000_000_000n

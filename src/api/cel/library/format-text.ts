@@ -1,6 +1,6 @@
-import { CelType } from '../check/types.ts'
-import type { WorkMeter } from '../cost/meter.ts'
+import type { WorkMeter } from '../values/cost-meter.ts'
 import { formatDuration, formatTimestamp } from '../values/times.ts'
+import { CelType } from '../values/types.ts'
 import { CelError, Duration, ListValue, MapValue, Timestamp, Uint, type Value } from '../values/values.ts'
 import { doubleToText, runtimeType } from './conversions.ts'
 

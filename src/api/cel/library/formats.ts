@@ -1,10 +1,10 @@
 import { hasTextFormat } from '../../schema/formats.ts'
 import { labelValueRule, qualifiedNameRule } from '../../schema/metadata-rules.ts'
 import { checkDns1035Label, checkDnsLabel, checkDnsSubdomain } from '../../schema/names.ts'
-import type { CelFunction } from '../check/declarations.ts'
-import { parseType } from '../check/types.ts'
 import { ItemList } from '../values/lists.ts'
+import { parseType } from '../values/types.ts'
 import { none, OpaqueValue, OptionalValue } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 import { isUrl } from './urls.ts'
 
 type Check = (text: string) => string | undefined

@@ -1,6 +1,6 @@
-import { declareFunctions } from '../check/declarations.ts'
 import { addressFunctions } from './addresses.ts'
 import { conversionFunctions, sharedConversions } from './conversions.ts'
+import { declareFunctions } from './declarations.ts'
 import { formatFunctions } from './formats.ts'
 import { laterListFunctions, listFunctions } from './lists.ts'
 import { operators } from './operators.ts'

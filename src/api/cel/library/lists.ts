@@ -1,9 +1,9 @@
-import type { CelFunction } from '../check/declarations.ts'
-import type { WorkMeter } from '../cost/meter.ts'
+import type { WorkMeter } from '../values/cost-meter.ts'
 import { areEqual } from '../values/equality.ts'
 import { ItemList } from '../values/lists.ts'
 import type { EntryMap } from '../values/maps.ts'
 import { CelError, Duration, ListValue, MapValue, noSuchOverload, Uint, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 import { add, compare } from './operators.ts'
 
 function isSorted(list: ListValue, meter: WorkMeter): Value {

@@ -1,5 +1,4 @@
-import type { SharedFunction } from '../check/declarations.ts'
-import type { WorkMeter } from '../cost/meter.ts'
+import type { WorkMeter } from '../values/cost-meter.ts'
 import { areEqual, type CelNumber, compareNumbers, isNumber } from '../values/equality.ts'
 import { GrowingList, JsonList } from '../values/lists.ts'
 import { toDuration, toTimestamp } from '../values/times.ts'
@@ -13,6 +12,7 @@ import {
   Uint,
   type Value,
 } from '../values/values.ts'
+import type { SharedFunction } from './declarations.ts'
 
 const [minInt, maxInt, maxUint] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 

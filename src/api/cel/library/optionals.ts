@@ -1,5 +1,4 @@
-import type { CelFunction } from '../check/declarations.ts'
-import type { WorkMeter } from '../cost/meter.ts'
+import type { WorkMeter } from '../values/cost-meter.ts'
 import { ItemList } from '../values/lists.ts'
 import {
   CelError,
@@ -12,6 +11,7 @@ import {
   Uint,
   type Value,
 } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 
 const some = (value: Value) => new OptionalValue(value)
 

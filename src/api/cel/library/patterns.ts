@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
-import type { CelFunction } from '../check/declarations.ts'
 import { ItemList } from '../values/lists.ts'
 import { CelError, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 
 const compiled = new LRUCache<string, RE2JS>({ max: 500 })
 

@@ -1,6 +1,6 @@
-import type { CelFunction } from '../check/declarations.ts'
-import { parseType } from '../check/types.ts'
+import { parseType } from '../values/types.ts'
 import { CelError, OpaqueValue, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 
 /** Billionths: the finest that a quantity is kept in. */
 const scale = 9

@@ -1,7 +1,7 @@
-import type { CelFunction } from '../check/declarations.ts'
-import type { WorkMeter } from '../cost/meter.ts'
+import type { WorkMeter } from '../values/cost-meter.ts'
 import { ItemList } from '../values/lists.ts'
 import { CelError, type ListValue, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 import { formatText } from './format-text.ts'
 
 /** A text by its characters. */

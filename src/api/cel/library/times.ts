@@ -1,6 +1,6 @@
-import type { CelFunction } from '../check/declarations.ts'
 import { partsOf } from '../values/times.ts'
 import { CelError, type Duration, type Timestamp, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 
 const second = 1_000_000_000n
 

@@ -1,8 +1,8 @@
-import type { CelFunction } from '../check/declarations.ts'
-import { parseType } from '../check/types.ts'
 import { ItemList } from '../values/lists.ts'
 import { EntryMap } from '../values/maps.ts'
+import { parseType } from '../values/types.ts'
 import { CelError, OpaqueValue, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 
 /** A URL as Go's url.ParseRequestURI takes it: absolute, or a path from the root; what follows a `#` belongs to the rest. */
 class UrlValue extends OpaqueValue {

@@ -1,6 +1,6 @@
-import type { CelFunction } from '../check/declarations.ts'
-import { parseType } from '../check/types.ts'
+import { parseType } from '../values/types.ts'
 import { CelError, OpaqueValue, type Value } from '../values/values.ts'
+import type { CelFunction } from './declarations.ts'
 
 /** A semantic version (semver.org 2.0.0). */
 class SemverValue extends OpaqueValue {

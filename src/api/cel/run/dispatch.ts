@@ -1,8 +1,8 @@
 import type { ResolvedCall } from '../check/checker.ts'
-import type { Overload } from '../check/declarations.ts'
-import type { CelType } from '../check/types.ts'
-import type { WorkMeter } from '../cost/meter.ts'
 import { runtimeType } from '../library/conversions.ts'
+import type { Overload } from '../library/declarations.ts'
+import type { WorkMeter } from '../values/cost-meter.ts'
+import type { CelType } from '../values/types.ts'
 import { CelError, ListValue, MapValue, noSuchOverload, OptionalValue, type Value } from '../values/values.ts'
 
 /** The implementation of a call. */

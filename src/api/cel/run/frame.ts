@@ -1,4 +1,4 @@
-import type { CostMeter } from '../cost/meter.ts'
+import type { CostMeter } from '../values/cost-meter.ts'
 import type { Value } from '../values/values.ts'
 
 /** What one evaluation works with: its variables, by the places that the plan gave them. */

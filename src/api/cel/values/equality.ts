@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { CelType } from '../check/types.ts'
-import type { WorkMeter } from '../cost/meter.ts'
+import type { WorkMeter } from './cost-meter.ts'
 import { JsonList, UnorderedList } from './lists.ts'
 import { JsonMap } from './maps.ts'
+import { CelType } from './types.ts'
 import {
   CelError,
   Duration,

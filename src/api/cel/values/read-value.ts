@@ -3,11 +3,11 @@ import type { Json } from '../../../model/api-object.ts'
 import { isJsonObject } from '../../document.ts'
 import { numberOf } from '../../exact-json.ts'
 import type { Schema } from '../../schema/schema.ts'
-import { CelType } from '../check/types.ts'
 import { withObjectMeta } from '../object-meta.ts'
 import { ItemList, JsonList, KeyedList, type Parts, SetList } from './lists.ts'
 import { JsonFields, JsonMap } from './maps.ts'
 import { parseDate, parseDateTime, parseSchemaDuration } from './times.ts'
+import { CelType } from './types.ts'
 import { CelError, OpaqueValue, type Value } from './values.ts'
 
 const unknownType = new CelType('dyn', 'unknown')

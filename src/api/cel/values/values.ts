@@ -1,4 +1,4 @@
-import type { CelType } from '../check/types.ts'
+import type { CelType } from './types.ts'
 
 /** What an expression can spell as it is. Integers are bigints, numbers doubles. */
 export type Literal = null | boolean | bigint | Uint | number | string | Uint8Array

@@ -1,6 +1,6 @@
-import type { WorkMeter } from '../cost/meter.ts'
+import type { WorkMeter } from '../values/cost-meter.ts'
+import { type CelType, parseType, splitTypes } from '../values/types.ts'
 import type { Value } from '../values/values.ts'
-import { type CelType, parseType, splitTypes } from './types.ts'
 
 /** The implementation of a function. The meter follows the operands. It returns a CelError where it fails. */
 type Run = (...operands: never[]) => Value
