@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { type FolderOrder, findFileCircles, findOrderFaults } from '../helpers/folder-order.ts'
+import { type FolderOrder, findFileCircles, findFolderCircles, findOrderFaults } from '../helpers/folder-order.ts'
 import { readSourceTree, roomOf } from '../helpers/source-tree.ts'
 
 const leaves = ['model', 'loop', 'observe', 'config']
@@ -179,6 +179,20 @@ describe('the import rules of the house', () => {
 
   test('no file imports itself by way of others', () => {
     assert.deepEqual(findFileCircles(files), [])
+  })
+
+  test('the direct subfolders of a folder have no circles of imports between them', () => {
+    assert.deepEqual(findFolderCircles(files), [])
+  })
+
+  test('findFolderCircles names the subfolders of a circle, at any depth', () => {
+    const file = (path: string, ...localImports: string[]) => ({ path, text: '', localImports, packageImports: [] })
+    const circle = [file('src/a/b/one.ts', 'src/a/c/d/two.ts'), file('src/a/c/three.ts', 'src/a/b/four.ts')]
+    assert.deepEqual(findFolderCircles(circle), [['src/a/b', 'src/a/c']])
+    assert.deepEqual(
+      findFolderCircles([file('src/a/b/one.ts', 'src/a/two.ts'), file('src/a/two.ts', 'src/a/b/one.ts')]),
+      [],
+    )
   })
 
   test('the server side and the node side know nothing of each other', () => {

@@ -35,17 +35,53 @@ function partOf(folder: string, file: string): string {
 }
 
 /** Returns each circle of imports among the files once, from the file that was visited first. */
-export function findFileCircles(files: readonly SourceFile[]): readonly (readonly string[])[] {
-  const imports = new Map(files.map(({ path, localImports }) => [path, localImports]))
-  const circles: (readonly string[])[] = []
-  const done = new Set<string>()
-  const visit = (file: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(file)
-    if (start !== -1) circles.push(trail.slice(start))
-    if (start !== -1 || done.has(file)) return
-    for (const target of imports.get(file) ?? []) visit(target, [...trail, file])
-    done.add(file)
+export function findFileCircles(files: readonly SourceFile[]): readonly Circle[] {
+  return findCircles(new Map(files.map(({ path, localImports }) => [path, localImports])))
+}
+
+/** Returns the circles of imports between direct subfolders of one folder, for each folder that holds files at any depth. */
+export function findFolderCircles(files: readonly SourceFile[]): readonly Circle[] {
+  const folders = new Set(files.flatMap(({ path }) => foldersAbove(path)))
+  return [...folders].sort().flatMap((folder) => findCircles(importsOfSubfolders(folder, files)))
+}
+
+/** The nodes of one circle in the order in which they import each other; the last one imports the first. */
+type Circle = readonly string[]
+
+function foldersAbove(file: string): readonly string[] {
+  const parts = file.split('/').slice(0, -1)
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+}
+
+function importsOfSubfolders(folder: string, files: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const imports = new Map<string, Set<string>>()
+  for (const { path, localImports } of files) {
+    const own = subfolderOf(folder, path)
+    if (own === undefined) continue
+    const targets = localImports.flatMap((target) => subfolderOf(folder, target) ?? [])
+    const known = imports.get(own) ?? new Set()
+    imports.set(own, known.union(new Set(targets.filter((target) => target !== own))))
   }
-  for (const { path } of files) visit(path, [])
+  return imports
+}
+
+/** Returns the direct subfolder that holds the file; undefined for a file beside the subfolders or elsewhere. */
+function subfolderOf(folder: string, file: string): string | undefined {
+  if (!file.startsWith(`${folder}/`)) return undefined
+  const part = partOf(folder, file)
+  return file === `${folder}/${part}` ? undefined : `${folder}/${part}`
+}
+
+function findCircles(imports: ReadonlyMap<string, Iterable<string>>): readonly Circle[] {
+  const circles: Circle[] = []
+  const done = new Set<string>()
+  const visit = (node: string, trail: Circle): void => {
+    const start = trail.indexOf(node)
+    if (start !== -1) circles.push(trail.slice(start))
+    if (start !== -1 || done.has(node)) return
+    for (const target of imports.get(node) ?? []) visit(target, [...trail, node])
+    done.add(node)
+  }
+  for (const node of imports.keys()) visit(node, [])
   return circles
 }
