@@ -1,0 +1,77 @@
+import type { ObjectKey } from './api-object.ts'
+import type { Cidr, Ip } from './ip.ts'
+import type { LabelSelector } from './selector.ts'
+import type { Protocol } from './service.ts'
+
+/** A NetworkPolicy in the form that this node uses: parsed once at the edge, defaults applied (spec 2.8). */
+export interface NetworkPolicy {
+  readonly key: ObjectKey
+  readonly namespace: string
+  readonly name: string
+  /** Pods of the policy's namespace; an empty selector matches all of them. */
+  readonly podSelector: LabelSelector
+  /** Present if the policy isolates its pods for incoming traffic; an empty list then allows none. */
+  readonly ingress?: readonly PolicyRule[]
+  /** Present if the policy isolates its pods for outgoing traffic; an empty list then allows none. */
+  readonly egress?: readonly PolicyRule[]
+}
+
+/** Allows traffic that matches a peer and a port. */
+export interface PolicyRule {
+  /** Absent allows every peer; an empty list in the API object is absent here. */
+  readonly peers?: readonly PolicyPeer[]
+  /** Absent allows every protocol and port; an empty list in the API object is absent here. */
+  readonly ports?: readonly PolicyPort[]
+}
+
+export type PolicyPeer = PodPeer | IpBlock
+
+export interface PodPeer {
+  readonly kind: 'pods'
+  /** Absent: pods of the policy's own namespace. */
+  readonly namespaces?: LabelSelector
+  readonly pods: LabelSelector
+}
+
+export interface IpBlock {
+  readonly kind: 'ip-block'
+  readonly cidr: Cidr
+  /** Networks inside `cidr` that this entry does not allow; another entry may. */
+  readonly except: readonly Cidr[]
+}
+
+export type PolicyPort =
+  /** All ports of the protocol. */
+  | { readonly kind: 'protocol'; readonly protocol: Protocol }
+  /** Both ends included. */
+  | { readonly kind: 'range'; readonly protocol: Protocol; readonly first: number; readonly last: number }
+  /** A port of this name and protocol of the destination pod. */
+  | { readonly kind: 'name'; readonly protocol: Protocol; readonly name: string }
+
+export type Labels = Readonly<Record<string, string>>
+
+/** A pod as NetworkPolicy sees it. Finished pods (Succeeded, Failed) and pods of the host network are no such pods. */
+export interface PolicyPod {
+  readonly key: ObjectKey
+  readonly namespace: string
+  readonly labels: Labels
+  /** At most one address of each family; empty until the pod's network is announced or its status is written. */
+  readonly ips: readonly Ip[]
+  /** Whether the pod runs on this node. */
+  readonly isLocal: boolean
+  readonly ports: readonly NamedPort[]
+}
+
+export interface NamedPort {
+  readonly name: string
+  readonly protocol: Protocol
+  readonly port: number
+}
+
+/** The objects that decide who may reach whom, as the evaluator and the planner read them. */
+export interface PolicyCluster {
+  policies(): Iterable<NetworkPolicy>
+  pods(): Iterable<PolicyPod>
+  /** Undefined if the namespace is not known. */
+  namespaceLabels(namespace: string): Labels | undefined
+}
