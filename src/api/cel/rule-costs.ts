@@ -26,16 +26,16 @@ function factorOf({ type, additionalProperties, maxProperties, maxItems }: Schem
 /** Adds up what the rules of a schema cost at most. */
 export class RuleCosts {
   #total = 0
-  #dearest: { readonly path: string; readonly cost: number }[] = []
+  #mostExpensive: { readonly path: string; readonly cost: number }[] = []
 
   /** What is wrong with the cost of one rule. */
   add(path: string, what: string, cost: number): readonly FieldError[] {
     this.#total = clamp(this.#total + cost)
     if (cost >= schemaLimit / 100) {
-      const sorted = [...this.#dearest, { path, cost }].sort((left, right) => right.cost - left.cost)
-      this.#dearest = sorted.slice(0, maxNamed)
+      const sorted = [...this.#mostExpensive, { path, cost }].sort((left, right) => right.cost - left.cost)
+      this.#mostExpensive = sorted.slice(0, maxNamed)
     }
-    return cost > ruleLimit ? [forbiddenField(path, tooDear(what, cost, ruleLimit))] : []
+    return cost > ruleLimit ? [forbiddenField(path, tooExpensive(what, cost, ruleLimit))] : []
   }
 
   /** What is wrong with all together. */
@@ -44,13 +44,13 @@ export class RuleCosts {
     const why = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema'
     const what = `${extension} estimated rule cost total for entire OpenAPIv3 schema`
     return [
-      ...this.#dearest.map((each) => forbiddenField(each.path, why)),
-      forbiddenField(path, tooDear(what, this.#total, schemaLimit)),
+      ...this.#mostExpensive.map((each) => forbiddenField(each.path, why)),
+      forbiddenField(path, tooExpensive(what, this.#total, schemaLimit)),
     ]
   }
 }
 
-function tooDear(what: string, cost: number, limit: number): string {
+function tooExpensive(what: string, cost: number, limit: number): string {
   const advice =
     'try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared'
   return `${what} exceeds budget by factor of ${factorText(cost / limit)} (${advice})`

@@ -23,7 +23,7 @@ export function createServiceCidrController(context: ControllerContext): Compone
     if (cidr.metadata.deletionTimestamp === undefined) {
       const { finalizers } = cidr.metadata
       const held = finalizers.includes(finalizer) ? cidr : await keep(cidr, [...finalizers, finalizer], signal)
-      await tell(
+      await writeCondition(
         held,
         { status: 'True', reason: 'NetworkServiceCIDRReady', message: 'Kubernetes Service CIDR is ready' },
         signal,
@@ -50,7 +50,7 @@ export function createServiceCidrController(context: ControllerContext): Compone
       return undefined
     }
     const message = `There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR (${stranded.length}, such as ${stranded[0]})`
-    await tell(cidr, { status: 'False', reason: 'Terminating', message }, signal)
+    await writeCondition(cidr, { status: 'False', reason: 'Terminating', message }, signal)
     return { againInMs: recheckMs }
   }
 
@@ -63,7 +63,7 @@ export function createServiceCidrController(context: ControllerContext): Compone
     )
   }
 
-  async function tell(
+  async function writeCondition(
     cidr: ServiceCidr,
     change: { readonly status: 'True' | 'False'; readonly reason: string; readonly message: string },
     signal: AbortSignal,

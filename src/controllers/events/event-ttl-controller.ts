@@ -26,7 +26,7 @@ export function createEventTtlController({ client, caches, metrics, log }: BaseC
   const reconcile = async (key: string, { signal }: { signal: AbortSignal }) => {
     const event = events.get(key)
     if (event === undefined) return undefined
-    const leftMs = lastToldMs(event) + ttlMs - Date.now()
+    const leftMs = lastOccurrenceMs(event) + ttlMs - Date.now()
     if (leftMs > 0) return { againInMs: Math.min(leftMs, maxTimerMs) }
     const { uid } = event.metadata
     await applyWrites(target, [{ verb: 'delete', target: nameOf(eventType.resource, event), uid }], signal)
@@ -45,7 +45,7 @@ export function createEventTtlController({ client, caches, metrics, log }: BaseC
 const maxTimerMs = 24 * 3_600_000
 
 /** Returns the time of the Event's last occurrence; an Event without a valid time counts as old. */
-function lastToldMs({ metadata, lastTimestamp, eventTime, series }: Event): number {
+function lastOccurrenceMs({ metadata, lastTimestamp, eventTime, series }: Event): number {
   const times = [metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime]
   return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((ms) => !Number.isNaN(ms)))
 }

@@ -28,12 +28,12 @@ export function createNamespaceController(kit: BaseContext): Component {
     const state = await emptyNamespace(kit.client, name, signal)
     const isEmpty =
       state.remainders.length === 0 && state.discoveryError === undefined && state.contentError === undefined
-    const reported = await tell(namespace, state, signal)
+    const reported = await writeConditions(namespace, state, signal)
     if (isEmpty) await finalize(kit.client, reported, signal)
     return isEmpty ? undefined : { againInMs: Math.max(leastRecheckMs, 2 * (performance.now() - startedMs)) }
   }
 
-  async function tell(namespace: Namespace, state: DeletionState, signal: AbortSignal): Promise<Namespace> {
+  async function writeConditions(namespace: Namespace, state: DeletionState, signal: AbortSignal): Promise<Namespace> {
     const conditions = deletionConditions(namespace.status.conditions, state, Date.now())
     if (conditions === namespace.status.conditions) return namespace
     const { uid, resourceVersion } = namespace.metadata

@@ -94,17 +94,17 @@ class NodeLifecycle {
     const { name } = node.metadata
     if (this.#known.has(name)) return
     this.#known.set(name, node)
-    this.#tell(node, 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`)
+    this.#recordEvent(node, 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`)
   }
 
   #takeLeave(name: string): void {
     const node = this.#known.get(name)
     if (node === undefined) return
     this.#known.delete(name)
-    this.#tell(node, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`)
+    this.#recordEvent(node, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`)
   }
 
-  #tell(node: Node, reason: string, message: string): void {
+  #recordEvent(node: Node, reason: string, message: string): void {
     this.#context.events.record(subjectOf('Node', node), 'Normal', reason, message)
   }
 
@@ -122,7 +122,7 @@ class NodeLifecycle {
     const conditions = conditionsOfLost(node, Date.now())
     if (conditions === node.status.conditions) return node
     const { name, uid, resourceVersion } = node.metadata
-    this.#tell(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`)
+    this.#recordEvent(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`)
     const patch = { metadata: { uid, resourceVersion }, status: { conditions } }
     return caches.writer(nodeType).patch(node, { kind: 'merge', patch }, signal, 'status')
   }

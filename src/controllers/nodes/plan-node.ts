@@ -4,7 +4,7 @@ import type { Node, Taint } from '../objects/node.ts'
 import type { Condition } from '../objects/parts.ts'
 
 /** The conditions that the agent reports of its node; without heartbeats they are Unknown. */
-const toldConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
+const reportedConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 
 /** Returns the conditions of a node that has been silent for too long: each one Unknown. Returns the same list object if nothing changes. */
 export function conditionsOfLost({ status }: Node, nowMs: number): readonly Condition[] {
@@ -12,7 +12,7 @@ export function conditionsOfLost({ status }: Node, nowMs: number): readonly Cond
   const change = hasReported
     ? { reason: 'NodeStatusUnknown', message: 'Node agent stopped posting node status.' }
     : { reason: 'NodeStatusNeverUpdated', message: 'Node agent never posted node status.' }
-  return toldConditions.reduce<readonly Condition[]>((conditions, type) => {
+  return reportedConditions.reduce<readonly Condition[]>((conditions, type) => {
     const isThere = type === 'Ready' || findCondition(conditions, type) !== undefined
     return isThere ? withCondition(conditions, { type, status: 'Unknown', ...change }, nowMs) : conditions
   }, status.conditions)

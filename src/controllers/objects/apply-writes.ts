@@ -2,16 +2,18 @@ import { type ApiClient, ApiError } from '../../client/index.ts'
 import type { ApiObject } from '../../model/api-object.ts'
 import type { ResourceName, Write } from './writes.ts'
 
-/** Carries out what plans ask for. */
+/** The dependencies by which planned writes are sent to the API server. */
 export interface WriteTarget {
   readonly client: ApiClient
-  /** Takes the server's answer, so that the next plan sees it; nothing for resources that are not cached. */
+  /**
+   * Puts the server's response into the cache, so that the next plan sees it; ignores resources that are not cached.
+   */
   readonly note: (resource: ResourceName, written: ApiObject) => void
-  /** Hears of each write that changed something and of each that failed. */
-  readonly tell?: (write: Write, outcome: WriteOutcome) => void
+  /** Receives each write that changed an object, and each write that failed. */
+  readonly onOutcome?: (write: Write, outcome: WriteOutcome) => void
 }
 
-/** The object as the server has it now (none of one that was deleted), or why it would not. */
+/** The result of a write: the object as the server stored it (undefined after a deletion), or the error. */
 export type WriteOutcome =
   | { readonly kind: 'done'; readonly answer: ApiObject | undefined }
   | { readonly kind: 'failed'; readonly error: unknown }
@@ -19,8 +21,9 @@ export type WriteOutcome =
 const largestBatch = 32
 
 /**
- * In the order given; writes of the same verb in a row go out together in batches of 1, 2, 4 … 32, so that a refusal costs one request and not a thousand. What is
- * gone already counts as deleted, a namespace on its way out takes no creates. Throws the first other ApiError.
+ * Sends the writes in their order. Consecutive writes of the same verb are sent together in batches of 1, 2, 4 … 32, so
+ * that a rejection costs one request and not a thousand. A deletion of an object that does not exist succeeds. A
+ * rejected create in a namespace that is being deleted is ignored. Throws the first other ApiError.
  */
 export async function applyWrites(target: WriteTarget, writes: readonly Write[], signal: AbortSignal): Promise<void> {
   let size = 1
@@ -38,10 +41,10 @@ async function applyWrite(target: WriteTarget, write: Write, signal: AbortSignal
   try {
     const { resource, answer } = await send(target.client, write, signal)
     if (answer !== undefined) target.note(resource, answer)
-    target.tell?.(write, { kind: 'done', answer })
+    target.onOutcome?.(write, { kind: 'done', answer })
   } catch (error) {
     if (isSettled(write, error)) return
-    target.tell?.(write, { kind: 'failed', error })
+    target.onOutcome?.(write, { kind: 'failed', error })
     throw error
   }
 }
@@ -67,7 +70,7 @@ async function send(client: ApiClient, write: Write, signal: AbortSignal) {
   }
 }
 
-/** Whether the world is as the write wanted it, or never will be. */
+/** Checks whether the write needs no retry: the API already has the wanted state, or can never reach it. */
 function isSettled(write: Write, error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   if (error.code === 'not-found') return write.verb !== 'create'

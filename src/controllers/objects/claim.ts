@@ -5,16 +5,16 @@ import type { ControlledObject, Selector } from './parts.ts'
 import { requirementsOf } from './selector.ts'
 import { nameOf, type ResourceName, type Write } from './writes.ts'
 
-/** An object that controls others, with the kind under which they name it. */
+/** An object that controls others, with the apiVersion and kind for their owner references. */
 export interface Owner extends ControlledObject {
   readonly apiVersion: string
   readonly kind: string
 }
 
 export interface Claim<Child> {
-  /** The objects of the owner, with newly adopted ones. */
+  /** The objects that the owner controls, including newly adopted ones. */
   readonly mine: readonly Child[]
-  /** Adoptions and releases. */
+  /** The patches that adopt and release objects. */
   readonly writes: readonly Write[]
 }
 
@@ -23,8 +23,9 @@ export function controllerOf({ metadata }: ControlledObject): OwnerReference | u
 }
 
 /**
- * Which of the candidates in the owner's namespace belong to it: its own that still match, and orphans that match, which it adopts. Its own that match
- * no longer are released. What another owner controls is left alone, and an owner on its way out takes nothing new.
+ * Returns which of the candidates in the owner's namespace belong to the owner. The owner adopts orphans that match its
+ * selector, and releases objects that match no longer. Objects of other owners are left alone. An owner that is being
+ * deleted adopts nothing.
  */
 export function claimChildren<Child extends ControlledObject>(
   owner: Owner,
@@ -50,7 +51,7 @@ export function claimChildren<Child extends ControlledObject>(
   return { mine, writes }
 }
 
-/** The reference that makes `owner` the controller of an object. */
+/** Returns the owner reference that makes `owner` the controller of an object. */
 export function controllerReference({ apiVersion, kind, metadata }: Owner): OwnerReference {
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: true }
 }

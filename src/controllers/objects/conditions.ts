@@ -11,7 +11,10 @@ export function findCondition(conditions: readonly Condition[], type: string): C
   return conditions.find((condition) => condition.type === type)
 }
 
-/** The list with that condition set; its transition time stays while its status does. Equal conditions give the very same list. */
+/**
+ * Returns the list with this condition set. The transition time changes only with the condition's status. Returns the
+ * same list object if nothing changes.
+ */
 export function withCondition(
   conditions: readonly Condition[],
   change: ConditionChange,
@@ -29,7 +32,7 @@ export function withoutCondition(conditions: readonly Condition[], type: string)
   return conditions.filter((condition) => condition.type !== type)
 }
 
-/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
+/** Formats a time as RFC 3339 in UTC with whole seconds, the format of timestamps in the API. */
 export function formatTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

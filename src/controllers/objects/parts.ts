@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Metadata, otherwise, texts } from '../runtime/metadata.ts'
 
-/** A template's metadata: everything of it is copied. */
+/** The metadata of a template; unknown fields are kept, because all of it is copied. */
 export const templateSchema = z.looseObject({
   metadata: otherwise(z.looseObject({ labels: texts, annotations: texts }), { labels: {}, annotations: {} }),
   spec: otherwise(z.looseObject({}), {}),
@@ -37,14 +37,14 @@ export type PodTemplate = z.output<typeof templateSchema>
 export type Selector = z.output<typeof selectorSchema>
 export type IntOrPercent = z.output<typeof intOrPercent>
 
-/** Go writes an empty list as null. */
+/** Returns the schema of a list; null is an empty list, because Go encodes an empty list as null. */
 export function listOf<S extends z.ZodType>(item: S) {
   return otherwise(z.array(item), [])
 }
 
 export const protocol = z.enum(['TCP', 'UDP', 'SCTP']).default('TCP')
 
-/** An object that may have an owner. */
+/** An object that may have owner references. */
 export interface ControlledObject {
   readonly metadata: Metadata
 }

@@ -23,7 +23,7 @@ const containerSchema = z.object({
 const noSpec = { containers: [], initContainers: [], schedulerName: '', priority: 0, terminationGracePeriodSeconds: 30 }
 const noStatus = { phase: 'Pending', ips: [], conditions: [], containerStatuses: [] }
 
-/** What asks much of a node is kept as it came, and read when the pod is placed. */
+/** The spec of a pod. Scheduling requirements are kept unparsed; the scheduler parses them when it places the pod. */
 const specSchema = z.object({
   nodeName: z.string().optional(),
   hostname: z.string().optional(),
@@ -53,7 +53,7 @@ const statusSchema = z
   })
   .transform(({ podIP, podIPs, ...status }) => ({ ...status, ips: parseIps(podIPs, podIP) }))
 
-/** A pod as all controllers see it: one cache for endpoints, workloads, nodes and the scheduler. */
+/** A pod with the fields that any controller reads. Endpoints, workloads, nodes and the scheduler share one cache. */
 export const podSchema = z.object({
   metadata: metadataSchema,
   spec: otherwise(specSchema, noSpec),
@@ -62,13 +62,16 @@ export const podSchema = z.object({
 
 export type Pod = z.output<typeof podSchema>
 
-/** A pod's addresses in their canonical text, read once and not at each look; what is none, or may be no endpoint (loopback, link-local), is left out. */
+/**
+ * Parses a pod's addresses once, into their canonical text. Leaves out invalid addresses and those that may be no
+ * endpoint (loopback, link-local).
+ */
 function parseIps(podIPs: readonly { readonly ip: string }[], podIP: string | undefined): readonly Ip[] {
   const texts = podIPs.length === 0 && podIP ? [podIP] : podIPs.map(({ ip }) => ip)
   return texts.flatMap((text) => parseWorkloadIp(text) ?? [])
 }
 
-/** None for a pod that has no node yet. */
+/** Returns the name of the pod's node; empty for a pod that is not bound. */
 export function nodeNameOf({ spec }: Pod): Iterable<string> {
   return spec.nodeName ? [spec.nodeName] : []
 }
@@ -77,12 +80,15 @@ export function isReady(pod: Pod): boolean {
   return readyCondition(pod)?.status === 'True'
 }
 
-/** Ready for at least `minReadySeconds`; where those are none at once, whatever the node's clock says. */
+/**
+ * Checks whether the pod has been ready for at least `minReadySeconds`. With zero, a ready pod is available at once,
+ * whatever the node's clock says.
+ */
 export function isAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
   return isReady(pod) && (minReadySeconds <= 0 || availableInMs(pod, minReadySeconds, nowMs) <= 0)
 }
 
-/** How long until the next of the pods counts as available; undefined where none is on its way. */
+/** Returns the time until the next ready pod becomes available; undefined if no ready pod waits for that. */
 export function nextAvailableInMs(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
   if (minReadySeconds <= 0) return undefined
   let next: number | undefined
@@ -93,18 +99,18 @@ export function nextAvailableInMs(pods: readonly Pod[], minReadySeconds: number,
   return next
 }
 
-/** How long until a ready pod counts as available; zero or less when it does already. */
+/** Returns the time until a ready pod becomes available; zero or less if it is available. */
 function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number {
   return readySinceMs(pod) + minReadySeconds * 1000 - nowMs
 }
 
-/** 0 for a pod that is not ready or does not say since when. */
+/** Returns the time at which the pod became ready; 0 if it is not ready or the condition has no time. */
 export function readySinceMs(pod: Pod): number {
   const since = isReady(pod) ? Date.parse(readyCondition(pod)?.lastTransitionTime ?? '') : 0
   return Number.isNaN(since) ? 0 : since
 }
 
-/** Neither finished nor on its way out. */
+/** Checks whether the pod is neither finished nor being deleted. */
 export function isActive(pod: Pod): boolean {
   return !isFinished(pod) && pod.metadata.deletionTimestamp === undefined
 }

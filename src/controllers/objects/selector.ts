@@ -5,7 +5,10 @@ const operators = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'a
 
 const requirements = new WeakMap<Selector, LabelSelector>()
 
-/** `matchLabels` and `matchExpressions` as one list of requirements, made once: a selector meets many objects. */
+/**
+ * Returns `matchLabels` and `matchExpressions` as one list of requirements. Results are cached per selector, because
+ * one selector is matched against many objects.
+ */
 export function requirementsOf(selector: Selector): LabelSelector {
   const known = requirements.get(selector)
   if (known !== undefined) return known
@@ -21,7 +24,7 @@ export function requirementsOf(selector: Selector): LabelSelector {
   return made
 }
 
-/** An empty selector matches everything, as Kubernetes has it. */
+/** Checks whether the selector matches the labels. An empty selector matches everything, as in Kubernetes. */
 export function selects(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
   return matchesLabels(requirementsOf(selector), labels)
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ApiClient } from '../../client/index.ts'
 import type { ResourceName } from './writes.ts'
 
-/** A resource as discovery tells of it. */
+/** A resource as discovery describes it. */
 export interface ServedResource extends ResourceName {
   readonly kind: string
   readonly namespaced: boolean
@@ -20,7 +20,10 @@ const resourceListSchema = z.object({
 
 const neededVerbs = ['list', 'watch', 'delete']
 
-/** What can be listed, watched and deleted, each group in its preferred version. Throws ApiError and ZodError. */
+/**
+ * Returns the resources that support list, watch and delete, each group in its preferred version. Throws ApiError and
+ * ZodError.
+ */
 export async function listServedResources(client: ApiClient, signal: AbortSignal): Promise<readonly ServedResource[]> {
   const { groups } = groupListSchema.parse(await client.getDocument('/apis', { signal }))
   const named = groups.map(({ name, preferredVersion }) => ({ group: name, version: preferredVersion.version }))

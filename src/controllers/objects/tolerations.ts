@@ -12,7 +12,7 @@ export const tolerationSchema = z.looseObject({
 
 export type Toleration = z.output<typeof tolerationSchema>
 
-/** The first taint of the given effects that none of the tolerations covers. */
+/** Returns the first taint with one of the given effects that no toleration covers. */
 export function untoleratedTaint(
   taints: readonly Taint[],
   tolerations: readonly Toleration[],

@@ -19,7 +19,7 @@ export const serviceAccountType = resourceType(
   'ServiceAccount',
   z.object({ metadata: identitySchema }),
 )
-/** A ConfigMap with its certificate alone: there may be many large ones. */
+/** A ConfigMap with the key of the CA certificate only: a cluster may have many large ConfigMaps. */
 export const rootCaType = resourceType(
   '',
   'v1',
@@ -30,13 +30,16 @@ export const rootCaType = resourceType(
 export const serviceType = resourceType('', 'v1', 'services', 'Service', serviceSchema)
 export const endpointsType = resourceType('', 'v1', 'endpoints', 'Endpoints', endpointsSchema)
 
-/** A node's sign of life, in `kube-node-lease`. */
+/** The Lease in `kube-node-lease` that a node renews as its heartbeat. */
 const leaseSchema = z.object({
   metadata: identitySchema,
   spec: z.object({ renewTime: z.string().nullish() }).prefault({}),
 })
 
-/** The resources whose group the dialect names. Made once a manager: caches are shared by type. */
+/**
+ * Creates the resource types whose API group the dialect names. Call it once per manager, because caches are shared by
+ * type object.
+ */
 export function createDialectTypes({ groups }: Dialect) {
   return {
     leases: resourceType(groups.coordination, 'v1', 'leases', 'Lease', leaseSchema),

@@ -3,13 +3,13 @@ import type { Caches } from '../runtime/caches.ts'
 import type { CachedObject, ResourceType } from '../runtime/resource-type.ts'
 import type { WriteTarget } from './apply-writes.ts'
 
-/** Writes through the client; answers about the given types go into their caches. */
+/** Creates a target that writes through the client and puts responses of the given types into their caches. */
 export function writeTarget(client: ApiClient, caches: Caches, types: readonly NotedType[]): WriteTarget {
   const notes = new Map(types.map((type) => [type.resource.resource, type.noteInto(caches)]))
   return { client, note: ({ resource }, written) => void notes.get(resource)?.(written) }
 }
 
-/** A resource whose answers are noted, its shape put aside. */
+/** A resource type whose responses go into its cache, without its type parameter. */
 export interface NotedType {
   readonly resource: ResourceType['resource']
   noteInto(caches: Caches): (written: unknown) => void

@@ -13,16 +13,19 @@ export interface ObjectName {
   readonly name: string
 }
 
-/** One request to the API that a plan asks for. Plans say what should be; they never send anything. */
+/** One API request that a plan asks for. Plans only describe requests and send none. */
 export type Write =
   | { readonly verb: 'create'; readonly resource: ResourceName; readonly object: ApiObject }
-  /** A merge patch; with a uid or resourceVersion in its metadata it holds for that object, or that version, alone. */
+  /**
+   * A merge patch. A uid or resourceVersion in its metadata makes it a precondition: the patch applies only to that
+   * object or version.
+   */
   | {
       readonly verb: 'patch'
       readonly target: ObjectName
       readonly patch: JsonObject
       readonly subresource?: string
-      /** Where the patch sets `spec.replicas`: how many there were, for the Event. */
+      /** The number of replicas before a patch of `spec.replicas`, for the Event. */
       readonly sizeBefore?: number
     }
   | {
@@ -37,7 +40,7 @@ export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
 export const podsResource: ResourceName = { group: '', version: 'v1', resource: 'pods' }
 
-/** Where an object stands, from its own metadata. */
+/** Returns the name, namespace and resource of an object, from its metadata. */
 export function nameOf(
   resource: ResourceName,
   { metadata }: { readonly metadata: { readonly name: string; readonly namespace?: string | undefined } },

@@ -11,7 +11,7 @@ export interface CachesOptions {
   readonly timing?: Partial<InformerTiming>
 }
 
-/** One cache a resource, shared by all controllers of this process. */
+/** One cache per resource, shared by all controllers of this process. */
 export class Caches {
   readonly #options: CachesOptions
   readonly #caches = new Map<ResourceType, Component>()
@@ -20,7 +20,7 @@ export class Caches {
     this.#options = options
   }
 
-  /** Returns one cache per type; a type is declared once, so it stands for its shape. */
+  /** Returns the cache of a type. Each type must be declared once, because the cache is found by the type object. */
   of<T extends CachedObject>(type: ResourceType<T>): ObjectCache<T> {
     const known = this.#caches.get(type)
     if (known !== undefined) return known as ObjectCache<T>
@@ -30,7 +30,7 @@ export class Caches {
     return cache
   }
 
-  /** Writes objects of a resource and notes in its cache what came of it. */
+  /** Returns a writer that puts the server's responses into the cache of the type. */
   writer<T extends CachedObject>(type: ResourceType<T>): ObjectWriter<T> {
     return new ObjectWriter(this.#options.client, type, this.of(type))
   }

@@ -12,13 +12,13 @@ export interface Watch {
 }
 
 export interface WatchOptions<T> {
-  /** A change between two versions of which this holds is passed over. */
+  /** Changes between two versions for which this returns true are ignored. */
   readonly isSame?: (old: T, next: T) => boolean
-  /** For what no other controller of this process writes: the pass that wrote needs no second one to look at its own work. */
+  /** Ignores changes that this process wrote. Only for resources that no other controller of this process writes. */
   readonly skipsOwn?: boolean
 }
 
-/** `keysOf` is asked about the object before and after each change, whichever there is. */
+/** Creates a watch. `keysOf` is called with the object before and after each change, where it exists. */
 export function watchKeys<T extends CachedObject>(
   cache: ObjectCache<T>,
   keysOf: (object: T) => Iterable<string>,
@@ -35,13 +35,13 @@ export function watchKeys<T extends CachedObject>(
 }
 
 export interface ControllerOptions {
-  /** `[a-z0-9-]{1,30}`; also the name of its queue in metrics. */
+  /** The name of the controller, `[a-z0-9-]{1,30}`; also the name of its queue in metrics. */
   readonly name: string
   readonly watches: readonly Watch[]
-  /** Brings what belongs to the key to where it should be, from whatever state; called again after errors. */
+  /** Brings the objects of a key from any state to the wanted state. It is called again after errors. */
   readonly reconcile: Work
   readonly workers?: number
-  /** For keys whose work grows with what belongs to them. */
+  /** The pause of a key after each pass, for keys whose work grows with the number of their objects. */
   readonly rest?: Rest
   readonly timing?: Partial<QueueTiming>
   readonly metrics: ControllerMetrics
@@ -51,8 +51,8 @@ export interface ControllerOptions {
 const defaultWorkers = 5
 
 /**
- * Reconciles keys as their objects change: all of them at each start, then those that changes touch. Errors are retried with backoff, lost
- * races (409) without a word. May be started again after it was stopped.
+ * Reconciles keys when their objects change: all keys at each start, then the keys of changed objects. Errors are
+ * retried with backoff; conflicts (409) are retried without a log line. A stopped controller may be started again.
  */
 export class Controller implements Component {
   readonly name: string
@@ -88,7 +88,7 @@ export class Controller implements Component {
     await queue?.stop(scope)
   }
 
-  /** Nothing waits, is worked on or will be tried again. */
+  /** True if no key waits, is being reconciled, or has a retry scheduled. */
   get isIdle(): boolean {
     return this.#queue?.isIdle ?? true
   }
@@ -120,7 +120,7 @@ export class Controller implements Component {
   }
 }
 
-/** The cache was behind: the next attempt sees what the other writer did. */
+/** Checks whether an error is a conflict: the cache was stale, and the next attempt sees the other writer's change. */
 function isConflict(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 'conflict' || error.code === 'already-exists')
 }

@@ -4,18 +4,18 @@ import type { Logger } from '../../observe/index.ts'
 import type { HeldLease, LeaseLock, LeaseSpec } from './lease-lock.ts'
 
 export interface ElectionTiming {
-  /** How long others wait after the last renewal they saw. */
+  /** How long other candidates wait after the last renewal that they observed. */
   readonly leaseMs: number
-  /** A leader that could not renew for this long stops being one. */
+  /** A leader that could not renew for this long stops leading. */
   readonly renewDeadlineMs: number
   readonly retryMs: number
-  /** After a leader was found to be gone: what it asked for last may still be on its way. */
+  /** The wait before taking over from a leader that is gone: the server may still process its last requests. */
   readonly settleMs: number
 }
 
 const defaultTiming = timingOfLease(15_000)
 
-/** In the proportions that Kubernetes has: 15 s, 10 s and 2 s. */
+/** Returns the timing for a lease duration, in the proportions of Kubernetes: 15 s, 10 s and 2 s. */
 export function timingOfLease(leaseMs: number): ElectionTiming {
   const settleMs = Math.min(1_000, leaseMs / 15)
   return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, retryMs: (leaseMs * 2) / 15, settleMs }
@@ -23,20 +23,24 @@ export function timingOfLease(leaseMs: number): ElectionTiming {
 
 export interface ElectionOptions {
   readonly lock: LeaseLock
-  /** Differs for each process. */
+  /** The identity in the lease; it differs for each process. */
   readonly identity: string
-  /** Whether the process of that identity is certainly no more, so that its lease need not run out; absent if that is unknown. */
+  /**
+   * Checks whether the process with that identity has certainly ended; its lease is then taken before it expires.
+   * Absent if that cannot be known.
+   */
   readonly isGone?: (identity: string) => boolean
   readonly onStarted: () => void
-  /** At once, whatever else is under way. */
+  /** Called at once when this process stops leading, even while a request is in progress. */
   readonly onStopped: () => void
   readonly log: Logger
   readonly timing?: Partial<ElectionTiming>
 }
 
 /**
- * One leader at a time among those who share a lease. Clocks need not agree: what counts is how long ago, by our own clock, we saw the
- * lease change (as client-go). A leader stops before anyone else may start, as long as clocks run at about the same speed.
+ * Elects one leader among the processes that share a lease. Clocks need not agree: like client-go, a candidate measures
+ * by its own clock how long the lease has not changed. A leader stops before another process may start, as long as
+ * clocks run at about the same speed.
  */
 export class LeaderElection implements Component {
   readonly name = 'leader-election'
@@ -46,7 +50,7 @@ export class LeaderElection implements Component {
   #loop: Promise<void> = Promise.resolve()
   #observed: HeldLease | undefined
   #observedMs = 0
-  /** Since when we know that the holder is gone. */
+  /** The time since when the holder is known to be gone. */
   #goneSinceMs: number | undefined
   #giveUp: NodeJS.Timeout | undefined
   #isLeader = false
@@ -60,7 +64,7 @@ export class LeaderElection implements Component {
     this.#loop = this.#run()
   }
 
-  /** Gives the lease back, so that another need not wait for it to run out. */
+  /** Releases the lease, so that another candidate need not wait until it expires. */
   async stop({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#stopping.abort()
     await this.#loop
@@ -144,7 +148,10 @@ export class LeaderElection implements Component {
     }
   }
 
-  /** The time left counts from before the request: others may have seen the renewal that early. */
+  /**
+   * Starts to lead. The lease duration counts from before the request, because others may have observed the renewal
+   * that early.
+   */
   #lead(renewedMs: number): void {
     clearTimeout(this.#giveUp)
     const leftMs = this.#timing.renewDeadlineMs - (performance.now() - renewedMs)
@@ -175,7 +182,7 @@ export class LeaderElection implements Component {
   }
 }
 
-/** RFC 3339 with microseconds, as `renewTime` wants it. */
+/** Formats a time as RFC 3339 with microseconds, the format of `renewTime`. */
 function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z')
 }

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { type ApiClient, type ObjectRef, orAbsent } from '../../client/index.ts'
 import type { Dialect } from '../../model/dialect.ts'
 
-/** The part of a Lease that says who leads (coordination.k8s.io/v1); times in RFC 3339 with microseconds. */
+/** The fields of a Lease that leader election uses (coordination.k8s.io/v1); times in RFC 3339 with microseconds. */
 export interface LeaseSpec {
-  /** Empty when it was given back. */
+  /** The identity of the holder; empty after the lease was released. */
   readonly holderIdentity: string
   readonly leaseDurationSeconds: number
   readonly acquireTime: string
@@ -17,15 +17,15 @@ export interface HeldLease {
   readonly spec: LeaseSpec
 }
 
-/** Where the lease is kept; a write that was not first throws. */
+/** Stores the lease. A write that loses a race against another writer throws. */
 export interface LeaseLock {
   read(signal: AbortSignal): Promise<HeldLease | undefined>
   create(spec: LeaseSpec, signal: AbortSignal): Promise<HeldLease>
-  /** Replaces that version of it. */
+  /** Replaces exactly this version of the lease. */
   replace(held: HeldLease, spec: LeaseSpec, signal: AbortSignal): Promise<HeldLease>
 }
 
-/** Another program may have written less than we do. */
+/** The lease as other programs may have written it: every field is optional. */
 const leaseSchema = z.object({
   metadata: z.object({ resourceVersion: z.string() }),
   spec: z
@@ -39,7 +39,7 @@ const leaseSchema = z.object({
     .optional(),
 })
 
-/** A Lease object of the API. */
+/** Stores the lease in a Lease object of the API. */
 export class ApiLeaseLock implements LeaseLock {
   readonly #client: ApiClient
   readonly #apiVersion: string

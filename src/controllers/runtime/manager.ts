@@ -5,23 +5,25 @@ import { type ElectionOptions, LeaderElection } from './leader-election.ts'
 import type { ControllerMetrics } from './metrics.ts'
 
 export interface ManagerOptions {
-  /** `controller-manager`, `scheduler`: also the name of its lease in metrics. */
+  /** `controller-manager` or `scheduler`; also the name of its lease in metrics. */
   readonly name: string
   readonly caches: Caches
-  /** Their caches come from `caches`; each can be started again after it was stopped. */
+  /** The controllers. Their caches come from `caches`, and each can be started again after a stop. */
   readonly controllers: readonly Component[]
-  /** Absent: this process acts without asking. */
+  /** The leader election; without it this process always runs its controllers. */
   readonly election?: Pick<ElectionOptions, 'lock' | 'identity' | 'isGone' | 'timing'>
   readonly metrics: ControllerMetrics
   readonly log: Logger
 }
 
-/** Runs controllers on shared caches while this process leads; who does not lead keeps its caches warm. */
+/**
+ * Runs controllers on shared caches while this process leads. A process that does not lead keeps its caches up to date.
+ */
 export class ControllerManager implements Component {
   readonly name: string
   readonly #options: ManagerOptions
   readonly #election: LeaderElection | undefined
-  /** Starts and stops of the controllers come one after the other. */
+  /** The last start or stop of the controllers; the next one waits for it. */
   #turn: Promise<void> = Promise.resolve()
 
   constructor(options: ManagerOptions) {
@@ -37,7 +39,7 @@ export class ControllerManager implements Component {
       })
   }
 
-  /** Resolves when the caches are filled; the controllers follow as soon as this process leads. */
+  /** Resolves when the caches are filled. The controllers start when this process becomes the leader. */
   async start(scope: { signal: AbortSignal }): Promise<void> {
     const { caches } = this.#options
     await Promise.all(caches.all.map((cache) => cache.start(scope)))
@@ -52,7 +54,7 @@ export class ControllerManager implements Component {
     await Promise.all(this.#options.caches.all.map((cache) => cache.stop(scope)))
   }
 
-  /** The worst of the caches, then of the controllers while leading. */
+  /** Returns the worst health of the caches, and of the controllers while this process leads. */
   health(): Health {
     const { caches, controllers } = this.#options
     const parts = [...caches.all, ...(this.#leads ? controllers : [])]
@@ -79,12 +81,12 @@ export class ControllerManager implements Component {
   #stopControllers(signal: AbortSignal): void {
     const { metrics, name } = this.#options
     metrics.setLeader(name, false)
-    // Work in progress ends now; the second call is for controllers whose start was still under way.
+    // Aborts work in progress; the second call stops controllers whose start was still in progress.
     const stopping = this.#stopAll(signal)
     this.#turn = this.#turn.then(() => stopping).then(() => this.#stopAll(signal))
   }
 
-  /** A controller that did not end in time is left behind: the signal of its work has aborted. */
+  /** Stops all controllers. One that does not end in time is abandoned: the signal of its work has aborted. */
   async #stopAll(signal: AbortSignal): Promise<void> {
     const { controllers, log } = this.#options
     const stops = controllers.map(async (controller) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the API leaves out, or says with null, as the value it stands for. */
+/** Returns a schema that replaces a missing field or null with the default value. */
 export function otherwise<S extends z.ZodType>(schema: S, fallback: z.output<S>) {
   return schema.nullish().transform((value): z.output<S> => value ?? fallback)
 }
@@ -18,7 +18,7 @@ const ownerReferenceSchema = z.object({
   blockOwnerDeletion: otherwise(z.boolean(), false),
 })
 
-/** What a cache needs of every object, whatever its kind: who it is, whose, and whether it stays. */
+/** The metadata that a cache needs of every object: its identity, owners, finalizers and deletion state. */
 export const identitySchema = z.object({
   name: otherwise(z.string(), ''),
   namespace: optional(z.string()),
@@ -29,7 +29,7 @@ export const identitySchema = z.object({
   ownerReferences: otherwise(z.array(ownerReferenceSchema), []),
 })
 
-/** What controllers read of metadata; managed fields, the largest part of it, are not kept in memory. */
+/** The metadata that controllers read. Managed fields, the largest part, are not kept in memory. */
 export const metadataSchema = identitySchema.extend({
   generateName: optional(z.string()),
   generation: otherwise(z.number(), 0),

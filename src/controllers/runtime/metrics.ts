@@ -1,10 +1,10 @@
 import type { Metrics } from '../../observe/index.ts'
 
-/** What a scrape asks of a queue. */
+/** The state of a queue that a scrape reads. */
 export interface QueueState {
-  /** Keys that wait for a worker. */
+  /** Returns the number of keys that wait for a worker. */
   depth(): number
-  /** How long each key that is being worked on has been, in ms. */
+  /** Returns for each key in progress the time since its work began, in ms. */
   unfinishedMs(): readonly number[]
 }
 
@@ -18,16 +18,16 @@ export interface QueueMetrics {
 type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error'
 
 export interface ControllerMetrics {
-  /** A queue that starts again under the same name takes its former self's place. */
+  /** Registers a queue. A queue with the name of an earlier one replaces it. */
   queue(name: string, state: QueueState): QueueMetrics
   countReconcile(controller: string, result: ReconcileResult): void
   setLeader(lease: string, isLeader: boolean): void
 }
 
-/** From 10 ns to 10 s by tens, as dashboards of client-go's queues expect. */
+/** The buckets from 10 ns to 10 s in powers of ten, which dashboards for client-go's queues expect. */
 const queueBuckets = Array.from({ length: 10 }, (_, index) => 10 ** (index - 8))
 
-/** The names are those of client-go and Kubernetes' controller manager where they have the same figure. */
+/** Creates the metrics. Those that client-go and kube-controller-manager also have carry the names from there. */
 export function createControllerMetrics(metrics: Metrics): ControllerMetrics {
   const states = new Map<string, QueueState>()
   collectQueueStates(metrics, states)

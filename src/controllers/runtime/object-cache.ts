@@ -15,11 +15,11 @@ import { type CacheIndex, ObjectIndex } from './object-index.ts'
 import { type CachedObject, keyOf, type ResourceType } from './resource-type.ts'
 import { SelectorIndex } from './selector-index.ts'
 
-/** One of the two is always there: created without `old`, deleted without `next`. */
+/** A change of an object: `old` is absent for a creation, `next` for a deletion. */
 export interface Change<T> {
   readonly old: T | undefined
   readonly next: T | undefined
-  /** The answer to a write of this process, ahead of the watch. */
+  /** True if the change is the response to a write of this process, before the watch reports it. */
   readonly isOwn: boolean
 }
 
@@ -29,24 +29,24 @@ export interface CacheOptions<T extends CachedObject> {
   readonly client: ApiClient
   readonly type: ResourceType<T>
   readonly log: Logger
-  /** `metadata` when the type names nothing else; absent: whole objects. */
+  /** `metadata` if controllers read nothing else of the type; absent: whole objects. */
   readonly content?: 'whole' | 'metadata'
   readonly timing?: Partial<InformerTiming>
 }
 
 /**
- * All objects of a resource as the API server has them, or newer: what this process wrote is noted at once (`note`), and older
- * news of the same object is then ignored. An object that cannot be read is left out with a warning.
+ * Caches all objects of a resource. Responses to writes of this process are added at once (`note`); older watch events
+ * of the same object are then ignored. An object that cannot be parsed is left out with a warning.
  */
 export class ObjectCache<T extends CachedObject> implements Component, InformerHandler {
   readonly name: string
   readonly #options: CacheOptions<T>
   readonly #informer: Informer
   readonly #objects = new Map<string, T>()
-  /** By the function that says what to find objects by. */
+  /** The indexes by the function that computes their values. */
   readonly #indexes = new Map<unknown, CacheIndex<T>>()
   readonly #handlers = new Set<ChangeHandler<T>>()
-  /** The newest version that the server has reported. */
+  /** The newest resourceVersion that the server has reported. */
   #seenVersion = '0'
   #hasSynced = false
 
@@ -84,7 +84,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     return this.#objects.size
   }
 
-  /** By `namespace/name`, or by name for what has no namespace. */
+  /** Returns the object with the key `namespace/name`, or `name` for a cluster-scoped object. */
   get(key: string): T | undefined {
     return this.#objects.get(key)
   }
@@ -94,7 +94,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     return this.#objects.values()
   }
 
-  /** One index for each function, however many ask for it. */
+  /** Returns an index of the objects by a function's values; callers that pass the same function share one index. */
   addIndex(valuesOf: (object: T) => Iterable<string>): ObjectIndex<T> {
     return this.#index(valuesOf, () => new ObjectIndex(valuesOf))
   }
@@ -112,21 +112,24 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     return index
   }
 
-  /** Tells of everything there is as created, then of each change; the function it returns ends that. */
+  /**
+   * Calls the handler for every cached object as a creation, then for each change. Returns a function that removes the
+   * handler.
+   */
   onChange(handler: ChangeHandler<T>): () => void {
     this.#handlers.add(handler)
     for (const next of [...this.#objects.values()]) handler({ old: undefined, next, isOwn: false })
     return () => this.#handlers.delete(handler)
   }
 
-  /** Takes the server's answer to a write of ours, unless a watch was faster. */
+  /** Puts the server's response to a write into the cache, unless the watch reported it or a newer version first. */
   note(written: unknown): T {
     const object = this.#options.type.schema.parse(written)
     if (compareResourceVersions(object.metadata.resourceVersion, this.#seenVersion) > 0) this.#upsert(object, true)
     return object
   }
 
-  /** Called by the informer, as are the next two. */
+  /** Replaces the content of the cache. Only the informer calls this and the next two methods. */
   async onReplace(
     items: readonly WireObject[],
     resourceVersion: string,
@@ -151,7 +154,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
   onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject, resourceVersion: string): void {
     this.#seenVersion = resourceVersion
     if (type !== 'DELETED') this.#take(object)
-    // A write that takes the last finalizer is answered with the version of the deletion itself.
+    // The response to a write that removes the last finalizer carries the version of the deletion itself.
     else if (this.#compareHeld(object) <= 0) this.#remove(keyOf(object))
   }
 
@@ -159,7 +162,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     this.#seenVersion = resourceVersion
   }
 
-  /** One object that a handler fails over does not keep the others from their handlers. */
+  /** Applies one object. An error in a handler does not keep other objects from the handlers. */
   #take(item: WireObject): void {
     try {
       this.#read(item)
@@ -188,7 +191,10 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     return `${this.#options.type.kind} ${keyOf(item)}`
   }
 
-  /** Positive when a newer version is held, negative when an older one or none is. */
+  /**
+   * Returns a positive number if the cache holds a newer version, and a negative one if it holds an older version or
+   * none.
+   */
   #compareHeld(item: WireObject): number {
     const held = this.#objects.get(keyOf(item))?.metadata.resourceVersion ?? '0'
     return compareResourceVersions(held, item.metadata.resourceVersion)
@@ -199,17 +205,17 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     const old = this.#objects.get(key)
     if (old && compareResourceVersions(old.metadata.resourceVersion, next.metadata.resourceVersion) >= 0) return
     this.#objects.set(key, next)
-    this.#tell({ old, next, isOwn })
+    this.#callHandlers({ old, next, isOwn })
   }
 
   #remove(key: string): void {
     const old = this.#objects.get(key)
     if (old === undefined) return
     this.#objects.delete(key)
-    this.#tell({ old, next: undefined, isOwn: false })
+    this.#callHandlers({ old, next: undefined, isOwn: false })
   }
 
-  #tell(change: Change<T>): void {
+  #callHandlers(change: Change<T>): void {
     for (const index of this.#indexes.values()) index.change(change.old, change.next)
     for (const handler of this.#handlers) handler(change)
   }

@@ -1,13 +1,13 @@
 import type { Metadata } from './metadata.ts'
 import { type CachedObject, keyOf } from './resource-type.ts'
 
-/** Follows the objects of a cache. */
+/** An index that follows the objects of a cache. */
 export interface CacheIndex<T> {
-  /** Called by the cache alone, before its handlers. */
+  /** Applies a change; only the cache calls it, before its change handlers. */
   change(old: T | undefined, next: T | undefined): void
 }
 
-/** Finds the objects of a cache by what a function says of them. */
+/** Finds the objects of a cache by values that a function computes from them. */
 export class ObjectIndex<T extends CachedObject> implements CacheIndex<T> {
   readonly #valuesOf: (object: T) => Iterable<string>
   readonly #buckets = new Map<string, Map<string, T>>()
@@ -56,7 +56,7 @@ export class ObjectIndex<T extends CachedObject> implements CacheIndex<T> {
   }
 }
 
-/** Values for an index by label: `namespace/key=value` of each. */
+/** Returns the index values of an object's labels: one `namespace/key=value` per label. */
 export function labelTerms({ metadata }: { readonly metadata: Metadata }): Iterable<string> {
   return Object.entries(metadata.labels).map(([key, value]) => labelTerm(metadata.namespace, key, value))
 }

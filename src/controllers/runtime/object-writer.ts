@@ -6,7 +6,7 @@ import type { CachedObject, ResourceType } from './resource-type.ts'
 /** The fields of an object beside kind and metadata. */
 export type ObjectFields = Readonly<Record<string, unknown>>
 
-/** Metadata as it is sent; with a resourceVersion an update holds only if no write came since. */
+/** The metadata of a write. With a resourceVersion, an update succeeds only if the object has not changed since. */
 export interface WrittenMetadata {
   readonly name?: string | undefined
   readonly namespace?: string | undefined
@@ -22,7 +22,7 @@ interface Named {
   }
 }
 
-/** Writes objects of one resource; what the server answers is in the cache when the call resolves. Throws ApiError. */
+/** Writes objects of one resource. When a call resolves, the server's response is in the cache. Throws ApiError. */
 export class ObjectWriter<T extends CachedObject> {
   readonly #client: ApiClient
   readonly #type: ResourceType<T>
@@ -41,7 +41,7 @@ export class ObjectWriter<T extends CachedObject> {
     return this.#cache.note(await this.#client.create(collection, this.#body(metadata, fields), { signal }))
   }
 
-  /** Replaces all of the object but its status. */
+  /** Replaces the object except for its status. */
   async update(metadata: WrittenMetadata & { name: string }, fields: ObjectFields, signal: AbortSignal): Promise<T> {
     return this.#cache.note(
       await this.#client.update(this.#ref({ metadata }), this.#body(metadata, fields), { signal }),
@@ -52,7 +52,7 @@ export class ObjectWriter<T extends CachedObject> {
     return this.#cache.note(await this.#client.patch(this.#ref(object, subresource), patch, { signal }))
   }
 
-  /** An object that is gone already counts as deleted. */
+  /** Deletes the object. One that does not exist counts as deleted. */
   async delete(object: Named, signal: AbortSignal): Promise<void> {
     await orAbsent(this.#client.delete(this.#ref(object), { signal }))
   }
@@ -68,7 +68,7 @@ export class ObjectWriter<T extends CachedObject> {
 
   #body(metadata: WrittenMetadata, fields: ObjectFields): ApiObject {
     const { apiVersion, kind } = this.#type
-    // The name may be for the server to generate.
+    // Without a name, the server generates one.
     return { apiVersion, kind, metadata, ...fields } as ApiObject
   }
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ApiResource } from '../../client/index.ts'
 
-/** Any object as a cache holds it. */
+/** The fields that every cached object has. */
 export interface CachedObject {
   readonly metadata: {
     readonly name: string
@@ -11,12 +11,12 @@ export interface CachedObject {
   }
 }
 
-/** A resource with the shape in which controllers see its objects. */
+/** A resource and the schema by which controllers read its objects. */
 export interface ResourceType<T extends CachedObject = CachedObject> {
   readonly resource: ApiResource
   readonly apiVersion: string
   readonly kind: string
-  /** Takes what the server sends; what it does not name is not kept in memory. */
+  /** Parses an object of the server; fields that the schema does not name are not kept in memory. */
   readonly schema: z.ZodType<T>
 }
 
@@ -31,12 +31,12 @@ export function resourceType<T extends CachedObject>(
   return { resource: { group, version, resource: plural }, apiVersion, kind, schema }
 }
 
-/** `namespace/name`, or the name alone where there is no namespace. */
+/** Returns the key of an object: `namespace/name`, or `name` for a cluster-scoped object. */
 export function keyOf({ metadata }: { metadata: { name: string; namespace?: string | undefined } }): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`
 }
 
-/** The parts of a key; the namespace is undefined for what has none. */
+/** Splits a key into namespace and name; the namespace is undefined for a cluster-scoped object. */
 export function splitKey(key: string): { readonly namespace: string | undefined; readonly name: string } {
   const slash = key.indexOf('/')
   return slash < 0

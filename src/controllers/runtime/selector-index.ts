@@ -3,23 +3,23 @@ import { type CachedObject, keyOf } from './resource-type.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** Selectors that ask for the same keys. */
+/** The objects whose selectors require the same label keys. */
 interface KeyGroup<T> {
   readonly keys: readonly string[]
-  /** By the values they ask for. */
+  /** The objects by the values that their selectors require. */
   readonly byValues: Map<string, Map<string, T>>
 }
 
 /**
- * Finds the objects of a namespace whose equality selectors match given labels. A look for each set of keys that selectors ask for, however many
- * selectors there are: of thousands of Services most ask for the same one or two keys.
+ * Finds the objects of a namespace whose equality selectors match given labels. Each search costs one look-up per
+ * distinct set of label keys, not one per selector: most of thousands of Services select by the same one or two keys.
  */
 export class SelectorIndex<T extends CachedObject> implements CacheIndex<T> {
   readonly #selectorOf: (object: T) => Labels | undefined
-  /** By namespace, then by keys. */
+  /** The groups by namespace, then by label keys. */
   readonly #groups = new Map<string, Map<string, KeyGroup<T>>>()
 
-  /** An object without a selector (undefined) selects nothing, one with an empty selector everything. */
+  /** An object without a selector (undefined) matches nothing; one with an empty selector matches everything. */
   constructor(selectorOf: (object: T) => Labels | undefined) {
     this.#selectorOf = selectorOf
   }

@@ -1,4 +1,4 @@
-/** Lets `burst` through at once and `perSecond` in the long run. */
+/** A rate limiter: allows `burst` tokens at once and `perSecond` on average. */
 export class TokenBucket {
   readonly #perMs: number
   readonly #burst: number
@@ -14,7 +14,7 @@ export class TokenBucket {
     this.#countedMs = this.#nowMs()
   }
 
-  /** Takes a token, also one that is yet to come, and says how long to wait for it. */
+  /** Takes a token, in advance if none is left, and returns the wait until it is valid in ms. */
   reserve(): number {
     const nowMs = this.#nowMs()
     this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#countedMs) * this.#perMs)

@@ -6,9 +6,9 @@ import { TokenBucket } from './token-bucket.ts'
 export type WorkResult = WorkReport | undefined
 
 interface WorkReport {
-  /** The work is done for now and the key comes back after that time. */
+  /** The work succeeded, and the key is added again after this time. */
   readonly againInMs?: number | undefined
-  /** How much of its time the work kept the processor: what a rest is measured by. Absent: all of it. */
+  /** How long the work used the processor, which determines the pause. Absent: the whole time of the work. */
   readonly busyMs?: number
 }
 
@@ -17,43 +17,46 @@ export type Work = (key: string, scope: { signal: AbortSignal }) => Promise<Work
 export interface QueueTiming {
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
-  /** Retries of all keys together. */
+  /** The retry rate over all keys. */
   readonly retriesPerSecond: number
   readonly retryBurst: number
 }
 
 const defaultTiming: QueueTiming = { backoffBaseMs: 20, backoffMaxMs: 60_000, retriesPerSecond: 50, retryBurst: 500 }
 
-/** After its work a key rests so many times as long as that took, at most `maxMs`; what is added meanwhile is worked on together. */
+/**
+ * The pause of a key after its work: `factor` times the duration of the work, at most `maxMs`. Changes that arrive
+ * during the pause are handled by one pass.
+ */
 export interface Rest {
   readonly factor: number
   readonly maxMs: number
 }
 
 /**
- * For passes that look at everything which belongs to a key. The first change of a quiet one is written at once; where many objects change in a row,
- * passes take a third of the time and each writes what came meanwhile.
+ * The pause for passes that read all objects of a key. After a quiet period the first change is handled at once. Under
+ * many changes in a row, passes take a third of the time, and each handles all changes since the last one.
  */
 export const restAfterPass: Rest = { factor: 2, maxMs: 1_000 }
 
-/** Below this a rest gathers nothing. */
+/** A shorter pause is skipped, because few changes would arrive in it. */
 const shortestRestMs = 10
 
 export interface WorkQueueOptions {
   readonly workers: number
-  /** Absent: a key that was added meanwhile is worked on again at once. */
+  /** The pause after each pass. Absent: a key that was added during its work is worked on again at once. */
   readonly rest?: Rest
   readonly work: Work
-  /** Called at each failure before the key's retry is set. */
+  /** Called at each failure, before the retry of the key is scheduled. */
   readonly onFailure: (key: string, error: unknown, retryInMs: number) => void
   readonly createMetrics: (state: QueueState) => QueueMetrics
   readonly timing?: Partial<QueueTiming>
 }
 
 /**
- * Keys that wait to be worked on, each at most once; a key is never worked on twice at a time, and one that is added meanwhile comes again, after
- * its rest where there is one.
- * A failed key is retried after its own growing delay. Lives once: after `stop` nothing is taken any more.
+ * A queue of unique keys with workers. No key is worked on twice at the same time; a key that is added during its work
+ * is worked on again, after its pause if there is one. A failed key is retried with a growing delay of its own. A
+ * stopped queue accepts no keys and cannot be started again.
  */
 export class WorkQueue implements QueueState {
   readonly #options: WorkQueueOptions
@@ -62,14 +65,14 @@ export class WorkQueue implements QueueState {
   readonly #bucket: TokenBucket
   readonly #stopping = new AbortController()
   readonly #running = new AbortController()
-  /** By key since when; the oldest is worked on first. */
+  /** The time since when a key waits, by key; the oldest is worked on first. */
   readonly #waiting = new Map<string, number>()
-  /** By key since when. */
+  /** The time since when a key is being worked on, by key. */
   readonly #working = new Map<string, number>()
   readonly #runs = new Set<Promise<void>>()
-  /** By key the end of its rest. */
+  /** The timer at which the pause of a key ends, by key. */
   readonly #resting = new Map<string, NodeJS.Timeout>()
-  /** While it was worked on or rested. */
+  /** The keys that were added during their work or pause. */
   readonly #addedMeanwhile = new Set<string>()
   readonly #timers = new Map<string, { readonly dueMs: number; readonly timer: NodeJS.Timeout }>()
   readonly #backoffs = new Map<string, Backoff>()
@@ -83,7 +86,7 @@ export class WorkQueue implements QueueState {
     this.#bucket = new TokenBucket({ perSecond: retriesPerSecond, burst: retryBurst })
   }
 
-  /** The work begins after the current turn of the event loop; a delay the key was under ends. */
+  /** Adds a key; this ends its delay. The work begins after the current turn of the event loop. */
   add(key: string): void {
     if (this.#stopping.signal.aborted) return
     this.#metrics.countAdd()
@@ -91,7 +94,7 @@ export class WorkQueue implements QueueState {
     else this.#wait(key)
   }
 
-  /** The earlier of two delays holds. */
+  /** Adds a key after a delay; if it has a delay already, the earlier one applies. */
   addAfter(key: string, delayMs: number): void {
     if (this.#stopping.signal.aborted) return
     const dueMs = performance.now() + delayMs
@@ -101,7 +104,7 @@ export class WorkQueue implements QueueState {
     this.#timers.set(key, { dueMs, timer: setTimeout(() => this.add(key), delayMs) })
   }
 
-  /** The next failure of the key is its first again. */
+  /** Resets the failures of a key: the next one counts as its first. */
   forget(key: string): void {
     this.#backoffs.delete(key)
   }
@@ -115,17 +118,17 @@ export class WorkQueue implements QueueState {
     return Array.from(this.#working.values(), (sinceMs) => nowMs - sinceMs)
   }
 
-  /** Keys whose last attempt failed. */
+  /** The number of keys whose last attempt failed. */
   get failing(): number {
     return this.#backoffs.size
   }
 
-  /** Nothing waits, is worked on or under a delay. */
+  /** True if no key waits, is being worked on, or has a delay. */
   get isIdle(): boolean {
     return this.#waiting.size + this.#working.size + this.#timers.size + this.#addedMeanwhile.size === 0
   }
 
-  /** Drops what waits and lets what runs finish; when the signal aborts the work's own signal does. */
+  /** Drops waiting keys and waits for work in progress. When the signal aborts, the signal of that work aborts too. */
   async stop({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#stopping.abort()
     for (const key of [...this.#timers.keys()]) this.#endDelay(key)

@@ -5,10 +5,12 @@ import { antiAffinityOf, availableOn, type HostPort, type NodeLoad, type PodDema
 import type { SpreadConstraint } from './requirements.ts'
 import { domainsWith, isMeant, skewWith, spreadCounts } from './topology.ts'
 
-/** Why a node will not do, in the words that `kubectl describe pod` shows; none when it will. */
+/**
+ * Returns the reasons why a pod cannot run on a node, in the words that `kubectl describe pod` shows; empty if it can.
+ */
 export type Filter = (load: NodeLoad) => readonly string[]
 
-/** Everything that must hold of a node for this pod; what concerns the whole cluster is worked out once for all nodes. */
+/** Returns all filters of a pod. What concerns the whole cluster is computed once for all nodes. */
 export function filtersFor(
   demand: PodDemand,
   loads: ReadonlyMap<string, NodeLoad>,
@@ -17,7 +19,7 @@ export function filtersFor(
   return [...nodeFilters(demand, unschedulableTaint), ...neighbourFilters(demand, loads)]
 }
 
-/** What only the node itself and the pods on it decide. */
+/** Returns the filters that depend only on the node and the pods on it. */
 export function nodeFilters(demand: PodDemand, unschedulableTaint: string): readonly Filter[] {
   return [
     unschedulableFilter(demand, unschedulableTaint),
@@ -29,7 +31,7 @@ export function nodeFilters(demand: PodDemand, unschedulableTaint: string): read
   ]
 }
 
-/** Whether the pod says which others it wants near or far. */
+/** Checks whether the pod has inter-pod affinity, anti-affinity or topology spread constraints. */
 export function statesNeighbours({ requirements }: PodDemand): boolean {
   const { affinity, topologySpreadConstraints } = requirements
   const terms = [affinity.podAffinity, affinity.podAntiAffinity].flatMap((each) => [
@@ -39,12 +41,12 @@ export function statesNeighbours({ requirements }: PodDemand): boolean {
   return terms.length + topologySpreadConstraints.length > 0
 }
 
-/** Whether pods that run may want others kept away. */
+/** Checks whether any pod on the nodes has anti-affinity. */
 export function isAnyRepelling(loads: ReadonlyMap<string, NodeLoad>): boolean {
   return loads.values().some(({ repelling }) => repelling.length > 0)
 }
 
-/** What pods on other nodes decide, too; none where none of them matters. */
+/** Returns the filters that depend on pods on other nodes; empty if no such constraint exists. */
 export function neighbourFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
   return [
     ...spreadFilters(demand, loads),
@@ -82,7 +84,10 @@ function collide(one: HostPort, other: HostPort): boolean {
 
 const oneWhole = 1_000n
 
-/** A node that says nothing of what it has is not limited; one that says something has none of what it leaves out. */
+/**
+ * Returns a reason for each resource that the node lacks. A node that reports no resources has no limits; a node that
+ * reports some has none of those it does not list.
+ */
 function lackingResources({ node, pods, requested }: NodeLoad, { requests }: PodDemand): readonly string[] {
   const available = availableOn(node)
   if (available.size === 0) return []
@@ -109,7 +114,10 @@ function spreadFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>):
   })
 }
 
-/** Nodes that the pod cannot use hold no part of what is spread, unless the constraint says they do. */
+/**
+ * Checks whether a spread constraint counts the node. Nodes that the pod cannot use are not counted, unless the
+ * constraint says so.
+ */
 function isSpreadOver(
   { node }: NodeLoad,
   { nodeAffinityPolicy, nodeTaintsPolicy }: SpreadConstraint,
@@ -119,7 +127,7 @@ function isSpreadOver(
   return nodeTaintsPolicy === 'Ignore' || repellingTaint(node, demand) === undefined
 }
 
-/** The first pod of a group that wants to be together may go anywhere. */
+/** Returns the filters of pod affinity. The first pod of a group with affinity to itself may run on any node. */
 function affinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
   const terms = demand.requirements.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution
   return terms.map((term): Filter => {
@@ -141,7 +149,7 @@ function antiAffinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeL
   })
 }
 
-/** Pods that already run may want this one kept away, too. */
+/** Returns the filters for anti-affinity of pods that already run. */
 function existingAntiAffinityFilters(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): readonly Filter[] {
   const closed = new Set<string>()
   for (const { node, repelling } of loads.values()) {

@@ -1,7 +1,7 @@
 import type { Node } from '../objects/node.ts'
 import type { NodeTerm, Requirements } from './requirements.ts'
 
-/** Whether the node is one the pod allows by labels: its nodeSelector and required node affinity. */
+/** Checks the pod's nodeSelector and required node affinity against the labels of the node. */
 export function matchesNodeSelection({ nodeSelector, affinity }: Requirements, node: Node): boolean {
   const { labels } = node.metadata
   if (!Object.entries(nodeSelector).every(([key, value]) => labels[key] === value)) return false
@@ -9,7 +9,7 @@ export function matchesNodeSelection({ nodeSelector, affinity }: Requirements, n
   return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node))
 }
 
-/** A term without any requirement matches no node. */
+/** Checks one term of node affinity. A term without requirements matches no node. */
 export function matchesTerm({ matchExpressions, matchFields }: NodeTerm, node: Node): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false
   const byLabel = matchExpressions.every((expression) => matchesExpression(expression, node.metadata.labels))

@@ -3,10 +3,10 @@ import type { Node } from '../objects/node.ts'
 import type { Pod } from '../objects/pod.ts'
 import { type Amounts, type PodTerm, type Requirements, requirementsOf } from './requirements.ts'
 
-/** A pod with what it asks for, read once: requests in thousandths by resource. */
+/** A pod with its parsed requirements. Requests are in thousandths of a unit, by resource name. */
 export interface PodDemand {
   readonly pod: Pod
-  /** Labels of its namespace, which terms of other pods may select. */
+  /** The labels of the pod's namespace, for namespace selectors in terms of other pods. */
   readonly namespaceLabels: Readonly<Record<string, string>>
   readonly requirements: Requirements
   readonly requests: ReadonlyMap<string, bigint>
@@ -15,19 +15,19 @@ export interface PodDemand {
 
 export interface HostPort {
   readonly protocol: string
-  /** `0.0.0.0` stands for every address of the node. */
+  /** The host address; `0.0.0.0` is every address of the node. */
   readonly ip: string
   readonly port: number
 }
 
-/** A node with the pods on it; `requested` is their sum. */
+/** A node with the pods on it; `requested` is the sum of their requests. */
 export interface NodeLoad {
   readonly node: Node
   readonly pods: PodDemand[]
-  /** Pods among them with anti-affinity. */
+  /** The pods on the node that have anti-affinity. */
   readonly repelling: PodDemand[]
   readonly requested: Map<string, bigint>
-  /** The lowest priority of all pods. */
+  /** The lowest priority of the pods on the node. */
   lowestPriority: number
 }
 
@@ -35,7 +35,7 @@ export function emptyLoad(node: Node): NodeLoad {
   return { node, pods: [], repelling: [], requested: new Map(), lowestPriority: Number.POSITIVE_INFINITY }
 }
 
-/** Throws ZodError or QuantityError when the pod's spec makes no sense. */
+/** Parses a pod's requirements. Throws ZodError or QuantityError if the spec is invalid. */
 export function demandOf(pod: Pod, namespaceLabels: PodDemand['namespaceLabels']): PodDemand {
   const requirements = requirementsOf(pod.spec)
   return {
@@ -47,7 +47,7 @@ export function demandOf(pod: Pod, namespaceLabels: PodDemand['namespaceLabels']
   }
 }
 
-/** All nodes with the pods bound to them; finished pods hold nothing. */
+/** Returns all nodes with the pods bound to them. Finished pods use no resources. */
 export function loadNodes(nodes: readonly Node[], placed: readonly PodDemand[]): ReadonlyMap<string, NodeLoad> {
   const loads = new Map(nodes.map((node) => [node.metadata.name, emptyLoad(node)]))
   for (const demand of placed) {
@@ -64,14 +64,17 @@ export function place(load: NodeLoad, demand: PodDemand): void {
   for (const [resource, amount] of demand.requests) add(load.requested, resource, amount)
 }
 
-/** Where no pod that one of the terms means may run beside this one. */
+/** Returns the required anti-affinity terms of the pod. */
 export function antiAffinityOf({ requirements }: PodDemand): readonly PodTerm[] {
   return requirements.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution
 }
 
 const available = new WeakMap<Node, ReadonlyMap<string, bigint>>()
 
-/** What pods may have of a node, read once as all pods ask for it; nothing where the node does not say. */
+/**
+ * Returns the resources that a node has for pods, in thousandths of a unit; empty if the node reports none. The result
+ * is cached, because every pod is compared with it.
+ */
 export function availableOn(node: Node): ReadonlyMap<string, bigint> {
   const known = available.get(node)
   if (known !== undefined) return known
@@ -81,7 +84,10 @@ export function availableOn(node: Node): ReadonlyMap<string, bigint> {
   return amounts
 }
 
-/** Containers and sidecars run together; other init containers one at a time, beside the sidecars started before them. */
+/**
+ * Returns the requests of a pod. Containers and sidecars run together. Other init containers run one at a time, beside
+ * the sidecars that started before them.
+ */
 function requestsOf({ containers, initContainers, overhead }: Requirements): ReadonlyMap<string, bigint> {
   const sidecars = new Map<string, bigint>()
   const most = new Map<string, bigint>()

@@ -4,33 +4,34 @@ import { scoreFor } from './score.ts'
 
 export type Placement =
   | { readonly kind: 'placed'; readonly node: string }
-  /** `message` says how many nodes will not do for which reason. */
+  /** No node can run the pod; `message` counts the nodes by reason. */
   | { readonly kind: 'unschedulable'; readonly message: string }
 
-/** What a node is to pods that ask for the same, with so many pods on it. */
+/** The result for one node and all pods with equal requirements, while the node has this number of pods. */
 interface Verdict {
   readonly pods: number
   readonly refusal: readonly string[]
-  /** Undefined for a node that will not do. */
+  /** The score of the node; undefined if the pods cannot run there. */
   readonly score: number | undefined
 }
 
-/** What pods that ask for the same are answered. */
+/** The results for all pods with equal requirements. */
 interface Shape {
   readonly verdictOf: (load: NodeLoad) => Verdict
   readonly verdicts: Map<NodeLoad, Verdict>
-  /** When none of the nodes would do, and why. */
+  /** Set when no node could run the pods: the message, and the number of placements it holds for. */
   refused?: { readonly placed: number; readonly message: string }
 }
 
 /**
- * Where the pods of one pass go: each to a node that satisfies all it asks for, the one with the highest score, of equals the first by name. Of pods that ask
- * for the same, as those of one workload do, only the first is held against every node, and the next against the nodes that got a pod since.
+ * Chooses the nodes for the pods of one pass. Each pod goes to the node with the highest score among those that can run
+ * it; of equal scores, to the first by name. Of pods with equal requirements, such as those of one workload, only the
+ * first is compared with every node. The next ones are compared with the nodes that received a pod since.
  */
 export class Placements {
   readonly loads: ReadonlyMap<string, NodeLoad>
   readonly #unschedulableTaint: string
-  /** Terms of pods without affinity. */
+  /** The results by requirements, for pods without constraints on other pods. */
   readonly #shapes = new Map<string, Shape>()
   #isAnyRepelling: boolean
   #placed = 0
@@ -99,7 +100,7 @@ export class Placements {
 
 const shapeKeys = new WeakMap<PodDemand, string>()
 
-/** Equal for pods that ask the same of a node, whatever else they are. */
+/** Returns a key that is equal for pods with equal requirements of a node. */
 function shapeKey(demand: PodDemand): string {
   const known = shapeKeys.get(demand)
   if (known !== undefined) return known
@@ -110,13 +111,16 @@ function shapeKey(demand: PodDemand): string {
   return key
 }
 
-/** What terms of others may mean the pod by. */
+/** Returns a key of what terms of other pods select by: namespace, labels, and labels of the namespace. */
 function identityKey({ pod, namespaceLabels }: PodDemand): string {
   const { namespace, labels } = pod.metadata
   return JSON.stringify([namespace, labels, namespaceLabels])
 }
 
-/** Each node counts under the first thing it lacks, because an operator repairs one after the other. */
+/**
+ * Returns the reasons of the first filter that refuses the node. Each node counts under one filter only, because an
+ * operator fixes one problem after the other.
+ */
 function firstRefusal(filters: readonly Filter[], load: NodeLoad): readonly string[] {
   for (const filter of filters) {
     const why = filter(load)
@@ -125,7 +129,7 @@ function firstRefusal(filters: readonly Filter[], load: NodeLoad): readonly stri
   return []
 }
 
-/** `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
+/** Counts the reasons: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
 function describeReasons(nodes: number, verdicts: Iterable<Verdict>): string {
   const reasons = new Map<string, number>()
   for (const { refusal } of verdicts) for (const reason of refusal) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
@@ -133,7 +137,7 @@ function describeReasons(nodes: number, verdicts: Iterable<Verdict>): string {
   return `0/${nodes} nodes are available: ${parts.join(', ')}.`
 }
 
-/** Pods of higher priority first, then the older ones. */
+/** Compares two pods for the scheduling queue: higher priority first, then older ones. */
 export function schedulingOrder(one: PodDemand, other: PodDemand): number {
   const byPriority = other.pod.spec.priority - one.pod.spec.priority
   const byAge = Date.parse(one.pod.metadata.creationTimestamp) - Date.parse(other.pod.metadata.creationTimestamp)

@@ -3,15 +3,16 @@ import { emptyLoad, type NodeLoad, type PodDemand, place } from './placed-pod.ts
 
 export interface Preemption {
   readonly node: string
-  /** They must go before the pod can have the node. */
+  /** The pods that must be deleted before the pod can run on the node. */
   readonly victims: readonly PodDemand[]
 }
 
 type Loads = ReadonlyMap<string, NodeLoad>
 
 /**
- * The node on which the fewest and least important pods would have to go for this one: by the highest priority among those that go, then by
- * their number, then by name. Only pods of lower priority go, and of these as few as will do, the more important ones staying first.
+ * Chooses the node on which the pod can run after the least harmful preemption: by the highest priority of the victims,
+ * then by their number, then by the name of the node. Victims have a lower priority than the pod. They are as few as
+ * possible, and the more important pods are kept first. Returns undefined if no preemption helps.
  */
 export function planPreemption(demand: PodDemand, loads: Loads, unschedulableTaint: string): Preemption | undefined {
   if (demand.pod.spec.preemptionPolicy === 'Never') return undefined
@@ -29,14 +30,14 @@ export function planPreemption(demand: PodDemand, loads: Loads, unschedulableTai
   return options.sort(byHarm)[0]
 }
 
-/** Whether pods that are already going leave room on the node this pod was promised. */
+/** Checks whether victims on the pod's nominated node are still terminating. */
 export function isMakingRoom({ pods }: NodeLoad, demand: PodDemand): boolean {
   return pods.some(
     ({ pod }) => pod.metadata.deletionTimestamp !== undefined && pod.spec.priority < demand.pod.spec.priority,
   )
 }
 
-/** Undefined when the node will not do even without them. */
+/** Returns the victims on one node; undefined if the pod could not run there even without them. */
 function findVictims(
   demand: PodDemand,
   load: NodeLoad,
@@ -61,7 +62,7 @@ function loadOf({ node }: NodeLoad, pods: readonly PodDemand[]): NodeLoad {
   return load
 }
 
-/** The more important first, of equals the older. */
+/** Compares two pods: the more important first, of equals the older. */
 function byWorth({ pod: one }: PodDemand, { pod: other }: PodDemand): number {
   const byAge = Date.parse(one.metadata.creationTimestamp) - Date.parse(other.metadata.creationTimestamp)
   return other.spec.priority - one.spec.priority || byAge || (one.metadata.name < other.metadata.name ? -1 : 1)

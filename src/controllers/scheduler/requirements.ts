@@ -4,7 +4,7 @@ import type { Pod } from '../objects/pod.ts'
 import { tolerationSchema } from '../objects/tolerations.ts'
 import { optional, otherwise } from '../runtime/metadata.ts'
 
-/** What a pod asks of the node it runs on, from its spec. */
+/** The scheduling requirements in a pod's spec. */
 
 const nodeExpression = z.looseObject({
   key: z.string(),
@@ -17,7 +17,7 @@ const nodeTerm = z.looseObject({
   matchFields: otherwise(z.array(nodeExpression), []),
 })
 
-/** Which pods are meant: by their labels, some of which must be, or must not be, the stating pod's own. */
+/** Selects pods by labels. The values of `matchLabelKeys` come from the pod that has the term. */
 const podSelection = {
   labelSelector: optional(selectorSchema),
   matchLabelKeys: otherwise(z.array(z.string()), []),
@@ -106,7 +106,7 @@ export type PodTerm = z.output<typeof podTerm>
 export type SpreadConstraint = z.output<typeof spreadConstraint>
 export type Amounts = z.output<typeof amounts>
 
-/** Throws ZodError, with the field in its path, when the spec makes no sense. */
+/** Parses the scheduling requirements of a pod. Throws ZodError with the path of the field if the spec is invalid. */
 export function requirementsOf(spec: Pod['spec']): Requirements {
   return requirementsSchema.parse(spec)
 }

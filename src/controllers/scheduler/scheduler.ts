@@ -16,13 +16,13 @@ import { demandOf, loadNodes, type PodDemand } from './placed-pod.ts'
 import { Placements, schedulingOrder } from './plan.ts'
 import { isMakingRoom, type Preemption, planPreemption } from './preemption.ts'
 
-/** Pods that name no scheduler, or this one, are ours. */
+/** The name of this scheduler. It also places pods that name no scheduler. */
 const schedulerName = 'default-scheduler'
 
-/** All changes fold into one key: each pass places everything that waits. */
+/** The single key of the queue: each pass places all waiting pods. */
 const everything = 'pods'
 
-/** Gives pending pods a node, and says of the others why not. */
+/** Binds pending pods to nodes, and reports why the others cannot run. */
 export function createScheduler(kit: BaseContext): Component {
   const pods = kit.caches.of(podType)
   const scheduler = new Scheduler(kit, pods)
@@ -43,7 +43,7 @@ export function createScheduler(kit: BaseContext): Component {
   })
 }
 
-/** Most changes of a pod, such as that it becomes ready, make no room and ask for none. */
+/** Ignores changes that neither free resources nor change requirements, such as that a pod becomes ready. */
 function isSamePod(old: Pod, next: Pod): boolean {
   return (
     old.metadata.uid === next.metadata.uid &&
@@ -55,7 +55,7 @@ function isSamePod(old: Pod, next: Pod): boolean {
   )
 }
 
-/** A sign of life changes nothing of what a node has and whom it takes. */
+/** Ignores heartbeats: they change neither the resources of a node nor the pods it accepts. */
 function isSameNode(old: Node, next: Node): boolean {
   return (
     isDeepStrictEqual(old.metadata.labels, next.metadata.labels) &&
@@ -77,9 +77,9 @@ class Scheduler {
   readonly #kit: BaseContext
   readonly #pods: ObjectCache<Pod>
   readonly #waiting: ObjectIndex<Pod>
-  /** What each version of a pod asks for, read once. */
+  /** The parsed requirements of each version of a pod. */
   readonly #demands = new WeakMap<Pod, PodDemand>()
-  /** By uid where a pod was bound to, until the cache shows it. */
+  /** The nodes of pods that were just bound, by uid, until the cache shows the binding. */
   readonly #assumed = new Map<string, string>()
 
   constructor(kit: BaseContext, pods: ObjectCache<Pod>) {
@@ -88,7 +88,10 @@ class Scheduler {
     this.#waiting = pods.addIndex(whetherWaiting)
   }
 
-  /** Others have their turn in between: what changes meanwhile is found when a pod is bound, or by the next pass. */
+  /**
+   * Places all waiting pods. Other work runs in between; a change that happens meanwhile is found when a pod is bound,
+   * or by the next pass.
+   */
   async placeAll(signal: AbortSignal): Promise<WorkResult> {
     if (this.#waiting.count(waitingPods) === 0) return undefined
     const startedMs = performance.now()
@@ -111,7 +114,7 @@ class Scheduler {
     return { busyMs }
   }
 
-  /** What is to be written of a pod that waits. */
+  /** Places one pod and returns the requests that write the result. */
   #settle(demand: PodDemand, placements: Placements, signal: AbortSignal): readonly Promise<void>[] {
     const placement = placements.plan(demand)
     if (placement.kind === 'unschedulable') return this.#makeRoom(demand, placements, placement.message, signal)
@@ -120,7 +123,10 @@ class Scheduler {
     return [this.#bind(demand.pod, placement.node, signal)]
   }
 
-  /** A pod that is to have a node keeps it for the rest of the pass: less important ones must not slip in. */
+  /**
+   * Plans a preemption for a pod that no node can run. The pod occupies its nominated node for the rest of the pass, so
+   * that less important pods do not take the space.
+   */
   #makeRoom(demand: PodDemand, placements: Placements, message: string, signal: AbortSignal): readonly Promise<void>[] {
     const { loads } = placements
     const { nominatedNodeName = '' } = demand.pod.status
@@ -135,7 +141,7 @@ class Scheduler {
     return [this.#preempt(demand.pod, preemption, message, signal)]
   }
 
-  /** The node is noted before anyone goes, so that the next pass knows for whom. */
+  /** Writes the nominated node before it deletes the victims, so that the next pass keeps the space for the pod. */
   async #preempt(pod: Pod, { node, victims }: Preemption, message: string, signal: AbortSignal): Promise<void> {
     const { client, caches, events } = this.#kit
     const { uid, name, namespace } = pod.metadata
@@ -187,7 +193,7 @@ class Scheduler {
     }
   }
 
-  /** A pod that is gone or bound by someone else meanwhile is no failure. */
+  /** Binds a pod. It is no error if the pod was deleted or bound by another scheduler meanwhile. */
   async #bind(pod: Pod, node: string, signal: AbortSignal): Promise<void> {
     const { name, namespace = 'default', uid } = pod.metadata
     const ref = { resource: podType.resource, namespace, name, subresource: 'binding' }
@@ -204,7 +210,10 @@ class Scheduler {
     this.#kit.events.record(subjectOf(pod), 'Normal', 'Scheduled', message)
   }
 
-  /** Said once for each reason: the condition remembers. */
+  /**
+   * Reports a pod that no node can run. The PodScheduled condition keeps the message, so each message becomes one
+   * Event.
+   */
   async #refuse(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
     const change = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const
     const conditions = withCondition(pod.status.conditions, change, Date.now())

@@ -4,7 +4,10 @@ import { availableOn, type NodeLoad, type PodDemand } from './placed-pod.ts'
 import type { PodTerm } from './requirements.ts'
 import { isMeant, spreadCounts } from './topology.ts'
 
-/** The higher the better; preferences weigh before room, room before the number of pods. */
+/**
+ * Returns the score of a node; a higher one is better. Preferences count more than free resources, and these more than
+ * the number of pods.
+ */
 export type Score = (load: NodeLoad) => number
 
 export function scoreFor(demand: PodDemand, loads: ReadonlyMap<string, NodeLoad>): Score {
@@ -64,7 +67,7 @@ function taintAversion({ requirements }: PodDemand): Score {
     untoleratedTaint(node.spec.taints, requirements.tolerations, ['PreferNoSchedule']) === undefined ? 0 : -100
 }
 
-/** What stays free of CPU and memory with the pod on the node, in percent of what it has. */
+/** Returns how much CPU and memory stay free with the pod on the node, in percent of what the node has. */
 function freeShare({ node, requested }: NodeLoad, { requests }: PodDemand): number {
   const available = availableOn(node)
   const shares = ['cpu', 'memory'].map((resource) => {

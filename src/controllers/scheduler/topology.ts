@@ -4,14 +4,17 @@ import type { PodTerm, SpreadConstraint } from './requirements.ts'
 
 type Loads = ReadonlyMap<string, NodeLoad>
 
-/** Whether a pod is one the term speaks of. */
+/** Checks whether the term of the pod `stated` selects the pod `other`. */
 export function isMeant(term: PodTerm, stated: PodDemand, other: PodDemand): boolean {
   if (!isNamespaceMeant(term, stated, other) || !areLabelsMeant(term, stated, other)) return false
   const own = stated.pod.metadata.labels
   return term.mismatchLabelKeys.every((key) => own[key] === undefined || other.pod.metadata.labels[key] !== own[key])
 }
 
-/** Returns the listed and the selected namespaces of a term; without either, the namespace of its pod. */
+/**
+ * Checks whether the term covers the namespace of the other pod: listed and selected namespaces, or without either the
+ * namespace of the pod that has the term.
+ */
 function isNamespaceMeant({ namespaces, namespaceSelector }: PodTerm, stated: PodDemand, other: PodDemand): boolean {
   const { namespace = '' } = other.pod.metadata
   if (namespaces.includes(namespace)) return true
@@ -19,7 +22,10 @@ function isNamespaceMeant({ namespaces, namespaceSelector }: PodTerm, stated: Po
   return namespaces.length === 0 && namespace === stated.pod.metadata.namespace
 }
 
-/** No selector selects nothing. A key that the stating pod itself does not have asks for nothing. */
+/**
+ * Checks whether the term selects the labels of the other pod. A term without a selector selects nothing. A key of
+ * `matchLabelKeys` that the pod itself does not have is ignored.
+ */
 function areLabelsMeant(
   { labelSelector, matchLabelKeys }: Pick<PodTerm, 'labelSelector' | 'matchLabelKeys'>,
   stated: PodDemand,
@@ -31,7 +37,7 @@ function areLabelsMeant(
   return matchLabelKeys.every((key) => own[key] === undefined || labels[key] === own[key])
 }
 
-/** The values of a topology key where a pod runs that `isWanted` says yes to. */
+/** Returns the values of a topology key on nodes with a pod for which `isWanted` is true. */
 export function domainsWith(loads: Loads, key: string, isWanted: (other: PodDemand) => boolean): ReadonlySet<string> {
   const domains = new Set<string>()
   for (const { node, pods } of loads.values()) {
@@ -41,7 +47,7 @@ export function domainsWith(loads: Loads, key: string, isWanted: (other: PodDema
   return domains
 }
 
-/** Matching pods in each domain of the key, over nodes the pod may use at all. */
+/** Counts the matching pods in each domain of the key, over the nodes that the constraint counts. */
 export function spreadCounts(
   loads: Loads,
   constraint: SpreadConstraint,
@@ -64,7 +70,10 @@ function isCounted(constraint: SpreadConstraint, demand: PodDemand, other: PodDe
   return areLabelsMeant(constraint, demand, other)
 }
 
-/** How uneven the domains would be with one more pod there, against the emptiest; fewer domains than `minDomains` count as an empty one. */
+/**
+ * Returns the skew after one more pod in the domain, against the domain with the fewest pods. With fewer domains than
+ * `minDomains`, that domain counts as empty.
+ */
 export function skewWith(
   counts: ReadonlyMap<string, number>,
   domain: string,

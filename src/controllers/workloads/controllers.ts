@@ -26,7 +26,7 @@ const written = [podType, replicaSetType, deploymentType, statefulSetType, daemo
 interface WorkloadParts<T extends CachedObject> {
   readonly name: string
   readonly type: ResourceType<T>
-  /** Beside the workload itself. */
+  /** The resources to watch beside the workload itself. */
   readonly watches: readonly Watch[]
   readonly plan: (workload: T) => Plan
 }
@@ -46,11 +46,11 @@ function workload<T extends CachedObject>(kit: BaseContext, parts: WorkloadParts
       const busyMs = performance.now() - startedMs
       const { group, version } = parts.type.resource
       const subject = { apiVersion: `${group}/${version}`, kind: parts.type.kind, metadata: object.metadata }
-      const tell: WriteTarget['tell'] = (write, outcome) => {
+      const onOutcome: WriteTarget['onOutcome'] = (write, outcome) => {
         const event = eventOfWrite(subject, write, outcome)
         if (event !== undefined) events.record(subject, event.type, event.reason, event.message)
       }
-      await applyWrites({ ...target, tell }, writes, signal)
+      await applyWrites({ ...target, onOutcome }, writes, signal)
       return { againInMs, busyMs }
     },
     rest: restAfterPass,
@@ -80,7 +80,10 @@ export function createDeploymentController(kit: BaseContext): Component {
   const podsOf = new Children(pods)
   const deployments = kit.caches.of(deploymentType)
   const owners = ownersOf(deploymentType, deployments)
-  /** Only one that recreates waits for pods to go. */
+  /**
+   * Returns the Deployments to reconcile after a change of a pod: only those with the strategy Recreate wait for pods
+   * to end.
+   */
   const waitingFor: typeof owners = (pod) => {
     const controller = controllerOf(pod)
     const set = controller && sets.get(`${pod.metadata.namespace}/${controller.name}`)
@@ -156,7 +159,7 @@ export function createDaemonSetController(kit: BaseContext): Component {
   })
 }
 
-/** Each node gives signs of life all the time, in its status: none of them moves a daemon. */
+/** Ignores heartbeats in the status of a node: none of them changes which daemon pods run. */
 function isSameForDaemons(old: Node, next: Node): boolean {
   return (
     old.metadata.uid === next.metadata.uid &&

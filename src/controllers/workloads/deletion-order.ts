@@ -2,12 +2,13 @@ import { isReady, type Pod, readySinceMs } from '../objects/pod.ts'
 
 const phaseOrder: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }
 
-/** Below zero when `one` is the smaller loss. */
+/** Returns a negative number if `one` is to be deleted before `other`. */
 type Rule = (one: Pod, other: Pod) => number
 
 /**
- * The pods in the order in which a workload gives them up: not placed before placed, pending before running, not ready before ready, the lower
- * `deletionCost` annotation, more of the same on the node, ready more recently, restarted more often, younger.
+ * Sorts pods in the order in which a workload deletes them: not bound before bound, pending before running, not ready
+ * before ready, the lower `deletionCost` annotation, more pods of the workload on the same node, ready more recently,
+ * more restarts, younger.
  */
 export function inDeletionOrder(pods: readonly Pod[], deletionCostAnnotation: string): readonly Pod[] {
   const perNode = countByNode(pods)

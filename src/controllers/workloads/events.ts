@@ -14,7 +14,9 @@ interface Owner {
   readonly metadata: { readonly name: string }
 }
 
-/** What a workload says of a write of its controller, in Kubernetes' reasons; undefined for writes without an Event. */
+/**
+ * Returns the Event of a write on a workload, with the reasons of Kubernetes; undefined for writes without an Event.
+ */
 export function eventOfWrite(owner: Owner, write: Write, outcome: WriteOutcome): WorkloadEvent | undefined {
   const resource = write.verb === 'create' ? write.resource.resource : write.target.resource.resource
   if (resource === 'pods' && (write.verb === 'create' || write.verb === 'delete'))

@@ -1,6 +1,6 @@
 import type { IntOrPercent } from '../objects/parts.ts'
 
-/** A number as it stands, a percentage as that share of `total`; anything else counts as 0. */
+/** Resolves a number or a percentage of `total`; anything else is 0. */
 export function resolveCount(value: IntOrPercent, total: number, rounding: 'up' | 'down'): number {
   if (typeof value === 'number') return value
   const percent = /^(\d{1,9})%$/.exec(value)?.[1]

@@ -9,7 +9,10 @@ interface SelectingObject extends CachedObject {
   readonly spec: { readonly selector: Selector }
 }
 
-/** Indexes the objects of one resource by owner, and those without a controller by labels, so that the claims of one owner cost no scan of others. */
+/**
+ * Finds the children of an owner, and orphans by labels, through indexes: claiming the children of one owner does not
+ * scan those of others.
+ */
 export class Children<T extends CachedObject & ControlledObject> {
   readonly #byOwner: ObjectIndex<T>
   readonly #orphans: ObjectIndex<T>
@@ -23,7 +26,7 @@ export class Children<T extends CachedObject & ControlledObject> {
     return this.#byOwner.get(metadata.uid)
   }
 
-  /** Its own, and orphans that its selector may match. */
+  /** Returns the owner's children, and orphans that its selector may match. */
   candidatesFor(owner: SelectingObject): readonly T[] {
     const { namespace } = owner.metadata
     const terms = Object.entries(owner.spec.selector.matchLabels).map(([key, value]) =>
@@ -48,7 +51,10 @@ function anyOrphan(namespace: string | undefined): string {
   return `${namespace ?? ''}/`
 }
 
-/** Which owners a change of a child concerns: the one that controls it; for an orphan all that would take it. */
+/**
+ * Returns the owners that a change of a child concerns: its controller, or for an orphan all owners whose selector
+ * matches.
+ */
 export function ownersOf<T extends SelectingObject>(
   type: ResourceType<T>,
   owners: ObjectCache<T>,

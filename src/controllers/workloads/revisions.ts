@@ -6,15 +6,21 @@ import { appsVersion, controllerRevisionsResource } from './kinds.ts'
 import type { ControllerRevision } from './shapes.ts'
 import { hashTemplate, withoutEmptyMetadata } from './template.ts'
 
-/** Which version of its template a StatefulSet or DaemonSet wants, and the history that `kubectl rollout history|undo` reads. */
+/**
+ * The wanted revision of a StatefulSet or DaemonSet, and the writes that keep the history for `kubectl rollout
+ * history|undo`.
+ */
 export interface Revisions {
-  /** The name of the wanted revision, and the hash its pods carry. */
+  /** The name of the wanted revision. Its pods carry the hash in a label. */
   readonly name: string
   readonly hash: string
   readonly writes: readonly Write[]
 }
 
-/** The revision of the present template is the newest one; an old one that has the same template becomes the newest again. */
+/**
+ * Plans the revision of the present template: it is the newest one. An old revision with the same template becomes the
+ * newest again.
+ */
 export function planRevisions(
   owner: Owner,
   template: PodTemplate,

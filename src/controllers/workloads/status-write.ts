@@ -3,14 +3,16 @@ import type { JsonObject } from '../../model/api-object.ts'
 import type { Owner } from '../objects/claim.ts'
 import { nameOf, type ResourceName, type Write } from '../objects/writes.ts'
 
-/** Counts that are written also when they are zero; of all others only what is more. As in Kubernetes, where the types say so. */
+/**
+ * The counts that are written even when they are zero, as in the Go types of Kubernetes; others are left out at zero.
+ */
 const writtenZeros: Readonly<Record<string, readonly string[]>> = {
   replicasets: ['replicas'],
   statefulsets: ['replicas', 'availableReplicas', 'collisionCount'],
   daemonsets: ['currentNumberScheduled', 'desiredNumberScheduled', 'numberMisscheduled', 'numberReady'],
 }
 
-/** What of the status changed, for the object with that uid alone; nothing when it says so already. */
+/** Returns the write of a changed status, for the object with this uid only; empty if the status has not changed. */
 export function statusWrites(
   resource: ResourceName,
   owner: Owner & { readonly status: object },

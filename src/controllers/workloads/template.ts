@@ -3,15 +3,18 @@ import type { ApiObject, Json, JsonObject } from '../../model/api-object.ts'
 import { controllerReference, type Owner } from '../objects/claim.ts'
 import type { PodTemplate } from '../objects/parts.ts'
 
-/** Labels that distinguish the pods of one version of a template from those of another. */
+/** The label with the hash of the template, which distinguishes pods of its versions. */
 export const templateHashLabel = 'pod-template-hash'
 export const revisionHashLabel = 'controller-revision-hash'
 
-/** Without vowels, so that no hash spells a word. */
+/** The characters of a hash: no vowels, so that no hash spells a word. */
 const hashLetters = 'bcdfghjklmnpqrstvwxz2456789'
 const hashLength = 10
 
-/** Ten letters that stand for the content, whatever the order of its fields; `collisions` gives another hash for the same content. */
+/**
+ * Returns ten letters and digits that depend on the content, not on the order of its fields. Another number of
+ * `collisions` gives another hash for the same content.
+ */
 export function hashTemplate(template: unknown, collisions: number): string {
   const digest = createHash('sha256')
     .update(`${canonicalJson(template as Json)}/${collisions}`)
@@ -19,7 +22,7 @@ export function hashTemplate(template: unknown, collisions: number): string {
   return [...digest.subarray(0, hashLength)].map((byte) => hashLetters[byte % hashLetters.length]).join('')
 }
 
-/** JSON with the keys of every object in order. */
+/** Returns JSON with the keys of every object sorted. */
 export function canonicalJson(value: Json): string {
   return JSON.stringify(value, (_key, part: Json) => {
     if (part === null || typeof part !== 'object' || Array.isArray(part)) return part
@@ -39,14 +42,14 @@ function filled(name: string, texts: Readonly<Record<string, string>>) {
 }
 
 export interface PodIdentity {
-  /** A name of its own, or the beginning of one that the API completes. */
+  /** The name of the pod, or the prefix from which the API generates one. */
   readonly name?: string
   readonly generateName?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly spec?: JsonObject
 }
 
-/** A pod of the template, controlled by the owner. */
+/** Makes a pod from the template, with the owner as its controller. */
 export function podFromTemplate(owner: Owner, template: PodTemplate, identity: PodIdentity): ApiObject {
   const { labels, annotations } = template.metadata
   const { name, generateName, labels: ownLabels, spec } = identity

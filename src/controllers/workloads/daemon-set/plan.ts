@@ -21,7 +21,7 @@ export interface DaemonSetView {
   readonly pods: readonly Pod[]
   readonly nodes: readonly Node[]
   readonly revisions: readonly ControllerRevision[]
-  /** Taints a daemon runs in spite of: those that say that the node is in trouble. */
+  /** The taints that every daemon pod tolerates: those of nodes that are not ready or under pressure. */
   readonly toleratedTaints: ToleratedTaints
   readonly nowMs: number
 }
@@ -29,11 +29,17 @@ export interface DaemonSetView {
 interface ToleratedTaints {
   readonly noExecute: readonly string[]
   readonly noSchedule: readonly string[]
-  /** What only those heed that wait for the pod network: daemons in the node's own network, which may be what brings it. */
+  /**
+   * The taint of a node without a pod network. Daemon pods on the host network tolerate it, because they may be what
+   * installs the pod network.
+   */
   readonly networkUnavailable: string
 }
 
-/** One pod on each node that suits, none elsewhere; replaced a few nodes at a time when the template changes. */
+/**
+ * Plans one pod on each node that suits, and none elsewhere. When the template changes, the pods of a few nodes at a
+ * time are replaced.
+ */
 export function planDaemonSet(view: DaemonSetView): Plan {
   const { set, nowMs } = view
   const owner = ownerOf(set)
@@ -58,11 +64,11 @@ export function planDaemonSet(view: DaemonSetView): Plan {
 
 interface NodeState {
   readonly node: Node
-  /** A new pod may go there. */
+  /** A new pod may be created on the node. */
   readonly shouldRun: boolean
-  /** A pod that runs there may stay. */
+  /** A pod that runs on the node may stay. */
   readonly mayStay: boolean
-  /** The oldest first. */
+  /** The pods on the node, the oldest first. */
   readonly pods: readonly Pod[]
 }
 
@@ -96,7 +102,7 @@ function isNamed({ spec }: DaemonSet, node: Node): boolean {
   return nodeName === undefined || nodeName === node.metadata.name
 }
 
-/** The node it runs on or, before it is bound, the one it was made for. */
+/** Returns the node that the pod runs on or, before it is bound, the node that it was created for. */
 function nodeOf({ spec }: Pod): string {
   if (spec.nodeName) return spec.nodeName
   const required = requirementsOf(spec).affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution
@@ -114,7 +120,10 @@ function ownTolerations({ spec }: DaemonSet, taints: ToleratedTaints): readonly 
   ]
 }
 
-/** Ours replace those for the same trouble: a daemon stays on its node for as long as it lasts, whatever its template says. */
+/**
+ * Merges the tolerations of a template with those of every daemon pod, which win over a template's toleration of the
+ * same taint: a daemon pod stays on its node for as long as the taint does.
+ */
 function mergedTolerations(given: readonly JsonObject[], own: readonly JsonObject[]): JsonObject[] {
   const isReplaced = ({ key, operator, effect, value = '' }: JsonObject) =>
     value === '' &&
@@ -145,7 +154,10 @@ function isLeaving({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
-/** Finished pods go, so that the next pass replaces them; of several on one node the oldest stays. */
+/**
+ * Creates missing pods and deletes finished ones, which the next pass replaces. Of several pods on one node the oldest
+ * stays.
+ */
 function presenceWrites(view: DaemonSetView, state: NodeState, hash: string): readonly Write[] {
   const staying = state.pods.filter((pod) => !isLeaving(pod))
   if (!state.mayStay) return staying.map(deletePod)
@@ -156,7 +168,10 @@ function presenceWrites(view: DaemonSetView, state: NodeState, hash: string): re
   return [...[...finished, ...surplus].map(deletePod), ...(isMissing ? [createPod(view, state.node, hash)] : [])]
 }
 
-/** Old pods that are not available cost nothing; of the others as many as `maxUnavailable` allows beside the nodes without an available pod. */
+/**
+ * Replaces old pods. Those that are not available are deleted at once. Of the others, as many are deleted as
+ * `maxUnavailable` allows beside the nodes without an available pod.
+ */
 function updateWrites({ set, nowMs }: DaemonSetView, states: readonly NodeState[], hash: string): readonly Write[] {
   const wanted = states.filter(({ shouldRun }) => shouldRun)
   const { maxUnavailable } = set.spec.updateStrategy.rollingUpdate
@@ -172,7 +187,7 @@ function isOld({ metadata }: Pod, hash: string): boolean {
   return metadata.labels[revisionHashLabel] !== hash
 }
 
-/** The scheduler binds it, so that its requests count; its affinity leaves one node only. */
+/** Creates a pod whose node affinity allows one node only. The scheduler binds it, so that its requests count. */
 function createPod({ set, toleratedTaints }: DaemonSetView, node: Node, hash: string): Write {
   const { template } = set.spec
   const { tolerations = [], affinity } = template.spec as { tolerations?: JsonObject[]; affinity?: JsonObject }
@@ -187,7 +202,7 @@ function createPod({ set, toleratedTaints }: DaemonSetView, node: Node, hash: st
   return { verb: 'create', resource: podsResource, object }
 }
 
-/** The node by name in every term that already stood there. */
+/** Restricts every term of the node affinity to the node's name. */
 function pinnedAffinity(affinity: Json | undefined, node: Node): JsonObject {
   const pin = { key: 'metadata.name', operator: 'In', values: [node.metadata.name] }
   const { requiredDuringSchedulingIgnoredDuringExecution: required, ...preferred } = nodeAffinityShape.parse(affinity)

@@ -1,6 +1,6 @@
 import type { Deployment, ReplicaSet } from '../shapes.ts'
 
-/** kubectl reads and writes these by name, whatever the dialect. */
+/** The annotation with the revision. kubectl reads and writes it under this name in every dialect. */
 export const revisionAnnotation = 'deployment.kubernetes.io/revision'
 export const desiredReplicasAnnotation = 'deployment.kubernetes.io/desired-replicas'
 const maxReplicasAnnotation = 'deployment.kubernetes.io/max-replicas'
@@ -20,18 +20,24 @@ export function revisionOf({ metadata }: ReplicaSet): number {
   return Number.isSafeInteger(revision) && revision > 0 ? revision : 0
 }
 
-/** The next revision when nothing newer exists: one above all old ones. */
+/** Returns the revision of a new template: one above all old ones. */
 export function nextRevision(old: readonly ReplicaSet[]): number {
   return Math.max(0, ...old.map(revisionOf)) + 1
 }
 
-/** What a ReplicaSet takes over from its Deployment (`kubernetes.io/change-cause` among it), and the revision it is. */
+/**
+ * Returns the annotations that a ReplicaSet gets from its Deployment (such as `kubernetes.io/change-cause`), and its
+ * revision.
+ */
 export function inheritedAnnotations({ metadata }: Deployment, revision: number): Readonly<Record<string, string>> {
   const inherited = Object.entries(metadata.annotations).filter(([key]) => !own.includes(key))
   return { ...Object.fromEntries(inherited), [revisionAnnotation]: String(revision) }
 }
 
-/** Which revisions a ReplicaSet was before it becomes `revision`: a rollback makes an old one the newest again. */
+/**
+ * Returns the annotation with the earlier revisions of a ReplicaSet that becomes `revision`: a rollback makes an old
+ * ReplicaSet the newest again.
+ */
 export function historyAnnotations(set: ReplicaSet, revision: number): Readonly<Record<string, string>> {
   const last = revisionOf(set)
   if (last === 0 || last === revision) return {}
@@ -39,7 +45,10 @@ export function historyAnnotations(set: ReplicaSet, revision: number): Readonly<
   return { [revisionHistoryAnnotation]: earlier ? `${earlier},${last}` : String(last) }
 }
 
-/** How large the Deployment was when it sized this ReplicaSet: how a later scaling is noticed. */
+/**
+ * Returns the annotations with the size of the Deployment when it scaled this ReplicaSet. A later scaling is detected
+ * by them.
+ */
 export function sizeAnnotations(desired: number, most: number): Readonly<Record<string, string>> {
   return { [desiredReplicasAnnotation]: String(desired), [maxReplicasAnnotation]: String(most) }
 }

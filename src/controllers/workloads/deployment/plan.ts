@@ -28,14 +28,19 @@ import { countsOf, deadlineInMs, deploymentStatus, isComplete, type Rollout } fr
 
 export interface DeploymentView {
   readonly deployment: Deployment
-  /** All ReplicaSets of its namespace. */
+  /** All ReplicaSets in the Deployment's namespace. */
   readonly sets: readonly ReplicaSet[]
-  /** All pods of its namespace; only Recreate asks whether old ones still run. */
+  /**
+   * All pods in the Deployment's namespace. Only the strategy Recreate reads them, to see whether old ones still run.
+   */
   readonly pods: readonly Pod[]
   readonly nowMs: number
 }
 
-/** One step of a Deployment towards its template and size: ReplicaSets made, sized and tidied away, revisions and status kept. */
+/**
+ * Plans one step of a Deployment towards its template and size: creates, scales and deletes ReplicaSets, and updates
+ * revisions and status.
+ */
 export function planDeployment({ deployment, sets, pods, nowMs }: DeploymentView): Plan {
   const owner = ownerOf(deployment)
   const claim = claimChildren(owner, deployment.spec.selector, replicaSetsResource, sets)
@@ -54,7 +59,10 @@ function ownerOf(deployment: Deployment): Deployment & { apiVersion: string; kin
   return { ...deployment, apiVersion: appsVersion, kind: 'Deployment' }
 }
 
-/** The oldest ReplicaSet of the present template is the newest version; where two were made by mistake the other one counts as old. */
+/**
+ * Splits the ReplicaSets into the newest and the old ones. The newest is the oldest one with the present template; if a
+ * mistake created two of them, the other counts as old.
+ */
 function rolloutOf(deployment: Deployment, sets: readonly ReplicaSet[]): Rollout {
   const wanted = templateText(deployment.spec.template)
   const newest = sets.find(({ spec }) => templateText(spec.template) === wanted)
@@ -75,7 +83,10 @@ function stepWrites(rollout: Rollout, pods: readonly Pod[]): readonly Write[] {
   return [...bookkeeping, ...strategy, ...historyWrites(rollout)]
 }
 
-/** The newest ReplicaSet and the Deployment carry the highest revision; a rollback makes an old ReplicaSet the newest one again. */
+/**
+ * Gives the highest revision to the newest ReplicaSet and to the Deployment. A rollback makes an old ReplicaSet the
+ * newest again.
+ */
 function revisionWrites({ deployment, newest, old }: Rollout): readonly Write[] {
   if (newest === undefined) return []
   const revision = Math.max(revisionOf(newest), nextRevision(old))
@@ -98,14 +109,14 @@ function annotationWrites(
   return [{ verb: 'patch', target: nameOf(resource, object), patch }]
 }
 
-/** How long a pod must be ready is no part of the template: it changes without a rollout. */
+/** Copies `minReadySeconds` to the newest ReplicaSet. It is not part of the template, so a change starts no rollout. */
 function readinessWrites({ spec: { minReadySeconds } }: Deployment, newest: ReplicaSet): readonly Write[] {
   if (newest.spec.minReadySeconds === minReadySeconds) return []
   const patch = { metadata: { uid: newest.metadata.uid }, spec: { minReadySeconds } }
   return [{ verb: 'patch', target: nameOf(replicaSetsResource, newest), patch }]
 }
 
-/** Whether the Deployment was given another size since its ReplicaSets were sized. */
+/** Checks whether the size of the Deployment changed since its ReplicaSets were scaled. */
 function isScaled({ deployment, newest, old }: Rollout): boolean {
   return activeSets(newest, old).some(({ metadata }) => {
     const sized = metadata.annotations[desiredReplicasAnnotation]
@@ -117,7 +128,10 @@ function activeSets(newest: ReplicaSet | undefined, old: readonly ReplicaSet[]):
   return [...(newest === undefined ? [] : [newest]), ...old].filter(({ spec }) => spec.replicas > 0)
 }
 
-/** One ReplicaSet alone takes the new size; several share it in proportion, surge included. */
+/**
+ * Scales the ReplicaSets to a new size of the Deployment: a single one takes all of it, several share it with the surge
+ * in proportion.
+ */
 function scaleWrites({ deployment, newest, old }: Rollout): readonly Write[] {
   const active = activeSets(newest, old)
   const [only] = active.length === 0 && newest !== undefined ? [newest] : active
@@ -138,7 +152,7 @@ function rollingWrites(rollout: Rollout): readonly Write[] {
   return old.flatMap((set) => resizeWrites(deployment, set, counts.get(set.metadata.name) ?? 0))
 }
 
-/** All old pods end before the first new one is made. */
+/** Scales the newest ReplicaSet up after all old pods have ended. */
 function recreateWrites(rollout: Rollout, pods: readonly Pod[]): readonly Write[] {
   const { deployment, newest, old } = rollout
   const running = old.filter(({ spec }) => spec.replicas > 0)
@@ -188,7 +202,10 @@ function createWrite({ deployment, old }: Rollout, replicas: number): Write {
   return { verb: 'create', resource: replicaSetsResource, object: object as unknown as ApiObject }
 }
 
-/** Old ReplicaSets without pods beyond `revisionHistoryLimit` go, the lowest revisions first, once the rollout is complete. */
+/**
+ * Deletes old ReplicaSets without pods beyond `revisionHistoryLimit`, the lowest revisions first, once the rollout is
+ * complete.
+ */
 function historyWrites(rollout: Rollout): readonly Write[] {
   const { deployment, old } = rollout
   if (!isComplete(deployment, countsOf(rollout))) return []

@@ -2,13 +2,16 @@ import { resolveCount } from '../fraction.ts'
 import type { Deployment, ReplicaSet } from '../shapes.ts'
 
 export interface RolloutBounds {
-  /** Pods beyond `replicas` while both versions run. */
+  /** The most pods above `replicas` while both versions run. */
   readonly surge: number
-  /** Pods below `replicas` that may be unavailable. */
+  /** The most pods below `replicas` that may be unavailable. */
   readonly unavailable: number
 }
 
-/** Recreate allows for neither: it is available when all of its pods are. Percentages of surge round up, of unavailability down; both at 0 would stand still, so then one may be unavailable. */
+/**
+ * Returns the bounds of a rollout. With Recreate both are 0: it is available when all its pods are. Percentages of
+ * surge round up, those of unavailability down. If both are 0 nothing could move, so one pod may be unavailable.
+ */
 export function rolloutBounds({ spec }: Deployment): RolloutBounds {
   if (spec.strategy.type === 'Recreate') return { surge: 0, unavailable: 0 }
   const { maxSurge, maxUnavailable } = spec.strategy.rollingUpdate
@@ -30,7 +33,7 @@ function stayingAvailable(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { spec, status }) => sum + Math.min(spec.replicas, status.availableReplicas), 0)
 }
 
-/** How many the newest ReplicaSet should have now: as many as surge leaves room for, never more than wanted. */
+/** Returns the size of the newest ReplicaSet in this step: as many as the surge allows, and no more than wanted. */
 export function newestReplicas(deployment: Deployment, newest: number, all: number): number {
   const { replicas, strategy } = deployment.spec
   if (strategy.type === 'Recreate') return replicas
@@ -38,7 +41,10 @@ export function newestReplicas(deployment: Deployment, newest: number, all: numb
   return room <= 0 ? newest : newest + Math.min(room, replicas - newest)
 }
 
-/** How many each of the old ReplicaSets should have now: first what is not available goes, then as many available pods as others stand in for. */
+/**
+ * Returns the sizes of the old ReplicaSets in this step. Pods that are not available are removed first, then as many
+ * available pods as the bounds allow.
+ */
 export function oldReplicas(
   deployment: Deployment,
   newest: ReplicaSet,
@@ -64,8 +70,8 @@ export function oldReplicas(
 }
 
 /**
- * Replicas of each ReplicaSet after the Deployment itself was scaled in the middle of a rollout: the difference is spread in proportion to their sizes,
- * the largest first; what rounding leaves goes to the largest.
+ * Returns the sizes after the Deployment was scaled during a rollout. The difference is divided in proportion to the
+ * sizes, the largest first; the rest after rounding goes to the largest.
  */
 export function spreadReplicas(sets: readonly ReplicaSet[], total: number): ReadonlyMap<string, number> {
   const current = wantedReplicas(sets)

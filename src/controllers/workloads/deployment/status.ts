@@ -5,14 +5,14 @@ import { availableReplicas, rolloutBounds, wantedReplicas } from './replica-coun
 
 export interface Rollout {
   readonly deployment: Deployment
-  /** The ReplicaSet of the present template, when there is one. */
+  /** The ReplicaSet with the present template, if there is one. */
   readonly newest: ReplicaSet | undefined
   readonly old: readonly ReplicaSet[]
 }
 
 type DeploymentStatus = ReturnType<typeof countsOf> & { readonly conditions: readonly Condition[] }
 
-/** kubectl sets no deadline when this stands in `progressDeadlineSeconds`. */
+/** The value of `progressDeadlineSeconds` that means no deadline. */
 const noDeadline = 2_147_483_647
 
 export function deploymentStatus(rollout: Rollout, nowMs: number): DeploymentStatus {
@@ -21,14 +21,14 @@ export function deploymentStatus(rollout: Rollout, nowMs: number): DeploymentSta
   return { ...counts, conditions: progressConditions(rollout, counts, available, nowMs) }
 }
 
-/** Every pod is of the present template and available, and no old one is left. */
+/** Checks whether every pod has the present template and is available, and no old pod is left. */
 export function isComplete({ spec, metadata }: Deployment, counts: ReturnType<typeof countsOf>): boolean {
   const { updatedReplicas, replicas, availableReplicas: available, observedGeneration } = counts
   const isFull = [updatedReplicas, replicas, available].every((count) => count === spec.replicas)
   return isFull && observedGeneration >= metadata.generation
 }
 
-/** When the deadline of a rollout that stands still will have passed; undefined when none runs. */
+/** Returns the time until the deadline of a rollout without progress; undefined if no rollout is in progress. */
 export function deadlineInMs({ deployment }: Rollout, status: DeploymentStatus, nowMs: number): number | undefined {
   const progressing = findCondition(status.conditions, 'Progressing')
   if (progressing === undefined || !hasDeadline(deployment) || deployment.spec.paused) return undefined

@@ -11,16 +11,19 @@ import { podFromTemplate } from '../template.ts'
 
 export interface ReplicaSetView {
   readonly set: ReplicaSet
-  /** All pods of its namespace. */
+  /** All pods in the ReplicaSet's namespace. */
   readonly pods: readonly Pod[]
   readonly deletionCostAnnotation: string
   readonly nowMs: number
 }
 
-/** Pods that one pass creates or deletes at most, so that one workload cannot keep the others waiting. */
+/** The most pods that one pass creates or deletes, so that one workload does not delay the others. */
 const burst = 500
 
-/** Plans the wanted number of active pods: matching ones are adopted, missing ones created, surplus ones deleted in deletion order. */
+/**
+ * Plans the wanted number of active pods: adopts matching ones, creates missing ones, and deletes surplus ones in
+ * deletion order.
+ */
 export function planReplicaSet({ set, pods, deletionCostAnnotation, nowMs }: ReplicaSetView): Plan {
   const owner = ownerOf(set)
   const claim = claimChildren(owner, set.spec.selector, podsResource, pods)

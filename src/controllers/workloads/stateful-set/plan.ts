@@ -12,11 +12,11 @@ import type { ControllerRevision, StatefulSet } from '../shapes.ts'
 import { statusWrites } from '../status-write.ts'
 import { podFromTemplate, revisionHashLabel } from '../template.ts'
 
-/** The labels that say which pod of its set a pod is. */
+/** The labels that identify a pod of a StatefulSet. */
 interface StatefulSetLabels {
   readonly podName: string
   readonly podIndex: string
-  /** Label of its revisions with the hash of their names. */
+  /** The label of a ControllerRevision with the hash in its name. */
   readonly revision: string
 }
 
@@ -28,7 +28,10 @@ export interface StatefulSetView {
   readonly nowMs: number
 }
 
-/** One step towards `replicas` pods with stable names: made in order, ended in reverse, replaced from the highest down to the partition. */
+/**
+ * Plans one step towards `replicas` pods with stable names. They are created in order, deleted in reverse order, and
+ * updated from the highest ordinal down to the partition.
+ */
 export function planStatefulSet(view: StatefulSetView): Plan {
   const { set, pods, labels, nowMs } = view
   const owner = ownerOf(set)
@@ -50,13 +53,13 @@ export function planStatefulSet(view: StatefulSetView): Plan {
 interface StatefulRollout {
   readonly set: StatefulSet
   readonly labels: StatefulSetLabels
-  /** The pods that should be, by ordinal. */
+  /** The present pods by ordinal. */
   readonly byOrdinal: ReadonlyMap<number, Pod>
-  /** The ordinals that should be, ascending. */
+  /** The wanted ordinals, ascending. */
   readonly ordinals: readonly number[]
-  /** Pods beyond them, the highest ordinal first. */
+  /** The pods with other ordinals, the highest first. */
   readonly surplus: readonly Pod[]
-  /** The highest ordinal with a pod that is not of the update; -1 without any. */
+  /** The highest ordinal of a pod that does not have the update revision; -1 without one. */
   readonly highestOld: number
   readonly currentRevision: string
   /** The revision in the history; undefined if it was removed. */
@@ -99,7 +102,7 @@ function rolloutOf(
   }
 }
 
-/** `web-2` of the set `web` is 2. */
+/** Returns the ordinal in the name of a pod: 2 for `web-2` of the set `web`. */
 function ordinalOf({ metadata }: StatefulSet, pod: Pod): number | undefined {
   const text = pod.metadata.name.startsWith(`${metadata.name}-`)
     ? pod.metadata.name.slice(metadata.name.length + 1)
@@ -125,7 +128,10 @@ function stepWrites(rollout: StatefulRollout): readonly Write[] {
   return set.spec.updateStrategy.type === 'RollingUpdate' ? updateWrites(rollout) : []
 }
 
-/** Missing pods made and finished ones replaced, the lowest first; in order each waits for the one before. */
+/**
+ * Creates missing pods and deletes finished ones, the lowest ordinal first. With OrderedReady, each waits for the one
+ * before.
+ */
 function presenceWrites(rollout: StatefulRollout): { readonly writes: readonly Write[]; readonly isWaiting: boolean } {
   const { set, ordinals, byOrdinal, nowMs } = rollout
   const isOrdered = set.spec.podManagementPolicy === 'OrderedReady'
@@ -141,14 +147,17 @@ function presenceWrites(rollout: StatefulRollout): { readonly writes: readonly W
   return { writes, isWaiting }
 }
 
-/** In order a pod goes only when the one above it is gone. */
+/** Deletes surplus pods. With OrderedReady, each waits until the one with the next higher ordinal is gone. */
 function surplusWrites({ set, surplus }: StatefulRollout): readonly Write[] {
   const isLeaving = ({ metadata }: Pod) => metadata.deletionTimestamp !== undefined
   if (set.spec.podManagementPolicy === 'OrderedReady' && surplus.some(isLeaving)) return []
   return surplus.filter((pod) => !isLeaving(pod)).map(deletePod)
 }
 
-/** The highest pod of an old revision, once all above it are healthy; those below the partition stay as they are. */
+/**
+ * Deletes the highest pod with an old revision when all pods above it are healthy. Pods below the partition keep their
+ * revision.
+ */
 function updateWrites(rollout: StatefulRollout): readonly Write[] {
   const { set, ordinals, byOrdinal, updateRevision, nowMs } = rollout
   const from = set.spec.ordinals.start + set.spec.updateStrategy.rollingUpdate.partition
@@ -179,7 +188,10 @@ function createPod(rollout: StatefulRollout, ordinal: number): Write {
   return { verb: 'create', resource: podsResource, object }
 }
 
-/** Below the partition, and where the rollout has not come yet, a lost pod comes back as it was. */
+/**
+ * Returns the template of a new pod. Below the partition, and where the rollout has not arrived yet, a lost pod gets
+ * its old revision again.
+ */
 function versionFor(rollout: StatefulRollout, ordinal: number): { template: PodTemplate; revision: string } {
   const { set, highestOld, currentTemplate, currentRevision, updateRevision } = rollout
   const isBelow = ordinal < set.spec.ordinals.start + set.spec.updateStrategy.rollingUpdate.partition
