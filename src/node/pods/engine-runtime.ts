@@ -13,7 +13,7 @@ import { overdue } from './errors.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
-import type { ContainerRun, ExecResult, PodRuntime, Sandbox } from './runtime.ts'
+import type { ContainerRun, ExecResult, PodRuntime, PodSandbox } from './runtime.ts'
 
 export interface EngineRuntimeParts {
   readonly engine: EngineClient
@@ -67,7 +67,7 @@ export class EngineRuntime implements PodRuntime {
     return this.#parts.engine.socketPath
   }
 
-  async makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]> {
+  async makeSandbox(sandbox: PodSandbox): Promise<readonly Ip[]> {
     await this.removeSandbox(sandbox)
     const name = sandboxName(sandbox)
     const exposed = sandbox.portMappings.map(({ containerPort, protocol }) => `${containerPort}/${protocol}`)
@@ -94,14 +94,14 @@ export class EngineRuntime implements PodRuntime {
   stallReasonOf(): undefined {}
 
   /** A pod that has ended keeps what its containers wrote, in the folder where processes have it. */
-  async removeSandbox(sandbox: Sandbox): Promise<void> {
+  async removeSandbox(sandbox: PodSandbox): Promise<void> {
     const found = await this.#list([`${podLabel}=${sandbox.uid}`])
     for (const each of found) await this.#keepLog(sandbox, each)
     await this.#removeAll(found)
   }
 
   /** An engine that does not give the log keeps no pod from going. */
-  async #keepLog({ uid }: Sandbox, { Id, Labels }: Listed): Promise<void> {
+  async #keepLog({ uid }: PodSandbox, { Id, Labels }: Listed): Promise<void> {
     const [container, attempt] = [Labels?.[containerLabel], Number(Labels?.[attemptLabel] ?? Number.NaN)]
     if (container === undefined || !Number.isInteger(attempt)) return
     try {
@@ -115,7 +115,7 @@ export class EngineRuntime implements PodRuntime {
     }
   }
 
-  async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
+  async start(pod: PodSpec, sandbox: PodSandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
     const name = containerName(sandbox, run)
     const { folders } = this.#parts
     const { resolver, hosts } = folders.files(sandbox.uid)
@@ -153,7 +153,7 @@ export class EngineRuntime implements PodRuntime {
     return []
   }
 
-  async state(sandbox: Sandbox, run: ContainerRun, nowMs: number): Promise<ContainerState> {
+  async state(sandbox: PodSandbox, run: ContainerRun, nowMs: number): Promise<ContainerState> {
     const found = await orAbsent(this.#call('GET', `/containers/${containerName(sandbox, run)}/json`))
     if (found === undefined) return { kind: 'none' }
     const { Status, ExitCode, OOMKilled, StartedAt, FinishedAt } = stateSchema.parse(found).State
@@ -167,7 +167,7 @@ export class EngineRuntime implements PodRuntime {
     return { ...end, ...(OOMKilled === true && { isOutOfMemory: true }) }
   }
 
-  async signal(sandbox: Sandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  async signal(sandbox: PodSandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     try {
       await this.#call('POST', `/containers/${containerName(sandbox, run)}/kill`, { signal })
     } catch (error) {
@@ -177,7 +177,12 @@ export class EngineRuntime implements PodRuntime {
   }
 
   /** What the program started goes on in its container after its time: an engine has no call that ends it. */
-  async exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
+  async exec(
+    sandbox: PodSandbox,
+    run: ContainerRun,
+    command: readonly string[],
+    timeoutMs: number,
+  ): Promise<ExecResult> {
     const signal = AbortSignal.timeout(timeoutMs)
     try {
       return await this.#execUntil(signal, containerName(sandbox, run), command)
@@ -202,7 +207,7 @@ export class EngineRuntime implements PodRuntime {
     }
   }
 
-  async collect(live: readonly Sandbox[]): Promise<void> {
+  async collect(live: readonly PodSandbox[]): Promise<void> {
     const uids = new Set(live.map(({ uid }) => uid))
     const all = await this.#list([`${ownerLabel}=${this.#owner}`])
     await this.#removeAll(all.filter(({ Labels }) => !uids.has(Labels?.[podLabel] ?? '')))
@@ -219,7 +224,7 @@ export class EngineRuntime implements PodRuntime {
     throw new EngineError('bad-answer', 'the container engine gave the pod no address', { object: name })
   }
 
-  #labels({ uid, namespace, name }: Sandbox): Record<string, string> {
+  #labels({ uid, namespace, name }: PodSandbox): Record<string, string> {
     return { [ownerLabel]: this.#owner, [podLabel]: uid, 'platnet.name': `${namespace}/${name}` }
   }
 
@@ -253,12 +258,12 @@ export class EngineRuntime implements PodRuntime {
   }
 }
 
-function sandboxName({ uid }: Sandbox): string {
+function sandboxName({ uid }: PodSandbox): string {
   return `platnet-${uid}`
 }
 
 /** As the engine knows one run of one container. */
-export function containerName({ uid }: Pick<Sandbox, 'uid'>, { container, attempt }: ContainerRun): string {
+export function containerName({ uid }: Pick<PodSandbox, 'uid'>, { container, attempt }: ContainerRun): string {
   return `platnet-${uid}-${container}-${attempt}`
 }
 

@@ -60,7 +60,7 @@ export interface PodSituation {
   /** Containers that cannot be run here at all. */
   readonly refused: ReadonlySet<string>
   /** Nothing new is begun for the pod: it may not have containers here. Those that run go on. */
-  readonly isBarred: boolean
+  readonly isDenied: boolean
   /** Containers whose liveness or startup probe has failed often enough. */
   readonly unhealthy: ReadonlySet<string>
   /** No traffic is sent to the pod any more: every plane of this node has applied that. */
@@ -106,7 +106,7 @@ export function planPod(situation: PodSituation): PodStep {
   if (pod === undefined || pod.deletion !== undefined || record?.stop !== undefined) return planEnd(situation)
   if (isFinished(situation)) return planFinished(situation)
   if (record?.sandbox === 'removing') return { do: 'remove-sandbox' }
-  if (record?.sandbox !== 'ready') return situation.isBarred ? { do: 'wait' } : { do: 'make-sandbox' }
+  if (record?.sandbox !== 'ready') return situation.isDenied ? { do: 'wait' } : { do: 'make-sandbox' }
   return planContainers(situation, pod)
 }
 
@@ -143,11 +143,11 @@ function planContainers(situation: PodSituation, pod: WantedPod): PodStep {
 }
 
 function planContainer(situation: PodSituation, name: string, policy: WantedPod['restartPolicy']): PodStep {
-  const { record, states, refused, isBarred, nowMs } = situation
+  const { record, states, refused, isDenied, nowMs } = situation
   if (refused.has(name)) return { do: 'wait' }
   const known = record?.containers[name]
   const state = stateOf(states, name)
-  if (isBarred && (state.kind === 'none' || state.kind === 'exited')) return { do: 'wait' }
+  if (isDenied && (state.kind === 'none' || state.kind === 'exited')) return { do: 'wait' }
   if (state.kind === 'none') {
     const attempt = known === undefined ? 0 : known.attempt
     return { do: 'start', container: name, attempt, level: known?.level ?? 0 }

@@ -1,6 +1,6 @@
 import type { EventRecorder } from '../../client/index.ts'
 import type { PodStep } from './plan.ts'
-import type { BarReason } from './pod-permission.ts'
+import type { DenialReason } from './pod-permission.ts'
 
 /** The pod an Event is about. */
 export interface PodIdentity {
@@ -11,7 +11,7 @@ export interface PodIdentity {
 
 /** As kubelet calls them, which people know and search for, and those of our own. */
 export type PodEventReason =
-  | Exclude<BarReason, 'NamespaceNotRead'>
+  | Exclude<DenialReason, 'NamespaceNotRead'>
   | 'Started'
   | 'Killing'
   | 'Failed'
@@ -41,19 +41,19 @@ const repeatMs = 20_000
 export class PodEvents {
   readonly #recorder: EventRecorder
   readonly #nowMs: () => number
-  readonly #toldMs = new Map<string, number>()
+  readonly #recordedMs = new Map<string, number>()
 
   constructor(recorder: EventRecorder, nowMs: () => number = () => performance.now()) {
     this.#recorder = recorder
     this.#nowMs = nowMs
   }
 
-  tell({ namespace, name, uid }: PodIdentity, reason: PodEventReason, message: string): void {
+  record({ namespace, name, uid }: PodIdentity, reason: PodEventReason, message: string): void {
     const key = `${reason} ${message}`
     const nowMs = this.#nowMs()
-    if (nowMs - (this.#toldMs.get(key) ?? -repeatMs) < repeatMs) return
-    for (const [old, toldMs] of this.#toldMs) if (nowMs - toldMs >= repeatMs) this.#toldMs.delete(old)
-    this.#toldMs.set(key, nowMs)
+    if (nowMs - (this.#recordedMs.get(key) ?? -repeatMs) < repeatMs) return
+    for (const [old, recordedMs] of this.#recordedMs) if (nowMs - recordedMs >= repeatMs) this.#recordedMs.delete(old)
+    this.#recordedMs.set(key, nowMs)
     const subject = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace, uid } }
     this.#recorder.record(subject, normalReasons.has(reason) ? 'Normal' : 'Warning', reason, message)
   }

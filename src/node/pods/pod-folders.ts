@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { parseIp } from '../../model/ip.ts'
 import type { PodRecord } from './plan.ts'
-import type { ContainerRun, Sandbox } from './runtime.ts'
+import type { ContainerRun, PodSandbox } from './runtime.ts'
 
 const ip = z.string().transform((text, context) => {
   const parsed = parseIp(text)
@@ -60,7 +60,7 @@ const recordSchema = z.object({
 })
 
 /** What is written down about a pod: what happened to it, and what taking it away needs to know. */
-export type StoredPod = PodRecord & Sandbox
+export type StoredPod = PodRecord & PodSandbox
 
 /** What a pod's containers see at places of their own: as texts, or where they are. */
 export interface PodFiles {

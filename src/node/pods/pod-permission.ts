@@ -12,15 +12,15 @@ export interface PodPermission {
 }
 
 /** In CamelCase, as reasons of container states and of Events are. */
-export type BarReason = 'PodsNotEnabled' | 'NamespaceNotRead' | 'NamespaceNotEnabled' | 'HostNetworkNotEnabled'
+export type DenialReason = 'PodsNotEnabled' | 'NamespaceNotRead' | 'NamespaceNotEnabled' | 'HostNetworkNotEnabled'
 
-export interface Bar {
-  readonly reason: BarReason
+export interface Denial {
+  readonly reason: DenialReason
   readonly message: string
 }
 
 /** Why no container of the pod is started now; undefined where they may be. Those that run go on. Pure. */
-export function findBar(pod: PodSpec, { isOn, labelsOf }: PodPermission, dialect: Dialect): Bar | undefined {
+export function findDenial(pod: PodSpec, { isOn, labelsOf }: PodPermission, dialect: Dialect): Denial | undefined {
   if (!isOn) {
     const message =
       'this node runs no pods: its agent must be started with --run-pods (or without the component pods, beside a kubelet)'

@@ -21,12 +21,13 @@ import type { ChosenRuntime } from './choose-runtime.ts'
 import { hostnameOf } from './container-launch.ts'
 import { createPodsMetrics, type PodsMetrics } from './metrics.ts'
 import { NamespaceLabels } from './namespace-labels.ts'
+import type { NodeFacts } from './node-facts.ts'
 import { HttpPodApi } from './pod-api.ts'
 import { PodEvents } from './pod-events.ts'
 import type { PodFiles, PodFolders, StoredPod } from './pod-folders.ts'
 import { type PodSpec, parsePod } from './pod-spec.ts'
 import { PodWorker, type PodWorkerParts } from './pod-worker.ts'
-import { SandboxTurns } from './sandbox-turns.ts'
+import { SandboxSemaphore } from './sandbox-semaphore.ts'
 import type { Traffic } from './traffic.ts'
 import { HttpVolumeApi } from './volumes/volume-api.ts'
 import { VolumeKeeper } from './volumes/volume-keeper.ts'
@@ -42,7 +43,7 @@ export interface PodsPlaneParts {
   readonly traffic: Traffic
   readonly clusterDns: ClusterDns
   /** The Service by which programs in pods find the API server, if they are to know it. */
-  readonly apiService: PodWorkerParts['apiService']
+  readonly apiService: NodeFacts['apiService']
   /** What `--run-pods` says. */
   readonly isOn: boolean
   /** The folder whose own folders may be root filesystems. */
@@ -63,7 +64,7 @@ export class PodsPlane implements Component {
   readonly name = 'pods'
   readonly #parts: PodsPlaneParts
   readonly #workers = new Map<string, PodWorker>()
-  readonly #turns = new SandboxTurns(sandboxesAtOnce)
+  readonly #semaphore = new SandboxSemaphore(sandboxesAtOnce)
   readonly #metrics: PodsMetrics
   readonly #informer: Informer
   readonly #namespaces: NamespaceLabels
@@ -138,14 +139,14 @@ export class PodsPlane implements Component {
     const sources = [this.#informer, ...(this.#parts.isOn ? [this.#namespaces] : [])]
     const behind = sources.map((source) => source.health()).find((each) => each.level !== 'ok')
     if (behind !== undefined) return behind
-    const troubles = Array.from(this.#workers.values(), ({ trouble }) => trouble).filter((each) => each !== undefined)
-    // One pod in trouble is that pod's affair; when none works it is the node's.
-    const level = troubles.length > 0 && troubles.length === this.#workers.size ? 'degraded' : 'ok'
+    const failures = Array.from(this.#workers.values(), ({ failure }) => failure).filter((each) => each !== undefined)
+    // If some pods work, a failure belongs to its pod. If every pod fails, it belongs to the node.
+    const level = failures.length > 0 && failures.length === this.#workers.size ? 'degraded' : 'ok'
     if (level !== this.#level) this.#sinceMs = Date.now()
     this.#level = level
-    const first = troubles[0] === undefined ? '' : `, ${troubles.length} of them in trouble: ${troubles[0]}`
-    const { waiting } = this.#turns
-    const queue = waiting === 0 ? '' : `, ${waiting} wait for their turn at the network`
+    const first = failures[0] === undefined ? '' : `, ${failures.length} of them fail: ${failures[0]}`
+    const { waiting } = this.#semaphore
+    const queue = waiting === 0 ? '' : `, ${waiting} wait for a slot to create or remove their network`
     const how = this.#parts.isOn
       ? `by ${this.#chosen?.description}`
       : 'are bound to this node, which starts none: running pods is off (--run-pods)'
@@ -163,7 +164,7 @@ export class PodsPlane implements Component {
   /** Containers continue with their current files. */
   #tellStaleVolumes(pod: PodSpec, error: unknown): void {
     this.#parts.log.warn("the update of a pod's volumes failed; a retry follows", { pod: pod.key, error })
-    new PodEvents(this.#events).tell(pod, 'FailedMount', `volumes are not up to date: ${describeError(error)}`)
+    new PodEvents(this.#events).record(pod, 'FailedMount', `volumes are not up to date: ${describeError(error)}`)
   }
 
   #createHandler(): InformerHandler {
@@ -194,7 +195,7 @@ export class PodsPlane implements Component {
       const { namespace, name } = object.metadata
       this.#parts.log.warn('a pod cannot be used', { pod: `${namespace}/${name}`, fault: parsed.fault })
       const identity = { namespace: namespace ?? '', name, uid: object.metadata.uid ?? '' }
-      new PodEvents(this.#events).tell(identity, 'FailedValidation', `this node cannot run the pod: ${parsed.fault}`)
+      new PodEvents(this.#events).record(identity, 'FailedValidation', `this node cannot run the pod: ${parsed.fault}`)
       return
     }
     const { pod } = parsed
@@ -212,15 +213,11 @@ export class PodsPlane implements Component {
       api: new HttpPodApi(client),
       events: this.#events,
       traffic,
-      dialect,
-      nodeName,
-      hostIps,
+      node: { name: nodeName, hostIps, dialect, apiService, rootFilesystems },
       permission: { isOn, labelsOf: (namespace) => this.#namespaces.of(namespace) },
-      apiService,
-      rootFilesystems,
       files: (pod, ips) => this.#files(pod, ips),
       volumes: this.#volumes,
-      turns: this.#turns,
+      semaphore: this.#semaphore,
       metrics: this.#metrics,
       log,
       onForgotten: (uid) => this.#workers.delete(uid),

@@ -16,7 +16,7 @@ import { launchFileOf, writeLaunch } from './launch-file.ts'
 import type { ContainerState } from './plan.ts'
 import { listFolder, type PodFolders } from './pod-folders.ts'
 import type { PodSpec } from './pod-spec.ts'
-import type { ContainerRun, ExecResult, PodNetwork, PodRuntime, Sandbox } from './runtime.ts'
+import type { ContainerRun, ExecResult, PodNetwork, PodRuntime, PodSandbox } from './runtime.ts'
 import { systemCallsOf } from './system-calls.ts'
 
 export interface ProcessRuntimeParts {
@@ -51,7 +51,7 @@ export class ProcessRuntime implements PodRuntime {
     this.#netnsPrefix = `plt-${createHash('sha256').update(parts.folders.root).digest('hex').slice(0, 6)}-`
   }
 
-  async makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]> {
+  async makeSandbox(sandbox: PodSandbox): Promise<readonly Ip[]> {
     if (sandbox.hostNetwork) return this.#parts.hostIps
     // Whatever an interrupted attempt left would be in the way of the next one.
     if (await this.#isBegun(sandbox)) await this.removeSandbox(sandbox)
@@ -60,24 +60,24 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   /** The namespace goes last: plugins that do not find it leave rules behind. */
-  async removeSandbox(sandbox: Sandbox): Promise<void> {
+  async removeSandbox(sandbox: PodSandbox): Promise<void> {
     this.#removeCgroups(sandbox)
     if (sandbox.hostNetwork) return
     await this.#parts.network.detach(this.#networkSandbox(sandbox))
     await this.#parts.namespaces.delete(this.#netnsName(sandbox))
   }
 
-  stallReasonOf(sandbox: Sandbox): StallReason | undefined {
+  stallReasonOf(sandbox: PodSandbox): StallReason | undefined {
     return sandbox.hostNetwork ? undefined : this.#parts.network.stallReasonOf(this.#networkSandbox(sandbox))
   }
 
   /** Plugins are not asked to undo what nobody began: that would cost a new pod as much as its network does. */
-  async #isBegun(sandbox: Sandbox): Promise<boolean> {
+  async #isBegun(sandbox: PodSandbox): Promise<boolean> {
     if (existsSync(this.#netnsPath(sandbox))) return true
     return this.#parts.network.isAttached(this.#networkSandbox(sandbox))
   }
 
-  async start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
+  async start(pod: PodSpec, sandbox: PodSandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
     const { folders, cgroups } = this.#parts
     const folder = folders.runFolder(sandbox.uid, run)
     // A run that never began, or half a folder of one.
@@ -98,11 +98,11 @@ export class ProcessRuntime implements PodRuntime {
     return problems
   }
 
-  state(sandbox: Sandbox, run: ContainerRun, nowMs: number): ContainerState {
+  state(sandbox: PodSandbox, run: ContainerRun, nowMs: number): ContainerState {
     return readRun(this.#parts.folders.runFolder(sandbox.uid, run), nowMs)
   }
 
-  async signal(sandbox: Sandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  async signal(sandbox: PodSandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const folder = this.#parts.folders.runFolder(sandbox.uid, run)
     const program = findProgram(folder)
     if (program !== undefined) {
@@ -116,7 +116,12 @@ export class ProcessRuntime implements PodRuntime {
     signalGroup(begun, 'SIGKILL')
   }
 
-  async exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
+  async exec(
+    sandbox: PodSandbox,
+    run: ContainerRun,
+    command: readonly string[],
+    timeoutMs: number,
+  ): Promise<ExecResult> {
     const folder = this.#parts.folders.runFolder(sandbox.uid, run)
     const [program, begun] = [findProgram(folder), findShim(folder)]
     if (program === undefined || begun === undefined)
@@ -135,7 +140,7 @@ export class ProcessRuntime implements PodRuntime {
     return { exitCode: exitCode ?? 137, output: `${stdout}${stderr}`.slice(0, 1024) }
   }
 
-  async collect(live: readonly Sandbox[]): Promise<void> {
+  async collect(live: readonly PodSandbox[]): Promise<void> {
     const withNetwork = live.filter(({ hostNetwork }) => !hostNetwork)
     const names = new Set(withNetwork.map((sandbox) => this.#netnsName(sandbox)))
     await this.#parts.network.collect(withNetwork.map((sandbox) => this.#networkSandbox(sandbox)))
@@ -148,7 +153,7 @@ export class ProcessRuntime implements PodRuntime {
 
   async #writeLaunch(
     pod: PodSpec,
-    sandbox: Sandbox,
+    sandbox: PodSandbox,
     folder: string,
     launch: Launch,
     cgroups: readonly string[],
@@ -177,7 +182,7 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   /** Of the runs before this one only the last is asked for again; a container that fails for days has thousands. */
-  async #removeEarlierRuns(sandbox: Sandbox, { container, attempt }: ContainerRun): Promise<void> {
+  async #removeEarlierRuns(sandbox: PodSandbox, { container, attempt }: ContainerRun): Promise<void> {
     const { folders, cgroups } = this.#parts
     for (const name of listFolder(join(folders.folder(sandbox.uid), 'containers', container))) {
       const earlier = { container, attempt: Number(name) }
@@ -187,7 +192,7 @@ export class ProcessRuntime implements PodRuntime {
     }
   }
 
-  #removeCgroups(sandbox: Sandbox): void {
+  #removeCgroups(sandbox: PodSandbox): void {
     const containers = join(this.#parts.folders.folder(sandbox.uid), 'containers')
     for (const container of listFolder(containers)) {
       for (const attempt of listFolder(join(containers, container)))
@@ -195,15 +200,15 @@ export class ProcessRuntime implements PodRuntime {
     }
   }
 
-  #netnsName({ uid }: Sandbox): string {
+  #netnsName({ uid }: PodSandbox): string {
     return `${this.#netnsPrefix}${uid}`
   }
 
-  #netnsPath(sandbox: Sandbox): string {
+  #netnsPath(sandbox: PodSandbox): string {
     return `${netnsFolder}/${this.#netnsName(sandbox)}`
   }
 
-  #networkSandbox(sandbox: Sandbox): CniSandbox {
+  #networkSandbox(sandbox: PodSandbox): CniSandbox {
     const { uid, namespace, name, portMappings, bandwidth } = sandbox
     return {
       containerId: uid,
@@ -218,6 +223,6 @@ export class ProcessRuntime implements PodRuntime {
   }
 }
 
-function cgroupName({ uid }: Sandbox, { container, attempt }: ContainerRun): string {
+function cgroupName({ uid }: PodSandbox, { container, attempt }: ContainerRun): string {
   return `${uid}-${container}-${attempt}`
 }

@@ -2,11 +2,12 @@ import type { Dialect } from '../../model/dialect.ts'
 import { parseQuantity } from '../../model/quantity.ts'
 import type { Bandwidth } from '../cni/index.ts'
 import { PodError } from './errors.ts'
-import type { WantedPod } from './plan.ts'
+import type { ContainerRecord, WantedPod } from './plan.ts'
 import type { StoredPod } from './pod-folders.ts'
 import type { ContainerSpec, PodSpec } from './pod-spec.ts'
 import type { ContainerRun } from './runtime.ts'
 import { containerId } from './status.ts'
+import type { Observed } from './view-containers.ts'
 
 /** The part of a pod that decides what happens to it. */
 export function wantedOf({ spec, deletion }: PodSpec): WantedPod {
@@ -39,6 +40,18 @@ export function newRecord(pod: PodSpec, engineSocket: string | undefined, dialec
   const engine = engineSocket === undefined ? {} : { engineSocket }
   const network = { hostNetwork, portMappings, ...bandwidthOf(pod, dialect) }
   return { uid, namespace, name, ...network, image, ...engine, sandbox: 'none', ips: [], containers: {} }
+}
+
+/** Adds to each container how its run ended: a runtime may forget that together with the sandbox. */
+export function withEnds(
+  containers: Readonly<Record<string, ContainerRecord>>,
+  observed: Readonly<Record<string, Observed>>,
+): Readonly<Record<string, ContainerRecord>> {
+  const entries = Object.entries(containers).map(([name, container]) => {
+    const state = observed[name]?.state
+    return [name, state?.kind === 'exited' ? { ...container, end: state } : container] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 /** A second's worth may go at once, and always what the kernel hands over in one piece (64 KiB). */

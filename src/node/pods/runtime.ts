@@ -5,7 +5,7 @@ import type { ContainerState } from './plan.ts'
 import type { PodSpec } from './pod-spec.ts'
 
 /** A pod as its network and its processes know it; all of it is written down before anything is made. */
-export interface Sandbox {
+export interface PodSandbox {
   readonly uid: string
   readonly namespace: string
   readonly name: string
@@ -34,18 +34,18 @@ export interface PodRuntime {
   /** Where its engine listens, in whose images containers may be; undefined where containers are processes. */
   readonly engineSocket: string | undefined
   /** The addresses of the pod. Makes anew what an interrupted attempt left half done. */
-  makeSandbox(sandbox: Sandbox): Promise<readonly Ip[]>
-  removeSandbox(sandbox: Sandbox): Promise<void>
+  makeSandbox(sandbox: PodSandbox): Promise<readonly Ip[]>
+  removeSandbox(sandbox: PodSandbox): Promise<void>
   /** Why making or removing the sandbox takes long at this moment; undefined where it does not. */
-  stallReasonOf(sandbox: Sandbox): StallReason | undefined
+  stallReasonOf(sandbox: PodSandbox): StallReason | undefined
   /** Resolves when the start is on its way. The problems are what of the wishes could not be had. */
-  start(pod: PodSpec, sandbox: Sandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]>
-  state(sandbox: Sandbox, run: ContainerRun, nowMs: number): ContainerState | Promise<ContainerState>
-  signal(sandbox: Sandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+  start(pod: PodSpec, sandbox: PodSandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]>
+  state(sandbox: PodSandbox, run: ContainerRun, nowMs: number): ContainerState | Promise<ContainerState>
+  signal(sandbox: PodSandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
   /** Runs a program inside the container, for probes. Throws where that is not possible. */
-  exec(sandbox: Sandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult>
+  exec(sandbox: PodSandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult>
   /** Takes away everything of pods that are not among the living. */
-  collect(live: readonly Sandbox[]): Promise<void>
+  collect(live: readonly PodSandbox[]): Promise<void>
 }
 
 /** Gives and takes a pod's interface: CNI as a rule. */

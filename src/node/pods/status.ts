@@ -10,6 +10,7 @@ import {
   restartDelayMs,
   type WantedPod,
 } from './plan.ts'
+import type { Denial } from './pod-permission.ts'
 import type { PodSpec } from './pod-spec.ts'
 
 /** What is known of a container beside its run's state. */
@@ -22,18 +23,22 @@ export interface ContainerView {
   readonly refusal: Refusal | undefined
 }
 
-export interface PodView {
+/** The reasons why the pod is not in the state that the API asks for. */
+export interface PodProblems {
+  /** Set while nothing new may start for the pod. */
+  readonly denial?: Denial | undefined
+  /** The error of the last step. */
+  readonly failure?: string | undefined
+  /** The slow plugin that the current step waits for. */
+  readonly stall?: string | undefined
+}
+
+export interface PodView extends PodProblems {
   readonly pod: PodSpec
   readonly wanted: WantedPod
-  /** Why nothing new is begun for the pod, if so. */
-  readonly bar: Refusal | undefined
   readonly record: PodRecord | undefined
   readonly containers: Readonly<Record<string, ContainerView>>
   readonly hostIps: readonly Ip[]
-  /** Why the last step did not work, if so. */
-  readonly trouble: string | undefined
-  /** Why the step that is done now takes long, if so. */
-  readonly delay: string | undefined
   readonly nowMs: number
 }
 
@@ -179,21 +184,21 @@ function describePrevious({ previous }: ContainerView, state: ContainerState, vi
 }
 
 function describeState(state: ContainerState, view: PodView, name: string): Json {
-  const refusal = view.containers[name]?.refusal ?? (isHeldBack(view, name) ? view.bar : undefined)
+  const refusal = view.containers[name]?.refusal ?? (isHeldBack(view, name) ? view.denial : undefined)
   if (refusal !== undefined) return { waiting: { reason: refusal.reason, message: refusal.message } }
   if (state.kind === 'running') return { running: { startedAt: formatTime(state.startedAtMs) } }
   const backOff = backOffOf(view, name)
   if (backOff !== undefined) return { waiting: { reason: 'CrashLoopBackOff', message: backOff.message } }
   if (state.kind === 'exited') return { terminated: describeEnd(state) }
   const message = whyOf(view)
-  const isSandboxFailure = view.trouble !== undefined && view.record?.sandbox !== 'ready'
+  const isSandboxFailure = view.failure !== undefined && view.record?.sandbox !== 'ready'
   const reason = isSandboxFailure ? 'CreatePodSandboxError' : 'ContainerCreating'
   return { waiting: { reason, ...(message !== undefined && { message }) } }
 }
 
 /** Why there is no network yet, or still one. */
-function whyOf({ trouble, delay }: PodView): string | undefined {
-  const parts = [trouble, delay].filter((part) => part !== undefined)
+function whyOf({ failure, stall }: PodView): string | undefined {
+  const parts = [failure, stall].filter((part) => part !== undefined)
   return parts.length === 0 ? undefined : parts.join('; ')
 }
 
@@ -201,7 +206,7 @@ function whyOf({ trouble, delay }: PodView): string | undefined {
 export function isHeldBack(view: PodView, name: string): boolean {
   const state = view.containers[name]?.state ?? { kind: 'none' }
   return (
-    view.bar !== undefined &&
+    view.denial !== undefined &&
     view.pod.deletion === undefined &&
     (state.kind === 'none' || isBackingOff(state, view, name))
   )

@@ -35,7 +35,7 @@ class SimulatedPod {
   plan(): PodStep {
     const { pod, record, states, isOutOfRules, nowMs } = this
     const none = new Set<string>()
-    return planPod({ pod, record, states, refused: none, isBarred: false, unhealthy: none, isOutOfRules, nowMs })
+    return planPod({ pod, record, states, refused: none, isDenied: false, unhealthy: none, isOutOfRules, nowMs })
   }
 
   /** `killed`: the agent ends after the step was written down and before anything was done. */

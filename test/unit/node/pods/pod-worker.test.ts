@@ -12,7 +12,7 @@ import { type PodSpec, parsePod } from '../../../../src/node/pods/pod-spec.ts'
 import { PodWorker } from '../../../../src/node/pods/pod-worker.ts'
 import { newRecord } from '../../../../src/node/pods/read-pod.ts'
 import type { PodRuntime } from '../../../../src/node/pods/runtime.ts'
-import { SandboxTurns } from '../../../../src/node/pods/sandbox-turns.ts'
+import { SandboxSemaphore } from '../../../../src/node/pods/sandbox-semaphore.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import { ipOf } from '../../../helpers/addresses.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
@@ -40,7 +40,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
   const network: { stallReason?: StallReason; made?: Promise<void> } = {}
   const volumes = { faults: 0, kept: 0, dropped: [] as string[] }
   const permission = { isOn: true, labels: { [dialect.labels.runPods]: 'true' } as Labels | undefined }
-  const turns = new SandboxTurns(1)
+  const semaphore = new SandboxSemaphore(1)
   const written = () => folders.readAll().pods[0]
   const runtime: PodRuntime = {
     engineSocket: undefined,
@@ -87,17 +87,19 @@ function makeWorker(context: TestContext, record?: StoredPod) {
           return node.isOut
         },
       },
-      dialect,
-      nodeName: 'node-1',
-      hostIps: [ipOf('192.0.2.1')],
+      node: {
+        name: 'node-1',
+        hostIps: [ipOf('192.0.2.1')],
+        dialect,
+        apiService: () => undefined,
+        rootFilesystems: undefined,
+      },
       permission: {
         get isOn() {
           return permission.isOn
         },
         labelsOf: () => permission.labels,
       },
-      apiService: () => undefined,
-      rootFilesystems: undefined,
       files: async () => ({ resolver: '', hosts: '' }),
       volumes: {
         make: async ({ spec }) => {
@@ -108,7 +110,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
         follow: () => {},
         drop: async (uid) => void volumes.dropped.push(uid),
       },
-      turns,
+      semaphore,
       metrics: createPodsMetrics(createMetrics(), () => []),
       log: silentLogger,
       onForgotten: () => {
@@ -118,7 +120,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
     record,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
-  return { worker, folders, events, phases, told, statuses, node, network, volumes, turns, permission }
+  return { worker, folders, events, phases, told, statuses, node, network, volumes, semaphore, permission }
 }
 
 describe('one pod', () => {
@@ -202,19 +204,20 @@ describe('one pod', () => {
   })
 
   test('whose turn does not come says whose plugin hangs, and gets its network when that has ended', async (context) => {
-    const { worker, events, phases, statuses, turns } = makeWorker(context)
+    const { worker, events, phases, statuses, semaphore } = makeWorker(context)
     const other = Promise.withResolvers<void>()
     const stallReason = () => ({ waitsFor: 'the plugin sleepy (ADD) has been running' })
-    const held = turns.run({ pod: 'shop/first', stallReason, tell: async () => {} }, () => other.promise)
+    const held = semaphore.run({ pod: 'shop/first', stallReason, onStall: async () => {} }, () => other.promise)
     worker.setPod(makePod())
-    const message = 'its turn (1 pods at a time), while shop/first is held up: the plugin sleepy (ADD) has been running'
+    const message =
+      'waiting for a slot (1 pods at a time); shop/first is delayed: the plugin sleepy (ADD) has been running'
     const waiting = `"waiting":{"reason":"ContainerCreating","message":"${message}"}`
     await until('its status', () => statuses.some((status) => status.includes(waiting)), deadlineMs)
-    assert.deepEqual([turns.waiting, events], [1, []])
+    assert.deepEqual([semaphore.waiting, events], [1, []])
     other.resolve()
     await held
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
-    assert.equal(turns.waiting, 0)
+    assert.equal(semaphore.waiting, 0)
     assert.doesNotMatch(statuses.at(-1) ?? '', /sleepy/)
   })
 
@@ -224,7 +227,7 @@ describe('one pod', () => {
     worker.setPod(makePod())
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
     assert.equal(events.filter((event) => event.startsWith('make')).length, 2)
-    assert.equal(worker.trouble, undefined)
+    assert.equal(worker.failure, undefined)
     assert.equal(phases[0], 'Pending')
     assert.equal(told[0], 'u-1 Warning FailedCreatePodSandBox: Failed to create pod sandbox: no address is free')
   })
