@@ -60,6 +60,8 @@ export interface PolicyPod {
   /** Whether the pod runs on this node. */
   readonly isLocal: boolean
   readonly ports: readonly NamedPort[]
+  /** The node has announced its addresses and its object is not known: nothing may reach it and it may reach nothing. */
+  readonly isUnknown?: true
 }
 
 export interface NamedPort {
@@ -74,4 +76,12 @@ export interface PolicyCluster {
   pods(): Iterable<PolicyPod>
   /** Undefined if the namespace is not known. */
   namespaceLabels(namespace: string): Labels | undefined
+}
+
+/** What differs from the step before: new versions by key, undefined for what is gone. A pod that lost its address to another is in it. */
+export interface PolicyChanges {
+  readonly policies: ReadonlyMap<ObjectKey, NetworkPolicy | undefined>
+  readonly pods: ReadonlyMap<ObjectKey, PolicyPod | undefined>
+  /** Labels by name of the namespace. */
+  readonly namespaces: ReadonlyMap<string, Labels | undefined>
 }
