@@ -11,8 +11,9 @@ const reasons = ['FieldValueRequired', 'FieldValueForbidden', 'FieldValueInvalid
 const nothingWrong = { isStructural: true, errors: [] }
 
 /**
- * What is wrong with the rules of a schema. `path` is where it stands in its definition, `others` what is wrong with it otherwise: where a
- * schema or a part of it is wrong, its rules are not compiled, for their types come from it.
+ * Returns the errors in the rules of a schema. `path` is the schema's place in its definition, `others` are the other
+ * errors of the schema. Where a schema or a part of it has errors, its rules are not compiled, because their types come
+ * from it.
  */
 export function checkSchemaRules(
   schema: Schema,
@@ -78,14 +79,16 @@ function checkFieldPath(fieldPath: string, schema: Schema, path: string): readon
 
 interface Place {
   readonly path: string
-  /** The nearest list around a value whose items cannot be correlated with the old ones: there the old value is unknown. */
+  /**
+   * The nearest list around a value whose items cannot be correlated with the old ones; the old value is then unknown.
+   */
   readonly uncorrelated: string | undefined
   readonly cardinality: Cardinality
 }
 
 class ProgramCheck {
   readonly costs = new RuleCosts()
-  /** How the definition spells the extension. */
+  /** The extension in the spelling of the definition. */
   keyword = ''
   readonly #wrong: readonly FieldError[]
 

@@ -29,8 +29,9 @@ export class RuleChecker {
   }
 
   /**
-   * The rules that do not hold for an object. On an update `old` is what it was: rules that compare with it count only where there is such a
-   * value, others only for values that changed. In slices: other requests get their turn between two rules.
+   * Returns the rules that an object violates. `old` is the object before an update. Transition rules are checked only
+   * where an old value exists, other rules only for changed values. The work yields to other requests between two
+   * rules.
    */
   async check(value: Json, old: Json | undefined): Promise<readonly FieldError[]> {
     if (!this.#isCompiled) this.#compiled = compileRules(this.#schema, () => true)
@@ -44,18 +45,18 @@ export class RuleChecker {
   }
 }
 
-/** A value, and what it was before the update. */
+/** A value, and its value before the update. */
 interface Change {
   readonly value: Json
   readonly old: Json | undefined
 }
 
-/** Where a value stands in its object. */
+/** The position of a value in its object. */
 interface Place {
   readonly path: string
   /** The old value; undefined where it is unknown. */
   readonly old: Json | undefined
-  /** The nearest value around it, or itself, of which it is known what it was. */
+  /** The nearest enclosing value, or the value itself, whose old value is known. */
   readonly change: Change | undefined
 }
 
@@ -71,7 +72,7 @@ class RuleRun {
     this.#root = root
   }
 
-  /** Stops after each rule, and ends where the budget does. */
+  /** Yields after each rule, and ends when the cost budget is spent. */
   *check(node: RuleNode, value: Json, place: Place): Generator<void, void> {
     if (value === null || this.#budget < 0) return
     for (const compiled of node.rules) {
@@ -171,7 +172,7 @@ class RuleRun {
     const fixed = rule.message === '' ? `failed rule: ${rule.rule.trim()}` : rule.message.trim()
     const given = (text: string) => errorOf(rule, fieldOf(path), node.schema, text)
     if (message === undefined) return given(fixed)
-    // Kubernetes gives messages the old value as it is, where a rule of this schema asks for it.
+    // Kubernetes gives messages the unchanged old value where a rule of this schema reads it.
     const isOldKnown = node.rules.some(({ program }) => program?.usesOldSelf === true)
     const text = this.#run(message, self, isOldKnown ? old : undefined)
     if (text === 'out of budget' || text === 'too expensive') {
@@ -193,7 +194,7 @@ function toOptional(value: Value | undefined): Value {
   return value === undefined ? none : new OptionalValue(value)
 }
 
-/** Undefined for what makes no message that can be shown. */
+/** Returns the text of a message; undefined where the result cannot be shown. */
 function messageIn(value: Value): string | undefined {
   const text = typeof value === 'string' ? value.trim() : ''
   return text === '' || text.includes('\n') || Buffer.byteLength(text) > maxMessageLength ? undefined : text

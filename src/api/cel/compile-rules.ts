@@ -16,12 +16,12 @@ export interface CompiledRule {
   readonly fieldPath: string
 }
 
-/** The rules of a schema and of what is below it; parts without rules are left out. */
+/** The rules of a schema and of the schemas below it; parts without rules are left out. */
 export interface RuleNode {
   readonly schema: Schema
-  /** Undefined for a schema that says too little for rules. */
+  /** Undefined for a schema that declares too little for rules. */
   readonly type: SchemaType | undefined
-  /** How often its values can occur in an object, where no list or map around them has a limit. */
+  /** The largest number of its values in one object, where no list or map around them has a limit. */
   readonly maxCardinality: number
   readonly rules: readonly CompiledRule[]
   readonly properties: ReadonlyMap<string, RuleNode>
@@ -29,10 +29,10 @@ export interface RuleNode {
   readonly items: RuleNode | undefined
 }
 
-/** Whether a rule may use what Kubernetes takes in stored rules alone. */
+/** Checks whether a rule is stored already: it may then use functions that Kubernetes accepts in stored rules only. */
 export type IsStored = (expression: string) => boolean
 
-/** Returns a schema with its rules compiled; undefined where it has none. */
+/** Compiles the rules of a schema; returns undefined where it has none. */
 export function compileRules(schema: Schema, isStored: IsStored): RuleNode | undefined {
   return holdsRules(schema) ? new RuleCompilation(isStored).node(schema, true) : undefined
 }

@@ -11,19 +11,19 @@ const sequences: Readonly<Record<string, string>> = {
 }
 const characters = new Map(Object.entries(sequences).map(([character, sequence]) => [sequence, character]))
 
-/** Whether a word of the language has this name: behind a dot it can stand as it is, too. */
+/** Checks whether the name is a reserved word of CEL; after a dot it can still be written unescaped. */
 export function isReserved(name: string): boolean {
   return reserved.has(name)
 }
 
-/** A property's name as rules write it; undefined for one that no rule can name. */
+/** Returns a property's name as rules write it; undefined for a name that no rule can write. */
 export function escapeName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`
   if (!/^[A-Za-z_./-][\w./-]*$/.test(name)) return undefined
   return name.replaceAll(/__|[.\-/]/g, (sequence) => sequences[sequence] ?? sequence)
 }
 
-/** The property that a rule means; undefined for a name that stands for none. */
+/** Returns the property with this escaped name; undefined for a name that no escape produces. */
 export function unescapeName(escaped: string): string | undefined {
   if (!escaped.includes('__')) return escaped
   let isWrong = false

@@ -7,7 +7,7 @@ interface Step {
   readonly isQuoted: boolean
 }
 
-/** A rule's `fieldPath` as errors write it; undefined where it names no field of the schema. */
+/** Returns a rule's `fieldPath` in the form of errors; undefined where it names no field of the schema. */
 export function normalizeFieldPath(path: string, schema: Schema): string | undefined {
   const steps = path === '' ? undefined : readSteps(path)
   let below: Schema | undefined = schema
@@ -33,7 +33,7 @@ function readSteps(path: string): readonly Step[] | undefined {
   return steps
 }
 
-/** A property can be named in both ways, a key of a map in brackets alone. */
+/** Follows one step. A property is named with a dot or in brackets, the key of a map in brackets only. */
 function takeStep({ properties = {}, additionalProperties }: Schema, { name, isQuoted }: Step) {
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined
   if (property !== undefined) return { schema: property, text: `.${name}` }

@@ -1,6 +1,6 @@
 import { anyProperty, noProperty, type Schema } from '../schema/schema.ts'
 
-/** An object whose properties have no names. */
+/** Checks for a map: an object with `additionalProperties` and no named properties. */
 export function isMap({ additionalProperties, properties }: Schema): boolean {
   const isSchema = additionalProperties !== anyProperty && additionalProperties !== noProperty
   return additionalProperties !== undefined && isSchema && properties === undefined

@@ -3,7 +3,7 @@ import { type Schema, text } from '../schema/schema.ts'
 const objectMeta: Schema = { type: 'object', properties: { name: text, generateName: text } }
 const known = new WeakMap<Schema, Schema>()
 
-/** A schema of a whole API object: rules see what each has, whether the schema names it or not. */
+/** Returns the schema of a whole API object with the metadata that rules see, whether or not the schema declares it. */
 export function withObjectMeta(schema: Schema): Schema {
   const found = known.get(schema)
   if (found !== undefined) return found

@@ -2,16 +2,16 @@ import { type FieldError, forbiddenField } from '../schema/field-error.ts'
 import type { Schema } from '../schema/schema.ts'
 import { clamp } from './cost/range.ts'
 
-/** What a rule may cost at most, by its estimate. */
+/** The limit on the estimated cost of one rule. */
 const ruleLimit = 10_000_000
-/** What all rules of a schema may cost together. */
+/** The limit on the estimated cost of all rules of a schema. */
 const schemaLimit = 100_000_000
 const maxNamed = 4
 
-/** How often values of a schema can stand in an object; undefined where no limit around them says so. */
+/** The largest number of values of a schema in one object; undefined where no limit around them bounds it. */
 export type Cardinality = number | undefined
 
-/** By how much a schema multiplies what stands in it. */
+/** Returns the cardinality of the values below a schema. */
 export function cardinalityBelow(around: Cardinality, schema: Schema): Cardinality {
   const factor = factorOf(schema)
   return around === undefined || factor === undefined ? undefined : clamp(around * factor)
@@ -23,12 +23,12 @@ function factorOf({ type, additionalProperties, maxProperties, maxItems }: Schem
   return isMany ? most && Math.max(0, most) : 1
 }
 
-/** Adds up what the rules of a schema cost at most. */
+/** Adds up the estimated costs of the rules of a schema. */
 export class RuleCosts {
   #total = 0
   #mostExpensive: { readonly path: string; readonly cost: number }[] = []
 
-  /** What is wrong with the cost of one rule. */
+  /** Adds the cost of one rule and returns its errors. */
   add(path: string, what: string, cost: number): readonly FieldError[] {
     this.#total = clamp(this.#total + cost)
     if (cost >= schemaLimit / 100) {
@@ -38,7 +38,7 @@ export class RuleCosts {
     return cost > ruleLimit ? [forbiddenField(path, tooExpensive(what, cost, ruleLimit))] : []
   }
 
-  /** What is wrong with all together. */
+  /** Returns the errors of the total cost. */
   checkTotal(path: string, extension: string): readonly FieldError[] {
     if (this.#total <= schemaLimit) return []
     const why = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema'

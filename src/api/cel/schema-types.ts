@@ -4,21 +4,21 @@ import { isMap } from './map-schema.ts'
 import { withObjectMeta } from './object-meta.ts'
 import { CelType, type FieldTypes, listType, mapType, types } from './values/types.ts'
 
-/** What a request can hold at most. */
+/** The size limit of a request. */
 const maxRequestBytes = 3 * 1024 * 1024
 
-/** The values of a schema as rules see them, and how large they can be. */
+/** The CEL type of a schema's values, and limits on their size. */
 export interface SchemaType {
-  /** Its type, with the names of the objects in it below `name`. */
+  /** Returns the type; objects in it have names below `name`. */
   readonly typeNamed: (name: string) => CelType
-  /** Characters, bytes, items or entries; 0 where that says nothing. */
+  /** The limit of characters, bytes, items or entries; 0 for values without a size. */
   readonly maxElements: number
-  /** The fewest bytes that its JSON has. */
+  /** The fewest bytes of its JSON. */
   readonly minBytes: number
   /** The type of the items of a list or of the values of a map. */
   readonly items?: SchemaType
   readonly keys?: SchemaType
-  /** By the names that rules have for them. */
+  /** The types of the fields, by their names in rules. */
   readonly fields?: ReadonlyMap<string, SchemaType>
 }
 
@@ -29,11 +29,14 @@ function scalar(type: CelType, minBytes: number, maxElements = 0): SchemaType {
 const [bool, double, int] = [scalar(types.bool, 4), scalar(types.double, 1), scalar(types.int, 1)]
 const anyText = scalar(types.string, 2)
 
-/** Reads the types of schemas, each once. */
+/** Reads the CEL types of schemas and caches them. */
 export class SchemaTypes {
   readonly #known = new Map<Schema, SchemaType | undefined>()
 
-  /** Undefined for a schema that says too little: rules do not see its values. `isObject`: a whole API object. */
+  /**
+   * Returns the type of a schema; undefined for one that declares too little, whose values rules do not see.
+   * `isObject`: a whole API object.
+   */
   typeOf(schema: Schema, isObject = schema.embeddedResource === true): SchemaType | undefined {
     const seen = isObject && schema.type === 'object' ? withObjectMeta(schema) : schema
     if (this.#known.has(seen)) return this.#known.get(seen)
@@ -105,7 +108,7 @@ export class SchemaTypes {
   }
 }
 
-/** The types of an object's fields, made when they are asked for: schemas are deep, and rules name little of them. */
+/** The types of an object's fields, made on request: schemas are deep, and rules name few of the fields. */
 class LazyFields implements FieldTypes {
   readonly #name: string
   readonly #fields: ReadonlyMap<string, SchemaType>
@@ -138,7 +141,7 @@ function textType(schema: Schema): SchemaType {
   }
 }
 
-/** A character may have four bytes. */
+/** Returns the limit of characters; a character may have four bytes. */
 function maxCharacters({ maxLength }: Schema): number | undefined {
   return maxLength === undefined ? undefined : Math.max(0, maxLength) * 4
 }
@@ -148,7 +151,7 @@ function maxOfEnum({ enum: values = [] }: Schema): number | undefined {
   return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)))
 }
 
-/** How often values of a type can stand in one object. */
+/** Returns how often values of a type can occur in one object. */
 export function maxCardinality({ minBytes }: SchemaType): number {
   return Math.floor(maxRequestBytes / (minBytes + 1))
 }

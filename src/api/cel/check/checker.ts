@@ -38,9 +38,9 @@ export interface CheckedExpr {
   readonly root: Expr
   typeOf(expr: Expr): CelType
   callOf(expr: CallExpr): ResolvedCall
-  /** The type that a name denotes: `int`. */
+  /** Returns the type that a name denotes: `int`. */
   constantOf(expr: Expr): CelType | undefined
-  /** The names of all variables that it mentions, also of those that macros declare. */
+  /** The names of all variables in the expression, including those that macros declare. */
   readonly variables: ReadonlySet<string>
 }
 
@@ -56,7 +56,7 @@ const namedTypes: ReadonlyMap<string, CelType> = new Map(
   ]),
 )
 
-/** Checks the types of an expression as cel-go does: all problems are found, and each place is named as there. */
+/** Checks the types of an expression as cel-go does: reports all errors, each at the position that cel-go names. */
 export function checkTypes(
   root: Expr,
   variables: ReadonlyMap<string, CelType>,
@@ -65,7 +65,10 @@ export function checkTypes(
   return new Checker(variables, functions).run(root)
 }
 
-/** Macros can name a part twice, and types double with each step: without limits few words would be endless work. */
+/**
+ * The limit on checks. Macros can repeat an operand, and types double with each repetition, so a short text can need
+ * exponential work.
+ */
 const maxChecks = 20_000
 const maxTypeSize = 1_000
 
@@ -161,7 +164,7 @@ class Checker {
     return this.#report(expr, `expected type '${expected}' but found '${found}'`)
   }
 
-  /** The type of a variable, or of a name that stands for a type. */
+  /** Returns the type of a variable, or of a name that denotes a type. */
   #named(expr: Expr, name: string): CelType | undefined {
     const variable = this.#scopes.findLast(([each]) => each === name)?.[1] ?? this.#variables.get(name)
     if (variable !== undefined) {
@@ -270,7 +273,7 @@ class Checker {
     return isWrong ? types.error : types.bool
   }
 
-  /** The type of the result where the operands fit. */
+  /** Returns the type of the result where the operands fit the overload. */
   #match({ params, result, typeParams }: Overload, given: readonly CelType[]): CelType | undefined {
     if (typeParams.length === 0) return this.#substitutions.assign(given, params) ? result : undefined
     const fresh = new Substitutions()

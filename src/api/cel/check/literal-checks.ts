@@ -8,7 +8,7 @@ import type { Literal } from '../values/values.ts'
 import type { CheckedExpr } from './checker.ts'
 import { formatProblems } from './format-checks.ts'
 
-/** What is wrong with values that a rule spells out, after its types are right: Kubernetes refuses them when a rule is made. */
+/** Returns the errors in literals of a rule with correct types: Kubernetes refuses them when the rule is created. */
 export function checkLiterals(checked: CheckedExpr): readonly Problem[] {
   const parts = partsOf(checked.root)
   const calls = parts.filter((part) => part.kind === 'call')
@@ -32,7 +32,10 @@ function wrongArgument({ name, args: [arg] }: CallExpr, wanted: string, isRight:
   return [{ offset: arg.offset, text: `invalid ${name} argument` }]
 }
 
-/** The items of a list, the keys and the values of a map are of one type each, but not in what `format` is given. */
+/**
+ * Checks that the items of a list, and the keys and values of a map, have one type each. Operands of `format` may
+ * differ.
+ */
 class AggregateCheck {
   readonly #checked: CheckedExpr
   readonly #problems: Problem[] = []

@@ -7,7 +7,7 @@ type CallCost = (operands: readonly Value[], result: Value) => number
 const perCharacter = 0.1
 const perPatternCharacter = 0.25
 
-/** Characters, bytes, items, entries; 1 of what has no size. */
+/** Returns the size in characters, bytes, items or entries; 1 for a value without a size. */
 function sizeOf(value: Value | undefined): number {
   if (typeof value === 'string') return textLength(value)
   if (value instanceof Uint8Array) return value.length

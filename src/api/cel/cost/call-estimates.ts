@@ -66,7 +66,7 @@ interface Replaced {
   readonly kept: number
 }
 
-/** An empty text is found around every character. */
+/** Estimates a replacement. An empty text is found around every character. */
 function mostReplaced(length: number, found: number, put: number): Replaced {
   if (found === 0) return { count: clamp(length + 1), kept: length }
   return put <= found ? { count: 0, kept: length } : { count: Math.ceil(length / found), kept: 0 }
@@ -80,7 +80,7 @@ function leastReplaced(length: number, found: number, put: number): Replaced {
 const split: Estimate = (target, [, limit]) => {
   if (target === undefined) return undefined
   const count = literalInteger(limit)
-  // A limit below 0 is taken for a huge one.
+  // A limit below 0 counts as a very large one.
   const max = count === undefined ? sizeOf(target).max : count < 0 ? unknown.max : count
   return { cost: scale(sizeOf(target), 2 * perCharacter), size: { min: 0, max } }
 }

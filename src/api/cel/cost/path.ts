@@ -1,6 +1,7 @@
 /**
- * From a variable through fields, `@items`, `@keys` and `@values`. It goes on as a slice of Go does: two ways that go on from the same place can
- * share their memory, and the later one then changes the earlier. Kubernetes' estimates depend on that.
+ * A path from a variable through fields, `@items`, `@keys` and `@values`. It grows like a slice of Go: two paths that
+ * extend the same path can share memory, and the later one then changes the earlier. Kubernetes' estimates depend on
+ * that.
  */
 export class Path {
   readonly #memory: { readonly steps: string[]; readonly capacity: number }

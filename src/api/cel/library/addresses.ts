@@ -31,7 +31,7 @@ export class IpValue extends OpaqueValue {
   }
 }
 
-/** A network with the host bits it was written with. */
+/** A network that keeps the host bits of its text. */
 export class CidrValue extends OpaqueValue {
   readonly type = parseType('net.CIDR')
   readonly ip: Ip
@@ -66,7 +66,7 @@ export class CidrValue extends OpaqueValue {
   }
 }
 
-/** IPv4 in IPv6, zones and leading zeros are refused, as Kubernetes does. */
+/** Parses an address. Like Kubernetes it refuses IPv4-mapped IPv6, zones and leading zeros. */
 function readIp(text: string): IpValue | CelError {
   const name = JSON.stringify(text)
   const [bare = '', zone] = text.split('%', 2)
@@ -82,7 +82,7 @@ function readIp(text: string): IpValue | CelError {
 
 const isMapped = (text: string) => /^(?:0*:)*:?:ffff:(?:\d+\.|[\da-f]{1,4}:[\da-f]{1,4}$)/i.test(text)
 
-/** In the words of Go where they are known. */
+/** Returns the error of a text, in Go's wording where that is known. */
 function problemOf(text: string): string {
   const first = /[.:%]/.exec(text)?.[0]
   if (first === undefined) return 'unable to parse IP'
@@ -105,7 +105,7 @@ function problemOfIpv4(text: string): string {
   return 'IPv4 address too short'
 }
 
-/** What is wrong with a part of an IPv4 address; the index of what is no digit. */
+/** Returns the error in a part of an IPv4 address, or the index of a character that is no digit. */
 function problemOfField(field: string): string | number | undefined {
   if (field === '') return 'empty'
   const other = field.search(/\D/)
@@ -140,7 +140,7 @@ function isIn(ip: Ip, ...networks: readonly string[]): boolean {
   })
 }
 
-/** ffX2::/16, whatever its flags. */
+/** The networks ffX2::/16, one for each value of the flags. */
 const linkLocalMulticast = Array.from({ length: 16 }, (_, flags) => `ff${flags.toString(16)}2::/16`)
 const isUnspecified = (ip: Ip) => isIn(ip, '0.0.0.0/32', '::/128')
 const isLoopback = (ip: Ip) => isIn(ip, '127.0.0.0/8', '::1/128')
@@ -172,7 +172,7 @@ function isCanonical(text: string): Value {
   return ip instanceof IpValue ? ip.ip === text : ip
 }
 
-/** Kubernetes' `ip` and `cidr` libraries. */
+/** The `ip` and `cidr` libraries of Kubernetes. */
 export const addressFunctions: readonly CelFunction[] = [
   ['ip(string): net.IP', readIp],
   ['net.CIDR.ip(): net.IP', ({ ip }: CidrValue) => new IpValue(ip)],

@@ -20,7 +20,7 @@ const list = listType(types.dyn)
 const map = mapType(types.dyn, types.dyn)
 const optional = optionalType(types.dyn)
 
-/** The type that `type` gives. */
+/** Returns the type that the function `type` returns for a value. */
 export function runtimeType(value: Value): CelType {
   switch (typeof value) {
     case 'string':
@@ -104,7 +104,7 @@ function bytesToText(bytes: Uint8Array): Value {
   }
 }
 
-/** Go's `%g`: an exponent for numbers below 0.0001 and from 10^21 on. */
+/** Formats like Go's `%g`: with an exponent for numbers below 0.0001 and from 10^21 on. */
 export function doubleToText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
   const [digits = '', exponent = '0'] = value.toExponential().split('e')
@@ -139,7 +139,7 @@ export const sharedConversions: readonly SharedFunction[] = [
   { name: 'dyn', run: same, forms: ['(A): dyn'] },
 ]
 
-/** Conversions between types. */
+/** The conversions between types. */
 export const conversionFunctions: readonly CelFunction[] = [
   ['bool(bool): bool', same],
   ['bool(string): bool', textToBool],

@@ -4,13 +4,13 @@ import { CelType } from '../values/types.ts'
 import { CelError, Duration, ListValue, MapValue, Timestamp, Uint, type Value } from '../values/values.ts'
 import { doubleToText, runtimeType } from './conversions.ts'
 
-/** What a clause cannot show. */
+/** An operand that its clause cannot show. */
 class FormatProblem extends Error {}
 
 const defaultPrecision = 6
 const clausePattern = /%(?:(%)|(?:\.(\d{0,9}))?([\s\S]?))/g
 
-/** `"%s is %d".format([…])`: `%s`, `%d`, `%f`, `%.2f`, `%e`, `%b`, `%x`, `%X`, `%o`, `%%`. */
+/** Formats `"%s is %d".format([…])`: `%s`, `%d`, `%f`, `%.2f`, `%e`, `%b`, `%x`, `%X`, `%o`, `%%`. */
 export function formatText(format: string, values: ListValue, meter: WorkMeter): Value {
   countParts(values, meter)
   let next = 0
@@ -107,7 +107,7 @@ function hexadecimal(value: Value): string {
   return integerOf(value, 'only integers, byte buffers, and strings can be formatted as hex').toString(16)
 }
 
-/** The value of `%s`. */
+/** Returns the text of a value for `%s`. */
 function shown(value: Value): string {
   if (value === null) return 'null'
   if (typeof value === 'string') return value
@@ -136,7 +136,7 @@ function shownMap(map: MapValue): string {
   return `{${sorted.map(([key, value]) => `${key}:${value}`).join(', ')}}`
 }
 
-/** Inside of lists and maps values are written as CEL. */
+/** Returns the text of a value inside a list or map, which is written as CEL. */
 function nested(value: Value): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString())}`

@@ -13,9 +13,9 @@ type Check = (text: string) => string | undefined
 export class FormatValue extends OpaqueValue {
   readonly type = parseType('kubernetes.NamedFormat')
   readonly name: string
-  /** How long a pattern it costs as much as. */
+  /** The length of the pattern that costs as much as this check. */
   readonly patternSize: number
-  /** Undefined for a text that has the format. */
+  /** Returns the error of a text; undefined for a text that has the format. */
   readonly problem: Check
 
   constructor(name: string, patternSize: number, problem: Check) {
@@ -30,7 +30,7 @@ export class FormatValue extends OpaqueValue {
   }
 }
 
-/** What stands before a generated part may end with a dash. */
+/** Returns a check for the prefix of a generated name, which may end with a dash. */
 function prefixed(check: Check): Check {
   return (text) => check(text.replace(/-$/, 'a'))
 }
@@ -91,7 +91,7 @@ function validate({ problem }: FormatValue, text: string): OptionalValue {
   return found === undefined ? none : new OptionalValue(new ItemList([found]))
 }
 
-/** Kubernetes' format library: `!format.dns1123Label().validate(name).hasValue()`. */
+/** The format library of Kubernetes: `!format.dns1123Label().validate(name).hasValue()`. */
 export const formatFunctions: readonly CelFunction[] = [
   ...[...formats].map(([name, format]): CelFunction => [`format.${name}(): kubernetes.NamedFormat`, () => format]),
   ['format.named(string): optional_type(kubernetes.NamedFormat)', named],

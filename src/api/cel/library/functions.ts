@@ -27,7 +27,7 @@ const functions = [
   ...addressFunctions,
 ]
 
-/** What Kubernetes 1.34 takes in new rules. */
+/** The functions that Kubernetes 1.34 accepts in new rules. */
 export const newFunctions = declareFunctions(functions, shared)
-/** What rules may use that were stored before: they can come from a later version. */
+/** The functions that it accepts in stored rules, which a later version may have written. */
 export const storedFunctions = declareFunctions([...functions, ...laterListFunctions], shared)

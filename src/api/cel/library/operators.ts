@@ -29,7 +29,7 @@ interface Arithmetic {
   readonly doubles?: (left: number, right: number) => number
 }
 
-/** An operator of two numbers of one type. */
+/** Declares an arithmetic operator on two numbers of one type. */
 function arithmetic(name: string, { integers, doubles }: Arithmetic) {
   return (left: Value, right: Value): Value => {
     if (typeof left === 'bigint' && typeof right === 'bigint') return within(integers(left, right), integer)
@@ -108,7 +108,7 @@ function negate(value: Value): Value {
   return typeof value === 'boolean' ? noSuchOverload : new CelError('no such overload: -_')
 }
 
-/** Below, equal or above 0, or why they cannot be ordered. */
+/** Returns a number below, equal to or above 0, or the error for values without an order. */
 export function compare(left: Value, right: Value): number | CelError {
   if (isNumber(left) && isNumber(right)) return compareOrdered(left, right)
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
@@ -125,7 +125,7 @@ function compareOrdered(left: CelNumber, right: CelNumber): number | CelError {
   return Number.isNaN(order) ? new CelError('NaN values cannot be ordered') : order
 }
 
-/** In the order of UTF-8, which is that of the characters. */
+/** Compares texts in the order of UTF-8, which is the order of code points. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   for (let index = 0; ; index++) {
@@ -137,7 +137,7 @@ function compareTexts(left: string, right: string): number {
   }
 }
 
-/** Surrogates stand for characters behind all that have one unit. */
+/** Ranks a UTF-16 unit: surrogates come after all characters of one unit. */
 function rank(unit: number): number {
   return unit >= 0xd8_00 && unit <= 0xdf_ff ? unit + 0x1_00_00 : unit
 }
@@ -187,7 +187,7 @@ const orderedForms = [...scalars.map((type) => `${type}, ${type}`), ...mixed].ma
 const same = (...kinds: readonly string[]) => kinds.map((type) => `(${type}, ${type}): ${type}`)
 const never = (): Value => noSuchOverload
 
-/** Operators, by the names that cel-go has for them; those without work of their own are evaluated elsewhere. */
+/** The operators, by their names in cel-go. Those without an implementation here are evaluated elsewhere. */
 export const operators: readonly SharedFunction[] = [
   { name: '_?_:_', run: never, forms: ['(bool, A, A): A'] },
   { name: '_&&_', run: never, forms: ['(bool, bool): bool'] },

@@ -37,7 +37,7 @@ function unwrap(list: ListValue, meter: WorkMeter): Value {
 
 const notEvaluatedHere = (): Value => new CelError('no such overload')
 
-/** Values that may be absent. */
+/** The functions of optional values. */
 export const optionalFunctions: readonly CelFunction[] = [
   ['optional.of(V): optional_type(V)', some],
   ['optional.ofNonZeroValue(V): optional_type(V)', (value: Value) => (isZero(value) ? none : some(value))],

@@ -6,7 +6,7 @@ import type { CelFunction } from './declarations.ts'
 
 const compiled = new LRUCache<string, RE2JS>({ max: 500 })
 
-/** What is wrong with a text that is no pattern of RE2, in the words of Go. */
+/** Returns why a text is no RE2 pattern, in Go's wording; undefined for a valid one. */
 export function patternProblem(text: string): string | undefined {
   const pattern = patternOf(text)
   return pattern instanceof RE2JS ? undefined : pattern
@@ -50,7 +50,7 @@ function findAll(text: string, pattern: string, limit: bigint | object): Value {
   })
 }
 
-/** Patterns of RE2, which take no exponential time. */
+/** The functions with RE2 patterns, which match in linear time. */
 export const patternFunctions: readonly CelFunction[] = [
   ['matches(string, string): bool', matches],
   ['string.matches(string): bool', matches],

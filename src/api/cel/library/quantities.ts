@@ -2,7 +2,7 @@ import { parseType } from '../values/types.ts'
 import { CelError, OpaqueValue, type Value } from '../values/values.ts'
 import type { CelFunction } from './declarations.ts'
 
-/** Billionths: the finest that a quantity is kept in. */
+/** The number of decimal digits that a quantity keeps: it is stored in billionths. */
 const scale = 9
 const unit = 10n ** BigInt(scale)
 
@@ -38,7 +38,7 @@ function roundUp(value: bigint, divisor: bigint): bigint {
   return (value + divisor - 1n) / divisor
 }
 
-/** What can be a quantity but for its suffix. */
+/** Matches the form of a quantity, with any combination of suffix characters. */
 const shape = /^(?!$)[+-]?\d*(?:\.\d*)?[eEinumkKMGTP]*[-+]?\d*$/
 
 function toQuantity(text: string): Value {
@@ -56,7 +56,7 @@ function compare({ billionths: left }: QuantityValue, { billionths: right }: Qua
   return left < right ? -1n : 1n
 }
 
-/** Kubernetes' quantity library. */
+/** The quantity library of Kubernetes. */
 export const quantityFunctions: readonly CelFunction[] = [
   ['quantity(string): kubernetes.Quantity', toQuantity],
   ['isQuantity(string): bool', (text: string) => readQuantity(text) !== undefined],

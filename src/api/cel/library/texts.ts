@@ -4,7 +4,7 @@ import { CelError, type ListValue, type Value } from '../values/values.ts'
 import type { CelFunction } from './declarations.ts'
 import { formatText } from './format-text.ts'
 
-/** A text by its characters. */
+/** Splits a text into characters (code points). */
 const charactersOf = (text: string): readonly string[] => (/[\ud800-\udfff]/.test(text) ? [...text] : text.split(''))
 
 function outOfRange(index: bigint): CelError {
@@ -17,7 +17,7 @@ function charAt(text: string, index: bigint): Value {
   return characters[Number(index)] ?? ''
 }
 
-/** The index of the character that stands at an index of UTF-16 units. */
+/** Returns the index of the character at an index of UTF-16 units. */
 function characterIndex(text: string, unit: number): bigint {
   return unit < 0 ? -1n : BigInt(charactersOf(text.slice(0, unit)).length)
 }
@@ -57,7 +57,7 @@ function substring(text: string, start: bigint, end?: bigint | object): Value {
   return characters.slice(Number(start), Number(last)).join('')
 }
 
-/** An empty text stands before every character and behind the last. */
+/** Replaces a text in another. An empty text is found before every character and after the last. */
 function replace(text: string, old: string, next: string, limit?: bigint | object): Value {
   const most = typeof limit === 'bigint' && limit >= 0n ? Number(limit) : Number.POSITIVE_INFINITY
   if (most === Number.POSITIVE_INFINITY && old !== '') return text.replaceAll(old, () => next)
@@ -97,7 +97,7 @@ function join(list: ListValue, separator: string | WorkMeter, meter?: WorkMeter)
 
 const lower = (text: string) => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 const upper = (text: string) => text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase())
-/** What Go counts as white space. */
+/** Trims the white space that Go trims. */
 const trim = (text: string) => text.replace(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '')
 
 const escapes: Readonly<Record<string, string>> = {
@@ -113,11 +113,11 @@ const escapes: Readonly<Record<string, string>> = {
 }
 
 function quote(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are escaped
   return `"${text.toWellFormed().replaceAll(/[\x07\b\f\n\r\t\v\\"]/g, (character) => escapes[character] ?? character)}"`
 }
 
-/** The texts of CEL and cel-go's strings extension (version 2). */
+/** The text functions of CEL and of cel-go's strings extension (version 2). */
 export const textFunctions: readonly CelFunction[] = [
   ['string.contains(string): bool', (text: string, part: string) => text.includes(part)],
   ['string.startsWith(string): bool', (text: string, part: string) => text.startsWith(part)],

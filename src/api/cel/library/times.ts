@@ -4,7 +4,7 @@ import type { CelFunction } from './declarations.ts'
 
 const second = 1_000_000_000n
 
-/** The parts of a time, in UTC or in a zone; a Date whose UTC fields are those of the zone. */
+/** Returns a part of a time; the UTC fields of the Date are the local time of the zone. */
 type Part = (date: Date, milliseconds: number) => number
 
 const parts: Readonly<Record<string, Part>> = {
@@ -26,7 +26,7 @@ function startOfYear(date: Date): number {
   return start.getTime()
 }
 
-/** `+02:00`, `-8:30`, or a zone by its name; undefined for one that is not known. */
+/** Returns the time in a zone, `+02:00`, `-8:30` or a name; undefined for an unknown zone. */
 function inZone(date: Date, zone: string): Date | undefined {
   const [, sign, hours, minutes] = /^([+-]?)(\d{1,2}):(\d{2})$/.exec(zone) ?? []
   if (hours !== undefined) {
@@ -64,7 +64,7 @@ function partInZone(part: Part) {
 
 const unitsOf = (size: bigint) => (duration: Duration) => duration.nanos / size
 
-/** What dates, times and durations consist of. */
+/** The functions that return parts of dates, times and durations. */
 export const timeFunctions: readonly CelFunction[] = [
   ...Object.entries(parts).flatMap(([name, part]): readonly CelFunction[] => [
     [`timestamp.${name}(): int`, partOf(part)],

@@ -4,7 +4,7 @@ import { parseType } from '../values/types.ts'
 import { CelError, OpaqueValue, type Value } from '../values/values.ts'
 import type { CelFunction } from './declarations.ts'
 
-/** A URL as Go's url.ParseRequestURI takes it: absolute, or a path from the root; what follows a `#` belongs to the rest. */
+/** A URL that Go's url.ParseRequestURI accepts: absolute, or a path from the root. A `#` is no separator there. */
 class UrlValue extends OpaqueValue {
   readonly type = parseType('kubernetes.URL')
   readonly text: string
@@ -18,7 +18,7 @@ class UrlValue extends OpaqueValue {
     this.isAbsolute = isAbsolute
   }
 
-  /** With the port as it was written: the URL class leaves out the usual one of a scheme. */
+  /** Returns the host with the port as written: the URL class omits the default port of a scheme. */
   get host(): string {
     const [, host = ''] = /^[^:]+:\/\/(?:[^@/?]*@)?([^/?#]*)/.exec(this.text) ?? []
     return host
@@ -32,13 +32,13 @@ class UrlValue extends OpaqueValue {
 function readUrl(text: string): UrlValue | undefined {
   const isAbsolute = /^[a-zA-Z][a-zA-Z0-9+.-]*:/.test(text)
   if (!isAbsolute && !text.startsWith('/')) return undefined
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what a URL must not hold
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a URL must not contain these characters
   if (/[\u0000-\u001f\u007f]/.test(text)) return undefined
   const url = URL.parse(isAbsolute ? text : `http://root${text}`)
   return url === null ? undefined : new UrlValue(text, url, isAbsolute)
 }
 
-/** What Go's url.ParseRequestURI takes. */
+/** Checks whether Go's url.ParseRequestURI accepts the text. */
 export function isUrl(text: string): boolean {
   return readUrl(text) !== undefined
 }
@@ -56,7 +56,7 @@ function hostnameOf({ host }: UrlValue): string {
   return host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Kubernetes' URL library. */
+/** The URL library of Kubernetes. */
 export const urlFunctions: readonly CelFunction[] = [
   ['url(string): kubernetes.URL', toUrl],
   ['isURL(string): bool', (text: string) => readUrl(text) !== undefined],

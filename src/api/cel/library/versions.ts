@@ -18,7 +18,7 @@ class SemverValue extends OpaqueValue {
     return other instanceof SemverValue && compare(this, other) === 0n
   }
 
-  /** Without what was built, which does not count in comparisons. */
+  /** Returns the version without its build metadata, which comparisons ignore. */
   override toString(): string {
     return this.numbers.join('.') + (this.prerelease.length === 0 ? '' : `-${this.prerelease.join('.')}`)
   }
@@ -39,7 +39,7 @@ function readSemver(text: string, isNormalized = false): SemverValue | undefined
   return new SemverValue([BigInt(major), BigInt(minor), BigInt(patch)], parts)
 }
 
-/** `v1.02` is 1.2.0. */
+/** Normalises a version: `v1.02` becomes `1.2.0`. */
 function normalize(text: string): string {
   const [, core = '', rest = ''] = /^v?([^-+]*)([\s\S]*)$/.exec(text) ?? []
   const numbers = core.split('.').map((each) => each.replace(/^0+(?=\d)/, ''))
@@ -59,7 +59,10 @@ function compare(left: SemverValue, right: SemverValue): bigint {
   return comparePrerelease(left.prerelease, right.prerelease)
 }
 
-/** Without one is later than with one; of two the first part that differs decides, numbers before texts. */
+/**
+ * Compares pre-releases: a version without one is later. The first part that differs decides, and numbers precede
+ * texts.
+ */
 function comparePrerelease(left: readonly string[], right: readonly string[]): bigint {
   if (left.length === 0 || right.length === 0) return BigInt(Number(left.length === 0) - Number(right.length === 0))
   for (const [index, each] of left.entries()) {
@@ -77,7 +80,7 @@ function comparePart(left: string, right: string): bigint {
   return isBefore ? -1n : 1n
 }
 
-/** Kubernetes' semver library. */
+/** The semver library of Kubernetes. */
 export const versionFunctions: readonly CelFunction[] = [
   ['semver(string): kubernetes.Semver', (text: string) => toSemver(text)],
   ['semver(string, bool): kubernetes.Semver', (text: string, isNormalized: boolean) => toSemver(text, isNormalized)],

@@ -1,7 +1,7 @@
 import type { CostMeter } from '../values/cost-meter.ts'
 import type { Value } from '../values/values.ts'
 
-/** What one evaluation works with: its variables, by the places that the plan gave them. */
+/** The state of one evaluation: its variables, by the slots that the plan assigned. */
 export interface Frame {
   readonly slots: (Value | undefined)[]
   readonly meter: CostMeter

@@ -2,7 +2,10 @@ import { ItemList } from '../values/lists.ts'
 import { CelError, Uint, type Value } from '../values/values.ts'
 import type { Step } from './frame.ts'
 
-/** `x in [1, 2]`: whether a value is in a list of constants is looked up, without a cost. Undefined where the list is none of those. */
+/**
+ * Evaluates `x in [1, 2]` for a list of constants by a look-up, without a cost. Returns undefined where the range is no
+ * such list.
+ */
 export function membership(value: Step | undefined, range: Value | undefined): Step | boolean | undefined {
   if (!(range instanceof ItemList) || value === undefined) return undefined
   if (range.size === 0) return false
@@ -18,7 +21,7 @@ function isPrimitive(value: Value): boolean {
   return ['string', 'bigint', 'number', 'boolean'].includes(typeof value) || value instanceof Uint
 }
 
-/** Numbers of any type are one where they are equal. */
+/** Returns a key by which equal numbers of different types are equal. */
 function keyOf(value: Value): unknown {
   if (value instanceof Uint) return value.value
   return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value

@@ -1,6 +1,6 @@
 import type { Literal } from '../values/values.ts'
 
-/** Where an expression stands in its source: what Kubernetes points at, the operator or the opening bracket. */
+/** The position of an expression in errors of Kubernetes: that of its operator or opening bracket. */
 interface Placed {
   readonly offset: number
 }
@@ -19,11 +19,11 @@ export interface SelectExpr extends Placed {
   readonly kind: 'select'
   readonly operand: Expr
   readonly field: string
-  /** `has(operand.field)` */
+  /** True for `has(operand.field)`. */
   readonly isTest: boolean
 }
 
-/** Operators are calls too: `_+_`, `_[_]`, `_?_:_`. */
+/** A call. Operators are calls too: `_+_`, `_[_]`, `_?_:_`. */
 export interface CallExpr extends Placed {
   readonly kind: 'call'
   readonly name: string
@@ -36,7 +36,7 @@ export interface ListExpr extends Placed {
   readonly items: readonly ListItem[]
 }
 
-/** An optional item stands in the list where it has a value: `[?a]`. */
+/** An item of a list. An optional item, `[?a]`, is left out where it has no value. */
 export interface ListItem {
   readonly value: Expr
   readonly isOptional: boolean
@@ -51,12 +51,15 @@ export interface MapEntry extends ListItem {
   readonly key: Expr
 }
 
-/** What macros become: `accuVar` starts as `init`, and is `step` for each item of the range while `condition` holds. */
+/**
+ * A loop, into which macros expand: `accuVar` starts as `init`, and becomes `step` for each item of the range while
+ * `condition` holds.
+ */
 export interface FoldExpr extends Placed {
   readonly kind: 'fold'
   readonly range: Expr
   readonly iterVar: string
-  /** With it the first variable is the index or key, this one the item or value. */
+  /** The second variable. Where it is present it is the item or value, and the first one the index or key. */
   readonly iterVar2: string | undefined
   readonly accuVar: string
   readonly init: Expr
@@ -65,7 +68,7 @@ export interface FoldExpr extends Placed {
   readonly result: Expr
 }
 
-/** `Type{field: value}`: there are no types that could be made so. */
+/** A message literal `Type{field: value}`; no type of the environment can be made by one. */
 interface StructExpr extends Placed {
   readonly kind: 'struct'
   readonly name: string
@@ -85,7 +88,7 @@ export function call(offset: number, name: string, ...args: readonly Expr[]): Ca
   return { kind: 'call', offset, name, target: undefined, args }
 }
 
-/** `a.b.c` as one name; undefined where it is more than names. */
+/** Returns `a.b.c` as one name; undefined for an expression that is not only names. */
 export function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name
   if (expr.kind !== 'select' || expr.isTest) return undefined

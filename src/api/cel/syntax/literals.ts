@@ -2,7 +2,7 @@ import { type Literal, Uint } from '../values/values.ts'
 
 const [minInt, maxInt, maxUint] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 
-/** Undefined where the number is too large. */
+/** Parses an integer; returns undefined where it is too large. */
 export function readInt(text: string, isNegative: boolean): bigint | undefined {
   const value = isNegative ? -BigInt(text) : BigInt(text)
   return value < minInt || value > maxInt ? undefined : value
@@ -29,7 +29,7 @@ const escapes: Readonly<Record<string, string>> = {
 }
 const escapePattern = /\\(?:([abfnrtv"'\\?`])|([0-3][0-7]{2})|[xX]([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))/g
 
-/** The text between the quotes of a token; undefined where an escape stands for no character. */
+/** Returns the text of a string token; undefined where an escape denotes no character. */
 export function readText(token: string): string | undefined {
   const { body, isRaw } = unquote(token)
   if (isRaw) return body
@@ -45,7 +45,7 @@ export function readText(token: string): string | undefined {
   return isWrong ? undefined : text
 }
 
-/** In bytes an escape stands for one byte; those of characters are no escapes there. */
+/** Returns the bytes of a token. An escape denotes one byte here; the escapes of characters are invalid. */
 export function readBytes(token: string): Literal | undefined {
   const { body, isRaw } = unquote(token.slice(1))
   if (isRaw) return Buffer.from(body)

@@ -5,7 +5,7 @@ import type { Problem } from './source.ts'
 export type MacroSet = 'new' | 'stored'
 
 const accumulator = '__result__'
-/** What no expression can spell. */
+/** A name that no expression can write. */
 const unused = '#unused'
 
 interface MacroCall {
@@ -25,7 +25,7 @@ class MacroProblem extends Error {
   }
 }
 
-/** What a call that names a macro stands for; other calls are as they were. */
+/** Expands a call of a macro; other calls stay as they are. */
 export function expandMacro(expr: CallExpr, macros: MacroSet): Expansion {
   const { offset, name, target, args } = expr
   const key = `${name}/${args.length}`
@@ -57,7 +57,10 @@ function fold({ offset, target }: MacroCall, { variables, ...rest }: Loop): Expr
   return { kind: 'fold', offset, range: target, iterVar, iterVar2, accuVar: accumulator, ...rest }
 }
 
-/** One or two names, in the words of the macros that check a condition or of those that make something. */
+/**
+ * Returns the names of one or two variables; errors have the wording of macros that test a condition or of macros that
+ * make a list or map.
+ */
 function variablesOf(
   { args }: MacroCall,
   count: 1 | 2,
@@ -121,7 +124,7 @@ function existsOne(count: 1 | 2) {
   }
 }
 
-/** A list of what `item` gives, for those for which the filter holds. */
+/** Expands to a list of the values of `item`, for the items that pass the filter. */
 function collect(macro: MacroCall, variables: Loop['variables'], filter: Expr | undefined, item: Expr): Expr {
   const { offset } = macro
   const list: Expr = { kind: 'list', offset, items: [{ value: item, isOptional: false }] }
@@ -164,7 +167,10 @@ function transformList(macro: MacroCall): Expr {
   return collect(macro, variablesOf(macro, 2, simple), condition, macro.args.at(-1) as Expr)
 }
 
-/** `hasKey`: each value stands under the key of its range; otherwise the expression gives entries. */
+/**
+ * Expands `transformMap` where `hasKey` is set: each value keeps the key of its range. Otherwise the expression returns
+ * entries.
+ */
 function transformMap(hasKey: boolean) {
   return (macro: MacroCall): Expr => {
     const { offset, args } = macro
@@ -176,14 +182,14 @@ function transformMap(hasKey: boolean) {
   }
 }
 
-/** A value under a name in one expression. */
+/** Binds a value to a name in one expression. */
 function bind(offset: number, name: string, value: Expr, result: Expr): Expr {
   const range: Expr = { kind: 'list', offset, items: [] }
   const rest = { init: value, condition: literal(offset, false), step: ident(offset, name), result }
   return { kind: 'fold', offset, range, iterVar: unused, iterVar2: undefined, accuVar: name, ...rest }
 }
 
-/** `optMap` and `optFlatMap`. */
+/** Expands `optMap` and `optFlatMap`. */
 function onValue(macroName: string, isFlat: boolean) {
   return ({ offset, target, args }: MacroCall): Expr => {
     const [variable, body] = args as readonly [Expr, Expr]

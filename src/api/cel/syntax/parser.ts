@@ -7,18 +7,18 @@ import { type Token, tokenize } from './tokens.ts'
 
 const maxDepth = 250
 const maxCodePoints = 100_000
-/** What an expression begins with, in the order in which ANTLR names it. */
+/** The tokens that can begin an expression, in the order in which ANTLR names them. */
 const startSigns = '[ ] { } ( ) . , - ! ? true false null'.split(' ')
 const startKinds = 'NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER'
 const starts = new Set('[ { ( . - ! true false null NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER'.split(' '))
-/** What can stand behind a closing bracket. */
+/** The tokens that can follow a closing bracket. */
 const afterBracket = new Set('== != in < <= >= > && || [ ] { } ) . , - ? : + * / % <EOF>'.split(' '))
 const reserved = new Set(
   'as break const continue else false for function if import in let loop package namespace null return true var void while'.split(
     ' ',
   ),
 )
-/** All comparisons bind alike, from the left. */
+/** The comparison operators. All have one precedence and associate to the left. */
 const relations: Readonly<Record<string, string>> = {
   '<': '_<_',
   '<=': '_<=_',
@@ -31,7 +31,7 @@ const relations: Readonly<Record<string, string>> = {
 const sums: Readonly<Record<string, string>> = { '+': '_+_', '-': '_-_' }
 const products: Readonly<Record<string, string>> = { '*': '_*_', '/': '_/_', '%': '_%_' }
 
-/** Ends parsing at the first word that cannot stand where it does. */
+/** Ends parsing at the first token that is invalid at its position. */
 class SyntaxProblem extends Error {
   readonly problem: Problem
 
@@ -43,7 +43,7 @@ class SyntaxProblem extends Error {
 
 export type Parsed = { readonly expr: Expr } | { readonly problems: readonly Problem[] }
 
-/** Reads an expression of CEL as cel-go does; macros are expanded. */
+/** Parses a CEL expression as cel-go does, and expands macros. */
 export function parseExpression(source: string, macros: MacroSet): Parsed {
   const size = [...source].length
   if (size > maxCodePoints) {
@@ -59,7 +59,7 @@ class Parser {
   readonly #macros: MacroSet
   #position = 0
   #depth = 0
-  /** What else could stand at a place, just behind an opening bracket. */
+  /** The other tokens that are valid at a position just after an opening bracket. */
   #opening: { readonly position: number; readonly signs: readonly string[] } = { position: -1, signs: [] }
 
   constructor(source: string, macros: MacroSet) {
@@ -126,7 +126,7 @@ class Parser {
     return new SyntaxProblem(offset, `Syntax error: ${what} input '${text}' expecting ${expected}`)
   }
 
-  /** Deeper expressions are refused: what works on them recurses. */
+  /** Limits the depth of an expression, because the code that processes it recurses. */
   #nested<T>(parse: () => T): T {
     this.#enter()
     const result = parse()
@@ -155,7 +155,7 @@ class Parser {
     return this.#logical('&&', '_&&_', () => this.#binary(relations, () => this.#sum()))
   }
 
-  /** A chain of `&&` or `||` becomes a balanced tree, so that long ones are not deep. */
+  /** Builds a balanced tree from a chain of `&&` or `||`, so that a long chain is not deep. */
   #logical(sign: string, name: string, term: () => Expr): Expr {
     const terms = [term()]
     const offsets: number[] = []
@@ -316,7 +316,7 @@ class Parser {
     return { kind: 'map', offset, entries }
   }
 
-  /** A name, a call of a function, or `Type{…}`. */
+  /** Parses a name, a call of a function, or `Type{…}`. */
   #name(): Expr {
     this.#takeIf('.')
     const { text, offset } = this.#expectStart('IDENTIFIER')
@@ -365,7 +365,7 @@ class Parser {
     this.#opening = { position: this.#position, signs }
   }
 
-  /** The end of a list or map, before which a comma may stand. */
+  /** Parses the end of a list or map, before which a comma is allowed. */
   #close(kind: string): void {
     if (this.#takeIf(kind) === undefined) throw this.#unexpected(`{'${kind}', ','}`, false)
   }

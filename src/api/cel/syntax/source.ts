@@ -1,19 +1,19 @@
-/** What is wrong with an expression, and where: the index of a UTF-16 unit; undefined for the whole. */
+/** A syntax or type error and its position, an index of UTF-16 units; undefined for the whole expression. */
 export interface Problem {
   readonly offset: number | undefined
   readonly text: string
 }
 
-/** More problems are only counted. */
+/** The number of problems that are described; further ones are only counted. */
 export const maxProblems = 100
-/** Longer lines are not repeated. */
+/** The length limit of a source line in a message. */
 const maxSnippetLength = 16_384
 const [narrow, wide] = [
   { dot: '.', mark: '^' },
   { dot: '．', mark: '＾' },
 ]
 
-/** Problems as cel-go prints them, in the order of the source: the place, the sentence, the line and a mark below it. */
+/** Formats problems as cel-go does, in the order of the source: position, message, source line and a mark below it. */
 export function describeProblems(problems: readonly Problem[], source: string): string {
   const shown = problems.slice(0, maxProblems)
   const sorted = shown.toSorted((left, right) => (left.offset ?? -1) - (right.offset ?? -1))
@@ -34,7 +34,7 @@ function describe({ offset, text }: Problem, source: string): string {
     : `${place}\n | ${line.replaceAll('\t', ' ')}\n | ${markBelow(line, column)}`
 }
 
-/** Characters beyond ASCII are wide. */
+/** Returns the mark below a position. Characters beyond ASCII have double width. */
 function markBelow(line: string, column: number): string {
   const widths = [...line].map((character) => (character > '\u007f' ? wide : narrow))
   const dots = widths.slice(0, column).map(({ dot }) => dot)

@@ -1,6 +1,6 @@
 import { maxProblems, type Problem } from './source.ts'
 
-/** A keyword or sign is its own kind. */
+/** The kind of a token; each keyword and each operator is a kind of its own. */
 type TokenKind =
   | 'IDENTIFIER'
   | 'NUM_INT'
@@ -39,7 +39,7 @@ const patterns: readonly (readonly [kind: TokenKind, pattern: RegExp])[] = [
   ['sign', /==|!=|<=|>=|&&|\|\||[<>[\](){}.,\-!?:+*/%]/y],
 ]
 const keywords = new Set(['in', 'true', 'false', 'null'])
-/** What a text goes on with until it cannot be one any more. */
+/** Matches an unterminated string, up to the character where it cannot be one. */
 const brokenText = new RegExp(`[bB]?[rR]?(["'])(?:${escaped}|(?!\\1)[^\\\\\\n\\r])*(?:\\\\[\\s\\S]?|[\\n\\r])?`, 'y')
 const brokenSign = /[&|=][\s\S]?|[\s\S]/uy
 
@@ -48,7 +48,7 @@ function match(pattern: RegExp, source: string, offset: number): string | undefi
   return pattern.exec(source)?.[0]
 }
 
-/** The tokens of an expression, `<EOF>` last, and what is none. */
+/** Splits an expression into tokens, `<EOF>` last, and returns the characters that belong to none. */
 export function tokenize(source: string): { readonly tokens: readonly Token[]; readonly problems: readonly Problem[] } {
   const tokens: Token[] = []
   const problems: Problem[] = []

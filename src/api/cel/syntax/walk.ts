@@ -1,6 +1,6 @@
 import type { Expr } from './expr.ts'
 
-/** What stands directly in an expression. */
+/** Returns the direct parts of an expression. */
 export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'select':
@@ -18,7 +18,7 @@ export function childrenOf(expr: Expr): readonly Expr[] {
   }
 }
 
-/** Every part of an expression once, whatever names it. */
+/** Returns every part of an expression once, no matter how often it is referenced. */
 export function partsOf(root: Expr): readonly Expr[] {
   const parts = new Set<Expr>([root])
   for (const part of parts) for (const child of childrenOf(part)) parts.add(child)

@@ -4,7 +4,7 @@ const perCallLimit = 1_000_000
 /** The limit on the parts that one call compares: Kubernetes does not count what is inside compared values. */
 const workLimit = 5_000_000
 
-/** Thrown through an evaluation. Not an Error: it is none of the rule's values. */
+/** Ends an evaluation that exceeds its cost limit. It is no CelError, because a rule must not handle it. */
 export class CostExceeded extends Error {
   constructor() {
     super('operation cancelled: actual cost limit exceeded')
@@ -17,8 +17,8 @@ export interface WorkMeter {
 }
 
 /**
- * Counts what an evaluation costs, in the units of Kubernetes: a step is one, ten characters or an item of a list that are gone through are one. The
- * expressions of one environment are evaluated one after the other, and share the meter.
+ * Counts the cost of an evaluation in the units of Kubernetes: one for a step, for each ten characters, and for each
+ * list item that is visited. The expressions of one environment are evaluated one after the other and share the meter.
  */
 export class CostMeter implements WorkMeter {
   #spent = 0
@@ -33,7 +33,7 @@ export class CostMeter implements WorkMeter {
     this.#work = 0
   }
 
-  /** Throws once the limit is passed. */
+  /** Adds a cost; throws CostExceeded beyond the limit. */
   spend(cost: number): void {
     this.#spent += cost
     if (this.#spent > perCallLimit) throw new CostExceeded()

@@ -18,16 +18,16 @@ import {
 
 type Answer = boolean | CelError
 
-/** To look into a map takes as long as so many items of a list. */
+/** The work of a look-up in a map, in items of a list. */
 const workOfMap = 4
 
-/** Whether two values are equal, as Kubernetes compares them: what the left one is decides. */
+/** Checks whether two values are equal, as Kubernetes compares them: the type of the left one decides. */
 export function areEqual(left: Value, right: Value, meter: WorkMeter): Answer {
   if (left === null || right === null) return left === right
   return equalTo(left, right, meter)
 }
 
-/** Parts of objects: there a null is no value that everything can be compared with. */
+/** Compares parts of objects. A null there cannot be compared with every type. */
 function equalTo(left: Value, right: Value, meter: WorkMeter): Answer {
   if (typeof left === 'string' || typeof left === 'boolean' || left === null) return left === right
   if (typeof left === 'bigint' && typeof right === 'bigint') return left === right
@@ -91,7 +91,7 @@ function equalMaps(left: MapValue, right: Value, meter: WorkMeter): Answer {
   return true
 }
 
-/** Fields that the schema does not know count too, where both have them. */
+/** Compares objects. Fields that the schema does not declare count where both have them. */
 function equalJson(left: JsonMap, right: MapValue, meter: WorkMeter): Answer {
   meter.work(workOfMap + left.size)
   for (const name of left.names) {
@@ -114,7 +114,7 @@ export function isNumber(value: Value): value is CelNumber {
   return typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint
 }
 
-/** Below, equal or above 0; NaN where they cannot be ordered. */
+/** Returns a number below, equal to or above 0; NaN for numbers without an order. */
 export function compareNumbers(left: CelNumber, right: CelNumber): number {
   const [first, second] = [plain(left), plain(right)]
   if (typeof first === 'bigint' && typeof second === 'bigint') return first < second ? -1 : Number(first > second)

@@ -83,7 +83,7 @@ export interface Parts {
 
 /** A list of an object. Its items are JSON, and values that were added to them. */
 export class JsonList extends ListValue {
-  /** Whether it is compared like a value that an expression makes, without a schema. */
+  /** Whether the list is compared without a schema, like one that an expression makes. */
   readonly isPlain: boolean = false
   readonly elements: readonly unknown[]
   readonly schema: Schema

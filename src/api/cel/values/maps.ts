@@ -26,7 +26,7 @@ export class EntryMap extends MapValue {
     for (const [key] of this.#entries.values()) yield key
   }
 
-  /** For macros, which make a map entry by entry. */
+  /** Adds an entry; macros build a map entry by entry. */
   insert(key: Value, value: Value): Value {
     if (this.#entries.has(lookupKey(key))) return new CelError(`insert failed: key ${String(key)} already exists`)
     this.#entries.set(lookupKey(key), [key, value])
@@ -34,16 +34,16 @@ export class EntryMap extends MapValue {
   }
 }
 
-/** Numbers of any type are one key where they are equal. */
+/** Returns a key by which equal numbers of different types are one key. */
 function lookupKey(key: Value): unknown {
   const number = key instanceof Uint ? key.value : key
   if (typeof number === 'number') return Number.isInteger(number) ? BigInt(number) : number
   return number
 }
 
-/** A map of an object: `additionalProperties`. */
+/** A map in an object (`additionalProperties`). */
 export class JsonMap extends MapValue {
-  /** Compared like a value that an expression makes: nothing is known of a schema. */
+  /** Whether the map is compared without a schema, like one that an expression makes. */
   readonly isPlain: boolean = false
   readonly value: JsonObject
   readonly schema: Schema
@@ -70,7 +70,7 @@ export class JsonMap extends MapValue {
     return typeof key === 'string' ? this.get(key) : noSuchOverload
   }
 
-  /** The value under a name as the document has it. */
+  /** Returns the value of a key of the document. */
   get(name: string): Value | undefined {
     const schema = this.schemaOf(name)
     if (schema === undefined || !Object.hasOwn(this.value, name)) return undefined
@@ -85,13 +85,13 @@ export class JsonMap extends MapValue {
     for (const name of this.names) if (this.schemaOf(name) !== undefined) yield this.nameOf(name)
   }
 
-  /** The name that rules have for a key. */
+  /** Returns the name of a key in rules. */
   protected nameOf(name: string): string {
     return name
   }
 }
 
-/** An object with fields. A null is as good as absent. */
+/** An object with fields. A null counts as absent. */
 export class JsonFields extends JsonMap {
   override find(key: Value): Value | undefined {
     if (typeof key !== 'string') return noSuchOverload

@@ -12,7 +12,10 @@ import { CelError, OpaqueValue, type Value } from './values.ts'
 
 const unknownType = new CelType('dyn', 'unknown')
 
-/** How rules see the values of one object and of what it was before. Parts are read when they are asked for, lists and objects once. */
+/**
+ * Reads the values of an object, and of its state before an update, as rules see them. Parts are read on request, lists
+ * and objects once.
+ */
 export class ValueReader implements Parts {
   readonly #known = new WeakMap<object, Value>()
 
@@ -53,7 +56,7 @@ export class ValueReader implements Parts {
   }
 }
 
-/** A null of an expression is none of the schema's. */
+/** The key for a null that an expression makes; it is no null of the schema. */
 const nativeNull = Symbol('null')
 
 const noMap = new CelError('invalid data, expected a map for the provided schema with type=object')
@@ -82,7 +85,7 @@ function readScalar(value: unknown, schema: Schema): Value {
   }
 }
 
-/** A value without a type: it can be compared, and nothing else. */
+/** A value without a type, which can only be compared. */
 class UnknownValue extends OpaqueValue {
   readonly type = unknownType
   readonly value: unknown
@@ -125,7 +128,7 @@ function readText(text: string, format: string | undefined): Value {
   }
 }
 
-/** Kubernetes reads the form for URLs here. */
+/** Reads bytes; Kubernetes reads the URL-safe form of base64 here. */
 function readBytes(text: string): Value {
   if (text.length % 4 === 0 && /^[\w-]*={0,2}$/.test(text)) return Buffer.from(text, 'base64url')
   const end = /^[\w-]*/.exec(text)?.[0].length ?? 0

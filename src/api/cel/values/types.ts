@@ -17,7 +17,7 @@ type Kind =
   | 'type'
   | 'uint'
 
-/** The types of an object's fields, by the names that rules have for them. */
+/** The types of an object's fields, by their names in rules. */
 export interface FieldTypes {
   get(field: string): CelType | undefined
 }
@@ -78,7 +78,7 @@ export const types = {
   uint: new CelType('uint', 'uint'),
 } as const
 
-/** Kubernetes' own types. Addresses are opaque, the others structs: a null can be compared with both. */
+/** The types of Kubernetes. Addresses are opaque, the others structs: a null can be compared with both. */
 const namedTypes: ReadonlyMap<string, CelType> = new Map(
   [
     ...['net.IP', 'net.CIDR'].map((name) => new CelType('opaque', name)),

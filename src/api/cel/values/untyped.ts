@@ -6,7 +6,7 @@ import { ItemList, JsonList, type Parts } from './lists.ts'
 import { JsonMap } from './maps.ts'
 import type { ListValue, Value } from './values.ts'
 
-/** A map whose keys are those of the document. */
+/** A map whose keys have their names in the document. */
 class UntypedMap extends JsonMap {
   override readonly isPlain = true
 
@@ -25,7 +25,7 @@ class UntypedList extends JsonList {
 
 const parts: Parts = { read: readJson, nativeOf: (value) => value }
 
-/** A value of an object without what its schema says of it: Kubernetes reads what comes out of an optional so. */
+/** Returns a value of an object without its schema: Kubernetes reads the content of an optional that way. */
 export function untyped(value: Value): Value {
   if (value instanceof JsonMap) return new UntypedMap(value.value, {}, parts)
   return value instanceof JsonList ? new UntypedList(value.elements, {}, parts) : value

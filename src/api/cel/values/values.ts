@@ -1,6 +1,6 @@
 import type { CelType } from './types.ts'
 
-/** What an expression can spell as it is. Integers are bigints, numbers doubles. */
+/** A literal of CEL. Integers are bigints, doubles are numbers. */
 export type Literal = null | boolean | bigint | Uint | number | string | Uint8Array
 
 export type Value =
@@ -14,7 +14,7 @@ export type Value =
   | OpaqueValue
   | CelError
 
-/** An evaluation that cannot go on, in the words of Kubernetes. A value: logical operators can do without it. */
+/** An error of an evaluation, in the wording of Kubernetes. It is a value, because logical operators can ignore it. */
 export class CelError {
   readonly message: string
 
@@ -33,7 +33,7 @@ export class Uint {
   }
 }
 
-/** Nanoseconds. */
+/** A duration in nanoseconds. */
 export class Duration {
   readonly nanos: bigint
 
@@ -42,7 +42,7 @@ export class Duration {
   }
 }
 
-/** Nanoseconds since 1970 in UTC, and the offset it was written with. */
+/** A time in nanoseconds since 1970 in UTC, and the UTC offset of its text. */
 export class Timestamp {
   readonly nanos: bigint
   readonly offsetMinutes: number
@@ -72,7 +72,7 @@ export abstract class OpaqueValue {
 export abstract class ListValue {
   abstract readonly size: number
   abstract at(index: number): Value
-  /** `this + other` */
+  /** Returns the list `this + other`. */
   abstract concat(other: ListValue): ListValue
 
   *[Symbol.iterator](): Generator<Value, undefined> {
@@ -82,14 +82,14 @@ export abstract class ListValue {
 
 export abstract class MapValue {
   abstract readonly size: number
-  /** Undefined where there is no such key. */
+  /** Returns the value of a key; undefined where there is none. */
   abstract find(key: Value): Value | undefined
   abstract keys(): Iterable<Value>
 }
 
 const highSurrogate = /[\ud800-\udbff]/
 
-/** Characters, not UTF-16 units. */
+/** Returns the number of characters (code points) of a text. */
 export function textLength(text: string): number {
   if (!highSurrogate.test(text)) return text.length
   let length = 0
