@@ -3,7 +3,7 @@ import type { Registry } from './resources/registry.ts'
 import type { Store } from './store/index.ts'
 
 interface ObjectCount {
-  /** `pods`, `ingresses.networking.k8s.io` */
+  /** The resource, with its group where it has one: `pods`, `ingresses.networking.k8s.io`. */
   readonly resource: string
   readonly count: number
 }

@@ -12,7 +12,9 @@ import { definitionWarnings } from './version-validation.ts'
 
 export const definitionsPrefix = '/registry/customresourcedefinitions/'
 
-/** The kind CustomResourceDefinition, with which users define kinds. `custom/` holds the effects of a definition. */
+/**
+ * The kind CustomResourceDefinition, with which users define kinds. `custom/` implements the effects of a definition.
+ */
 export function customResourceDefinitions(dialect: Dialect, store: Store, now: () => Date): Resource {
   return {
     group: dialect.groups.apiextensions,

@@ -2,8 +2,8 @@
 const clockDifferenceMs = 2_000
 
 /**
- * `45s`, `3m20s`, `12m`, `5h10m`, `23h`, `2d4h`, `40d`, `3y`: two units while the first is small; `<invalid>` for a time that lies
- * ahead.
+ * Formats an age: `45s`, `3m20s`, `12m`, `5h10m`, `23h`, `2d4h`, `40d`, `3y`, with two units while the first is small;
+ * `<invalid>` for a time in the future.
  */
 export function formatAge(ageMs: number): string {
   if (ageMs <= -clockDifferenceMs) return '<invalid>'

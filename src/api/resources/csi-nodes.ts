@@ -13,7 +13,7 @@ import type { Resource } from './resource.ts'
 const maxNameLength = 63
 const maxNodeIdLength = 256
 
-/** The CSI drivers of a node: its kubelet makes the object, and is not ready before. */
+/** The kind CSINode: the CSI drivers of a node. Its kubelet creates the object and is not ready before. */
 export function csiNodes(dialect: Dialect): Resource {
   return defineKind({
     group: dialect.groups.storage,
@@ -76,7 +76,7 @@ function checkNodeId(nodeId: string, path: string): readonly FieldError[] {
   return [invalidField(path, nodeId, `must be ${maxNodeIdLength} characters or less`)]
 }
 
-/** Kubernetes names the driver, not the key, as the field. */
+/** Checks the topology keys; Kubernetes reports errors at the driver, not at the key. */
 function checkTopologyKeys(keys: readonly string[], path: string): readonly FieldError[] {
   const repeated = repeatedItems(keys)
   return keys.flatMap((key, index) => [
@@ -86,7 +86,7 @@ function checkTopologyKeys(keys: readonly string[], path: string): readonly Fiel
   ])
 }
 
-/** A driver comes and goes as a whole. */
+/** Returns an error for each driver that an update changes; a driver may only be added or removed as a whole. */
 function changedDrivers(node: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const before = new Map(driversOf(old).map((driver) => [textAt(driver, 'name'), driver]))
   return driversOf(node)

@@ -34,8 +34,8 @@ const maxHints = 8
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
 
 /**
- * In the platform dialect a null name must reach the validation, which refuses it: clients crash on it (spec 2.7). Kubernetes takes null
- * for the empty name.
+ * Returns the defaults. In the platform dialect a null name reaches the validation, which refuses it: clients crash on
+ * it (spec 2.7). In Kubernetes null is the empty name.
  */
 function defaultsIn({ name }: Dialect): Schema {
   const portName: Schema = { default: '', ...(name === 'platform' ? { nullable: true } : {}) }

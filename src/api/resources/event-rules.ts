@@ -29,7 +29,7 @@ export function validateCoreEvent(event: ApiDocument): readonly FieldError[] {
   return validateEvent(event, coreNames)
 }
 
-/** Checks an Event of the newer group; what the core group stored may stay as it is. */
+/** Checks an Event of the newer group. Values that the core group stored may stay. */
 export function validateGroupEvent(event: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
   const own = validateEvent(event, groupNames)
   return old === undefined ? [...own, ...validateNewEvent(event)] : own

@@ -52,7 +52,7 @@ function validateIngressClass(ingressClass: ApiDocument): readonly FieldError[] 
 
 const controllerPath = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/
 
-/** `example.com/controller`: a domain and a path (RFC 3986 characters). */
+/** Checks the name of a controller, `example.com/controller`: a domain and a path (RFC 3986 characters). */
 function validateControllerName(controller: string): readonly FieldError[] {
   const field = 'spec.controller'
   if (controller === '') return [requiredField(field)]

@@ -40,7 +40,7 @@ export function validateIngress({ spec }: ApiDocument): readonly FieldError[] {
   ]
 }
 
-/** Checks that a new Ingress which names its class in both places names the same one. */
+/** Checks that a new Ingress names one class where it names it both in the annotation and in the spec. */
 export function validateClassAnnotation({ metadata, spec }: ApiDocument, annotation: string): readonly FieldError[] {
   const [annotated, named] = [metadata.annotations?.[annotation], valueAt(spec, 'ingressClassName')]
   if (annotated === undefined || named === undefined || annotated === named) return []
@@ -72,7 +72,7 @@ function checkPath(item: Json, path: string): readonly FieldError[] {
 const badInside = ['//', '/./', '/../', '%2f', '%2F']
 const badAtEnd = ['/..', '/.']
 
-/** Checks a path. It is matched literally, so it may hold nothing that a server would normalise. */
+/** Checks a path. It is matched literally, so it may contain nothing that a server would normalise. */
 function checkPathText(value: string, pathType: string, path: string): readonly FieldError[] {
   const isFree = pathType === 'ImplementationSpecific'
   if (isFree && value === '') return []

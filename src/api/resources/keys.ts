@@ -4,12 +4,12 @@ interface Keyed {
   readonly storage?: { readonly prefix: string }
 }
 
-/** `/registry/services/default/web`; cluster scope leaves the namespace out. */
+/** Returns the key of an object: `/registry/services/default/web`, without the namespace for cluster scope. */
 export function storeKey(resource: Keyed, namespace: string | undefined, name: string): string {
   return `${collectionPrefix(resource, namespace)}${name}`
 }
 
-/** The prefix of every key of a resource, in one namespace or in all. */
+/** Returns the prefix of all keys of a resource, in one namespace or in all. */
 export function collectionPrefix({ plural, storage }: Keyed, namespace: string | undefined): string {
   const collection = `/registry/${storage?.prefix ?? plural}/`
   return namespace === undefined ? collection : `${collection}${namespace}/`

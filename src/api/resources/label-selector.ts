@@ -16,7 +16,7 @@ export function validateLabelSelector(selector: Json | undefined, path: string):
   ]
 }
 
-/** A selector as clients print it: `app=web,tier in (a,b),!old`. */
+/** Formats a selector as clients print it: `app=web,tier in (a,b),!old`. */
 export function formatLabelSelector(selector: Json | undefined): string {
   const labels = Object.entries(objectAt(selector, 'matchLabels')).map(([key, value]) => `${key}=${textAt(value)}`)
   return [...labels, ...listAt(selector, 'matchExpressions').map(formatExpression)].join(',') || '<none>'

@@ -11,7 +11,7 @@ const noAddress = text((value) => (isReadAsIp(value) ? 'must be a DNS name, not 
 
 const entries = each(fields({ ip: address, hostname: [text(checkDnsSubdomain), noAddress] }))
 
-/** Finds what is wrong with the addresses that a load balancer wrote. */
+/** Returns the errors in the addresses of a load balancer. */
 export function validateLoadBalancer({ status }: ApiDocument): readonly FieldError[] {
   return entries(valueAt(status, 'loadBalancer', 'ingress') ?? [], 'status.loadBalancer.ingress')
 }

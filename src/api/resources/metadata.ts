@@ -6,7 +6,7 @@ import { checkFinalizerDomains, checkMetadata } from '../schema/metadata-rules.t
 import { checkDnsSubdomain } from '../schema/names.ts'
 import type { Resource } from './resource.ts'
 
-/** The rules every kind shares: name, labels, annotations, owners, finalizers. */
+/** Checks the metadata rules of every kind: name, labels, annotations, owners, finalizers. */
 export function validateMetadata(resource: Resource, { metadata }: ApiDocument): readonly FieldError[] {
   const { finalizers, generateName } = metadata
   const own = checkMetadata(metadata as JsonObject, 'metadata')
@@ -24,7 +24,7 @@ function takesAnyFinalizer({ isCustom, strategy }: Resource): boolean {
   return isCustom === true || strategy.takesAnyFinalizer === true
 }
 
-/** Checks that an update leaves the fixed metadata fields alone; `revised` is the object in the request. */
+/** Checks that an update does not change immutable metadata; `revised` is the object in the request. */
 export function validateMetadataUpdate(revised: Metadata, next: Metadata, old: Metadata): readonly FieldError[] {
   const { finalizers } = next
   const errors = ['deletionTimestamp', 'deletionGracePeriodSeconds'].flatMap((field) => {
@@ -70,7 +70,7 @@ function validateBase({ strategy }: Resource, base: string): readonly FieldError
   return problem === undefined ? [] : [invalidField('metadata.generateName', base, problem)]
 }
 
-/** Returns the document marked as deleted: it goes after the grace period unless finalizers keep it longer. */
+/** Returns the document marked for deletion: it is deleted after the grace period unless finalizers keep it longer. */
 export function markDeleted(document: ApiDocument, graceSeconds: number, now: Date): ApiDocument {
   const { generation, deletionTimestamp } = document.metadata
   const isFirst = deletionTimestamp === undefined

@@ -17,9 +17,12 @@ export interface NamespaceContext {
   readonly dialect: Dialect
   readonly store: Store
   readonly now: () => Date
-  /** Whether the server itself empties a namespace in the commit that deletes it, or leaves that to the namespace controller. */
+  /**
+   * Whether the server itself deletes the contents of a namespace in the commit that deletes the namespace; otherwise
+   * the namespace controller does.
+   */
   readonly sweeps: boolean
-  /** The namespaced resources that are served now. */
+  /** Returns the namespaced resources that are served now. */
   readonly contents: () => readonly Resource[]
 }
 
@@ -89,12 +92,14 @@ function withSpecOf(namespace: ApiDocument, old: ApiDocument): ApiDocument {
   return { ...namespace, spec: objectAt(old['spec']) }
 }
 
-/** Finalizers keep the namespace until they are taken away by `/finalize`; a server that sweeps sees to its own one itself. */
+/**
+ * Checks whether finalizers keep the namespace until `/finalize` removes them; a server that sweeps removes its own.
+ */
 function isHeld(namespace: ApiDocument, { sweeps }: NamespaceContext): boolean {
   return listAt(namespace['spec'], 'finalizers').some((finalizer) => !sweeps || finalizer !== ownFinalizer)
 }
 
-/** The label by which selectors find a namespace by its name. */
+/** Adds the label by which selectors find a namespace by its name. */
 function withNameLabel(namespace: ApiDocument, dialect: Dialect): ApiDocument {
   const { name, labels } = namespace.metadata
   if (name === undefined) return namespace
@@ -115,8 +120,9 @@ function isEnding(next: ApiDocument | undefined): boolean {
 }
 
 /**
- * Everything that nothing keeps goes in the commit that deletes the namespace; what has finalizers is marked, and the namespace stays
- * Terminating until the last of it has gone. Where the namespace controller runs, it does this over the API, and here the namespace only becomes Terminating.
+ * Deletes the contents in the commit that deletes the namespace. Objects with finalizers are marked, and the namespace
+ * stays Terminating until the last of them is gone. Where the namespace controller runs, it does this over the API, and
+ * here the namespace only becomes Terminating.
  */
 async function endContents(transition: Transition, context: NamespaceContext): Promise<CoWrites> {
   const { old, next } = transition

@@ -19,5 +19,5 @@ export const evictions = defineKind({
   namespaced: true,
 })
 
-/** A Binding's target is a Node; its kind may be left out. */
+/** Checks the target of a Binding: a Node; its kind may be absent. */
 export const bindingTarget = all([required('name'), fields({ kind: oneOf('Node', '<empty>') })])

@@ -23,7 +23,10 @@ export interface PodAdmissionParts {
   readonly admitsAccounts: boolean
 }
 
-/** Does the work of the admission plugin ServiceAccount: adds what a new Pod gets from its account and checks its limits. */
+/**
+ * Implements the admission plugin ServiceAccount: adds the contents of its account to a new Pod and checks the limits
+ * of the account.
+ */
 export function createPodAdmission({
   store,
   dialect,
@@ -54,11 +57,11 @@ export function createPodAdmission({
 
 type AccountFinder = (name: string, access: AccountAccess, admission: Admission) => Promise<PodAccount | undefined>
 
-/** The time that a Pod waits for the account which a controller makes in each namespace: the same as in Kubernetes. */
+/** How long a Pod waits for the account that a controller creates in each namespace, as in Kubernetes. */
 const defaultAccountWaitMs = 1_500
 const pollMs = 50
 
-/** By the entry that it was read from: nearly every Pod has an account that another one had before. */
+/** Finds accounts, and caches them by their store entry: nearly every Pod has an account that an earlier one had. */
 function createAccountFinder(store: Store): AccountFinder {
   const read = new WeakMap<StoredEntry, PodAccount>()
   return async (name, access, { namespace, aside }) => {

@@ -86,7 +86,7 @@ function statusCell(pod: ApiDocument): string {
   return hasCondition(pod, 'Ready') ? 'Running' : 'NotReady'
 }
 
-/** Columns of the main containers, once the init containers have ended. */
+/** Returns the statuses of the main containers that run and are ready; none until the init containers are done. */
 function readyContainers(pod: ApiDocument): readonly Json[] {
   if (initializingWhy(pod) !== undefined) return []
   const isRunning = (status: Json) => isReady(status) && stateOf(status, 'running') !== undefined
@@ -102,7 +102,9 @@ function readyCell(pod: ApiDocument): string {
   return `${readyContainers(pod).length + runningOn.length}/${total}`
 }
 
-/** `3 (20s ago)`: of init containers until they are done, then of those that run on. */
+/**
+ * Returns the restarts, `3 (20s ago)`: those of init containers until they are done, then those of running containers.
+ */
 function restartsCell(pod: ApiDocument, now: Date): string {
   const sidecars = sidecarsOf(pod)
   const inits = listAt(pod['status'], 'initContainerStatuses')

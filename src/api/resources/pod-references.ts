@@ -10,8 +10,8 @@ export function podReferences(pod: ApiDocument): ReadonlySet<string> {
 }
 
 /**
- * The kind of API object that the pod refers to, `secrets` or `volumes of csi`; undefined where it refers to none. A volume of
- * a kind that is not known to go without the API counts as a reference.
+ * Returns the kind of API object that the pod refers to, `secrets` or `volumes of csi`; undefined where it refers to
+ * none. An unknown kind of volume counts as a reference.
  */
 export function referredKind(pod: ApiDocument): string | undefined {
   const spec = valueAt(pod, 'spec')

@@ -64,7 +64,7 @@ function withFirstStatus(pod: ApiDocument): ApiDocument {
   return { ...pod, status }
 }
 
-/** Said at once: the scheduler does not look at such a pod. */
+/** Returns the condition of a gated Pod at its creation, because the scheduler ignores such a Pod. */
 function gatedConditions(pod: ApiDocument): JsonObject {
   if (listAt(pod['spec'], 'schedulingGates').length === 0) return {}
   const message = 'Scheduling is blocked due to non-empty scheduling gates'
@@ -73,7 +73,10 @@ function gatedConditions(pod: ApiDocument): JsonObject {
 
 const defaultGraceSeconds = 30
 
-/** A Pod that no node has, or whose containers have ended, goes at once; any other waits for its node. */
+/**
+ * Returns the grace period in seconds. A Pod without a node, or whose containers have ended, is deleted at once; any
+ * other waits for its node.
+ */
 function graceSeconds(pod: ApiDocument, asked: number | undefined): number {
   const isOver = ['Succeeded', 'Failed'].includes(textAt(pod['status'], 'phase'))
   if (isOver || textAt(pod['spec'], 'nodeName') === '') return 0

@@ -1,6 +1,6 @@
 import type { Resource } from './resource.ts'
 
-/** Every resource that is served now. Custom resources come and go. */
+/** The resources that are served now. Custom resources appear and disappear. */
 export class Registry {
   readonly #resources = new Map<string, Resource>()
   #custom: ReadonlyMap<string, Resource> = new Map()
@@ -20,12 +20,15 @@ export class Registry {
     return [...this.#resources.values(), ...this.#custom.values()]
   }
 
-  /** Grows with every change of what is served: what is derived from the registry can be kept for as long as it stays. */
+  /**
+   * A number that grows with every change of the resources; data derived from the registry is valid while it is
+   * unchanged.
+   */
   get version(): number {
     return this.#version
   }
 
-  /** The custom resources that are served from now on; built-in ones stay. */
+  /** Replaces all custom resources; built-in ones stay. */
   replaceCustom(resources: readonly Resource[]): void {
     this.#custom = new Map(resources.map((each) => [registryKey(each.group, each.version, each.plural), each]))
     this.#version++

@@ -8,15 +8,15 @@ import type { Aside } from '../store/wait-for-revision.ts'
 
 export type Subresource = 'status' | 'scale' | 'binding' | 'eviction' | 'finalize' | 'token'
 
-/** One kind that the server serves, in one version. Adding a kind is adding one of these to the registry. */
+/** One kind in one served version. To add a kind, add a Resource to the registry. */
 export interface Resource {
-  /** `""` is the core group. */
+  /** The API group; `""` is the core group. */
   readonly group: string
   readonly version: string
   readonly kind: string
   readonly plural: string
   readonly singular: string
-  /** The kind of its list; absent: its kind and `List`. */
+  /** The kind of its list; absent: its kind followed by `List`. */
   readonly listKind?: string
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
@@ -29,26 +29,26 @@ export interface Resource {
   readonly schema: Schema
   /** Whether `metadata.generation` counts the changes outside metadata and status. */
   readonly countsGeneration: boolean
-  /** Beside `metadata.name` and `metadata.namespace`, which every kind has: the field's text in a document. */
+  /** Returns the text of each field that selectors may name, beside `metadata.name` and `metadata.namespace`. */
   readonly selectableFields: Readonly<Record<string, (document: ApiDocument) => string>>
-  /** Between NAME and AGE in a Table. */
+  /** The columns of a Table between NAME and AGE. */
   readonly columns: readonly Column[]
   /** Whether a Table shows no AGE. */
   readonly hidesAge?: boolean
-  /** Whether a Table begins with the kind's own columns; the name is then among the wide ones. */
+  /** Whether a Table begins with the kind's own columns; the name is then a wide column. */
   readonly hidesName?: boolean
-  /** The paths of the numbers of `/scale`; present with that subresource. */
+  /** The paths of the replica counts of `/scale`; present with that subresource. */
   readonly scale?: ScalePaths
   /** The kind of the request and the response of `/token`; present with that subresource. */
   readonly tokenRequest?: Resource
-  /** The Warning that every use of this version brings. */
+  /** The Warning that every use of this version returns. */
   readonly deprecation?: string
   readonly strategy: Strategy
-  /** Answers a create, the only verb: returns the status, and nothing is stored. */
+  /** Answers a create, the only verb: returns the status, and stores nothing. */
   readonly review?: Review
-  /** Whether a CustomResourceDefinition declares it: then there is no strategic merge patch. */
+  /** Whether a CustomResourceDefinition declares the kind; it then accepts no strategic merge patch. */
   readonly isCustom?: boolean
-  /** Whether its definition is being deleted: remaining objects can be read and deleted. */
+  /** Whether its definition is being deleted: remaining objects can only be read and deleted. */
   readonly isTerminating?: boolean
   /** The place and form of objects in the store; absent: under their plural, in this version. */
   readonly storage?: ResourceStorage
@@ -56,35 +56,35 @@ export interface Resource {
 
 export type Review = (question: Question) => JsonObject | Promise<JsonObject>
 
-/** The context of a create of a kind that is answered and never stored. */
+/** The context of a create of a kind that is never stored. */
 interface Question {
   readonly user: User
   readonly document: ApiDocument
 }
 
-/** Versions of one kind that name the same prefix are views of the same objects. */
+/** The storage of a kind. Versions with one prefix are views of the same objects. */
 interface ResourceStorage {
   /** The part of every key after `/registry/`: `servicecidrs`, `example.com/widgets`. */
   readonly prefix: string
   /** The apiVersion under which objects are stored. */
   readonly apiVersion: string
-  /** How this version differs from the stored one; absent: in nothing but apiVersion. */
+  /** The conversion to and from the stored version; absent: only apiVersion differs. */
   readonly conversion?: Conversion
 }
 
-/** Pure; apiVersion is set by the caller. */
+/** Converts between two versions. Pure; the caller sets apiVersion. */
 interface Conversion {
   readonly toStored: (document: ApiDocument) => ApiDocument
   readonly fromStored: (document: ApiDocument) => ApiDocument
 }
 
-/** Field names on the way to a value: `['spec', 'replicas']`. */
+/** The field names on the path to a value: `['spec', 'replicas']`. */
 export type FieldPath = readonly string[]
 
 export interface ScalePaths {
   readonly specReplicas: FieldPath
   readonly statusReplicas: FieldPath
-  /** The selector as one text; of a built-in kind the selector itself. */
+  /** The path of the selector as one text; for a built-in kind, of the selector itself. */
   readonly labelSelector?: FieldPath
 }
 
@@ -92,7 +92,7 @@ export interface Column {
   readonly name: string
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date'
   readonly description?: string
-  /** 0 is always shown, above 0 only by `-o wide`. */
+  /** The priority of a column: 0 is always shown, a higher one only by `-o wide`. */
   readonly priority: number
   readonly cell: (document: ApiDocument, now: Date) => Json
 }
@@ -109,11 +109,11 @@ export interface Strategy {
   readonly keepsStatusOnCreate?: boolean
   /** Returns the answer of a delete once the object is gone; absent: a Status. */
   readonly showDeleted?: (document: ApiDocument, now: Date) => ApiDocument
-  /** Something beside its `metadata.finalizers` keeps a deleted object. */
+  /** Checks whether something beside `metadata.finalizers` keeps a deleted object. */
   readonly isHeld?: (document: ApiDocument) => boolean
   /**
-   * What of the metadata a write of the status leaves alone, as Kubernetes has it for the kind; absent: nothing, so that a load balancer
-   * can set its finalizer and its annotations together with the status.
+   * The metadata that a write of the status does not change, as in Kubernetes for the kind. Absent: none, so that a
+   * load balancer can set its finalizer and annotations together with the status.
    */
   readonly statusLeaves?: 'metadata' | readonly string[]
   /** Whether a PUT of an object that does not exist creates it. */
@@ -124,7 +124,7 @@ export interface Strategy {
   /** Completes a new object before validation; fields that are added here have no manager. Rejects with a Status. */
   readonly admit?: (document: ApiDocument, admission: Admission) => Promise<ApiDocument>
   readonly prepareForUpdate?: (document: ApiDocument, old: ApiDocument) => ApiDocument
-  /** A create has no `old`. With it, a kind can let stand what was valid when it was stored. */
+  /** Returns the errors of a document; a create has no `old`. A kind can accept what was valid when it was stored. */
   readonly validate?: (document: ApiDocument, old: ApiDocument | undefined) => readonly FieldError[]
   /** Checks an update of the status, in addition to `validate`; errors that were there before stay allowed. */
   readonly validateStatus?: (document: ApiDocument, old: ApiDocument) => readonly FieldError[]
@@ -144,18 +144,18 @@ export interface Admission {
   readonly name: string
   /** Returns a unique name with this beginning. */
   readonly newName: (base: string) => string
-  /** How it waits for another object. */
+  /** Waits for another object. */
   readonly aside: Aside
 }
 
-/** A create has no `old`, a delete no `next`. */
+/** A change of one object. A create has no `old`, a delete no `next`. */
 export interface Transition {
   readonly old: ApiDocument | undefined
   readonly next: ApiDocument | undefined
 }
 
 export interface CoWrites {
-  /** `next` with what was allocated filled in; absent where it stays as it was. */
+  /** The document `next` with the allocated values; absent where nothing changes. */
   readonly next?: ApiDocument
   readonly writes: readonly StoreWrite[]
   /** The reasons against the change: they become a 422. */
@@ -166,7 +166,7 @@ export function listKindOf({ kind, listKind }: Pick<Resource, 'kind' | 'listKind
   return listKind ?? `${kind}List`
 }
 
-/** `v1`, `discovery.k8s.io/v1` */
+/** Returns `v1` or, for a named group, `discovery.k8s.io/v1`. */
 export function apiVersionOf(resource: { readonly group: string; readonly version: string }): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
 }

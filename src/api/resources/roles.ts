@@ -11,7 +11,7 @@ import { column, type Resource, type Strategy } from './resource.ts'
 
 const common: Strategy = { validateName: checkPathSegment, createsOnUpdate: true }
 
-/** Role, ClusterRole, RoleBinding and ClusterRoleBinding: who may do what. */
+/** The kinds Role, ClusterRole, RoleBinding and ClusterRoleBinding. */
 export function roles({ groups: { rbac } }: Dialect): readonly Resource[] {
   return [
     { ...kind(rbac, 'Role', true, []), strategy: roleStrategy(true) },
@@ -149,7 +149,10 @@ const subjectKinds = ['ServiceAccount', 'User', 'Group']
 const subjectName = required('name')
 const accountName = fields({ name: text(checkDnsSubdomain) })
 
-/** The namespace of a User or Group means nothing, and is taken: many published bindings have one. */
+/**
+ * Checks a subject. A namespace of a User or Group has no meaning and is accepted, because many published bindings have
+ * one.
+ */
 function checkSubject(subject: Json, field: string, rbac: string, isNamespaced: boolean): readonly FieldError[] {
   const [subjectKind, apiGroup] = [textAt(subject, 'kind'), textAt(subject, 'apiGroup')]
   const nameless = subjectName(subject, field)

@@ -2,7 +2,7 @@ import { valueAt } from '../document.ts'
 import { defineKind } from './define-kind.ts'
 import { column } from './resource.ts'
 
-/** What `/scale` shows of any kind, and how a Table shows it. It is stored nowhere. */
+/** The kind Scale, the body of `/scale` of other kinds. It is never stored. */
 export const scales = defineKind({
   group: 'autoscaling',
   version: 'v1',

@@ -28,7 +28,7 @@ export function secrets(dialect: Dialect): Resource {
   })
 }
 
-/** `stringData` is only ever written: its values go into `data`, in base64. */
+/** Moves `stringData`, which is write-only, into `data`, in base64. */
 function encodeStringData(secret: ApiDocument): ApiDocument {
   const plain = Object.entries(objectAt(secret['stringData']))
   if (plain.length === 0) return without(secret, 'stringData')
@@ -36,7 +36,7 @@ function encodeStringData(secret: ApiDocument): ApiDocument {
   return { ...without(secret, 'stringData'), data: { ...objectAt(secret['data']), ...Object.fromEntries(encoded) } }
 }
 
-/** No message repeats a value: it is secret. */
+/** Checks a Secret. No message repeats a value, because it is secret. */
 function validateSecret(secret: ApiDocument, dialect: Dialect): readonly FieldError[] {
   const errors: FieldError[] = []
   let bytes = 0
@@ -48,7 +48,7 @@ function validateSecret(secret: ApiDocument, dialect: Dialect): readonly FieldEr
   return [...errors, ...validateType(secret, dialect)]
 }
 
-/** What the well-known types promise their readers. */
+/** Checks the keys that the well-known types guarantee. */
 function validateType(secret: ApiDocument, { wellKnownPrefixes }: Dialect): readonly FieldError[] {
   const type = textAt(secret['type'])
   const prefix = wellKnownPrefixes.find((each) => type.startsWith(each))
@@ -78,7 +78,7 @@ function checkKeys(data: JsonObject, ...keys: readonly string[]): readonly Field
   return keys.filter((key) => !Object.hasOwn(data, key)).map((key) => requiredField(`data[${key}]`))
 }
 
-/** The file that says how to log in to registries is a JSON object. */
+/** Checks that a file of registry credentials is a JSON object. */
 function checkJson(data: JsonObject, key: string): readonly FieldError[] {
   if (!Object.hasOwn(data, key)) return [requiredField(`data[${key}]`)]
   const text = Buffer.from(textAt(data[key]), 'base64').toString()

@@ -14,7 +14,9 @@ const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
 export const badIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 const fixed = 'may not change once set'
 
-/** What can be said of `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` without knowing the cluster's ranges. */
+/**
+ * Checks `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` as far as that is possible without the ranges of the cluster.
+ */
 export function validateAddresses(spec: ServiceSpec): readonly FieldError[] {
   if (spec.type === 'ExternalName') {
     const isSet = { ipFamilies: (spec.ipFamilies ?? []).length > 0, ipFamilyPolicy: spec.ipFamilyPolicy !== undefined }
@@ -80,7 +82,10 @@ function validateFamilies({ ipFamilies = [], ipFamilyPolicy }: ServiceSpec): rea
   ]
 }
 
-/** The first address and family stay; the second may come, and go with the policy. So does the class of a load balancer. */
+/**
+ * Checks an update: the first address and family, and the class of a load balancer, must not change. The second address
+ * may be added, and removed with the policy.
+ */
 export function validateServiceUpdate(spec: ServiceSpec, old: ServiceSpec): readonly FieldError[] {
   const kept = [...validateHealthCheckPortKept(spec, old), ...validateClassKept(spec, old)]
   const isNamedOnly = spec.type === 'ExternalName' || old.type === 'ExternalName'
@@ -94,7 +99,9 @@ export function validateServiceUpdate(spec: ServiceSpec, old: ServiceSpec): read
   ]
 }
 
-/** Another load balancer would leave what the first one made. */
+/**
+ * Checks that the load balancer class stays: another load balancer would leave the resources of the first one behind.
+ */
 function validateClassKept(spec: ServiceSpec, old: ServiceSpec): readonly FieldError[] {
   const { loadBalancerClass = null } = spec
   const isBalanced = spec.type === 'LoadBalancer' && old.type === 'LoadBalancer'

@@ -10,8 +10,8 @@ type GuardCoWrites = NonNullable<Strategy['coWrites']>
 const badCidr = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'
 
 /**
- * Both versions on one storage, the one the spec names first. `now` stamps the Ready condition, which the server gives until
- * the controller of ServiceCIDRs does (issue 4).
+ * The kind ServiceCIDR; both versions share one storage, and the version that the spec names first is stored. `now` is
+ * the time of the Ready condition, which the server sets until the controller of ServiceCIDRs does (issue 4).
  */
 export function serviceCidrs(dialect: Dialect, now: () => Date, guard: GuardCoWrites): readonly Resource[] {
   const group = dialect.groups.networking
@@ -52,7 +52,10 @@ function cidrTexts(document: ApiDocument): readonly string[] {
   return listAt(document['spec'], 'cidrs').map((cidr) => textAt(cidr))
 }
 
-/** The networks of a ServiceCIDR that Services may be given addresses of; none while it is not ready or being deleted. */
+/**
+ * Returns the networks from which Services may get addresses; none while the ServiceCIDR is not ready or is being
+ * deleted.
+ */
 export function readyCidrs(document: ApiDocument): readonly Cidr[] {
   const ready = listAt(document['status'], 'conditions').find((condition) => textAt(condition, 'type') === 'Ready')
   const isReady = textAt(ready, 'status') === 'True' && document.metadata.deletionTimestamp === undefined
@@ -90,7 +93,7 @@ function validateCidr(text: string, path: string): readonly FieldError[] {
   return [invalidField(path, text, why)]
 }
 
-/** The ranges stay, except that a second family may come. */
+/** Checks that the ranges stay; a second family may be added. */
 function validateServiceCidrUpdate(document: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const [before, after] = [cidrTexts(old), cidrTexts(document)]
   const isExtended = before.length === 1 && after.length === 2

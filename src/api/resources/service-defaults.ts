@@ -22,8 +22,9 @@ export function defaultService(spec: ServiceSpec): ServiceSpec {
 }
 
 /**
- * An update that leaves out what the server once chose keeps it, and what only the old type needed goes: so a manifest without
- * addresses can be put again and again, and a NodePort Service can become a ClusterIP one.
+ * Completes an update. Values that the server allocated stay where the update omits them, and values that only the old
+ * type needs are removed. So a manifest without addresses can be applied repeatedly, and a NodePort Service can become
+ * a ClusterIP Service.
  */
 export function carryAllocations(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const addressed = carryFamilies(carryClusterIp(spec, old), old)

@@ -12,8 +12,8 @@ export interface ListedAddress {
 }
 
 /**
- * The addresses at which a Service wants traffic from elsewhere: well-formed and ordinary. As in Kubernetes one that was stored
- * before stays, so that its Service can still be changed.
+ * Checks the external addresses of a Service: they must be valid and not special. As in Kubernetes, one that is stored
+ * already may stay, so that its Service can still be changed.
  */
 export function validateExternalAddresses(service: ApiDocument, old: ApiDocument | undefined): readonly FieldError[] {
   const added = [

@@ -2,7 +2,7 @@ import type { Json } from '../../model/api-object.ts'
 import type { ServiceType, TrafficPolicy } from '../../model/service.ts'
 import type { ApiDocument } from '../document.ts'
 
-/** `spec` of a Service on the wire, its types checked by the schema and its defaults filled in. */
+/** The `spec` of a Service on the wire, after the schema checked its types and filled in defaults. */
 export interface ServiceSpec {
   readonly type: ServiceType
   readonly selector?: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export interface ServicePortSpec {
   readonly [field: string]: Json | undefined
 }
 
-/** The schema has checked what this asserts. */
+/** Returns the spec of a Service whose types the schema has checked. */
 export function serviceSpec(service: ApiDocument): ServiceSpec {
   return service['spec'] as ServiceSpec
 }
@@ -44,7 +44,7 @@ export function isHeadless(spec: ServiceSpec): boolean {
   return spec.type !== 'ExternalName' && spec.clusterIP === 'None'
 }
 
-/** Whether the Service has, or is to get, a virtual address. */
+/** Checks whether the Service has, or must get, a cluster IP. */
 export function usesClusterIp(spec: ServiceSpec): boolean {
   return spec.type !== 'ExternalName' && spec.clusterIP !== 'None'
 }
@@ -53,12 +53,12 @@ export function usesNodePorts(spec: ServiceSpec): boolean {
   return spec.type === 'NodePort' || spec.type === 'LoadBalancer'
 }
 
-/** Whether traffic from outside the cluster comes to it: then it has a policy for that. */
+/** Checks whether the Service receives traffic from outside the cluster; it then has an external traffic policy. */
 export function isExternal(spec: ServiceSpec): boolean {
   return usesNodePorts(spec) || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0)
 }
 
-/** Load balancers ask this port of each node whether the Service has an endpoint there. */
+/** Checks whether the Service needs a health check port, on which load balancers ask each node for local endpoints. */
 export function needsHealthCheckPort(spec: ServiceSpec): boolean {
   return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local'
 }

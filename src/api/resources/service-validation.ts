@@ -109,7 +109,10 @@ function findDuplicates(ports: readonly ServicePortSpec[]): readonly FieldError[
   ])
 }
 
-/** A port of the nodes serves one port of a Service that is new; of one that stands, a port for each protocol. */
+/**
+ * Returns duplicate node ports. Two ports of a new Service must not share one; in a stored Service they may if their
+ * protocols differ.
+ */
 function findDuplicateNodePorts(spec: ServiceSpec, isNew: boolean): readonly FieldError[] {
   const isAllocated = isNew && usesNodePorts(spec)
   const seen = new Set<string>()
@@ -180,7 +183,7 @@ function checkQualifiedName(name: string, field: string): readonly FieldError[] 
   return qualifiedNameProblems(name).map((why) => invalidField(field, name, why))
 }
 
-/** Two of a Service's annotations say what its fields could say. */
+/** Checks the two annotations of a Service that duplicate its fields. */
 export function validateServiceAnnotations(service: ApiDocument, { annotations }: Dialect): readonly FieldError[] {
   const noted = service.metadata.annotations
   if (noted === undefined) return []
@@ -207,7 +210,7 @@ function validateNotedRanges(
   ]
 }
 
-/** What a load balancer says of itself in the status of a Service. */
+/** Checks the status that a load balancer writes. */
 export function validateBalancerStatus(service: ApiDocument): readonly FieldError[] {
   const ingress = listAt(service['status'], 'loadBalancer', 'ingress')
   const path = 'status.loadBalancer.ingress'

@@ -3,8 +3,8 @@ import { describeSpecialKind, type SpecialKind, specialKindOf } from '../../mode
 import { type FieldError, invalidField } from '../schema/field-error.ts'
 
 /**
- * Addresses that would turn cluster traffic against the node itself, everyone on its link or a cloud's metadata server, in
- * whatever spelling. What is no address at all is the caller's to refuse.
+ * Refuses addresses that would direct cluster traffic to the node itself, to every host on its link or to the metadata
+ * server of a cloud, in any spelling. The caller refuses texts that are no address.
  */
 export function validateSpecialAddress(address: string, path: string): readonly FieldError[] {
   const ip = parseIp(address)
@@ -12,7 +12,7 @@ export function validateSpecialAddress(address: string, path: string): readonly 
   return kind === undefined ? [] : [invalidField(path, address, whyNot(kind, address))]
 }
 
-/** In Kubernetes' words where it has a check of the kind. */
+/** Returns the reason, in Kubernetes' words where it has such a check. */
 function whyNot(kind: SpecialKind, address: string): string {
   switch (kind) {
     case 'unspecified':

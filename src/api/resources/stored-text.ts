@@ -6,40 +6,46 @@ import { apiVersionOf, type Resource } from './resource.ts'
 
 const metadataStart = '"metadata":{'
 
-/** A document as the store keeps it: in the storage version; kind, apiVersion and metadata first, no resourceVersion. */
+/**
+ * Returns a document as the store keeps it: in the storage version; kind, apiVersion and metadata first, no
+ * resourceVersion.
+ */
 export function toStoredText({ storage }: Resource, document: ApiDocument): string {
   if (storage === undefined) return renderDocument(document)
   const converted = storage.conversion?.toStored(document) ?? document
   return renderDocument({ ...converted, apiVersion: storage.apiVersion })
 }
 
-/** kind, apiVersion and metadata first, no resourceVersion. */
+/** Renders a document: kind, apiVersion and metadata first, no resourceVersion. */
 export function renderDocument({ kind, apiVersion, metadata, ...fields }: ApiDocument): string {
   return JSON.stringify({ kind, apiVersion, metadata: without(metadata as JsonObject, 'resourceVersion'), ...fields })
 }
 
-/** What a client of this resource's version sees of an entry. Nothing is parsed unless that version differs from the stored one. */
+/**
+ * Returns an entry as clients of this version see it. It parses the entry only where that version differs from the
+ * stored one.
+ */
 export function toWireText(resource: Resource, { value, revision }: Pick<StoredEntry, 'value' | 'revision'>): string {
   const text = needsConversion(resource) ? renderDocument(parseStored(resource, { value })) : value
   return insertRevision(text, revision)
 }
 
 /**
- * Puts the revision in without parsing: nothing before `metadata` can hold the same characters, because quotes in kind and
- * apiVersion would be escaped, and metadata is never empty.
+ * Inserts the revision without parsing. Nothing before `metadata` can contain the same characters, because quotes in
+ * kind and apiVersion would be escaped, and metadata is never empty.
  */
 export function insertRevision(text: string, revision: number): string {
   const start = text.indexOf(metadataStart) + metadataStart.length
   return `${text.slice(0, start)}"resourceVersion":"${revision}",${text.slice(start)}`
 }
 
-/** The stored document in this resource's version, without its revision. */
+/** Returns the stored document in this resource's version, without its revision. */
 export function parseStored(resource: Resource, { value }: Pick<StoredEntry, 'value'>): ApiDocument {
   const document = parseJson(value) as ApiDocument
   return needsConversion(resource) ? convert(resource, document) : document
 }
 
-/** Whether the store keeps another version than this resource's. */
+/** Checks whether the store keeps another version than this resource's. */
 export function needsConversion(resource: Resource): boolean {
   const { storage } = resource
   return storage !== undefined && (storage.conversion !== undefined || storage.apiVersion !== apiVersionOf(resource))

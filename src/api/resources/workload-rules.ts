@@ -16,7 +16,7 @@ import { validateLabelSelector } from './label-selector.ts'
 import { claimSpec } from './pod-spec/claim-rules.ts'
 import { validatePodSpec } from './pod-spec/pod-spec-rules.ts'
 
-/** The kinds that make Pods from a template. */
+/** The kinds that create Pods from a template. */
 export type WorkloadKind = 'Deployment' | 'ReplicaSet' | 'StatefulSet' | 'DaemonSet'
 
 const rollingTypes = ['Recreate', 'RollingUpdate']
@@ -39,14 +39,14 @@ const specRules: Readonly<Record<WorkloadKind, Check>> = {
   DaemonSet: fields({ ...common, ...history, updateStrategy: daemonSetStrategy }),
 }
 
-/** What a StatefulSet keeps for good. */
+/** Checks the values of the immutable fields of a StatefulSet. */
 const setIdentityRules = fields({
   serviceName: text(checkDnsLabel),
   volumeClaimTemplates: (value, path) =>
     listAt(value).flatMap((claim, index) => claimSpec(objectAt(claim, 'spec'), `${path}[${index}].spec`)),
 })
 
-/** Finds what is wrong with a workload: its own fields, its selector and the template of its Pods. */
+/** Returns the errors of a workload: in its own fields, its selector and its Pod template. */
 export function validateWorkload(kind: WorkloadKind, { spec }: ApiDocument, isNew: boolean): readonly FieldError[] {
   const object = objectAt(spec)
   return [
@@ -72,7 +72,7 @@ function checkDeadline(spec: JsonObject): readonly FieldError[] {
 const percentRule =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 
-/** A number of Pods, or a part of them up to `mostPercent`. */
+/** Checks a number of Pods, or a percentage up to `mostPercent`. */
 function podCount(mostPercent: number): Check {
   return (value, path) => {
     if (typeof value !== 'string') return nonNegative(value, path)
@@ -86,7 +86,7 @@ function podCount(mostPercent: number): Check {
 const upToAll = podCount(100)
 const anyPart = podCount(Number.MAX_SAFE_INTEGER)
 
-/** A text that is no number counts as none. */
+/** Checks for zero; a text without a number counts as zero. */
 function isZero(value: Json | undefined): boolean {
   const text = textAt(value)
   return !/^(-?\d+|\d+%)$/.test(text) || Number.parseInt(text, 10) === 0
@@ -157,7 +157,7 @@ function validateSelector(spec: JsonObject, kind: WorkloadKind): readonly FieldE
   return [mismatch]
 }
 
-/** Kubernetes says it of the selector as a whole too, in words of each kind. */
+/** Returns the error of the selector as a whole, which Kubernetes reports too, in words of each kind. */
 function unusableSelector(kind: WorkloadKind, selector: Json): readonly FieldError[] {
   if (kind === 'DaemonSet') return []
   return [invalidField('spec.selector', selector, kind === 'StatefulSet' ? '' : 'invalid label selector')]
@@ -174,7 +174,7 @@ function validateTemplate(kind: WorkloadKind, spec: JsonObject): readonly FieldE
   ]
 }
 
-/** A StatefulSet's Pods get their name, their subdomain and the volumes of their claims from the set. */
+/** Returns the Pod spec without host name and subdomain, which the StatefulSet sets, and with the volumes of its claims. */
 function withSetIdentity(spec: JsonObject): JsonObject {
   const podSpec = without(objectAt(spec, 'template', 'spec'), 'hostname', 'subdomain')
   const claims = [...new Set(listAt(spec, 'volumeClaimTemplates').map((claim) => textAt(claim, 'metadata', 'name')))]
@@ -209,7 +209,7 @@ const setChangeable = [
   'minReadySeconds',
 ]
 
-/** The selector of a workload stays; of a StatefulSet nearly everything does. */
+/** Checks an update: the selector of a workload must not change, and in a StatefulSet almost nothing may. */
 export function validateWorkloadUpdate(kind: WorkloadKind, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
   if (kind === 'StatefulSet') return checkSetKept(objectAt(next['spec']), objectAt(old['spec']))
   const selector = valueAt(next['spec'], 'selector')

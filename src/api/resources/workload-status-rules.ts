@@ -5,10 +5,10 @@ import { type FieldError, invalidField } from '../schema/field-error.ts'
 import type { WorkloadKind } from './workload-rules.ts'
 
 interface StatusRules {
-  /** Counts that are part of `replicas`. */
+  /** The counts that must not exceed `replicas`. */
   readonly parts: readonly string[]
   readonly others: readonly string[]
-  /** What the error calls `readyReplicas`, of which the available ones are part. */
+  /** The name of `readyReplicas` in errors; available replicas must not exceed it. */
   readonly ready?: string
 }
 
@@ -35,7 +35,7 @@ const rules: Readonly<Record<WorkloadKind, StatusRules>> = {
   DaemonSet: { parts: [], others: [...setCounts, ...setParts, collisions] },
 }
 
-/** Finds what is wrong with the counts that a controller wrote. */
+/** Returns the errors in the counts that a controller wrote. */
 export function validateWorkloadStatus(kind: WorkloadKind, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const { parts, others, ready } = rules[kind]
   const status = objectAt(next['status'])
@@ -54,7 +54,7 @@ function checkPart(status: JsonObject, part: string, whole: string, named: strin
   return [invalidField(`status.${part}`, value, `cannot be greater than ${named}`)]
 }
 
-/** The hash of a template counts its collisions: the same hash must not come again. */
+/** Checks that the collision count does not decrease: a template hash must not be used again. */
 function checkCollisions(status: JsonObject, old: JsonObject): readonly FieldError[] {
   const count = countOf(status[collisions])
   return old[collisions] === undefined || count >= countOf(old[collisions])

@@ -13,7 +13,7 @@ import { validateWorkloadStatus } from './workload-status-rules.ts'
 
 const template: Schema = { properties: { spec: podSpecDefaults } }
 
-/** Deployment, ReplicaSet, StatefulSet and DaemonSet, what runs Pods; the group has the same name in every dialect. */
+/** The kinds Deployment, ReplicaSet, StatefulSet and DaemonSet; their group has the same name in every dialect. */
 export function workloads(): readonly Resource[] {
   return [deployments(), replicaSets(), statefulSets(), daemonSets(), controllerRevisions()]
 }
@@ -33,7 +33,7 @@ const common = {
   countsGeneration: true,
 } as const
 
-/** DaemonSets alone have no size to set. */
+/** The scale subresource; a DaemonSet has none. */
 const scalable = {
   subresources: ['status', 'scale'],
   scale: {
@@ -150,7 +150,10 @@ function daemonSets(): Resource {
   })
 }
 
-/** One version of a StatefulSet's or DaemonSet's template; `kubectl rollout history` and `undo` read them. */
+/**
+ * The kind ControllerRevision: one version of the template of a StatefulSet or DaemonSet, which `kubectl rollout
+ * history` and `undo` read.
+ */
 function controllerRevisions(): Resource {
   return defineKind({
     group: 'apps',
@@ -177,7 +180,7 @@ function validateDataKept(document: ApiDocument, old: ApiDocument): readonly Fie
   return [invalidField('data', document['data'] ?? null, 'field is immutable')]
 }
 
-/** `counts` are the numbers that a status always shows. */
+/** Returns the defaults; `counts` are the numbers that a status always shows. */
 function specDefaults(
   fields: Readonly<Record<string, Schema>>,
   ...counts: readonly string[]
@@ -189,7 +192,7 @@ function specDefaults(
   }
 }
 
-/** The field that says how Pods are replaced, and the pace of a rolling update. */
+/** The field with the update strategy, and the defaults of a rolling update. */
 interface RollingPace {
   readonly field: 'strategy' | 'updateStrategy'
   readonly pace: JsonObject
@@ -216,7 +219,7 @@ function completeTemplate(spec: JsonObject): JsonObject {
   return { template: { ...template, spec: completePodSpec(template['spec'], 'template') } }
 }
 
-/** The pace is filled in where a rolling update is wanted, also beside a type that was given alone. */
+/** Fills in the parameters of a rolling update, also where only the type is given. */
 function withPace(spec: JsonObject, rolling: RollingPace | undefined): JsonObject {
   if (rolling === undefined) return {}
   const strategy = objectAt(spec, rolling.field)

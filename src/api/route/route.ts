@@ -18,7 +18,10 @@ export type Route =
   | { readonly kind: 'backup' }
   | { readonly kind: 'unknown' }
 
-/** Returns what a request is about, from its method and URL alone. Throws a 405 for a method that its path does not support. */
+/**
+ * Returns the route of a request, from its method and URL alone. Throws a 405 for a method that its path does not
+ * support.
+ */
 export function routeRequest(registry: Registry, method: string, url: URL): Route {
   const path = splitPath(url.pathname)
   const [first] = path

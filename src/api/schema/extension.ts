@@ -1,2 +1,2 @@
-/** Returns the spelling of an extension in errors: `x-kubernetes-list-type`. */
+/** Returns the name of an extension as errors spell it: `x-kubernetes-list-type`. */
 export type Extension = (name: string) => string

@@ -11,8 +11,8 @@ function field(number: number, name: string, type: string, form: FieldForm = {})
 }
 
 /**
- * JSON schemas in CustomResourceDefinitions as protobuf has them (`apiextensions/v1/generated.proto` of Kubernetes 1.34). A schema holds
- * schemas, so these messages are apart from those of `kinds.json`, which hold none of themselves.
+ * The protobuf messages of JSON schemas in CustomResourceDefinitions (`apiextensions/v1/generated.proto` of Kubernetes
+ * 1.34). They are recursive, and therefore apart from the messages of `kinds.json`, which are not.
  */
 export const jsonSchemaMessages: Readonly<Record<string, Message>> = {
   'json-schema': {
@@ -76,7 +76,7 @@ export const jsonSchemaMessages: Readonly<Record<string, Message>> = {
   },
 }
 
-/** The fields of the messages that stand for one of two things: a schema, or what the second field has. */
+/** The fields of the messages that hold one of two alternatives: a schema, or the content of the second field. */
 export const schemaUnions: Readonly<Record<string, Message>> = {
   'schema-or-list': { fields: [field(1, 'schema', 'json-schema'), field(2, 'other', 'json-schema', list)] },
   'schema-or-texts': { fields: [field(1, 'schema', 'json-schema'), field(2, 'other', 'string', list)] },

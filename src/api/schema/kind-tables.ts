@@ -37,7 +37,7 @@ export interface KindTables {
   readonly messages: Readonly<Record<string, Message>>
 }
 
-/** The file is ours and generated with these very types. */
+/** The tables of `kinds.json`. A script of this project generates the file with these types, so it needs no check. */
 export const kindTables = tables as unknown as KindTables
 
 /** Returns the message of a kind; only the first label of its group counts, which all dialects share. */

@@ -104,7 +104,7 @@ function checkOwners(owners: readonly Json[], path: string): readonly FieldError
   return [...errors, invalidField(path, [...owners], why)]
 }
 
-/** A group version of one or two parts, of which the last is the version. */
+/** Matches a group version of one or two parts, the last of which is the version. */
 const groupVersion = /^(?:[^/]*\/)?[^/]+$/
 
 function checkOwner(owner: Json, path: string): readonly FieldError[] {

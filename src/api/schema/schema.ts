@@ -22,10 +22,10 @@ export interface Schema {
   readonly required?: readonly string[]
   /** The value of an absent property, or of a null one that is not nullable. */
   readonly default?: Json
-  /** A null stays, instead of counting as absent. */
+  /** Null is a value, instead of an absent field. */
   readonly nullable?: boolean
   readonly enum?: readonly Json[]
-  /** RE2 syntax, not anchored. */
+  /** A pattern in RE2 syntax, not anchored. */
   readonly pattern?: string
   readonly minimum?: number
   readonly maximum?: number
@@ -43,11 +43,11 @@ export interface Schema {
   readonly oneOf?: readonly Schema[]
   readonly not?: Schema
   readonly intOrString?: boolean
-  /** Rules that every value must keep. */
+  /** The CEL rules that every value must satisfy. */
   readonly validations?: readonly ValidationRule[]
   /** Undeclared fields stay, instead of being pruned. */
   readonly preserveUnknownFields?: boolean
-  /** A whole API object stands here: apiVersion, kind and metadata are kept and checked. */
+  /** The value is a whole API object: apiVersion, kind and metadata are kept and checked. */
   readonly embeddedResource?: boolean
   /** How server-side apply merges a list; absent means `atomic`. */
   readonly listType?: 'atomic' | 'set' | 'map'
@@ -58,12 +58,12 @@ export interface Schema {
   readonly patchStrategy?: readonly ('merge' | 'replace' | 'retainKeys')[]
 }
 
-/** `additionalProperties: true` */
+/** The schema of any property: `additionalProperties: true`. */
 export const anyProperty: Schema = {}
-/** `additionalProperties: false` */
+/** The schema of no property: `additionalProperties: false`. */
 export const noProperty: Schema = { not: {} }
 export const text: Schema = { type: 'string' }
-/** Any object, kept as it came. */
+/** Any object; all its fields are preserved. */
 export const openObject: Schema = { type: 'object', preserveUnknownFields: true }
 
 export function object(properties: Readonly<Record<string, Schema>>): Schema {

@@ -31,8 +31,9 @@ interface AcceptedKey {
 }
 
 /**
- * The store of one process: state in memory, a journal for durability. Reads and watchers see durable commits only;
- * a commit is checked against the newest accepted state, so that two writers of one key need not wait for the disk to learn who lost.
+ * The store of one process: state in memory, a journal for durability. Reads and watchers see durable commits only. A
+ * commit is checked against the newest accepted state, so that two writers of one key learn without a wait for the disk
+ * which of them lost.
  */
 export class EmbeddedStore implements Store {
   readonly #journal: Journal

@@ -63,7 +63,7 @@ export class Watchers {
     this.#announced.revision = record.revision
   }
 
-  /** In the order in which they began to watch. */
+  /** Returns the events of each watcher, in the order in which the watches began. */
   #eventsByWatcher({ events }: CommitRecord): readonly (readonly [Watcher, readonly StoreEvent[]])[] {
     const byWatcher = new Map<Watcher, StoreEvent[]>()
     for (const event of events) {
@@ -116,7 +116,7 @@ interface WatcherParts {
 
 class Watcher implements StoreWatch {
   readonly #parts: WatcherParts
-  /** How far the replay has come. */
+  /** The revision up to which the replay has come. */
   #replayed: number
   /** The commits still to be replayed; undefined once the watch is live. */
   #backlog: CommitRecord[] | undefined

@@ -6,7 +6,7 @@ import { coerce, type TypeProblem } from '../schema/coerce.ts'
 import { coerceStructural } from '../schema/coerce-structural.ts'
 import { badRequest, type StatusError } from '../status.ts'
 
-/** Makes a decoded body a document of the target's kind: types checked, unknown fields pruned, defaults filled in. */
+/** Decodes a body to a document of the target's kind: checks types, prunes unknown fields, fills in defaults. */
 export function acceptDocument(target: Target, body: Json): ApiDocument {
   if (!isJsonObject(body)) throw badRequest(`expected an object in the body, found ${jsonTypeName(body)}`)
   const { resource } = target
@@ -36,14 +36,14 @@ function assertSame(what: string, found: Json | undefined, expected: string): vo
   throw badRequest(`the ${what} in the data (${shown}) does not match the expected ${what} (${expected})`)
 }
 
-/** A write may leave the name out, but not say another. */
+/** Checks that a write names the object of the URL or none. */
 export function assertOnUrl(target: ItemTarget, { metadata }: ApiDocument): void {
   const { name = '' } = metadata
   if (name === '' || name === target.name) return
   throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
 }
 
-/** The object that asks for an action on the one that the URL names, by the same name. */
+/** Returns an object that requests an action on the object of the URL; it must have the same name. */
 export function acceptAction(target: ItemTarget, kind: Resource, body: Json): ApiDocument {
   const action = acceptDocument({ ...target, resource: kind, subresource: undefined }, body)
   if (action.metadata.name === target.name) return action
@@ -56,7 +56,7 @@ function typeError(resource: Resource, problems: readonly TypeProblem[]): Status
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${list}`)
 }
 
-/** An object of the whole cluster loses a namespace that it names, as many published manifests do. */
+/** Removes the namespace from a cluster-scoped object; many published manifests have one. */
 function placeInNamespace(target: Target, document: ApiDocument): ApiDocument {
   const { namespace: _, ...metadata } = withoutEmptyCollections(document.metadata)
   const given = document.metadata.namespace ?? ''
@@ -69,7 +69,7 @@ function placeInNamespace(target: Target, document: ApiDocument): ApiDocument {
 
 const collections = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
 
-/** Metadata that holds no labels, annotations, finalizers or owners does not name them. */
+/** Removes empty labels, annotations, finalizers and owners from metadata. */
 function withoutEmptyCollections(metadata: Metadata): Metadata {
   const empty = collections.filter((field) => Object.keys(metadata[field] ?? [0]).length === 0)
   return empty.length === 0 ? metadata : without(metadata, ...empty)

@@ -5,7 +5,7 @@ import { acceptDocument } from './accept-document.ts'
 import { objectAnswer } from './answers.ts'
 import type { VerbContext } from './verb-context.ts'
 
-/** 201 and what was asked with its status: the answer. */
+/** Answers a review with a 201 and the object in the request with its status. */
 export async function answerReview({ user }: VerbContext, target: Target, body: Json): Promise<Answer> {
   const { review } = target.resource
   if (user === undefined || review === undefined) throw unauthorized()

@@ -9,7 +9,7 @@ interface Found {
   readonly document: ApiDocument
   /** The revision; 0 for an object that was never stored (a dry run), which then shows none. */
   readonly revision: number
-  /** The text in the store, where it is known: it need not be rendered again. */
+  /** The stored text, where it is known; it need not be rendered again. */
   readonly storedText?: string | undefined
 }
 

@@ -36,8 +36,8 @@ export async function applyObject(
 }
 
 /**
- * In the kubernetes dialect a configuration with unknown fields is always refused: whose they should be cannot be said. In the platform
- * dialect they are treated as `fieldValidation` says (spec part 7).
+ * Checks for unknown fields. In the kubernetes dialect a configuration with unknown fields is always refused, because
+ * their owner is unknown. In the platform dialect `fieldValidation` decides (spec part 7).
  */
 function assertDeclared(
   { dialect }: VerbContext,

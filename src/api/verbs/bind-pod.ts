@@ -31,7 +31,7 @@ export async function bindPod(
   return { kind: 'document', httpCode: 201, text }
 }
 
-/** The revision and the uid that a Binding names are those of the pod that it binds. */
+/** Returns the bound pod. A resourceVersion and a uid in the Binding must be those of the pod. */
 function bound(target: ItemTarget, pod: ApiDocument, binding: ApiDocument, now: Date): ApiDocument {
   assertBindable(target, pod)
   const { uid, resourceVersion, annotations } = binding.metadata

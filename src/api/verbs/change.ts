@@ -14,8 +14,8 @@ export type ChangeResult =
       readonly kind: 'done'
       readonly next: ApiDocument | undefined
       readonly revision: number
-      /** What the store keeps now; absent where nothing was written. */
+      /** The text that the store keeps now; absent where nothing was written. */
       readonly storedText?: string
     }
-  /** The object itself had been changed by someone else. */
+  /** Another client has changed the object. */
   | { readonly kind: 'outdated' }

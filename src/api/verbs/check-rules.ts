@@ -2,7 +2,9 @@ import type { ApiDocument } from '../document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type FieldError, invalidField } from '../schema/field-error.ts'
 
-/** After these a rule may meet what its types rule out, or more than its costs allow for. */
+/**
+ * The errors after which no rule is evaluated: a rule could meet values of other types, or cost more than estimated.
+ */
 const blocking: ReadonlySet<FieldError['reason']> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -13,7 +15,10 @@ const blocking: ReadonlySet<FieldError['reason']> = new Set([
 const unchecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
 
-/** The errors of a document with those of its definition's own rules, which are left out where the document is too wrong for them. */
+/**
+ * Returns the errors of a document with those of its definition's CEL rules. The rules are skipped where the other
+ * errors rule out their evaluation.
+ */
 export async function withRuleErrors(
   { strategy }: Resource,
   errors: readonly FieldError[],

@@ -14,8 +14,8 @@ import type { VerbContext } from './verb-context.ts'
 const attempts = 16
 
 /**
- * Writes a change with its co-writes in one commit. Lost races for a co-write (an address taken a moment ago) are planned
- * anew here; a lost race for the object itself is the caller's to solve.
+ * Writes a change with its co-writes in one commit. After a conflict in a co-write (an address that was just allocated)
+ * it plans again; a conflict in the object itself is left to the caller.
  */
 export async function commitChange(
   context: VerbContext,
@@ -52,7 +52,7 @@ function sizedForm(
   return stored
 }
 
-/** The last object of a namespace that is being deleted takes the namespace with it, unless the namespace controller sees to that. */
+/** Deletes a terminating namespace with its last object, unless the namespace controller does that. */
 async function sweepNamespace(context: VerbContext, namespace: string | undefined): Promise<void> {
   const resource = context.registry.find('', 'v1', 'namespaces')
   if (namespace === undefined || resource === undefined) return

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { badRequest } from '../status.ts'
 
-/** Where the next page of a list begins. Revision -1 goes on with the newest state after an expired token. */
+/** The position of the next page of a list. Revision -1 continues with the newest state after an expired token. */
 export interface ContinueToken {
   readonly revision: number
-  /** The last key of the page before, without the collection's prefix. */
+  /** The last key of the previous page, without the collection's prefix. */
   readonly lastKey: string
 }
 
@@ -14,7 +14,7 @@ export function formatContinueToken({ revision, lastKey }: ContinueToken): strin
   return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: lastKey })).toString('base64url')
 }
 
-/** Throws a 400 for anything that this server cannot have given out. */
+/** Parses a continue token. Throws a 400 for a text that this server cannot have issued. */
 export function parseContinueToken(text: string): ContinueToken {
   try {
     const { rv, start } = tokenShape.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))

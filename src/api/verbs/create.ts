@@ -22,7 +22,7 @@ const generatedNameLetters = 'bcdfghjklmnpqrstvwxz2456789'
 const generatedNameLength = 5
 const generatedBaseLength = 58
 
-/** 201 and the object; 409 AlreadyExists, 404 for the namespace, 422. */
+/** Creates an object: 201; 409 AlreadyExists, 404 for a missing namespace, 422 for errors. */
 export async function createObject(
   context: VerbContext,
   target: Target,
@@ -52,8 +52,8 @@ export async function createObject(
 }
 
 /**
- * Kubernetes looks at the namespace before it admits and validates; it is looked at again before the commit, because admission and
- * pauses take time.
+ * Checks the namespace, then admits the object. Kubernetes checks the namespace before admission and validation; it is
+ * checked again before the commit, because admission and waits take time.
  */
 async function admit(
   context: VerbContext,
@@ -91,7 +91,7 @@ function prepare(context: VerbContext, resource: Resource, accepted: ApiDocument
   return resource.strategy.prepareForCreate?.(prepared) ?? prepared
 }
 
-/** The status of a new object: what its schema has by default. */
+/** Returns the status of a new object: the defaults of its schema. */
 function initialStatus({ schema }: Resource): JsonObject {
   const status = schema.properties?.['status']
   if (status?.default === undefined) return {}
@@ -103,7 +103,7 @@ function nameOf(context: VerbContext, { metadata }: ApiDocument): { name?: strin
   return { name: generateName(context, metadata.generateName) }
 }
 
-/** Joined, because JSON.stringify leaves its fast way for a text that was put together by an operator. */
+/** Generates a name. It uses join because JSON.stringify is slower for a text that an operator concatenated. */
 function generateName({ pickBelow }: VerbContext, base: string): string {
   const letters = Array.from(
     { length: generatedNameLength },
@@ -134,7 +134,10 @@ async function assertNamespaceOpen(context: VerbContext, target: Target, name: s
   throw forbidden(target.resource, name, why, [cause])
 }
 
-/** By the namespace's entry: nearly every create asks about one that was asked about before. */
+/**
+ * Caches by namespace entry whether the namespace is being deleted, because nearly every create asks about one that was
+ * checked before.
+ */
 const terminating = new WeakMap<StoredEntry, boolean>()
 
 function isTerminating(entry: StoredEntry): boolean {

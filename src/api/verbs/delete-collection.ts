@@ -6,10 +6,10 @@ import { deleteObject } from './delete.ts'
 import { listObjects } from './list.ts'
 import type { VerbContext } from './verb-context.ts'
 
-/** So many deletions at a time share their way to the disk. */
+/** The number of deletions that are sent to the store together. */
 const largestBatch = 32
 
-/** Deletes what the selectors match, one commit each, and answers the objects as they were. */
+/** Deletes the objects that the selectors match, one commit each, and returns them as they were. */
 export async function deleteCollection(
   context: VerbContext,
   target: Target,
@@ -27,7 +27,7 @@ export async function deleteCollection(
   return answer
 }
 
-/** Another client was faster. */
+/** Ignores an object that another client deleted first. */
 function ignoreGone(thrown: unknown): void {
   if (!(thrown instanceof StatusError) || thrown.code !== 'NotFound') throw thrown
 }

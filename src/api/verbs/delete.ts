@@ -13,7 +13,10 @@ import type { VerbContext } from './verb-context.ts'
 
 const attempts = 32
 
-/** A Status when the object is gone, of some kinds the object; the object with its deletionTimestamp while grace or finalizers keep it. */
+/**
+ * Deletes an object. Returns a Status (for some kinds the object) when it is gone, or the object with its
+ * deletionTimestamp while grace or finalizers keep it.
+ */
 export async function deleteObject(context: VerbContext, target: ItemTarget, options: DeleteOptions): Promise<Answer> {
   const { resource, namespace, name } = target
   for (let attempt = 0; attempt < attempts; attempt++) {

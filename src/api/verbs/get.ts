@@ -5,7 +5,7 @@ import { notFound } from '../status.ts'
 import { waitForRevision } from '../store/wait-for-revision.ts'
 import type { VerbContext } from './verb-context.ts'
 
-/** The newest state, which is not older than `notOlderThan` either. */
+/** Returns the newest state, which is at least as new as `notOlderThan`. */
 export async function getObject(
   { store, aside }: VerbContext,
   { resource, namespace, name }: ItemTarget,

@@ -6,7 +6,7 @@ const names = { group: 'meta.k8s.io', plural: 'listoptions', kind: 'ListOptions'
 const match = 'resourceVersionMatch'
 const withContinue = forbiddenField(match, 'resourceVersionMatch is forbidden when continue is provided')
 
-/** Which options go together in a list, as Kubernetes answers it: 422, or 400 for a revision beside a continue token. */
+/** Checks the combination of list options as Kubernetes does: 422, or 400 for a revision with a continue token. */
 export function assertListRules(options: ListOptions): void {
   refuse([...matchErrors(options), ...initialEventsErrors(options)])
   if (options.continue !== undefined && options.resourceVersion) {
@@ -14,7 +14,10 @@ export function assertListRules(options: ListOptions): void {
   }
 }
 
-/** Which options go together in a watch. `sendInitialEvents` is taken without a match, which Kubernetes refuses. */
+/**
+ * Checks the combination of watch options. `sendInitialEvents` is accepted without resourceVersionMatch, which
+ * Kubernetes refuses.
+ */
 export function assertWatchRules(options: ListOptions): void {
   const { resourceVersionMatch } = options
   if (resourceVersionMatch === undefined) return

@@ -12,11 +12,11 @@ import { assertListRules } from './list-rules.ts'
 import { parseSelection, type Selection, selectionPrefix } from './selection.ts'
 import type { VerbContext } from './verb-context.ts'
 
-/** Entries asked of the store at once while a selector picks from them. */
+/** The number of entries that one read of the store returns while a selector filters them. */
 const selectionBatch = 500
 const longLength = 256 * 1024
 
-/** One page, in key order, as of one revision; every further page shows the first one's revision. */
+/** Returns one page in key order, as of one revision; every further page shows the revision of the first. */
 export async function listObjects(
   { store, aside }: VerbContext,
   target: Target,
@@ -48,7 +48,7 @@ export async function listObjects(
   }
 }
 
-/** Whether the texts take more than a moment to put together. */
+/** Checks whether rendering the texts takes more than a moment. */
 function isLong(entries: readonly StoredEntry[]): boolean {
   let length = 0
   return entries.some(({ value }) => {
@@ -64,7 +64,7 @@ function* wireTexts(resource: Resource, entries: readonly StoredEntry[]): Genera
 interface PageQuery {
   readonly resource: Resource
   readonly prefix: string
-  /** A prefix of every key that can match. */
+  /** A prefix of all keys that can match. */
   readonly scope: string
   readonly selection: Selection
   readonly limit: number | undefined
@@ -75,9 +75,12 @@ interface PageQuery {
 interface Page {
   readonly revision: number
   readonly entries: readonly StoredEntry[]
-  /** Without the prefix; absent on the last page. */
+  /** The last key, without the prefix; absent on the last page. */
   readonly lastKey: string | undefined
-  /** The number of entries after this page; unknown on the last page, and under a selector, where only reading them would show it. */
+  /**
+   * The number of entries after this page; unknown on the last page, and with a selector, because counting would read
+   * all entries.
+   */
   readonly remaining: number | undefined
 }
 
@@ -131,7 +134,7 @@ async function collectPage(store: Store, query: PageQuery): Promise<Page> {
   }
 }
 
-/** Adds what matches to `found`; answers the last key taken when the page is full and more may follow. */
+/** Adds matching entries to `found`; returns the last key when the page is full and more may follow. */
 async function takeMatching(
   range: Range,
   { resource, selection, limit }: PageQuery,

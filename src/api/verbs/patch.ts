@@ -31,20 +31,20 @@ export function patchObject(
   return reviseObject(context, target, revise, options)
 }
 
-/** A patch changes the object that stands there; a PUT with another UID means another object. */
+/** Keeps the uid: a patch changes the existing object, while another uid in a PUT means another object. */
 function withSameUid({ resource, name }: ItemTarget, patched: ApiDocument, { metadata }: ApiDocument): ApiDocument {
   const { uid } = patched.metadata
   if (!uid || uid === metadata.uid) return patched
   throw invalid(resource, name, [invalidField('metadata.uid', uid, 'field is immutable')])
 }
 
-/** Operations that each add a level make an object deeper than any body. */
+/** Limits the depth: operations that each add a level can make an object deeper than any body. */
 function withinDepth(value: Json): Json {
   if (!isDeeperThan(value, maxDepth)) return value
   throw new PatchError('failed', `the result is nested more than ${maxDepth} levels deep`)
 }
 
-/** What the patch makes of a value. Throws a Status. */
+/** Returns the patched value. Throws a Status. */
 export function applyPatch(resource: Resource, name: string, current: Json, { type, value }: Patch): Json {
   if (type === 'merge') return applyMergePatch(current, value)
   try {

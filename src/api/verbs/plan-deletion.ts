@@ -3,10 +3,12 @@ import type { DeletionWish, PropagationPolicy } from '../request/request.ts'
 import { markDeleted } from '../resources/metadata.ts'
 import type { Resource } from '../resources/resource.ts'
 
-/** Each keeps the object until the garbage collector has done what the policy says. */
+/** The finalizers that keep an object until the garbage collector has carried out the propagation policy. */
 const policyFinalizers = { Orphan: 'orphan', Foreground: 'foregroundDeletion' } as const
 
-/** The object as a delete leaves it: marked while grace or finalizers keep it, undefined when it goes at once. */
+/**
+ * Returns the object after a delete: marked while grace or finalizers keep it, undefined when it is deleted at once.
+ */
 export function planDeletion(
   resource: Resource,
   old: ApiDocument,
@@ -21,7 +23,7 @@ export function planDeletion(
   return isSooner(old, graceSeconds) ? markDeleted(wanted, graceSeconds, now) : wanted
 }
 
-/** A later delete may shorten the grace, never prolong it. */
+/** Checks whether a later delete shortens the grace; it cannot prolong it. */
 function isSooner({ metadata }: ApiDocument, graceSeconds: number): boolean {
   return metadata.deletionTimestamp === undefined || graceSeconds < (metadata.deletionGracePeriodSeconds ?? 0)
 }

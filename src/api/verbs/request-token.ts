@@ -18,7 +18,7 @@ const defaultSeconds = 3600
 const minSeconds = 600
 const maxSeconds = 2 ** 32
 
-/** 201 and a token of the service account, for whom and for how long the TokenRequest in the body says. */
+/** Creates a token for the service account with the audiences and lifetime of the TokenRequest: 201. */
 export async function requestToken(context: VerbContext, target: ItemTarget, body: Json): Promise<Answer> {
   const { tokenRequest } = target.resource
   if (tokenRequest === undefined) throw unknownPath()
@@ -49,7 +49,10 @@ export async function requestToken(context: VerbContext, target: ItemTarget, bod
   return objectAnswer(tokenRequest, { document: answered, revision: 0 }, 201)
 }
 
-/** Clients have Kubernetes' name of the group compiled in: it is taken in every dialect, and the answer bears the name of the question. */
+/**
+ * Accepts a TokenRequest. Clients have Kubernetes' group name compiled in: every dialect accepts it, and the answer has
+ * the name of the request.
+ */
 function acceptRequest(kind: Resource, target: ItemTarget, body: Json): ApiDocument {
   const asked = textAt(body, 'apiVersion')
   const [version = '', group = ''] = asked.split('/').toReversed()
@@ -59,7 +62,7 @@ function acceptRequest(kind: Resource, target: ItemTarget, body: Json): ApiDocum
   return { ...acceptDocument(place, rest), apiVersion: asked }
 }
 
-/** A request that says whose token it wants is held to that. */
+/** Checks that a TokenRequest which names an account names the one of the URL. */
 function assertOfAccount(kind: Resource, account: ApiDocument, { metadata }: ApiDocument): void {
   const { name = '', uid = '' } = account.metadata
   if (metadata.name && metadata.name !== name) {
@@ -86,7 +89,7 @@ interface BoundObjects {
   readonly node?: BoundObject
 }
 
-/** The object that the token is to stand and fall with. A node gets tokens for its own pods only. */
+/** Returns the object that the token is bound to. A node gets tokens for its own pods only. */
 async function readBound(context: VerbContext, target: ItemTarget, spec: Json): Promise<BoundObjects> {
   const reference = valueAt(spec, 'boundObjectRef')
   const resource = reference === undefined ? undefined : boundResource(context, reference)
@@ -123,7 +126,10 @@ async function readReferred(
   throw conflict(resource, name, 'the uid in spec.boundObjectRef is that of another object, which may be gone')
 }
 
-/** A node gets tokens that are bound to a pod that runs on it, for the audiences of that pod's volumes. Throws a 403. */
+/**
+ * Checks a node's request: the token must be bound to a pod on that node, and have audiences of that pod's volumes.
+ * Throws a 403.
+ */
 function assertNodeGets(context: VerbContext, target: ItemTarget, spec: Json, pod: ApiDocument | undefined): void {
   const node = context.user && nodeNameOf(context.user)
   if (node === undefined) return
@@ -139,14 +145,14 @@ function assertNodeGets(context: VerbContext, target: ItemTarget, spec: Json, po
   throw refuse(`audience ${JSON.stringify(audience)} not found in pod spec volume, and the node may not request it`)
 }
 
-/** `""` is this server. */
+/** Returns the audiences of the token volumes; `""` is this server. */
 function mountedAudiences(pod: ApiDocument): readonly string[] {
   const sources = listAt(pod, 'spec', 'volumes').flatMap((volume) => listAt(volume, 'projected', 'sources'))
   const tokens = sources.map((source) => valueAt(source, 'serviceAccountToken')).filter(isJsonObject)
   return tokens.map((token) => textAt(token, 'audience'))
 }
 
-/** Kubernetes' own verb, which names the audience as its resource and the account as the object. */
+/** Checks Kubernetes' special verb, whose resource is the audience and whose object is the account. */
 function mayRequest({ may }: VerbContext, { namespace = '', name }: ItemTarget, audience: string): boolean {
   const verb = 'request-serviceaccounts-token-audience'
   return may?.({ kind: 'resource', verb, group: '', resource: audience, namespace, name, fieldSelector: [] }) === true

@@ -15,7 +15,7 @@ import { applyConfigured, checkConfiguration } from './apply.ts'
 import { reviseObject } from './update.ts'
 import type { VerbContext } from './verb-context.ts'
 
-/** The Scale (autoscaling/v1) of an object: what `kubectl scale` and a horizontal autoscaler read. */
+/** Returns the Scale (autoscaling/v1) of an object, which `kubectl scale` and horizontal autoscalers read. */
 export async function getScale(context: VerbContext, target: ItemTarget): Promise<Answer> {
   const { resource, namespace, name } = target
   const entry = await context.store.get(storeKey(resource, namespace, name))
@@ -24,8 +24,8 @@ export async function getScale(context: VerbContext, target: ItemTarget): Promis
 }
 
 /**
- * Writes `spec.replicas` of the wanted Scale and nothing else. `revise` gets the present Scale; a resourceVersion in what it answers must
- * be the stored one, none tries again when another writer was faster.
+ * Writes `spec.replicas` of the wanted Scale and nothing else. `revise` gets the present Scale. A resourceVersion in
+ * its result must be the stored one; without one, a conflict is retried.
  */
 export async function writeScale(
   context: VerbContext,
@@ -47,7 +47,7 @@ export async function writeScale(
 }
 
 /**
- * Applies a Scale (server-side apply), like an object that holds nothing but its replicas. Their owners are stored, and reported in
+ * Applies a Scale (server-side apply), like an object that has only replicas. Their owners are stored, and reported in
  * conflicts, under the object's own path.
  */
 export async function applyScale(
@@ -70,7 +70,7 @@ export async function applyScale(
   return toScaleAnswer(target, await applyConfigured(context, target, applied, options))
 }
 
-/** Nothing of a Scale but its replicas is written, and all of it is checked. */
+/** Checks a whole Scale; only its replicas are written. */
 function acceptScale(target: ItemTarget, body: Json): ApiDocument {
   const scale = acceptDocument({ ...target, resource: scales, subresource: undefined }, body)
   assertOnUrl(target, scale)

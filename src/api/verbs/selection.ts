@@ -13,26 +13,29 @@ import { collectionPrefix } from '../resources/keys.ts'
 import type { Resource } from '../resources/resource.ts'
 import { badRequest } from '../status.ts'
 
-/** A value that every object of a selection has, by which a watch is found among others that ask for other values. */
+/** A value that all selected objects have. A watch is found by it among watches with other values. */
 interface SelectedValue {
-  /** Where the value stands: `field:spec.nodeName`, `label:app`. */
+  /** The position of the value: `field:spec.nodeName`, `label:app`. */
   readonly place: string
   readonly value: string
   readonly read: (document: ApiDocument) => string | undefined
 }
 
-/** The objects that a list or watch is about. */
+/** The objects that a list or watch selects. */
 export interface Selection {
-  /** Everything matches: no object need be parsed. */
+  /** Whether every object matches, so that none needs parsing. */
   readonly isEverything: boolean
-  /** The one name that can match, when the selector names it. */
+  /** The only name that can match, where the selector has one. */
   readonly name: string | undefined
-  /** Undefined where the selectors name no single value beside the object's own name. */
+  /**
+   * The value by which the watch is found; undefined where the selectors require no single value beside the object's
+   * name.
+   */
   readonly selectedValue: SelectedValue | undefined
   matches(document: ApiDocument): boolean
 }
 
-/** Throws a 400 for selectors that cannot be parsed and for fields the kind does not offer. */
+/** Parses selectors. Throws a 400 for invalid ones and for fields that the kind does not support. */
 export function parseSelection(resource: Resource, labelSelector = '', fieldSelector = ''): Selection {
   const labels = parseOr400(() => parseLabelSelector(labelSelector))
   const fields = parseOr400(() => parseFieldSelector(fieldSelector))
@@ -47,7 +50,7 @@ export function parseSelection(resource: Resource, labelSelector = '', fieldSele
   }
 }
 
-/** Names and namespaces are in the key. */
+/** Returns the required field value. Names and namespaces are left out, because they are in the key. */
 function selectedField(resource: Resource, fields: FieldSelector): SelectedValue | undefined {
   const equality = fields.find(
     ({ field, operator }) => operator === '=' && Object.hasOwn(resource.selectableFields, field),
@@ -65,7 +68,10 @@ function selectedLabel(labels: LabelSelector): SelectedValue | undefined {
   return { place: `label:${key}`, value, read: ({ metadata }) => labelValue(metadata.labels, key) }
 }
 
-/** A prefix of every key that can match: an object asked for by name costs one look and not the whole collection. */
+/**
+ * Returns a prefix of all keys that can match: an object selected by name costs one look-up, not a scan of the
+ * collection.
+ */
 export function selectionPrefix(resource: Resource, namespace: string | undefined, { name }: Selection): string {
   const isOneFolder = namespace !== undefined || !resource.namespaced
   return `${collectionPrefix(resource, namespace)}${isOneFolder && name !== undefined ? name : ''}`

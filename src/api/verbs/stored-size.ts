@@ -5,18 +5,22 @@ import { forbidden, StatusError } from '../status.ts'
 import { type Store, storedLength } from '../store/index.ts'
 import type { Change } from './change.ts'
 
-/** What an object that is being deleted may have beyond the limit: its deletion marks it, and its controllers take finalizers away. */
+/**
+ * The size beyond the limit that an object under deletion may have: its deletion marks it, and its controllers remove
+ * finalizers.
+ */
 const deletionBytes = 64 * 1024
 
 export interface StoredForm {
   readonly document: ApiDocument
-  /** The text in the store. */
+  /** The stored text. */
   readonly text: string
 }
 
 /**
- * The document as it is stored, or a 413 where that is larger than the limit. One that is too large only by its managed fields loses these, as in
- * Kubernetes. One that was too large before (under a higher limit) may change as long as it does not grow.
+ * Returns the document to store, or throws a 413 where it exceeds the limit. If only its managed fields are too large,
+ * they are removed, as in Kubernetes. An object that exceeded the limit before (under a higher limit) may change as
+ * long as it does not grow.
  */
 export function fitStored(
   resource: Resource,
@@ -45,8 +49,9 @@ function isWithin(text: string, maxBytes: number): boolean {
 }
 
 /**
- * Refuses growth of a namespace that would hold more than what is left of the whole: one namespace gets half of it, two get a third each. What shrinks or is
- * being deleted is not refused, nor what is kube-system's or no namespace's.
+ * Refuses growth of a namespace that would hold more than the remaining free space: one namespace gets half of the
+ * space, two get a third each. Objects that shrink or are being deleted are accepted, and so are those of kube-system
+ * and of cluster scope.
  */
 export function assertRoom(
   { lengths }: Pick<Store, 'lengths'>,

@@ -10,11 +10,11 @@ import type { VerbContext } from './verb-context.ts'
 interface Write {
   readonly old: ApiDocument | undefined
   readonly next: ApiDocument
-  /** `metadata.managedFields` as the request has it. */
+  /** The `metadata.managedFields` of the request. */
   readonly requested: Json | undefined
 }
 
-/** `next` with the managed fields it has after this write, in slices; an apply has worked out its own. */
+/** Returns `next` with its managed fields after this write; yields to other requests. An apply has computed its own. */
 export async function trackFields(
   context: VerbContext,
   target: Target,
@@ -38,7 +38,7 @@ export async function trackFields(
   return { ...next, metadata: without(next.metadata, 'managedFields') }
 }
 
-/** Which fields a request to this target can own. */
+/** Returns the fields that a request to this target can own. */
 export function partOf({ resource, subresource }: Target): WrittenPart {
   if (subresource === 'status') return resource.strategy.statusLeaves === 'metadata' ? 'status' : 'metadata-and-status'
   return resource.subresources.includes('status') ? 'all-but-status' : 'all'

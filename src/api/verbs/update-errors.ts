@@ -7,8 +7,9 @@ import type { FieldError } from '../schema/field-error.ts'
 type ObjectCheck = Strategy['validateStatus']
 
 /**
- * What is wrong with an update. An object that an earlier version stored lacks this version's defaults and may break its rules: neither
- * is held against a request that changes something else, so its labels, finalizers and status can still be written.
+ * Returns the errors of an update. An object that an earlier version stored may lack defaults of this version and break
+ * its rules. Such errors do not block a request that changes something else, so its labels, finalizers and status can
+ * still be written.
  */
 export function findUpdateErrors(resource: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const check: ObjectCheck = (document, before) => [
@@ -18,12 +19,12 @@ export function findUpdateErrors(resource: Resource, next: ApiDocument, old: Api
   return [...findNewErrors(check, next, old), ...findForbiddenChanges(resource, next, old)]
 }
 
-/** What is wrong with a new status, and was not with the one before. */
+/** Returns the errors of a new status that the old one did not have. */
 export function findStatusErrors({ strategy }: Resource, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
   return findNewErrors(strategy.validateStatus, next, old)
 }
 
-/** What a check finds in an object and not in what it was before. */
+/** Returns the errors that a check finds in an object and not in its old state. */
 function findNewErrors(check: ObjectCheck, next: ApiDocument, old: ApiDocument): readonly FieldError[] {
   const errors = check?.(next, old) ?? []
   if (errors.length === 0) return []

@@ -22,7 +22,7 @@ import type { VerbContext } from './verb-context.ts'
 
 const attempts = 32
 
-/** PUT: the body replaces the object, or its status. A resourceVersion in the body must be the stored one. */
+/** Handles a PUT: the body replaces the object, or its status. A resourceVersion in the body must be the stored one. */
 export async function replaceObject(
   context: VerbContext,
   target: ItemTarget,
@@ -70,8 +70,9 @@ function withNeededRevision({ resource, name, subresource }: ItemTarget, documen
 }
 
 /**
- * Reads, revises, checks and writes an object, again from the start when another writer came first. `revise` gets the stored object with
- * its resourceVersion and answers the wanted one; a resourceVersion other than the stored one in it is a 409.
+ * Reads, revises, checks and writes an object; it starts again after a conflict. `revise` gets the stored object with
+ * its resourceVersion and returns the wanted one. A 409 is thrown if that has a resourceVersion other than the stored
+ * one.
  */
 export async function reviseObject(
   context: VerbContext,
@@ -109,7 +110,10 @@ function isGone({ strategy }: Resource, document: ApiDocument): boolean {
   return deletionTimestamp !== undefined && !isKept
 }
 
-/** The document as it would be stored: system fields from the old one, the parts this request may not touch put back, all of it valid. */
+/**
+ * Returns the validated document to store: system fields from the old one, and the parts that this request may not
+ * change restored.
+ */
 async function settle(
   target: ItemTarget,
   revised: ApiDocument,
@@ -155,7 +159,7 @@ function mergeParts(target: ItemTarget, revised: ApiDocument, old: ApiDocument):
   return resource.strategy.prepareForUpdate?.(next, old) ?? next
 }
 
-/** The metadata that a write of the status leaves. */
+/** Returns the metadata after a write of the status. */
 function statusMetadata({ strategy }: Resource, revised: Metadata, old: Metadata): Metadata {
   const { statusLeaves = [] } = strategy
   if (statusLeaves === 'metadata') return old

@@ -8,27 +8,27 @@ import type { Registry } from '../resources/registry.ts'
 import type { Store } from '../store/index.ts'
 import type { Aside } from '../store/wait-for-revision.ts'
 
-/** The dependencies of the verbs; clock and chance are passed in. */
+/** The dependencies of the verbs, including the clock and the random generator. */
 export interface VerbContext {
   readonly store: Store
   readonly registry: Registry
   readonly dialect: DialectName
   readonly now: () => Date
   readonly newUid: () => string
-  /** A random integer at least 0 and below the limit. */
+  /** Returns a random integer at least 0 and below the limit. */
   readonly pickBelow: (limit: number) => number
   readonly tokenIssuer: TokenIssuer
   readonly readYaml: YamlReader
-  /** The limit on the size of a stored object; a larger write is a 413. */
+  /** The size limit of a stored object; a larger write gets a 413. */
   readonly maxObjectBytes: number
-  /** The limit on the size of all objects; a namespace that grows beyond the rest is a 403. */
+  /** The size limit of all objects; growth of a namespace beyond the free space gets a 403. */
   readonly maxStoreBytes: number
-  /** Absent: the server itself. */
+  /** The user; absent: the server itself. */
   readonly user?: User
   readonly admit?: Admit
-  /** Checks whether the user may do something else in addition. */
+  /** Checks whether the user may do something else as well. */
   readonly may?: (attributes: Attributes) => boolean
-  /** How the request waits for a revision; absent: without further measures. */
+  /** How the request waits for a revision; absent: without limits on the number of waits. */
   readonly aside?: Aside
   /** Sends a warning to the client; absent where the request cannot show one. */
   readonly warn?: (text: string) => void

@@ -36,7 +36,7 @@ export class SharedEvent {
     return matchedBefore ? 'DELETED' : undefined
   }
 
-  /** What the object has at a place, and had before. */
+  /** Returns the values of the object after and before the change. */
   valuesOf(read: (document: ApiDocument) => string | undefined): readonly string[] {
     const next = this.#event.kind === 'put' ? [read(this.documentFor('MODIFIED'))] : []
     const old = this.#event.previous === undefined ? [] : [read(this.documentFor('DELETED'))]

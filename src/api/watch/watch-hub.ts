@@ -131,7 +131,10 @@ export class WatchHub {
     }
   }
 
-  /** What a thousand agents ask for differs in one value, each its own node: an event is held against those alone that ask for what it has or had. */
+  /**
+   * Returns the topic of a watch. Watches of many agents differ in one value, such as the name of their node: an event
+   * is compared only with watches for the value that its object has or had.
+   */
   #topicOf(resource: Resource, { selectedValue }: Selection): Topic | undefined {
     if (selectedValue === undefined) return undefined
     const { place, read, value } = selectedValue

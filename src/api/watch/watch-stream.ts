@@ -40,7 +40,7 @@ export class WatchStream {
   #waitingBytes = 0
   #draining: Promise<void> | undefined
 
-  /** `unread` is released when the watch ends. */
+  /** Creates the stream; `unread` is released when the watch ends. */
   constructor(response: ServerResponse, unread: Claim, onSlow: () => void) {
     this.#response = response
     this.#unread = unread

@@ -56,7 +56,10 @@ export function withAccount(
   return { ...mounted, imagePullSecrets: account.pullSecrets.map((name) => ({ name })) }
 }
 
-/** A volume that bears such a name already is the one that is mounted; a container with a mount at the path keeps its own. */
+/**
+ * Adds the token volume and its mounts. A volume with such a name is used; a container with a mount at the path keeps
+ * its own.
+ */
 function withToken(spec: JsonObject, grant: TokenGrant, newName: (base: string) => string): JsonObject {
   const volumes = listAt(spec, 'volumes')
   const present = volumes.map((volume) => textAt(volume, 'name')).find((name) => name.startsWith(grant.volumePrefix))

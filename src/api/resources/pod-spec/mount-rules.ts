@@ -28,7 +28,7 @@ interface MountFacts {
   readonly isPrivileged: boolean
 }
 
-/** Kubernetes reports some errors of a mount at the list. */
+/** Reports the errors of a mount that Kubernetes reports at the list. */
 const atTheList: Check = fields({
   subPath: text(descendingPath),
   subPathExpr: text(descendingPath),

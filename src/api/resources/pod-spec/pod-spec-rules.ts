@@ -82,7 +82,7 @@ function oneClaimSource(claim: Json, path: string): readonly FieldError[] {
   return [invalidField(path, claim, why)]
 }
 
-/** Whether the spec is a Pod's own, or of a template, where what a node fills in may be open. */
+/** The owner of a spec: a Pod, or a template, in which fields that a node fills in may be absent. */
 export type SpecOwner = 'pod' | 'template'
 
 /** Checks the spec of a Pod or of a template; `path` is its place: `spec`, `spec.template.spec`. */
@@ -153,7 +153,10 @@ function atMost(field: string, values: readonly Json[], limit: number, what: str
   return values.length <= limit ? [] : [invalidField(field, [...values], `must not have more than ${limit} ${what}`)]
 }
 
-/** On the node's network a container's port is the node's; a template may leave the node's port open. */
+/**
+ * Checks host ports. On the host network a container's port is the node's port; a template may leave the host port
+ * open.
+ */
 function checkHostPorts(spec: Json, path: string, owner: SpecOwner): readonly FieldError[] {
   if (textAt(spec, 'hostNetwork') !== 'true') return []
   return listAt(spec, 'containers').flatMap((container, index) =>

@@ -7,8 +7,9 @@ type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort'
 const counted = ['cpu', 'memory'] as const
 
 /**
- * The class by which a node decides whose Pods go first when it runs short: Guaranteed where every container has limits for CPU and memory
- * and requests just these, BestEffort where none asks for anything. Resources of the Pod itself count instead of its containers'.
+ * Returns the QoS class, by which a node chooses the Pods to evict first. Guaranteed: every container has limits for
+ * CPU and memory and equal requests. BestEffort: no container has requests or limits. Resources of the Pod itself count
+ * instead of those of its containers.
  */
 export function qosClassOf(spec: Json | undefined): QosClass {
   const owners =

@@ -76,7 +76,10 @@ function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-')
 }
 
-/** CPU and memory may be promised twice; huge pages and what a device plugin brings may not. */
+/**
+ * Checks whether limits may exceed requests: those of CPU and memory may, those of huge pages and device plugins may
+ * not.
+ */
 function mayOvercommit(name: string): boolean {
   return isNative(name) && !isHugePages(name)
 }

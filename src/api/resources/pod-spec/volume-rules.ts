@@ -44,7 +44,7 @@ const downwardFile: Check[] = [
   oneReference,
 ]
 
-/** All labels or all annotations make a file, a single one by its key as for variables. */
+/** Checks a file of the downward API: all labels, all annotations, or one of them by its key as in variables. */
 function volumeFieldRef(value: Json, path: string): readonly FieldError[] {
   const field = textAt(value, 'fieldPath')
   if (field === 'metadata.labels' || field === 'metadata.annotations') return []
@@ -58,7 +58,7 @@ function oneReference(file: Json, path: string): readonly FieldError[] {
   return field || resource ? [] : [requiredField(path, 'one of fieldRef and resourceFieldRef is required')]
 }
 
-/** Kubernetes reports errors of the files of a volume at the volume. */
+/** Reports errors in the files of a volume at the volume, as Kubernetes does. */
 const downwardItems: Check = (value, path) =>
   listAt(value, 'items').flatMap((file) => downwardFile.flatMap((check) => check(file, path)))
 
@@ -150,14 +150,17 @@ function projectedSources(value: Json, path: string): readonly FieldError[] {
   })
 }
 
-/** Kubernetes reports the path of a token at the volume. */
+/** Reports errors in the path of a token at the volume, as Kubernetes does. */
 function checkTokenPath(source: Json, path: string): readonly FieldError[] {
   const token = objectAt(source)['serviceAccountToken']
   if (token === undefined || token === null) return []
   return [required('path'), fields({ path: text(unreservedPath) })].flatMap((check) => check(token, path))
 }
 
-/** What names the source of each file that an earlier source makes as well: the object, or the file where there is none. */
+/**
+ * Returns for each file that an earlier source also creates the name of its source: the object, or the file where there
+ * is none.
+ */
 function repeatedPaths(source: Json, seen: Set<string>): readonly string[] {
   return ['secret', 'configMap', 'downwardAPI'].flatMap((kind) =>
     listAt(source, kind, 'items')
