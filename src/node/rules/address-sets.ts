@@ -1,9 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ExecError } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { type AddressSets, parseSets, planSets } from '../../netfilter/sets.ts'
 import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
 import type { Run } from './iptables.ts'
 
 const timeoutMs = 30_000
+/** nf_tables frees a removed rule, and with it the set, some milliseconds after the commit that `Iptables.restore` waits for. */
+const inUseDelayMs = 50
+const inUseAttempts = 40
 
 /** The ipsets that one family's rules name: made before the rules that name them, removed after. Sets of others stay. */
 export class AddressSetWriter {
@@ -36,9 +41,16 @@ export class AddressSetWriter {
   /** Removes what no rule names any more. Where no set was ever wanted, leftovers of an earlier form stay. Throws RulesError. */
   async removeOthers(wanted: AddressSets): Promise<void> {
     if (this.#held === undefined || this.#held === wanted) return
-    const { after } = planSets(wanted, this.#held)
-    await this.#restore(after)
-    this.#held = wanted
+    for (let attempt = 1; this.#held !== wanted; attempt++) {
+      this.#held ??= await this.#read()
+      try {
+        await this.#restore(planSets(wanted, this.#held).after)
+        this.#held = wanted
+      } catch (thrown) {
+        if (attempt === inUseAttempts || !isInUse(thrown)) throw thrown
+        await sleep(inUseDelayMs)
+      }
+    }
   }
 
   async #read(): Promise<AddressSets> {
@@ -59,4 +71,8 @@ export class AddressSetWriter {
       throw explainRestoreFailure(thrown, text)
     }
   }
+}
+
+function isInUse(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.cause instanceof ExecError && /in use by a kernel/.test(thrown.cause.stderr)
 }
