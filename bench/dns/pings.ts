@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startProgram } from '../../src/host/index.ts'
+import { runProgram } from '../../src/host/index.ts'
 import { questionBytes } from '../../test/helpers/upstream-messages.ts'
 import type { LoadTarget } from './load.ts'
 
@@ -23,7 +23,7 @@ const patientMs = 60_000
 export async function startPings({ address, port }: LoadTarget, name: string, everyMs: number): Promise<Pings> {
   const file = path.join(import.meta.dirname, 'ping.program.ts')
   const args = [file, address, String(port), name, String(everyMs)]
-  const program = await startProgram(process.execPath, args, { stderr: 'inherit', ipc: true })
+  const program = await runProgram(process.execPath, args, { background: true, stderr: 'inherit', ipc: true })
   const started = Promise.withResolvers<void>()
   const seen = Promise.withResolvers<PingsSeen>()
   program.onMessage((message) => {

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ClusterAccess } from '../../src/client/index.ts'
-import { type RunningProgram, startProgram } from '../../src/host/index.ts'
+import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { addressOf, apiPort, dataDir, nameOf } from './cluster.ts'
 import type { LoadTarget } from './load.ts'
 
@@ -17,7 +17,7 @@ function writeFile(name: string, text: string): string {
 }
 
 async function startServer(file: string, args: readonly string[], port: number): Promise<LoadTarget> {
-  const program: RunningProgram = await startProgram(file, args, { stderr: 'inherit' })
+  const program: RunningProgram = await runProgram(file, args, { background: true, stderr: 'inherit' })
   return { address: '127.0.0.1', port, pid: program.pid }
 }
 

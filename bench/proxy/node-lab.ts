@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { createNetns, deleteNetns, type RunningProgram, runProgram, startInNetns } from '../../src/host/index.ts'
+import { createNetns, deleteNetns, type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { Lines } from './lines.ts'
 
 /** The API server's address as the nodes see it, and each node's own. */
@@ -29,7 +29,9 @@ export class NodeLab {
 
   async #startProbe(): Promise<void> {
     const program = path.join(import.meta.dirname, 'connect.pl')
-    const probe = await startInNetns(this.netns, 'perl', [program, clientAddress], {
+    const probe = await runProgram('perl', [program, clientAddress], {
+      netns: this.netns,
+      background: true,
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'inherit',
@@ -40,7 +42,7 @@ export class NodeLab {
   }
 
   start(program: string, args: readonly string[], stderr: 'inherit' | 'ignore' = 'inherit'): Promise<RunningProgram> {
-    return startInNetns(this.netns, program, args, { stdout: 'pipe', stderr })
+    return runProgram(program, args, { netns: this.netns, background: true, stdout: 'pipe', stderr })
   }
 
   /** Microseconds of a connect() to each of the Services, one after the other; infinitely many where it was not answered in time. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, open, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RunningProgram, startProgram } from '../host/index.ts'
+import { type RunningProgram, runProgram } from '../host/index.ts'
 import type { Ip } from '../model/ip.ts'
 
 /** The program under demonstration, as the steps see it. */
@@ -42,7 +42,7 @@ export class PlatnetDaemon implements Daemon {
     const log = await open(this.#logFile, 'a', 0o600)
     try {
       const output = { stdout: log.fd, stderr: log.fd }
-      this.#program = await startProgram(launcher, ['run', ...options], output)
+      this.#program = await runProgram(launcher, ['run', ...options], { background: true, ...output })
     } finally {
       await log.close()
     }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type ProgramExit, startProgram } from '../host/index.ts'
+import { type ProgramExit, runProgram } from '../host/index.ts'
 
 /** Set for the isolated program: its pid as the host sees it, for nsenter and /proc. */
 export const hostPidVariable = 'PLATNET_ISOLATED_HOST_PID'
@@ -29,10 +29,10 @@ export async function runIsolated(
 ): Promise<ProgramExit & { stdout: string }> {
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child']
   const inside = [process.execPath, resolve(programFile), ...args]
-  const program = await startProgram(
+  const program = await runProgram(
     'setpriv',
     ['--pdeathsig', 'KILL', 'unshare', ...namespaces, 'sh', '-c', prepare, 'sh', ...inside],
-    { stdout: options.stdout ?? 'inherit', stderr: 'inherit' },
+    { background: true, stdout: options.stdout ?? 'inherit', stderr: 'inherit' },
   )
   const stop = (): void => program.kill('SIGKILL')
   options.signal.addEventListener('abort', stop, { once: true })

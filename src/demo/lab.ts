@@ -11,10 +11,7 @@ import {
   type Link,
   type LinkAddress,
   type RunningProgram,
-  runInNetns,
   runProgram,
-  startInNetns,
-  startProgram,
 } from '../host/index.ts'
 import { PlatnetError } from '../model/errors.ts'
 import { type Ip, parseIp } from '../model/ip.ts'
@@ -87,7 +84,7 @@ export class Lab {
     const redirects = ['all', uplink.name].map((link) => `net.ipv4.conf.${link}.send_redirects=0`)
     await runProgram('sysctl', ['-qw', ...redirects], { timeoutMs: 5000 })
     const manyPorts = ['-qw', 'net.ipv4.ip_local_port_range=1024 65535']
-    await runInNetns('plt-client', 'sysctl', manyPorts, { timeoutMs: 5000 })
+    await runProgram('sysctl', manyPorts, { netns: 'plt-client', timeoutMs: 5000 })
   }
 
   /** A pod that no agent knows of, for tests without one. Resolves once its server listens. */
@@ -98,7 +95,9 @@ export class Lab {
     const address = addressOf(`10.244.0.${9 + this.#podCount}`)
     await this.#connectPod(`plt-pod-${this.#podCount}`, `plt-veth-${this.#podCount}`, { ip: address, prefixLength: 24 })
     const args = [programPath('web-server'), '--name', name, '--port', String(podPort)]
-    const server = await startInNetns(`plt-pod-${this.#podCount}`, process.execPath, args, {
+    const server = await runProgram(process.execPath, args, {
+      netns: `plt-pod-${this.#podCount}`,
+      background: true,
       stdout: 'pipe',
       stderr: 'inherit',
     })
@@ -114,7 +113,7 @@ export class Lab {
   /** Starts the load generator in the client's namespace, or as `inside` says: a command that runs another one. Resolves once it sends. */
   async startLoad(request: LoadRequest, inside: readonly string[] = insideNetns('plt-client')): Promise<RunningLoad> {
     const [file = '', ...args] = [...inside, process.execPath, programPath('load'), ...loadArguments(request)]
-    const generator = await startProgram(file, args, { stdout: 'pipe', stderr: 'inherit' })
+    const generator = await runProgram(file, args, { background: true, stdout: 'pipe', stderr: 'inherit' })
     this.#programs.push(generator)
     const lines = linesOf(generator, 'the load generator')
     await nextLine(lines)

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RunningProgram, runProgram, startProgram } from '../host/index.ts'
+import { type RunningProgram, runProgram } from '../host/index.ts'
 
 const timeoutMs = 5000
 const probeTable = 'plt-probe'
@@ -14,7 +14,7 @@ export class RuleMonitor {
 
   /** Resolves once it has been seen to see: a table made and removed for that purpose has come by. */
   async start(): Promise<void> {
-    this.#program = await startProgram('nft', ['monitor', 'ruleset'], { stdout: 'pipe' })
+    this.#program = await runProgram('nft', ['monitor', 'ruleset'], { background: true, stdout: 'pipe' })
     if (this.#program.stdout !== null) {
       createInterface({ input: this.#program.stdout }).on('line', (line) => this.#note(line))
     }

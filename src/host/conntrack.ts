@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
-import { type ProgramResult, type RunOptions, runProgram } from './exec.ts'
+import { type Run, runProgram } from './programs/index.ts'
 
 /** A conntrack entry at the time of the listing. */
 export interface Flow {
@@ -18,8 +18,6 @@ export interface Flow {
 }
 
 type FlowProtocol = 'udp' | 'tcp'
-
-type Run = (file: string, args: readonly string[], options: RunOptions) => Promise<ProgramResult>
 
 const timeoutMs = 60_000
 

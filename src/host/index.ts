@@ -2,16 +2,6 @@ export { deleteFlows, type Flow, listFlows } from './conntrack.ts'
 export { type Datagram, DatagramBatch } from './datagram-batch.ts'
 export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export {
-  ExecError,
-  type ProgramExit,
-  type ProgramResult,
-  type RunningProgram,
-  type RunOptions,
-  runProgram,
-  type StartOptions,
-  startProgram,
-} from './exec.ts'
-export {
   addAddress,
   addHostAddress,
   addRoute,
@@ -27,7 +17,7 @@ export {
 } from './links.ts'
 export { localAddresses } from './local-addresses.ts'
 export { type Capability, probeNamespaces } from './namespace-probes.ts'
-export { createNetns, deleteNetns, isNamespace, listNetns, runInNetns, startInNetns } from './netns.ts'
+export { createNetns, deleteNetns, isNamespace, listNetns } from './netns.ts'
 export { NetnsMaker } from './netns-maker.ts'
 export { type NftCommit, type NftListener, NftMonitor } from './nft-monitor.ts'
 export { type Finding, nodePrograms, probePorts, probePrivilege, probePrograms, probeSysctls } from './probes.ts'
@@ -42,9 +32,19 @@ export {
   signalProcess,
   startDetached,
 } from './processes.ts'
-export { ProgramStarter } from './program-starter.ts'
+export {
+  type BackgroundOptions,
+  createFastRun,
+  ExecError,
+  isTextBusy,
+  type ProgramExit,
+  type ProgramResult,
+  type Run,
+  type RunningProgram,
+  type RunOptions,
+  runProgram,
+} from './programs/index.ts'
 export { FileError, readRegularFile, readRegularFileSync } from './regular-file.ts'
 export { interfaceTowards } from './route-to.ts'
-export { type CapturedRun, type CaptureOptions, isTextBusy, runCaptured } from './run-captured.ts'
 export { applySysctls, conntrackSysctls, nodeSysctls, readSysctl } from './sysctl.ts'
 export { createNotifier, type Notifier } from './systemd.ts'

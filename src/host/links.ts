@@ -1,6 +1,6 @@
 import { type Cidr, hostCidr, type Ip, ipFamily } from '../model/ip.ts'
-import { runProgram } from './exec.ts'
-import { checkNetnsName, NetworkNameError } from './netns.ts'
+import { checkNetnsName, NetworkNameError } from './netns-name.ts'
+import { runProgram } from './programs/index.ts'
 
 /** A network interface; without `netns` it belongs to this process' namespace. */
 export interface Link {

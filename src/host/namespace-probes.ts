@@ -1,5 +1,5 @@
 import { describeError } from '../model/errors.ts'
-import { runProgram } from './exec.ts'
+import { type Run, runProgram } from './programs/index.ts'
 
 /** A kernel feature that our own pods need, with the result of an attempt to use it. */
 export interface Capability {
@@ -29,7 +29,7 @@ const tries: readonly Try[] = [
 ]
 
 /** Decides by trying the features, never by the platform's name. */
-export function probeNamespaces(run: typeof runProgram = runProgram): Promise<readonly Capability[]> {
+export function probeNamespaces(run: Run = runProgram): Promise<readonly Capability[]> {
   return Promise.all(
     tries.map(async ([name, file = '', ...args]) => {
       try {

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Writable } from 'node:stream'
 import type { Component, Health } from '../loop/component.ts'
-import { type RunningProgram, type runProgram, startProgram } from './exec.ts'
-import { checkNetnsName, createNetns, deleteNetns } from './netns.ts'
+import { createNetns, deleteNetns } from './netns.ts'
+import { checkNetnsName } from './netns-name.ts'
+import { type Run, type RunningProgram, runProgram } from './programs/index.ts'
 
 const program = join(import.meta.dirname, 'netns-maker.pl')
 
@@ -28,13 +29,13 @@ interface Maker extends Pick<RunningProgram, 'exited' | 'kill'> {
  */
 export class NetnsMaker implements Component {
   readonly name = 'netns-maker'
-  readonly #run: typeof runProgram
+  readonly #run: Run
   readonly #numbers: readonly string[] | undefined
   #maker: Promise<Maker | undefined> | undefined
   readonly #sinceMs = Date.now()
 
   /** `run` starts `ip` for the fallback. */
-  constructor(run: typeof runProgram, architecture: string = process.arch) {
+  constructor(run: Run, architecture: string = process.arch) {
     this.#run = run
     this.#numbers = systemCalls[architecture]
   }
@@ -85,7 +86,8 @@ export class NetnsMaker implements Component {
   async #startOnce(): Promise<Maker | undefined> {
     if (this.#numbers === undefined) return undefined
     try {
-      const { stdin, stdout, exited, kill } = await startProgram('perl', ['-w', program, ...this.#numbers], {
+      const { stdin, stdout, exited, kill } = await runProgram('perl', ['-w', program, ...this.#numbers], {
+        background: true,
         stdin: 'pipe',
         stdout: 'pipe',
       })

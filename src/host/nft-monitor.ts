@@ -6,7 +6,7 @@ import type { Component, Health } from '../loop/component.ts'
 import { describeError } from '../model/errors.ts'
 import type { IpFamily } from '../model/ip.ts'
 import type { Logger } from '../observe/index.ts'
-import { type RunningProgram, type StartOptions, startProgram } from './exec.ts'
+import { type BackgroundOptions, type RunningProgram, runProgram } from './programs/index.ts'
 
 /** The changes of one commit by one process to the tables of iptables. */
 export interface NftCommit {
@@ -25,7 +25,7 @@ export interface NftListener {
   onGap(): void
 }
 
-type Start = (file: string, args: readonly string[], options: StartOptions) => Promise<RunningProgram>
+type Start = (file: string, args: readonly string[], options: BackgroundOptions) => Promise<RunningProgram>
 
 const program = join(import.meta.dirname, 'nft-events.pl')
 
@@ -41,7 +41,7 @@ export class NftMonitor implements Component {
   #loop: Promise<void> = Promise.resolve()
   #health: Health = { level: 'degraded', message: 'not started', sinceMs: Date.now() }
 
-  constructor(log: Logger, start: Start = startProgram) {
+  constructor(log: Logger, start: Start = runProgram) {
     this.#log = log
     this.#start = start
   }
@@ -88,7 +88,7 @@ export class NftMonitor implements Component {
   }
 
   async #runOnce(): Promise<string> {
-    const running = await this.#start('perl', [program], { stdout: 'pipe', stderr: 'ignore' })
+    const running = await this.#start('perl', [program], { background: true, stdout: 'pipe', stderr: 'ignore' })
     this.#program = running
     if (this.#stopping.signal.aborted) running.kill('SIGKILL')
     const reader = new CommitReader({ onCommit: (commit) => this.#tell(commit), onGap: () => this.#tellGap() })

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import { describeError } from '../model/errors.ts'
-import { ExecError, runProgram } from './exec.ts'
 import { hasNetAdmin } from './privilege.ts'
+import { ExecError, type Run, runProgram } from './programs/index.ts'
 import { isAsWished, nodeSysctls, readSysctl, type SysctlWish } from './sysctl.ts'
 
 /** One finding of `platnet check`. */
@@ -42,11 +42,11 @@ export const nodePrograms: readonly NeededProgram[] = [
 ]
 
 /** Probes the programs with `-V`, which all of them accept. */
-export function probePrograms(programs: readonly NeededProgram[], run = runProgram): Promise<readonly Finding[]> {
+export function probePrograms(programs: readonly NeededProgram[], run: Run = runProgram): Promise<readonly Finding[]> {
   return Promise.all(programs.map((program) => probeProgram(program, run)))
 }
 
-async function probeProgram(program: NeededProgram, run: typeof runProgram): Promise<Finding> {
+async function probeProgram(program: NeededProgram, run: Run): Promise<Finding> {
   try {
     await run(program.file, ['-V'], { timeoutMs: 5000 })
     return { level: 'ok', what: `${program.file} is installed` }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { runProgram } from './exec.ts'
+import { runProgram } from './programs/index.ts'
 
 /** Identifies one process: the kernel reuses a pid, but not with the same start time (clock ticks since boot). */
 export interface ProcessIdentity {

@@ -1,7 +1,5 @@
 import type { Ip } from '../model/ip.ts'
-import { type ProgramResult, type RunOptions, runProgram } from './exec.ts'
-
-type Run = (file: string, args: readonly string[], options: RunOptions) => Promise<ProgramResult>
+import { type Run, runProgram } from './programs/index.ts'
 
 /** Finds the interface of the route to an address, by which packets from that address are expected; undefined without a route. */
 export async function interfaceTowards(address: Ip, run: Run = runProgram): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { describeError } from '../model/errors.ts'
 import type { Logger } from '../observe/logger.ts'
-import { runProgram } from './exec.ts'
+import { runProgram } from './programs/index.ts'
 
 /** Reports the state of the service to systemd (sd_notify(3)). Never fails: a failed report is only logged. */
 export interface Notifier {

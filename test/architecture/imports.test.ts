@@ -106,7 +106,7 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
 
 /** Packages that only their own room may use; what is not listed is free to all but the pure rooms. */
 const packageOwners: Readonly<Record<string, readonly string[]>> = {
-  execa: ['host', 'node/rules'],
+  execa: ['host'],
   'node:child_process': ['host'],
   pino: ['observe'],
   'pino-pretty': ['observe'],

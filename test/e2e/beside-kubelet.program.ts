@@ -5,7 +5,7 @@ import { createServer as createHttpsServer, request } from 'node:https'
 import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import { addAddress, createVethPair, runProgram, startProgram } from '../../src/host/index.ts'
+import { addAddress, createVethPair, runProgram } from '../../src/host/index.ts'
 import { ipOf } from '../helpers/addresses.ts'
 import { startTestServer } from '../helpers/api-server.ts'
 import { untilAsync } from '../helpers/until.ts'
@@ -121,7 +121,11 @@ const own = {
   'log-level': 'warn',
 }
 const flags = Object.entries(own).map(([flag, value]) => `--${flag}=${value}`)
-const agent = await startProgram(`${root}/scripts/platnet`, [...args, ...flags], { stdout: 2, stderr: 2 })
+const agent = await runProgram(`${root}/scripts/platnet`, [...args, ...flags], {
+  background: true,
+  stdout: 2,
+  stderr: 2,
+})
 
 const list = '/run/net.d/10-platnet.conflist'
 const routes = async () => (await runProgram('ip', ['route', 'show', 'proto', '143'], { timeoutMs: 10_000 })).stdout

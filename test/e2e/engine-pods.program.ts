@@ -1,7 +1,7 @@
 // Run by engine-pods.test.ts in namespaces of its own: pods on the bridge of a real Podman, its files in private folders.
 // Prints what was seen as one line of JSON.
 import { existsSync, mkdirSync } from 'node:fs'
-import { runProgram, startProgram } from '../../src/host/index.ts'
+import { runProgram } from '../../src/host/index.ts'
 import { deadlineMs, PodsLab } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
 
@@ -20,7 +20,11 @@ async function prepareMachine(): Promise<void> {
     tar -C /run/root -cf /run/root.tar .
     podman import --quiet /run/root.tar localhost/busybox:latest`
   await runProgram('sh', ['-c', script], { timeoutMs })
-  await startProgram('podman', ['system', 'service', '--time=0', `unix://${socket}`], { stdout: 2, stderr: 2 })
+  await runProgram('podman', ['system', 'service', '--time=0', `unix://${socket}`], {
+    background: true,
+    stdout: 2,
+    stderr: 2,
+  })
   await untilAsync('podman answers', async () => existsSync(socket), timeoutMs)
 }
 

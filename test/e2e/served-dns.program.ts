@@ -16,7 +16,7 @@ import { loadOptions } from '../../src/config/index.ts'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { Lab, nodeAddress } from '../../src/demo/lab.ts'
 import { createWebService } from '../../src/demo/web-service.ts'
-import { applySysctls, nodeSysctls, runInNetns, runProgram } from '../../src/host/index.ts'
+import { applySysctls, nodeSysctls, runProgram } from '../../src/host/index.ts'
 import { createDialect } from '../../src/model/dialect.ts'
 import { silentLogger } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from '../helpers/addresses.ts'
@@ -58,7 +58,7 @@ async function startAgent(): Promise<Lifecycle> {
 
 async function dig(netns: string, ...args: readonly string[]): Promise<string> {
   const common = ['+time=5', '+tries=3', '+noall', '+comments', '+answer']
-  const { stdout } = await runInNetns(netns, 'dig', [...common, ...args], { timeoutMs: 20_000 })
+  const { stdout } = await runProgram('dig', [...common, ...args], { netns: netns, timeoutMs: 20_000 })
   const status = /status: (\w+)/.exec(stdout)?.[1] ?? 'none'
   const records = stdout.split('\n').filter((line) => line !== '' && !line.startsWith(';'))
   return [status, ...records.map((line) => line.replace(/\s+/g, ' '))].join(' | ')
@@ -164,7 +164,8 @@ async function observe() {
     nodeAddressFromPod: await dig('plt-pod-1', `@${nodeAddress}`, name),
     nodeAddressFromOutside: await dig('plt-client', `@${nodeAddress}`, name),
     curl: (
-      await runInNetns('plt-pod-1', 'curl', ['-sS', '--max-time', '5', `http://${web.clusterIp}:${web.port}/`], {
+      await runProgram('curl', ['-sS', '--max-time', '5', `http://${web.clusterIp}:${web.port}/`], {
+        netns: 'plt-pod-1',
         timeoutMs: 10_000,
       })
     ).stdout,

@@ -12,7 +12,7 @@ import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { clientSources, Lab, nodeAddress, type Pod } from '../../src/demo/lab.ts'
 import { RuleMonitor, readRules } from '../../src/demo/rule-monitor.ts'
 import { createWebService } from '../../src/demo/web-service.ts'
-import { applySysctls, nodeSysctls, runInNetns } from '../../src/host/index.ts'
+import { applySysctls, nodeSysctls, runProgram } from '../../src/host/index.ts'
 import { createDialect, type DialectName } from '../../src/model/dialect.ts'
 import { silentLogger } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from '../helpers/addresses.ts'
@@ -74,7 +74,10 @@ async function ask(
 ): Promise<{ pod: string; source: string }> {
   const source = from === undefined ? [] : ['--interface', from]
   const url = `http://${host}:${hostPort}/`
-  const { stdout } = await runInNetns(netns, 'curl', ['-sS', '--max-time', '5', ...source, url], { timeoutMs: 10_000 })
+  const { stdout } = await runProgram('curl', ['-sS', '--max-time', '5', ...source, url], {
+    netns: netns,
+    timeoutMs: 10_000,
+  })
   const [pod = '', seen = ''] = stdout.trim().split(' ')
   return { pod, source: seen }
 }

@@ -2,7 +2,7 @@
 // Argument: the value of --pod-network. Prints what was seen as one line of JSON.
 import { resolve } from 'node:path'
 import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
-import { type RunningProgram, runInNetns, runProgram, startProgram } from '../../src/host/index.ts'
+import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import type { ApiObject } from '../../src/model/api-object.ts'
 import { connectNode, createLan, launcher, startAgent } from '../helpers/lan-node.ts'
 import { type AnyObject, allowPods, deadlineMs, isReady } from '../helpers/pods-lab.ts'
@@ -26,7 +26,11 @@ function startPodAgent(number: number): Promise<RunningProgram> {
 await createLan()
 await connectNode(1)
 await connectNode(2)
-await startProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], { stdout: 2, stderr: 2 })
+await runProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], {
+  background: true,
+  stdout: 2,
+  stderr: 2,
+})
 let client: ApiClient | undefined
 await untilAsync(
   'the server is ready',
@@ -87,12 +91,12 @@ async function ask(host: string, port: number): Promise<string> {
 
 const server = "require('http').createServer((q, r) => r.end(q.socket.remoteAddress.replace('::ffff:', ''))).listen"
 const answering = await startPod('server', 1, `${server}(8080)`)
-await startProgram(process.execPath, ['-e', `${server}(18081)`])
+await runProgram(process.execPath, ['-e', `${server}(18081)`], { background: true })
 const seen = {
   fromOtherNode: await ask(answering, 8080),
   fromOutside: await ask('192.0.2.1', 18081),
-  links: (await runInNetns('plt-node-1', 'ip', ['-br', 'link'], { timeoutMs })).stdout,
-  routes: (await runInNetns('plt-node-1', 'ip', ['route', 'show', 'proto', '143'], { timeoutMs })).stdout,
+  links: (await runProgram('ip', ['-br', 'link'], { netns: 'plt-node-1', timeoutMs })).stdout,
+  routes: (await runProgram('ip', ['route', 'show', 'proto', '143'], { netns: 'plt-node-1', timeoutMs })).stdout,
 }
 second.kill('SIGKILL')
 await second.exited
@@ -100,10 +104,11 @@ await api.delete({ resource: { group: '', version: 'v1', resource: 'nodes' }, na
 await untilAsync(
   'the route to a node that is gone is gone',
   async () =>
-    (await runInNetns('plt-node-1', 'ip', ['route', 'show', 'proto', '143'], { timeoutMs })).stdout !== seen.routes,
+    (await runProgram('ip', ['route', 'show', 'proto', '143'], { netns: 'plt-node-1', timeoutMs })).stdout !==
+    seen.routes,
   deadlineMs,
 )
-const cleaned = await runInNetns('plt-node-2', launcher, ['cleanup', '--yes'], { timeoutMs: deadlineMs })
-const left = (await runInNetns('plt-node-2', 'ip', ['route', 'show', 'proto', '143'], { timeoutMs })).stdout
+const cleaned = await runProgram(launcher, ['cleanup', '--yes'], { netns: 'plt-node-2', timeoutMs: deadlineMs })
+const left = (await runProgram('ip', ['route', 'show', 'proto', '143'], { netns: 'plt-node-2', timeoutMs })).stdout
 process.stdout.write(`${JSON.stringify({ ...seen, cleaned: cleaned.stdout, left })}\n`)
 process.exit(0)

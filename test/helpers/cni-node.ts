@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { runCaptured } from '../../src/host/index.ts'
-import type { PluginRunner } from '../../src/node/cni/call-plugin.ts'
+import { type Run, runProgram } from '../../src/host/index.ts'
 import { CniRuntime, type CniSandbox, type CniSettings } from '../../src/node/cni/index.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
 import type { NetnsLab, TestNetns } from './netns.ts'
@@ -47,8 +46,7 @@ export class CniNode {
   }
 
   /** Plugins run as they would on the node: in its network, their own mount of /sys apart. */
-  readonly run: PluginRunner = (file, args, options) =>
-    runCaptured('/usr/sbin/ip', ['netns', 'exec', this.netns.name, file, ...args], options)
+  readonly run: Run = (file, args, options) => runProgram(file, args, { netns: this.netns.name, ...options })
 
   runtime(more: Partial<CniSettings> = {}): CniRuntime {
     const { configDir, cacheDir, run } = this

@@ -1,5 +1,5 @@
-import { ExecError, type ProgramResult } from '../../src/host/index.ts'
-import { Iptables, type Run } from '../../src/node/rules/index.ts'
+import { ExecError, type ProgramResult, type Run } from '../../src/host/index.ts'
+import { Iptables } from '../../src/node/rules/index.ts'
 
 type Table = Map<string, string[]>
 
@@ -107,7 +107,7 @@ function renderTable(table: Table): string {
 }
 
 function answer(stdout: string): ProgramResult {
-  return { stdout, stderr: '', exitCode: 0, durationMs: 1, pid: 1 }
+  return { endedBy: 'exit', stdout, stderr: '', exitCode: 0, durationMs: 1, pid: 1 }
 }
 
 /** How a restore fails. */

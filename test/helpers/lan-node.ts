@@ -8,7 +8,7 @@ import {
   createNetns,
   createVethPair,
   type RunningProgram,
-  startInNetns,
+  runProgram,
 } from '../../src/host/index.ts'
 import { ipOf } from './addresses.ts'
 
@@ -46,5 +46,10 @@ export async function startAgent(number: number, flags: Record<string, string>):
     ...flags,
   }
   const args = Object.entries(all).map(([flag, value]) => `--${flag}=${value}`)
-  return startInNetns(`plt-node-${number}`, launcher, ['agent', ...args], { stdout: 2, stderr: 2 })
+  return runProgram(launcher, ['agent', ...args], {
+    netns: `plt-node-${number}`,
+    background: true,
+    stdout: 2,
+    stderr: 2,
+  })
 }

@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import {
+  type BackgroundOptions,
   createNetns,
   deleteNetns,
   type ProgramResult,
+  type Run,
   type RunningProgram,
-  runInNetns,
-  type StartOptions,
-  startInNetns,
+  runProgram,
 } from '../../src/host/index.ts'
-import type { Run } from '../../src/node/rules/iptables.ts'
 
 /** A network namespace of one test. */
 export interface TestNetns {
@@ -18,7 +17,7 @@ export interface TestNetns {
   readonly run: Run
   /** Ten seconds at most; returns standard output. */
   exec(file: string, ...args: readonly string[]): Promise<string>
-  start(file: string, args: readonly string[], options?: StartOptions): Promise<RunningProgram>
+  start(file: string, args: readonly string[], options?: Omit<BackgroundOptions, 'background'>): Promise<RunningProgram>
 }
 
 /** Why tests with namespaces and these programs cannot run here; false where they can. The shape of `TestOptions.skip`. */
@@ -40,13 +39,14 @@ export class NetnsLab {
     const name = `plt-${randomBytes(4).toString('hex')}`
     this.#names.push(name)
     await createNetns(name)
-    const run: Run = (file, args, options): Promise<ProgramResult> => runInNetns(name, file, args, options)
+    const run: Run = (file, args, options): Promise<ProgramResult> =>
+      runProgram(file, args, { netns: name, ...options })
     return {
       name,
       run,
       exec: async (file, ...args) => (await run(file, args, { timeoutMs: 10_000 })).stdout,
       start: async (file, args, options) => {
-        const program = await startInNetns(name, file, args, options)
+        const program = await runProgram(file, args, { netns: name, background: true, ...options })
         this.#programs.push(program)
         return program
       },

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type ApiClient, ApiError, ApiClient as Client, loadKubeconfig } from '../../src/client/index.ts'
-import { addAddress, createBridge, type RunningProgram, runProgram, startProgram } from '../../src/host/index.ts'
+import { addAddress, createBridge, type RunningProgram, runProgram } from '../../src/host/index.ts'
 import type { ApiObject } from '../../src/model/api-object.ts'
 import { ipOf } from './addresses.ts'
 import { httpGet } from './http-get.ts'
@@ -95,7 +95,7 @@ export class PodsLab {
   async build(): Promise<void> {
     await this.buildNode()
     const args = ['server', '--data-dir', this.#dataDir, '--log-level', 'warn', ...this.#serverFlags]
-    this.#server = await startProgram(launcher, args, { stdout: 2, stderr: 2 })
+    this.#server = await runProgram(launcher, args, { background: true, stdout: 2, stderr: 2 })
     await this.connect()
   }
 
@@ -140,7 +140,7 @@ export class PodsLab {
     ]
     const stdout = onLine === undefined ? 2 : 'pipe'
     const command = [...this.#agentPrefix, launcher, 'agent', ...places, ...identity, ...own, ...podFlags, ...flags]
-    this.#agent = await startProgram(command[0] ?? launcher, command.slice(1), { stdout, stderr: 2 })
+    this.#agent = await runProgram(command[0] ?? launcher, command.slice(1), { background: true, stdout, stderr: 2 })
     if (onLine !== undefined) readLines(this.#agent, onLine)
     const node = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: 'node-1' }
     await untilAsync('the node is registered', () => isThere(this.client.get(node)), deadlineMs)

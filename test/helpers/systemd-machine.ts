@@ -1,6 +1,6 @@
 // For programs in namespaces of their own (runIsolated): a real systemd that runs the units it is given and nothing of the machine's.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type RunningProgram, runProgram, startProgram } from '../../src/host/index.ts'
+import { type RunningProgram, runProgram } from '../../src/host/index.ts'
 import { untilAsync } from './until.ts'
 
 const units = '/run/units'
@@ -40,7 +40,7 @@ export class SystemdMachine {
     const joinGroup = 'echo 0 >"$1/cgroup.procs"; shift; exec "$@"'
     const namespaces = ['--pid', '--fork', '--kill-child', '--mount', '--cgroup', '--uts']
     const args = ['-c', joinGroup, 'sh', group, 'unshare', ...namespaces, 'sh', '-c', prepare]
-    this.#systemd = await startProgram('sh', args, { env, stdout: 2, stderr: 2 })
+    this.#systemd = await runProgram('sh', args, { background: true, env, stdout: 2, stderr: 2 })
     const isUp = () =>
       this.systemctl('is-system-running').then(
         () => true,

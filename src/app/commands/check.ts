@@ -5,6 +5,7 @@ import {
   probePrivilege,
   probePrograms,
   probeSysctls,
+  type Run,
   runProgram,
 } from '../../host/index.ts'
 import { PlatnetError } from '../../model/errors.ts'
@@ -42,7 +43,7 @@ export async function checkHost(options: Options): Promise<HostCheck> {
  * Probes the host at the start of an agent, without what the start itself detects. Logs each warning; a failure ends the start.
  * Kernel matches are not probed where our rules stand: the start that wrote them has proved that they work.
  */
-export async function checkBeforeStart(context: AppContext, run: typeof runProgram): Promise<void> {
+export async function checkBeforeStart(context: AppContext, run: Run): Promise<void> {
   const log = context.logging.logger('platform_kubelet').child('check')
   const findings = await checkNode(run, async () => ((await hasOurRules(run)) ? [] : probeIptables(run)))
   for (const { level, what, remedy } of findings) if (level === 'warn') log.warn(what, { remedy })
@@ -52,7 +53,7 @@ export async function checkBeforeStart(context: AppContext, run: typeof runProgr
   throw new CheckError(isPrivilege ? 'EPERM' : 'not-fit', failed.what, failed.remedy ? { remedy: failed.remedy } : {})
 }
 
-async function checkNode(run = runProgram, probeRules = probeIptables): Promise<readonly Finding[]> {
+async function checkNode(run: Run = runProgram, probeRules = probeIptables): Promise<readonly Finding[]> {
   const privilege = await probePrivilege()
   if (privilege.some(isFailure)) return privilege
   return [...privilege, ...(await Promise.all([probePrograms(nodePrograms, run), probeRules(run)])).flat()]

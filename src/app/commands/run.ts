@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
-import { applySysctls, createNotifier, type Notifier, ProgramStarter } from '../../host/index.ts'
+import { applySysctls, createFastRun, createNotifier, type Notifier } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { ServerSide } from '../composition/compose-server.ts'
@@ -35,12 +35,12 @@ export async function runServer(context: AppContext): Promise<RunEnd> {
 /** Runs `platnet agent`: the node side alone. Under a supervisor it reports when it is ready and ends with the supervisor. */
 export async function runAgent(context: AppContext): Promise<RunEnd> {
   const log = agentLog(context)
-  const programs = new ProgramStarter()
+  const run = createFastRun()
   const [{ checkBeforeStart }, { composeAgent }] = await Promise.all([
     import('./check.ts'),
     import('../composition/compose-agent.ts'),
   ])
-  const components = await bothAtOnce(checkBeforeStart(context, programs.runProgram), composeAgent(context, programs))
+  const components = await bothAtOnce(checkBeforeStart(context, run), composeAgent(context, run))
   await reportSysctls(context, log)
   if (process.send) process.on('message', (message) => takeLogFilter(context, message))
   else reloadOnHangup(context, log, async () => {})

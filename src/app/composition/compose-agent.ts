@@ -1,6 +1,6 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../../client/index.ts'
 import { ConfigError, configzDocument } from '../../config/index.ts'
-import { interfaceTowards, ProgramStarter } from '../../host/index.ts'
+import { createFastRun, interfaceTowards } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { unspecifiedIpv4 } from '../../model/ip.ts'
@@ -32,10 +32,7 @@ import { findNodeName } from './node-identity.ts'
 import { proxyQuestions } from './proxy-questions.ts'
 
 /** Composes the parts of a node agent in start order: health and metrics first, then what does the work. */
-export async function composeAgent(
-  context: AppContext,
-  programs = new ProgramStarter(),
-): Promise<readonly Component[]> {
+export async function composeAgent(context: AppContext, run = createFastRun()): Promise<readonly Component[]> {
   const { values } = context.options
   const log = context.logging.logger('platform_kubelet')
   const access = await findAccess(values.node)
@@ -51,7 +48,7 @@ export async function composeAgent(
         client,
         state,
         applied,
-        programs,
+        run,
         addresses,
         apiServers: await findApiServers(access),
       })
@@ -72,9 +69,9 @@ export async function composeAgent(
         ],
         ...(registration ? [[registration]] : []),
         ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
-        ...composePods({ context, client, dialect, state, applied, addresses, gate, programs, onNetwork }).map(
-          (source) => [source],
-        ),
+        ...composePods({ context, client, dialect, state, applied, addresses, gate, run, onNetwork }).map((source) => [
+          source,
+        ]),
       ]
     },
     log,
@@ -93,9 +90,7 @@ export async function composeAgent(
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
     queries: {
-      ...proxyQuestions(proxy?.families ?? [], interfaceTowards, (family) =>
-        readBaseChains(programs.runProgram, family),
-      ),
+      ...proxyQuestions(proxy?.families ?? [], interfaceTowards, (family) => readBaseChains(run, family)),
       ...dnsQuestions(dns),
     },
     gate,

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { ApiClient } from '../../client/index.ts'
-import { type Capability, NetnsMaker, type ProgramStarter, probeNamespaces } from '../../host/index.ts'
+import { type Capability, NetnsMaker, probeNamespaces, type Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import { objectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
@@ -44,7 +44,7 @@ interface PodsParts {
   readonly applied: AppliedRevisions
   readonly addresses: ClusterAddresses
   readonly gate: CniGate
-  readonly programs: ProgramStarter
+  readonly run: Run
   /** Receives whether pods can get a network: once when that is known, then at each change. */
   readonly onNetwork: (network: NodeNetwork) => void
 }
@@ -124,7 +124,7 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 
 /** Composes the pods plane and the watch of their network. */
 function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
-  const { context, client, dialect, state, applied, gate, programs, onNetwork } = parts
+  const { context, client, dialect, state, applied, gate, run, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
@@ -139,9 +139,9 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
       gate,
       program: join(shippedCniDir, 'platnet-gate'),
       socket: resolve(node.controlSocket),
-      run: programs.run,
+      run,
     }),
-    runProgram: programs.runProgram,
+    runProgram: run,
     log: log.child('cni'),
   })
   let usesCni = false
@@ -155,7 +155,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
   })
   const hostIps = [first, ...others] as const
   const network = new CniNetwork(cniRuntime, log)
-  const namespaces = new NetnsMaker(programs.runProgram)
+  const namespaces = new NetnsMaker(run)
   const plane = new PodsPlane({
     client,
     dialect,

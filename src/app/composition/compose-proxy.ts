@@ -7,7 +7,7 @@ import {
   listFlows,
   localAddresses,
   NftMonitor,
-  type ProgramStarter,
+  type Run,
   readSysctl,
 } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
@@ -74,7 +74,7 @@ interface ProxyParts {
   readonly claimed: ClaimedServices
   readonly tell: TellOfService
   readonly applied: AppliedRevisions
-  readonly programs: ProgramStarter
+  readonly run: Run
   readonly metricsOf: (family: IpFamily) => ProxyMetrics
   readonly conntrackMetricsOf: (family: IpFamily) => ConntrackMetrics
   readonly monitor: NftMonitor
@@ -86,7 +86,7 @@ export interface ProxySources {
   readonly client: ApiClient
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
-  readonly programs: ProgramStarter
+  readonly run: Run
   readonly addresses: ClusterAddresses
   /** The addresses of this agent's API server: no external address of a Service may take them. */
   readonly apiServers: ReadonlySet<string>
@@ -101,7 +101,7 @@ export async function composeProxy({
   client,
   state,
   applied,
-  programs,
+  run,
   addresses,
   apiServers,
 }: ProxySources): Promise<ProxySide> {
@@ -120,7 +120,7 @@ export async function composeProxy({
     claimed,
     tell,
     applied,
-    programs,
+    run,
     metricsOf: createProxyMetrics(context.metrics),
     conntrackMetricsOf: createConntrackMetrics(context.metrics),
     monitor,
@@ -250,11 +250,11 @@ function hasIpv6(): boolean {
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {
-  const { context, claimed, applied, programs, metricsOf, monitor, facts } = parts
+  const { context, claimed, applied, run, metricsOf, monitor, facts } = parts
   const base = context.logging.logger('platform_traffic_proxy')
   const log = family === 'IPv4' ? base : base.child('ipv6')
-  const choice = await detectIptables(programs.runProgram, family, 'auto')
-  const iptables = new Iptables(choice, programs.runProgram)
+  const choice = await detectIptables(run, family, 'auto')
+  const iptables = new Iptables(choice, run)
   await ensureUsable(iptables)
   const rulesLog = log.child('rules')
   const isWatched = () => choice.flavour === 'nft' && monitor.isListening
@@ -294,7 +294,7 @@ async function ensureUsable(iptables: Iptables): Promise<void> {
 }
 
 function composeCleaner(
-  { context, claimed, programs, conntrackMetricsOf }: ProxyParts,
+  { context, claimed, run, conntrackMetricsOf }: ProxyParts,
   family: IpFamily,
   log: Logger,
 ): ConntrackCleaner<Flow> {
@@ -304,8 +304,8 @@ function composeCleaner(
     tcpGraceMs: conntrackTcpGrace === undefined ? undefined : conntrackTcpGrace * 1000,
     state: claimed,
     flows: {
-      list: (protocol) => listFlows(family, protocol, programs.runProgram),
-      remove: (flows) => deleteFlows(flows, programs.runProgram),
+      list: (protocol) => listFlows(family, protocol, run),
+      remove: (flows) => deleteFlows(flows, run),
     },
     isLocalAddress: (address) => localAddresses().has(address),
     metrics: conntrackMetricsOf(family),

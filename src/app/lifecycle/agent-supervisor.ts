@@ -1,4 +1,4 @@
-import { type RunningProgram, startProgram } from '../../host/index.ts'
+import { type RunningProgram, runProgram } from '../../host/index.ts'
 import { Backoff } from '../../loop/backoff.ts'
 import type { Component, Health } from '../../loop/component.ts'
 import type { Logger } from '../../observe/logger.ts'
@@ -63,7 +63,7 @@ export class AgentSupervisor implements Component {
     const { command, log } = this.#agent
     const [file, ...args] = command
     const startedMs = performance.now()
-    const child = await startProgram(file, args, { stdout: 'inherit', stderr: 'inherit', ipc: true })
+    const child = await runProgram(file, args, { background: true, stdout: 'inherit', stderr: 'inherit', ipc: true })
     this.#child = child
     this.#setHealth('unknown', `the agent (pid ${child.pid}) has not applied its first sync yet`)
     log.info('agent started', { pid: child.pid })

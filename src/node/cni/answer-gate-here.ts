@@ -1,6 +1,5 @@
-import type { CapturedRun, CaptureOptions } from '../../host/index.ts'
+import type { ProgramResult, Run, RunOptions } from '../../host/index.ts'
 import type { Json, JsonObject } from '../../model/api-object.ts'
-import type { PluginRunner } from './call-plugin.ts'
 import type { CniGate } from './gate.ts'
 import { isJsonObject } from './types.ts'
 
@@ -11,7 +10,7 @@ export interface GateHere {
   /** This agent's control socket; a list that names another socket means another agent. */
   readonly socket: string
   /** Starts every other plugin. */
-  readonly run: PluginRunner
+  readonly run: Run
 }
 
 const defaultSocket = '/run/platnet/agent.sock'
@@ -23,9 +22,10 @@ const passedVariables = ['COMMAND', 'CONTAINERID', 'IFNAME', 'NETNS', 'ARGS'] as
  * agent that started it. The output equals that of the program (cni/platnet-gate; the same tests cover both). VERSION still starts the
  * program, once.
  */
-export function answerGateHere({ gate, program, socket, run }: GateHere): PluginRunner {
+export function answerGateHere({ gate, program, socket, run }: GateHere): Run {
   return async (file, args, options) => {
-    const config = file === program && options.env['CNI_COMMAND'] !== 'VERSION' ? objectOf(options.input) : undefined
+    const config =
+      file === program && options.env?.['CNI_COMMAND'] !== 'VERSION' ? objectOf(options.input ?? '') : undefined
     const isOurs = config !== undefined && textOf(config['socket'], defaultSocket) === socket
     return isOurs ? answer(gate, config, options) : run(file, args, options)
   }
@@ -34,10 +34,10 @@ export function answerGateHere({ gate, program, socket, run }: GateHere): Plugin
 async function answer(
   gate: GateHere['gate'],
   config: JsonObject,
-  { env, input, timeoutMs, signal }: CaptureOptions,
-): Promise<CapturedRun> {
+  { env = {}, input = '', timeoutMs, signal }: RunOptions,
+): Promise<ProgramResult> {
   const startedMs = performance.now()
-  const end = (more: Pick<CapturedRun, 'exitCode' | 'stdout'> & Partial<CapturedRun>): CapturedRun => ({
+  const end = (more: Pick<ProgramResult, 'exitCode' | 'stdout'> & Partial<ProgramResult>): ProgramResult => ({
     endedBy: 'exit',
     stderr: '',
     durationMs: performance.now() - startedMs,
@@ -64,7 +64,7 @@ function outcome(
   command: string | undefined,
   { prevResult }: JsonObject,
   problem: string | undefined,
-): Pick<CapturedRun, 'exitCode' | 'stdout'> {
+): Pick<ProgramResult, 'exitCode' | 'stdout'> {
   if (command === 'ADD' && prevResult === undefined)
     return failure(7, 'there is no prevResult: it must come after the plugin that makes the interface')
   if (command === 'ADD' && problem !== undefined) return failure(11, problem)
@@ -72,7 +72,7 @@ function outcome(
   return { exitCode: 0, stdout: command === 'ADD' ? `${JSON.stringify(prevResult)}\n` : '' }
 }
 
-function failure(code: number, message: string): Pick<CapturedRun, 'exitCode' | 'stdout'> {
+function failure(code: number, message: string): Pick<ProgramResult, 'exitCode' | 'stdout'> {
   return { exitCode: 1, stdout: JSON.stringify({ cniVersion: '1.0.0', code, msg: `platnet-gate: ${message}` }) }
 }
 

@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { ExecError, isTextBusy, type runCaptured } from '../../host/index.ts'
+import { ExecError, isTextBusy, type Run } from '../../host/index.ts'
 import type { JsonObject } from '../../model/api-object.ts'
 import { CniError } from './errors.ts'
 import type { RunningCalls } from './running-calls.ts'
 
 export type Command = 'ADD' | 'DEL' | 'CHECK' | 'STATUS' | 'GC' | 'VERSION'
-
-/** Starts plugins: `runCaptured`, or a variant of it inside a namespace. */
-export type PluginRunner = typeof runCaptured
 
 export interface PluginCall {
   readonly command: Command
@@ -25,7 +22,7 @@ export interface PluginCall {
 }
 
 export interface CallSettings {
-  readonly run: PluginRunner
+  readonly run: Run
   /** Time limit, at which the process group is killed. */
   readonly timeoutMs: number
   /** Delay between attempts while the binary is being replaced. */
@@ -64,13 +61,14 @@ export async function callPlugin(call: PluginCall, settings: CallSettings): Prom
   return output
 }
 
-async function runWhileBusy(call: PluginCall, settings: CallSettings): ReturnType<PluginRunner> {
+async function runWhileBusy(call: PluginCall, settings: CallSettings): ReturnType<Run> {
   const signal = signalOf(call, settings)
   const options = {
     env: environmentOf(call, settings.env),
     input: JSON.stringify(call.config),
     timeoutMs: settings.timeoutMs,
     maxOutputBytes,
+    untrusted: true,
     ...(signal && { signal }),
   }
   for (let attempt = 1; ; attempt += 1) {

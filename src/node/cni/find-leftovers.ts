@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isNamespace, type runProgram } from '../../host/index.ts'
+import { isNamespace, type Run } from '../../host/index.ts'
 import { parseIp } from '../../model/ip.ts'
 import { parseSavedChains } from './nat-chains.ts'
 import type { FoundAddress, FoundChain, FoundOnNode, Leftovers } from './plan.ts'
@@ -11,7 +11,7 @@ export interface LeftoverPlaces {
   /** Folders of host-local with one folder per network: /var/lib/cni/networks. */
   readonly ipamDirs: readonly string[]
   /** Starts iptables in the namespace of the plugins. */
-  readonly run: typeof runProgram
+  readonly run: Run
 }
 
 const programs = ['iptables', 'ip6tables'] as const
@@ -66,7 +66,7 @@ function renderRemoval(chains: readonly FoundChain[]): string {
   return `${['*nat', ...jumps, ...flushes, ...deletions, 'COMMIT'].join('\n')}\n`
 }
 
-async function findChains(program: FoundChain['program'], run: typeof runProgram): Promise<readonly FoundChain[]> {
+async function findChains(program: FoundChain['program'], run: Run): Promise<readonly FoundChain[]> {
   try {
     const { stdout } = await run(`${program}-save`, ['-t', 'nat'], { timeoutMs: commandTimeoutMs })
     return parseSavedChains(stdout).map((chain) => ({ program, ...chain }))

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { runCaptured, runProgram } from '../../host/index.ts'
+import { runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import { AttachmentRemoval, cachedConfig } from './attachment-removal.ts'
 import { beginAttachment } from './begin-attachment.ts'
@@ -50,7 +50,7 @@ export class CniRuntime {
   constructor(settings: CniSettings) {
     const {
       binDirs,
-      run = runCaptured,
+      run = runProgram,
       pluginTimeoutMs: timeoutMs = 60_000,
       busyDelayMs = 1000,
       env = process.env,

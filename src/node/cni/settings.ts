@@ -1,6 +1,6 @@
-import type { runProgram } from '../../host/index.ts'
+import type { Run } from '../../host/index.ts'
 import type { Logger } from '../../observe/index.ts'
-import type { PluginRunner, StopSignals } from './call-plugin.ts'
+import type { StopSignals } from './call-plugin.ts'
 import type { RunningCall } from './running-calls.ts'
 
 export interface CniSettings {
@@ -20,9 +20,9 @@ export interface CniSettings {
   /** Folders of host-local, with one folder per network; `networks` of the cache folder by default. */
   readonly ipamDirs?: readonly string[]
   /** Starts iptables during the search for leftovers. */
-  readonly runProgram?: typeof runProgram
+  readonly runProgram?: Run
   /** Starts the plugins; by default in this process' own namespaces. */
-  readonly run?: PluginRunner
+  readonly run?: Run
   /** Age at which a running plugin is reported as slow: most take milliseconds. 3 s by default. */
   readonly slowAfterMs?: number
   /** Called with a slow plugin, then every 10 s; logs it by default. */

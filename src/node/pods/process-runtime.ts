@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { listNetns, type NetnsMaker, runCaptured, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
+import { listNetns, type NetnsMaker, runProgram, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { CniSandbox, StallReason } from '../cni/index.ts'
@@ -130,11 +130,11 @@ export class ProcessRuntime implements PodRuntime {
       ? ['perl', '-w', init, 'exec', folder, String(program.pid), String(program.startTicks), ...command]
       : enterEarlierRun(program.pid, begun.pid, command)
     // Together with what it started: of a program that hangs the one outside alone would be killed, and its output stay open.
-    const { endedBy, exitCode, stdout, stderr } = await runCaptured(file, words, {
+    const { endedBy, exitCode, stdout, stderr } = await runProgram(file, words, {
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' },
-      input: '',
       timeoutMs,
       maxOutputBytes: maxExecOutputBytes,
+      untrusted: true,
     })
     if (endedBy === 'timeout') throw overdue(command, timeoutMs)
     return { exitCode: exitCode ?? 137, output: `${stdout}${stderr}`.slice(0, 1024) }

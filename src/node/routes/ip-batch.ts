@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ExecError, runProgram } from '../../host/index.ts'
+import { ExecError, type Run, runProgram } from '../../host/index.ts'
 import type { Json } from '../../model/api-object.ts'
 import { type Cidr, hostCidr, type Ip, type IpFamily, ipFamily, parseCidr, parseIp } from '../../model/ip.ts'
 import { masqueradeTableName, type PodRoute, type RoutePlan, type VxlanDevice, vxlanName } from './plan.ts'
@@ -7,9 +7,6 @@ import { masqueradeTableName, type PodRoute, type RoutePlan, type VxlanDevice, v
 /** Marks our routes (rtnetlink(7), rtm_protocol): a number that no known program uses. */
 const protocol = '143'
 const timeoutMs = 10_000
-
-/** `runProgram`, or one that runs in another network namespace. */
-export type Run = typeof runProgram
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6']
 

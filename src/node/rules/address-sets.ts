@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ExecError } from '../../host/index.ts'
+import { ExecError, type Run } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { type AddressSets, parseSets, planSets } from '../../netfilter/sets.ts'
 import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
-import type { Run } from './iptables.ts'
 
 const timeoutMs = 30_000
 /** nf_tables frees a removed rule, and with it the set, some milliseconds after the commit that `Iptables.restore` waits for. */

@@ -1,5 +1,5 @@
+import type { Run } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
-import type { Run } from './iptables.ts'
 
 const timeoutMs = 120_000
 

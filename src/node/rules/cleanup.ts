@@ -1,4 +1,4 @@
-import { runProgram } from '../../host/index.ts'
+import { type Run, runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
@@ -6,7 +6,7 @@ import type { Logger } from '../../observe/logger.ts'
 import { cleanByNft } from './cleanup-by-nft.ts'
 import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
 import { findPrograms, readLegacyTableNames } from './flavour.ts'
-import type { Flavour, Run } from './iptables.ts'
+import type { Flavour } from './iptables.ts'
 
 /** What was removed from one table. */
 interface TableCleanup {

@@ -1,8 +1,8 @@
-import { ExecError } from '../../host/index.ts'
+import { ExecError, type Run } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import { RulesError } from './errors.ts'
-import type { Flavour, IptablesChoice, Run } from './iptables.ts'
+import type { Flavour, IptablesChoice } from './iptables.ts'
 
 /** What one flavour's programs are and what the kernel holds of that flavour. */
 export interface FlavourState extends Programs {

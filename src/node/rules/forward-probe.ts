@@ -1,8 +1,7 @@
-import { type Finding, runProgram } from '../../host/index.ts'
+import { type Finding, type Run, runProgram } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import { chains } from '../../netfilter/names.ts'
-import type { Run } from './iptables.ts'
 import { readBaseChains } from './packet-path.ts'
 
 /**

@@ -1,10 +1,7 @@
-import { ExecError, type ProgramResult, type RunOptions } from '../../host/index.ts'
+import { ExecError, type Run } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import type { TableName } from '../../netfilter/ruleset.ts'
 import { explainRestoreFailure, explainSaveFailure, RulesError } from './errors.ts'
-
-/** Runs a program where the rules are: `runProgram` here, or wrapped to enter another network namespace. Throws ExecError. */
-export type Run = (file: string, args: readonly string[], options: RunOptions) => Promise<ProgramResult>
 
 /** Which kernel interface the programs speak: rules of one are invisible to the other, and a packet passes both. */
 export type Flavour = 'nft' | 'legacy'

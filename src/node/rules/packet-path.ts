@@ -1,6 +1,6 @@
+import type { Run } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { type BaseChain, readIptablesChains, readNftBaseChains, readNftRules } from '../../netfilter/foreign-path.ts'
-import type { Run } from './iptables.ts'
 
 const timeoutMs = 10_000
 

@@ -1,9 +1,9 @@
-import { type Finding, runProgram } from '../../host/index.ts'
+import { type Finding, type Run, runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { TableName } from '../../netfilter/ruleset.ts'
 import { RulesError } from './errors.ts'
 import { chooseFlavour, type FlavourState, readFlavours } from './flavour.ts'
-import { Iptables, type Run } from './iptables.ts'
+import { Iptables } from './iptables.ts'
 
 /** A part of the kernel our rules use, with a rule that needs it and the table where that may stand. */
 interface KernelPart {

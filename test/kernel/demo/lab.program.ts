@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Lab, nodeAddress, type Pod } from '../../../src/demo/lab.ts'
-import { listNetns, runInNetns, runProgram } from '../../../src/host/index.ts'
+import { listNetns, runProgram } from '../../../src/host/index.ts'
 import { cidrOf, ipOf } from '../../helpers/addresses.ts'
 
 const serviceAddress = ipOf('10.96.0.10')
@@ -34,7 +34,7 @@ writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
 const pods = [await lab.startPod(), await lab.startPod(), await lab.startPod()]
 await writeRules(pods)
 
-const direct = await runInNetns('plt-client', 'curl', ['-s', `http://${pods[0]?.address}:8080/`], { timeoutMs })
+const direct = await runProgram('curl', ['-s', `http://${pods[0]?.address}:8080/`], { netns: 'plt-client', timeoutMs })
 const load = await lab.startLoad({ host: serviceAddress, port: 80, rate: 1200, maxSeconds: 30 })
 await sleep(1500)
 const [first, ...others] = pods

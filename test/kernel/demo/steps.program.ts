@@ -8,7 +8,7 @@ import { runSteps } from '../../../src/demo/run-steps.ts'
 import type { Scene } from '../../../src/demo/scene.ts'
 import { steps } from '../../../src/demo/steps.ts'
 import { createWebService } from '../../../src/demo/web-service.ts'
-import { type RunningProgram, startProgram } from '../../../src/host/index.ts'
+import { type RunningProgram, runProgram } from '../../../src/host/index.ts'
 import { createDialect } from '../../../src/model/dialect.ts'
 import { asReady, Rollout } from '../../helpers/lab-rollout.ts'
 import { HandWrittenCluster } from './hand-written-cluster.ts'
@@ -17,7 +17,7 @@ import { serveNames } from './hand-written-names.ts'
 let sleeper: RunningProgram | undefined
 const daemon = {
   start: async () => {
-    sleeper = await startProgram('sleep', ['600'])
+    sleeper = await runProgram('sleep', ['600'], { background: true })
   },
   kill: async () => {
     sleeper?.kill('SIGKILL')

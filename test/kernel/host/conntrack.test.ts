@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { deleteFlows, listFlows } from '../../../src/host/index.ts'
+import { deleteFlows, listFlows, type Run } from '../../../src/host/index.ts'
 import type { IpFamily } from '../../../src/model/ip.ts'
-import type { Run } from '../../../src/node/rules/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'
 
 const networks = { IPv4: '10.96.0.0/24', IPv6: 'fd00:96::/64' } as const

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { runProgram } from '../../../src/host/exec.ts'
 import {
   addAddress,
   addRoute,
@@ -13,8 +12,9 @@ import {
   moveLink,
   setLinkUp,
 } from '../../../src/host/links.ts'
-import { createNetns, deleteNetns, listNetns, runInNetns, startInNetns } from '../../../src/host/netns.ts'
+import { createNetns, deleteNetns, listNetns } from '../../../src/host/netns.ts'
 import { NetnsMaker } from '../../../src/host/netns-maker.ts'
+import { type Run, runProgram } from '../../../src/host/programs/index.ts'
 import { ipOf } from '../../helpers/addresses.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
@@ -60,9 +60,9 @@ describe('links in namespaces', () => {
   })
 
   it('starts a program whose pid is its own', async () => {
-    const program = await startInNetns(leaf, 'sleep', ['30'])
+    const program = await runProgram('sleep', ['30'], { netns: leaf, background: true })
     const isInside = async () => {
-      const { stdout } = await runInNetns(leaf, 'ip', ['netns', 'pids', leaf], { timeoutMs })
+      const { stdout } = await runProgram('ip', ['netns', 'pids', leaf], { netns: leaf, timeoutMs })
       return stdout.split('\n').includes(String(program.pid))
     }
     // It begins outside and goes in.
@@ -91,7 +91,7 @@ describe('links in namespaces', () => {
       await Promise.all(names.map((name) => maker.create(name)))
       const known = await listNetns()
       assert.ok(names.every((name) => known.includes(name)))
-      const links = await runInNetns(names[1] ?? '', 'ip', ['-brief', 'link'], { timeoutMs })
+      const links = await runProgram('ip', ['-brief', 'link'], { netns: names[1] ?? '', timeoutMs })
       assert.match(links.stdout, /^lo .*<LOOPBACK,UP,LOWER_UP> *\n$/)
       assert.deepEqual(started, [], 'nothing was left to ip')
       await assert.rejects(maker.create(names[0] ?? ''), { code: 'failed', message: /File exists/ })
@@ -111,7 +111,7 @@ describe('links in namespaces', () => {
   it('leaves namespaces to ip where the program that stays is not for this processor, or is gone', async () => {
     const name = `plt-left-${process.pid}`
     const started: string[] = []
-    const run: typeof runProgram = (file, args, options) => {
+    const run: Run = (file, args, options) => {
       started.push(`${file} ${args.join(' ')}`)
       return runProgram(file, args, options)
     }
@@ -131,7 +131,7 @@ describe('links in namespaces', () => {
 /** Nothing listens there: an answer that refuses proves the way there and back. */
 async function canConnect(host: string): Promise<string> {
   const script = `require('node:net').connect(9, '${host}').on('error', (error) => console.log(error.code))`
-  const { stdout } = await runInNetns(leaf, process.execPath, ['-e', script], { timeoutMs })
+  const { stdout } = await runProgram(process.execPath, ['-e', script], { netns: leaf, timeoutMs })
   return stdout.trim()
 }
 

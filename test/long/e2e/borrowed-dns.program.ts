@@ -2,7 +2,7 @@
 // second serves no DNS at first; later it does, and is killed under load. Prints what was seen as one line of JSON.
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runInNetns, startProgram } from '../../../src/host/index.ts'
+import { runProgram } from '../../../src/host/index.ts'
 import { connectNode, createLan, launcher, startAgent } from '../../helpers/lan-node.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
@@ -14,17 +14,19 @@ const secondsOfLoad = 4
 /** What the second node is answered at the cluster's DNS address. */
 async function ask(): Promise<string> {
   const args = ['@10.96.0.10', '+short', '+time=1', '+tries=1', name]
-  const { stdout } = await runInNetns('plt-node-2', 'dig', args, { timeoutMs }).catch(() => ({ stdout: '' }))
+  const { stdout } = await runProgram('dig', args, { netns: 'plt-node-2', timeoutMs }).catch(() => ({ stdout: '' }))
   return stdout.trim()
 }
 
 async function answersItself(): Promise<boolean> {
-  return (await runInNetns('plt-node-2', 'nft', ['list', 'tables'], { timeoutMs })).stdout.includes('platnet-dns')
+  return (await runProgram('nft', ['list', 'tables'], { netns: 'plt-node-2', timeoutMs })).stdout.includes(
+    'platnet-dns',
+  )
 }
 
 /** Whether the rules of the second node lead queries to the first one, and to whom else. */
 async function fallbacks(): Promise<string> {
-  const { stdout } = await runInNetns('plt-node-2', 'iptables-save', ['-t', 'nat'], { timeoutMs })
+  const { stdout } = await runProgram('iptables-save', ['-t', 'nat'], { netns: 'plt-node-2', timeoutMs })
   const targets = [...stdout.matchAll(/-p udp .*--to-destination (192\.0\.2\.\d+):53\b/g)].map((match) => match[1])
   return [...new Set(targets)].sort().join()
 }
@@ -32,7 +34,11 @@ async function fallbacks(): Promise<string> {
 await createLan()
 await connectNode(1)
 await connectNode(2)
-await startProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], { stdout: 2, stderr: 2 })
+await runProgram(launcher, ['server', '--data-dir', '/run/server', '--log-level', 'warn'], {
+  background: true,
+  stdout: 2,
+  stderr: 2,
+})
 await untilAsync('the server has written it', async () => existsSync('/run/server/admin.kubeconfig'), patientMs)
 await startAgent(1, { components: 'proxy,dns,registration' })
 const withoutDns = await startAgent(2, { components: 'proxy,registration' })
@@ -47,7 +53,7 @@ await untilAsync('and would fall back to the first', async () => (await fallback
 
 writeFileSync('/run/queries', `${name} A\n`)
 const load = ['-s', '10.96.0.10', '-d', '/run/queries', '-Q', '500', '-q', '5000', '-t', '1', '-l', `${secondsOfLoad}`]
-const measured = runInNetns('plt-node-2', 'dnsperf', load, { timeoutMs: 60_000 })
+const measured = runProgram('dnsperf', load, { netns: 'plt-node-2', timeoutMs: 60_000 })
 await sleep(secondsOfLoad * 500)
 withDns.kill('SIGKILL')
 await withDns.exited

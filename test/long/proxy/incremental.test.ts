@@ -1,5 +1,6 @@
 import { describe, test } from 'node:test'
-import { detectIptables, type Flavour, Iptables, type Run } from '../../../src/node/rules/index.ts'
+import type { Run } from '../../../src/host/index.ts'
+import { detectIptables, type Flavour, Iptables } from '../../../src/node/rules/index.ts'
 import { type RestoreFault, restoreFailure } from '../../helpers/fake-iptables.ts'
 import { checkIncremental, type TestedKernel } from '../../helpers/incremental-events.ts'
 import { skipReason, type TestNetns, withNetns } from '../../helpers/netns.ts'

@@ -1,4 +1,4 @@
-import { type RunningProgram, startProgram } from '../../../host/index.ts'
+import { type RunningProgram, runProgram } from '../../../host/index.ts'
 import { Backoff } from '../../../loop/backoff.ts'
 import type { Ip } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
@@ -95,9 +95,9 @@ export class NotrackRules {
  * milliseconds later; `setpriv` (util-linux) kills the child with the thread that started it, which is sooner.
  */
 function startHolder(): Promise<RunningProgram> {
-  const pipes = { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' } as const
-  return startProgram('setpriv', ['--pdeathsig', 'KILL', 'nft', '-i'], pipes).catch(() =>
-    startProgram('nft', ['-i'], pipes),
+  const pipes = { background: true, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' } as const
+  return runProgram('setpriv', ['--pdeathsig', 'KILL', 'nft', '-i'], pipes).catch(() =>
+    runProgram('nft', ['-i'], pipes),
   )
 }
 

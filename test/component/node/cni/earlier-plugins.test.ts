@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { findProcess, startProgram } from '../../../../src/host/index.ts'
+import { findProcess, runProgram } from '../../../../src/host/index.ts'
 import { examineNetworks } from '../../../../src/node/cni/examine.ts'
 import { describeRunning } from '../../../../src/node/cni/index.ts'
 import { FakeCni, sandbox } from '../../../helpers/fake-cni.ts'
@@ -20,7 +20,7 @@ async function killInAdd(t: TestContext, cni: FakeCni, sh: string): Promise<void
   cni.list('only')
   const { configDir, binDir, cacheDir } = cni
   const words = ['--input-type=module', '--eval', agent, JSON.stringify({ configDir, binDir, cacheDir, sandbox })]
-  const program = await startProgram(process.execPath, words)
+  const program = await runProgram(process.execPath, words, { background: true })
   t.after(() => program.kill('SIGKILL'))
   await until('the plugin has begun', () => cni.order().includes('ADD only'), 20_000)
   program.kill('SIGKILL')

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type CapturedRun, runCaptured } from '../../../../src/host/run-captured.ts'
+import { type ProgramResult, type Run, runProgram } from '../../../../src/host/programs/index.ts'
 import { answerGateHere, CniGate } from '../../../../src/node/cni/index.ts'
 import { createControlSocket } from '../../../../src/node/control/index.ts'
 import { AppliedRevisions, LiveNodeState } from '../../../../src/node/state/index.ts'
@@ -52,9 +52,9 @@ class GateLab {
   }
 }
 
-type RunGate = (command: string, config: object, more?: Record<string, string>) => Promise<CapturedRun>
+type RunGate = (command: string, config: object, more?: Record<string, string>) => Promise<ProgramResult>
 
-function runGateBy(run: typeof runCaptured): RunGate {
+function runGateBy(run: Run): RunGate {
   return (command, config, more = {}) => {
     const env = {
       PATH: '/usr/bin:/bin',
@@ -66,13 +66,13 @@ function runGateBy(run: typeof runCaptured): RunGate {
       ...more,
     }
     const input = JSON.stringify({ cniVersion: '1.0.0', name: 'test', type: 'platnet-gate', ...config })
-    return run(plugin, [], { env, input, timeoutMs: 60_000, maxOutputBytes: 1e6 })
+    return run(plugin, [], { env, input, timeoutMs: 60_000, maxOutputBytes: 1e6, untrusted: true })
   }
 }
 
-const runGate = runGateBy(runCaptured)
+const runGate = runGateBy(runProgram)
 
-const noProgram: typeof runCaptured = () => Promise.reject(new Error('no program is to be started'))
+const noProgram: Run = () => Promise.reject(new Error('no program is to be started'))
 
 /** Both ways to the same answers: the plugin as a program, and what the agent does where it runs the list itself. */
 const ways: readonly { readonly way: string; readonly runnerOf: (lab: GateLab) => RunGate }[] = [
@@ -224,11 +224,12 @@ for (const { way, runnerOf } of ways) {
 }
 
 test('with a broken list it says so', async () => {
-  const broken = await runCaptured(plugin, [], {
+  const broken = await runProgram(plugin, [], {
     env: { CNI_COMMAND: 'ADD' },
     input: '{"type": "platnet-gate", ',
     timeoutMs: 60_000,
     maxOutputBytes: 1e6,
+    untrusted: true,
   })
   assert.match(broken.stdout, /"code":6/)
 })
@@ -251,8 +252,8 @@ for (const { way, runnerOf } of ways) {
 test('another file of its name, a list of another agent and VERSION are programs within the agent too', async (t) => {
   const lab = new GateLab(t)
   const started: string[] = []
-  const run: typeof runCaptured = async (file, _, { env }) => {
-    started.push(`${file} ${env['CNI_COMMAND']}`)
+  const run: Run = async (file, _, { env }) => {
+    started.push(`${file} ${env?.['CNI_COMMAND']}`)
     return { endedBy: 'exit', exitCode: 0, stdout: '', stderr: '', durationMs: 0 }
   }
   const { gate, socket } = lab
@@ -272,6 +273,7 @@ test('within the agent: the deadline of the runtime and a caller that gives up e
     env: { CNI_COMMAND: 'ADD', CNI_CONTAINERID: 'c1' },
     input: JSON.stringify({ socket, prevResult: okResult }),
     maxOutputBytes: 1e6,
+    untrusted: true,
   }
   assert.equal((await run(plugin, [], { ...options, timeoutMs: 10 })).endedBy, 'timeout')
   const leaving = new AbortController()
@@ -298,9 +300,9 @@ for (const isHere of [false, true]) {
     )
     lab.state.subscribe(() => queueMicrotask(() => lab.publish()))
     const started: string[] = []
-    const program: typeof runCaptured = (file, args, options) => {
-      if (file === plugin) started.push(options.env['CNI_COMMAND'] ?? '')
-      return runCaptured(file, args, options)
+    const program: Run = (file, args, options) => {
+      if (file === plugin) started.push(options.env?.['CNI_COMMAND'] ?? '')
+      return runProgram(file, args, options)
     }
     const { gate, socket } = lab
     const run = isHere ? answerGateHere({ gate, program: plugin, socket, run: program }) : program

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { runCaptured } from '../../../../src/host/index.ts'
+import { runProgram } from '../../../../src/host/index.ts'
 import { bridgeList, CniNode, cniSkipReason, debianPlugins } from '../../../helpers/cni-node.ts'
 import { withNetns } from '../../../helpers/netns.ts'
 
@@ -18,11 +18,11 @@ async function platnetCni(
   const bins = ['--cni-bin-dir', `${join(node.folder, 'bin')},${debianPlugins}`]
   const inside = [process.execPath, main, 'cni', ...args, ...folders, ...bins]
   const env = { PATH: process.env['PATH'] ?? '' }
-  const run = await runCaptured('/usr/sbin/ip', ['netns', 'exec', node.netns.name, ...inside], {
+  const run = await runProgram('/usr/sbin/ip', ['netns', 'exec', node.netns.name, ...inside], {
     env,
-    input: '',
     timeoutMs: 60_000,
     maxOutputBytes: 1e6,
+    untrusted: true,
   })
   return { code: run.exitCode, out: run.stdout, err: run.stderr }
 }

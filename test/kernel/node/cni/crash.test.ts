@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { startProgram } from '../../../../src/host/index.ts'
+import { runProgram } from '../../../../src/host/index.ts'
 import type { CniSandbox } from '../../../../src/node/cni/index.ts'
 import { bridgeList, CniNode, cniSkipReason, debianPlugins } from '../../../helpers/cni-node.ts'
 import { withNetns } from '../../../helpers/netns.ts'
@@ -27,7 +27,7 @@ async function crash(node: CniNode, sandbox: CniSandbox, { operation, point, cal
     point,
     call,
   }).map(([name, value]) => `--${name}=${value}`)
-  const agent = await startProgram(process.execPath, [program, ...args], { stderr: 'inherit' })
+  const agent = await runProgram(process.execPath, [program, ...args], { background: true, stderr: 'inherit' })
   assert.equal((await agent.exited).signal, 'SIGKILL', 'the agent was to be killed')
 }
 

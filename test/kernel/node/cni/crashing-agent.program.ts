@@ -1,7 +1,6 @@
 // An agent that is killed in the middle: runs one operation on one sandbox and ends itself by SIGKILL before or after the named plugin call.
 import { parseArgs } from 'node:util'
-import { runCaptured } from '../../../../src/host/index.ts'
-import type { PluginRunner } from '../../../../src/node/cni/call-plugin.ts'
+import { type Run, runProgram } from '../../../../src/host/index.ts'
 import { CniRuntime } from '../../../../src/node/cni/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 
@@ -27,12 +26,12 @@ function die(): Promise<never> {
 }
 
 let calls = 0
-const run: PluginRunner = async (file, args, options) => {
-  const isVersion = options.env['CNI_COMMAND'] === 'VERSION'
+const run: Run = async (file, args, options) => {
+  const isVersion = options.env?.['CNI_COMMAND'] === 'VERSION'
   if (!isVersion) calls += 1
   const isFatal = !isVersion && calls === fatalCall
   if (isFatal && point === 'before') return die()
-  const result = await runCaptured('/usr/sbin/ip', ['netns', 'exec', node, file, ...args], options)
+  const result = await runProgram(file, args, { netns: node, ...options })
   return isFatal ? die() : result
 }
 

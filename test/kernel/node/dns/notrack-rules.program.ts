@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addAddress, createVethPair, runProgram, startProgram } from '../../../../src/host/index.ts'
+import { addAddress, createVethPair, runProgram } from '../../../../src/host/index.ts'
 import { ClusterDnsAddresses } from '../../../../src/node/dns/bind/cluster-dns-addresses.ts'
 import { NotrackRules } from '../../../../src/node/dns/bind/notrack-rules.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
@@ -77,7 +77,11 @@ function startLoad() {
 }
 
 async function startServing() {
-  const child = await startProgram(process.execPath, [import.meta.filename, 'serve'], { ipc: true, stderr: 'inherit' })
+  const child = await runProgram(process.execPath, [import.meta.filename, 'serve'], {
+    background: true,
+    ipc: true,
+    stderr: 'inherit',
+  })
   const { promise, resolve } = Promise.withResolvers<unknown>()
   child.onMessage(resolve)
   await promise

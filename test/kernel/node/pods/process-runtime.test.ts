@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { findProcess, startProgram } from '../../../../src/host/index.ts'
+import { findProcess, runProgram } from '../../../../src/host/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { detectCgroups } from '../../../../src/node/pods/cgroups.ts'
 import type { Launch } from '../../../../src/node/pods/container-launch.ts'
@@ -155,7 +155,7 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
   test('that a version before this one started are still asked by programs, as their user and with their variables', async (context) => {
     const { runtime, folders } = await newNode(context)
     const env = { PLATNET_USER: '65534:65533', PLATNET_ENV_COUNT: '1', PLATNET_ENV_0: 'COLOUR=dark "blue"' }
-    const earlier = await startProgram('sleep', ['600'], { env })
+    const earlier = await runProgram('sleep', ['600'], { background: true, env })
     context.after(() => earlier.kill('SIGKILL'))
     const began = { container: 'main', attempt: 0 }
     const folder = folders.runFolder(uid, began)

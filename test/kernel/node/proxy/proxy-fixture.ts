@@ -1,4 +1,4 @@
-import { deleteFlows, type Flow, listFlows } from '../../../../src/host/index.ts'
+import { deleteFlows, type Flow, listFlows, type Run } from '../../../../src/host/index.ts'
 import type { Ip } from '../../../../src/model/ip.ts'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import {
@@ -8,7 +8,7 @@ import {
   createProxyMetrics,
   ProxyPlane,
 } from '../../../../src/node/proxy/index.ts'
-import { detectIptables, type Flavour, Iptables, RulesWriter, type Run } from '../../../../src/node/rules/index.ts'
+import { detectIptables, type Flavour, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
 import { AppliedRevisions, type ClusterAddresses, LiveNodeState } from '../../../../src/node/state/index.ts'
 import { createMetrics, silentLogger } from '../../../../src/observe/index.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Run } from '../../../../src/node/rules/index.ts'
+import type { Run } from '../../../../src/host/index.ts'
 import { readObject } from '../../../../src/node/state/stored-object.ts'
 import { skipReason, withNetns } from '../../../helpers/netns.ts'
 import { until, untilAsync } from '../../../helpers/until.ts'

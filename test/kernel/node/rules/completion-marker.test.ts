@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ProgramStarter } from '../../../../src/host/index.ts'
-import { detectIptables, Iptables, type Run } from '../../../../src/node/rules/index.ts'
+import { createFastRun, type Run } from '../../../../src/host/index.ts'
+import { detectIptables, Iptables } from '../../../../src/node/rules/index.ts'
 import { skipReason, withNetns } from '../../../helpers/netns.ts'
 
 const skip = skipReason('iptables-nft')
@@ -12,9 +12,8 @@ test(
   () =>
     withNetns(async (lab) => {
       const netns = await lab.create()
-      const starter = new ProgramStarter()
-      const inside: Run = (file, args, options) =>
-        starter.runProgram('ip', ['netns', 'exec', netns.name, file, ...args], options)
+      const run = createFastRun()
+      const inside: Run = (file, args, options) => run(file, args, { netns: netns.name, ...options })
       const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', 'nft'), inside)
       const textOf = (comment: string, target = 'ACCEPT') =>
         `*filter\n:PLAT-A - [0:0]\nCOMMIT\n*nat\n:PLAT-B - [0:0]\n-A PLAT-B -m comment --comment ${comment} -j ${target}\nCOMMIT\n`

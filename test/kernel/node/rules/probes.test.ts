@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { probeIptables, type Run } from '../../../../src/node/rules/index.ts'
+import type { Run } from '../../../../src/host/index.ts'
+import { probeIptables } from '../../../../src/node/rules/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 
 const skip = skipReason('iptables-nft', 'iptables-legacy', 'unshare')

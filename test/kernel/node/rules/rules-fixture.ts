@@ -1,3 +1,4 @@
+import type { Run } from '../../../../src/host/index.ts'
 import { type Cidr, type Ip, parseCidr, parseIp } from '../../../../src/model/ip.ts'
 import { addHash, emptyXorHash, hashItem, type XorHash } from '../../../../src/model/xor-hash.ts'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
@@ -10,7 +11,6 @@ import {
   Iptables,
   type RulesObserver,
   RulesWriter,
-  type Run,
 } from '../../../../src/node/rules/index.ts'
 import { silentLogger } from '../../../../src/observe/logger.ts'
 import type { TestNetns } from '../../../helpers/netns.ts'

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Run } from '../../../../src/host/index.ts'
 import { proxyHooks } from '../../../../src/netfilter/hooks.ts'
 import type { Chain } from '../../../../src/netfilter/ruleset.ts'
 import { batchSizes } from '../../../../src/node/rules/batches.ts'
-import {
-  type Flavour,
-  RulesError,
-  type RulesObserver,
-  type Run,
-  type VerifyReport,
-} from '../../../../src/node/rules/index.ts'
+import { type Flavour, RulesError, type RulesObserver, type VerifyReport } from '../../../../src/node/rules/index.ts'
 import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts'
 import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable, serviceChains } from './rules-fixture.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ExecError, runProgram, startProgram } from '../../../src/host/exec.ts'
+import { ExecError, runProgram } from '../../../src/host/programs/index.ts'
 
 async function failureOf(promise: Promise<unknown>): Promise<ExecError> {
   try {
@@ -35,7 +35,7 @@ test('a failed program is reported with its exit code and what it said', async (
 test('a missing program is reported by name with a remedy', async () => {
   for (const start of [
     () => runProgram('plt-no-such', ['x'], { timeoutMs: 5000 }),
-    () => startProgram('plt-no-such', []),
+    () => runProgram('plt-no-such', [], { background: true }),
   ]) {
     const error = await failureOf(start())
     assert.equal(error.code, 'not-found')
@@ -61,7 +61,7 @@ test('a wrapper that reports a signal as 128 + n counts as killed', async () => 
 })
 
 test('a started program is killed with everything it started', async () => {
-  const program = await startProgram('sh', ['-c', 'sleep 60 & echo $!; wait'], { stdout: 'pipe' })
+  const program = await runProgram('sh', ['-c', 'sleep 60 & echo $!; wait'], { background: true, stdout: 'pipe' })
   const childPid = Number(await new Promise((resolve) => program.stdout?.once('data', resolve)))
   program.kill('SIGKILL')
   assert.deepEqual(await program.exited, { exitCode: undefined, signal: 'SIGKILL' })
@@ -75,7 +75,7 @@ test('a started program is killed with everything it started', async () => {
 
 test('messages travel both ways, and sending to a program that is gone fails', async () => {
   const echo = 'process.on("message", (message) => process.send({ got: message }))'
-  const program = await startProgram(process.execPath, ['-e', echo], { ipc: true })
+  const program = await runProgram(process.execPath, ['-e', echo], { background: true, ipc: true })
   const answer = new Promise((resolve) => program.onMessage(resolve))
   await program.send({ question: 1 })
   assert.deepEqual(await answer, { got: { question: 1 } })

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { getSystemErrorName } from 'node:util'
-import { knownFfi } from './ffi.ts'
+import { knownFfi } from '../ffi.ts'
 
 type Ffi = typeof import('node:ffi')
 type Calls = ReturnType<typeof findCalls>

@@ -4,15 +4,13 @@ import { chmodSync, closeSync, copyFileSync, existsSync, openSync, readdirSync, 
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { ExecError } from '../../../src/host/exec.ts'
-import { ProgramStarter } from '../../../src/host/program-starter.ts'
-import { isTextBusy, runCaptured } from '../../../src/host/run-captured.ts'
+import { createFastRun, ExecError, isTextBusy, runProgram } from '../../../src/host/programs/index.ts'
 import { makeTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { until } from '../../helpers/until.ts'
 
-const options = { env: { PATH: '/usr/bin:/bin' }, input: '', timeoutMs: 60_000, maxOutputBytes: 1e6 }
+const options = { env: { PATH: '/usr/bin:/bin' }, input: '', timeoutMs: 60_000, maxOutputBytes: 1e6, untrusted: true }
 
-const { run, runProgram } = new ProgramStarter()
+const run = createFastRun()
 
 test('a program gets its input and exactly the given environment', async () => {
   const { stdout, stderr, exitCode, endedBy } = await run(
@@ -49,17 +47,19 @@ test('deadline, too much output and a caller who gives up end a program as witho
   assert.equal((await run('/bin/sleep', ['600'], { ...options, signal: AbortSignal.abort() })).endedBy, 'caller')
 })
 
-test('a program that has printed its completion marker is not waited for, but is still ended in time and reaped', async () => {
-  const { stdout, pid = 0 } = await runProgram('sh', ['-c', 'echo one; echo done; exec sleep 600'], {
-    timeoutMs: 1000,
-    completionMarker: 'done\n',
+for (const [way, run] of Object.entries({ 'by posix_spawn': createFastRun(), 'by Node': runProgram })) {
+  test(`${way}: a program that has printed its completion marker is not waited for, but is still ended in time and reaped`, async () => {
+    const { stdout, pid = 0 } = await run('sh', ['-c', 'echo one; echo done; exec sleep 600'], {
+      timeoutMs: 1000,
+      completionMarker: 'done\n',
+    })
+    assert.equal(stdout, 'one\ndone\n')
+    assert.equal(process.kill(pid, 0), true, 'it has not ended')
+    await until('it is ended at its age', () => !existsSync(`/proc/${pid}`), 60_000)
+    const failing = run('sh', ['-c', 'echo almost do; exit 3'], { timeoutMs: 60_000, completionMarker: 'done\n' })
+    await assert.rejects(failing, { code: 'failed', exitCode: 3 })
   })
-  assert.equal(stdout, 'one\ndone\n')
-  assert.equal(process.kill(pid, 0), true, 'it has not ended')
-  await until('it is ended at its age', () => !existsSync(`/proc/${pid}`), 60_000)
-  const failing = runProgram('sh', ['-c', 'echo almost do; exit 3'], { timeoutMs: 60_000, completionMarker: 'done\n' })
-  await assert.rejects(failing, { code: 'failed', exitCode: 3 })
-})
+}
 
 test('output of megabytes arrives whole, and so does what a program reads', async () => {
   const numbers = { ...options, maxOutputBytes: 1e7 }
@@ -72,15 +72,15 @@ test('output of megabytes arrives whole, and so does what a program reads', asyn
   assert.ok(copied.stdout === input)
 })
 
-test('runProgram by posix_spawn is as without it: environment, input, pid and failures', async () => {
-  const shell = (script: string, more = {}) => runProgram('sh', ['-c', script], { timeoutMs: 60_000, ...more })
+test('a trusted program by posix_spawn is as without it: environment, input, pid and failures', async () => {
+  const shell = (script: string, more = {}) => run('sh', ['-c', script], { timeoutMs: 60_000, ...more })
   const result = await shell('echo $$ $LC_ALL $ONE $HOME; pwd; cat', { env: { ONE: '1' }, cwd: '/', input: 'in' })
   assert.equal(result.stdout, `${result.pid} C 1 ${process.env['HOME'] ?? ''}\n/\nin`)
   await assert.rejects(shell('echo why >&2; exit 4'), { code: 'failed', exitCode: 4, stderr: 'why' })
   await assert.rejects(shell('sleep 600', { timeoutMs: 100 }), { code: 'timeout' })
   await assert.rejects(shell('kill -9 $$'), { code: 'killed' })
   await assert.rejects(shell('sleep 600', { signal: AbortSignal.timeout(50) }), { code: 'killed' })
-  await assert.rejects(runProgram('plt-no-such', [], { timeoutMs: 1000 }), { code: 'not-found' })
+  await assert.rejects(run('plt-no-such', [], { timeoutMs: 1000 }), { code: 'not-found' })
 })
 
 test('what cannot be started is told with its reason', async (t) => {
@@ -116,7 +116,7 @@ test('children of others keep their ends for those who started them, and nothing
   const codes = Array.from({ length: 20 }, (_, index) => index)
   const shell = (code: number) => ['-c', `exit ${code}`]
   const own = codes.map(async (code) => (await run('/bin/sh', shell(code), options)).exitCode)
-  const others = codes.map(async (code) => (await runCaptured('/bin/sh', shell(code), options)).exitCode)
+  const others = codes.map(async (code) => (await runProgram('/bin/sh', shell(code), options)).exitCode)
   const failing = codes.map(() => run('/plt/no-such', [], options).catch((error: ExecError) => error.code))
   assert.deepEqual(await Promise.all(own), codes)
   assert.deepEqual(await Promise.all(others), codes)
@@ -140,11 +140,11 @@ test('a program that has ended is not waited for where its child keeps the outpu
 })
 
 test('a thread, which hears of no signal, starts programs by Node', async (t) => {
-  const source = join(import.meta.dirname, '../../../src/host/program-starter.ts')
+  const source = join(import.meta.dirname, '../../../src/host/programs/index.ts')
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads')
-     import(${JSON.stringify(source)}).then(async ({ ProgramStarter }) => {
-       parentPort.postMessage(await new ProgramStarter().run('/bin/echo', ['here'], ${JSON.stringify(options)}))
+     import(${JSON.stringify(source)}).then(async ({ createFastRun }) => {
+       parentPort.postMessage(await createFastRun()('/bin/echo', ['here'], ${JSON.stringify(options)}))
      })`,
     { eval: true },
   )
