@@ -96,11 +96,11 @@ const orderWithin: Readonly<Record<string, FolderOrder>> = {
   'src/node/dns/plugins': [
     'client.ts',
     'handler.ts',
-    'resolve-target.ts',
+    'resolve-target.ts resolver-handler.ts',
     'bind errors forward health hosts kubernetes loadbalance log prometheus ready reload rewrite template',
     'cache loop',
-    'metric-help.ts served-block.ts server-block.ts',
-    'directives.ts handlers.ts',
+    'metric-help.ts resolved-block.ts served-block.ts server-block.ts',
+    'directives.ts handlers.ts resolver-handlers.ts',
   ],
 }
 

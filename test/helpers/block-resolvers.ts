@@ -1,8 +1,11 @@
+import type { AnswerCache } from '../../src/node/dns/plugins/cache/answer-cache.ts'
+import { CacheResolverHandler } from '../../src/node/dns/plugins/cache/resolver-handler.ts'
 import type { CacheSettings } from '../../src/node/dns/plugins/cache/settings.ts'
 import type { ConsolidateRule } from '../../src/node/dns/plugins/errors/settings.ts'
 import type { ForwardSettings, UpstreamTarget } from '../../src/node/dns/plugins/forward/settings.ts'
-import { BlockResolver, type ResolverAnswer } from '../../src/node/dns/resolver/block-resolver.ts'
-import type { ResolverSettings } from '../../src/node/dns/resolver/settings.ts'
+import type { Answer } from '../../src/node/dns/plugins/handler.ts'
+import type { ResolvedBlock } from '../../src/node/dns/plugins/resolved-block.ts'
+import { BlockResolver } from '../../src/node/dns/resolver/block-resolver.ts'
 import { encodeName } from '../../src/node/dns/wire/name.ts'
 import { type QuestionShape, queryOf, type SeenAnswer, seeAnswer } from './upstream-messages.ts'
 
@@ -45,7 +48,7 @@ export interface ResolverShape {
   readonly others?: readonly (readonly UpstreamTarget[])[]
 }
 
-export function resolverSettings(shape: ResolverShape): ResolverSettings {
+export function resolverSettings(shape: ResolverShape): ResolvedBlock {
   const { targets, forward, cache, loop, next = [], others = [] } = shape
   const rule = (to: readonly UpstreamTarget[], handsOn: readonly number[]) => ({
     from: root,
@@ -71,6 +74,11 @@ export class TestResolver {
 
   constructor(shape: ResolverShape) {
     this.resolver = this.#make(shape)
+  }
+
+  /** The answers that the resolver holds; undefined without a cache. */
+  get cache(): AnswerCache | undefined {
+    return this.resolver.handlers.find((handler) => handler instanceof CacheResolverHandler)?.answers
   }
 
   /** As a reload does it. */
@@ -102,7 +110,7 @@ export class TestResolver {
   }
 
   /** Asks as a client over UDP whose answer may have 1232 bytes. */
-  async resolve(name: string, shape: QuestionShape & { readonly client?: string } = {}): Promise<ResolverAnswer> {
+  async resolve(name: string, shape: QuestionShape & { readonly client?: string } = {}): Promise<Answer> {
     return this.resolver.resolve({
       query: queryOf(name, shape),
       client: shape.client ?? '192.0.2.1',

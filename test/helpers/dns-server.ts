@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import type { ResolvedBlock } from '../../src/node/dns/plugins/resolved-block.ts'
 import type { ServedBlock } from '../../src/node/dns/plugins/served-block.ts'
-import type { ResolverSettings } from '../../src/node/dns/resolver/settings.ts'
 import type { ServingSettings } from '../../src/node/dns/serve/settings.ts'
 import { DnsThreads } from '../../src/node/dns/threads/dns-threads.ts'
 import { FrameReader, frameMessage } from '../../src/node/dns/wire/frames.ts'
@@ -89,7 +89,7 @@ export class TestDnsServer {
 
   #configure() {
     const { resolver, access = 'all', clusterSources = [], maxConnections = 100 } = this.#shape
-    const resolvers: readonly ResolverSettings[] = resolver ? [resolverSettings(resolver)] : []
+    const resolvers: readonly ResolvedBlock[] = resolver ? [resolverSettings(resolver)] : []
     const serving: ServingSettings = {
       blocks: [
         servedBlock({

@@ -4,13 +4,13 @@ import { CorefileError } from '../corefile/errors.ts'
 import type { EndpointAddress } from '../corefile/zones.ts'
 import type { HttpEndpoint } from '../http/endpoints.ts'
 import type { ListenAddress } from '../plugins/client.ts'
-import type { ForwardPlugin, UpstreamTarget } from '../plugins/forward/settings.ts'
+import type { ForwardPlugin, ForwardRule, UpstreamTarget } from '../plugins/forward/settings.ts'
 import type { KubernetesSettings } from '../plugins/kubernetes/settings.ts'
 import type { OrderSettings } from '../plugins/loadbalance/handler.ts'
 import type { LoadbalanceSettings } from '../plugins/loadbalance/settings.ts'
+import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ServedBlock } from '../plugins/served-block.ts'
 import type { Corefile, ServerBlock } from '../plugins/server-block.ts'
-import type { ForwardRule, ResolverSettings } from '../resolver/settings.ts'
 import type { ThreadSettings } from '../threads/dns-threads.ts'
 import { nameText } from '../wire/name.ts'
 import type { ZoneSettings } from '../zone/settings.ts'
@@ -188,7 +188,7 @@ function addressesOf({ bind }: ServerBlock, inputs: ConfigurationInputs): Pick<L
   return [...new Set(bound)].map((address) => ({ address, access: 'all' }))
 }
 
-function planResolver({ block, served }: PortBlock, inputs: ConfigurationInputs): ResolverSettings {
+function planResolver({ block, served }: PortBlock, inputs: ConfigurationInputs): ResolvedBlock {
   return {
     id: served.id,
     server: served.server,

@@ -1,7 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { ResolveRequest, ResolveResult } from '../plugins/forward/resolve-request.ts'
+import type { Answer } from '../plugins/handler.ts'
 import { Query } from '../wire/query.ts'
-import type { BlockResolver, ResolverAnswer } from './block-resolver.ts'
+import type { BlockResolver } from './block-resolver.ts'
 
 /** The resolver thread's end of the channel to one serving thread. */
 export class ResolveServer {
@@ -27,7 +28,7 @@ export class ResolveServer {
     else this.#reply(request, answer)
   }
 
-  #resolve({ block, question, client, overTcp, limit }: ResolveRequest): ResolverAnswer | Promise<ResolverAnswer> {
+  #resolve({ block, question, client, overTcp, limit }: ResolveRequest): Answer | Promise<Answer> {
     const query = new Query()
     const bytes = Buffer.from(question.buffer, question.byteOffset, question.length)
     const resolver = this.#find(block)
@@ -36,7 +37,7 @@ export class ResolveServer {
     return resolver.resolve({ query, client, overTcp, limit })
   }
 
-  #reply({ id, wantsCopy }: ResolveRequest, { message, plugin, ageMs, copy }: ResolverAnswer): void {
+  #reply({ id, wantsCopy }: ResolveRequest, { message, plugin, ageMs, copy }: Answer): void {
     if (this.#outbox.length === 0) setImmediate(() => this.#flush())
     // A view would be sent with all of the memory behind it.
     const sent = wantsCopy && copy !== undefined && { copy: { ...copy, message: new Uint8Array(copy.message) } }

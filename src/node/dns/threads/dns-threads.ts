@@ -4,7 +4,7 @@ import { describeError } from '../../../model/errors.ts'
 import type { Cidr } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 import type { Series } from '../metrics/series.ts'
-import type { ResolverSettings } from '../resolver/settings.ts'
+import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ListenFailure } from '../serve/listeners.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
@@ -16,7 +16,7 @@ type ResolverLink = ThreadLink<ResolverRequest, ResolverAnswers>
 
 export interface ThreadSettings {
   readonly serving: ServingSettings
-  readonly resolvers: readonly ResolverSettings[]
+  readonly resolvers: readonly ResolvedBlock[]
 }
 
 export interface ThreadParts {

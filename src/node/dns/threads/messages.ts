@@ -3,7 +3,7 @@ import type { Cidr } from '../../../model/ip.ts'
 import type { LogFields } from '../../../observe/logger.ts'
 import type { Series } from '../metrics/series.ts'
 import type { Answer } from '../plugins/handler.ts'
-import type { ResolverSettings } from '../resolver/settings.ts'
+import type { ResolvedBlock } from '../plugins/resolved-block.ts'
 import type { ListenFailure } from '../serve/listeners.ts'
 import type { ServingSettings } from '../serve/settings.ts'
 import type { SharedTable } from '../zone/layout.ts'
@@ -20,7 +20,7 @@ export type ServingRequest =
 
 /** The requests of the main thread to the resolver thread. */
 export type ResolverRequest =
-  | { readonly kind: 'configure'; readonly blocks: readonly ResolverSettings[] }
+  | { readonly kind: 'configure'; readonly blocks: readonly ResolvedBlock[] }
   | { readonly kind: 'connect'; readonly port: MessagePort }
   | { readonly kind: 'series' }
   | { readonly kind: 'close' }

@@ -1,18 +1,18 @@
 // The entry of the resolver thread: one cache and one set of upstreams for each server block, shared by all serving threads.
 import type { Series } from '../metrics/series.ts'
-import { cacheSeries } from '../plugins/cache/metrics.ts'
 import { FailureLog } from '../plugins/errors/failure-log.ts'
 import { ForwardMetrics } from '../plugins/forward/metrics.ts'
 import { LoopMetrics } from '../plugins/loop/metrics.ts'
-import { BlockResolver, type ResolverEvents } from '../resolver/block-resolver.ts'
+import type { ResolvedBlock } from '../plugins/resolved-block.ts'
+import type { ResolverEvents } from '../plugins/resolver-handlers.ts'
+import { BlockResolver } from '../resolver/block-resolver.ts'
 import { ResolveServer } from '../resolver/resolve-server.ts'
-import type { ResolverSettings } from '../resolver/settings.ts'
 import { mainThreadLog, serveMainThread } from './main-link.ts'
 import type { ResolverAnswers, ResolverRequest } from './messages.ts'
 import { restoreBuffers } from './restore-buffers.ts'
 
 interface ActiveResolver {
-  readonly settings: ResolverSettings
+  readonly settings: ResolvedBlock
   readonly resolver: BlockResolver
   readonly failures: FailureLog
 }
@@ -41,7 +41,7 @@ const events: Omit<ResolverEvents, 'onFailure'> = {
 }
 
 /** Keeps unchanged blocks as they are, and the caches of changed ones. */
-function configure(blocks: readonly ResolverSettings[]): undefined {
+function configure(blocks: readonly ResolvedBlock[]): undefined {
   const before = active
   const next = new Map<string, ActiveResolver>()
   for (const settings of blocks) {
@@ -57,7 +57,7 @@ function configure(blocks: readonly ResolverSettings[]): undefined {
   }
 }
 
-function startResolver(settings: ResolverSettings, before: BlockResolver | undefined): ActiveResolver {
+function startResolver(settings: ResolvedBlock, before: BlockResolver | undefined): ActiveResolver {
   const failures = new FailureLog(settings.errors, mainThreadLog)
   const onFailure: ResolverEvents['onFailure'] = (query, error) => failures.logFailure(query, error)
   const resolver = new BlockResolver(settings, { ...events, onFailure }, before)
@@ -65,17 +65,14 @@ function startResolver(settings: ResolverSettings, before: BlockResolver | undef
   return { settings, resolver, failures }
 }
 
-function sameSettings(a: ResolverSettings, b: ResolverSettings): boolean {
+function sameSettings(a: ResolvedBlock, b: ResolvedBlock): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
 function* series(): Iterable<Series> {
   yield* metrics.forward.series()
   yield* metrics.loop.series()
-  for (const { settings, resolver } of active.values()) {
-    if (settings.cache === undefined || resolver.cache === undefined) continue
-    yield* cacheSeries({ server: settings.server, zones: settings.cache.zones }, resolver.cache)
-  }
+  for (const { resolver } of active.values()) yield* resolver.series()
 }
 
 type Handlers = {

@@ -11,7 +11,7 @@ export interface RawReplyOptions {
   /** How many seconds the message has been cached. TTLs are lowered by them, to 0 at least. */
   readonly ageSeconds?: number
   /** A TTL for every record, in an answer that outlived its own. */
-  readonly ttlSeconds?: number
+  readonly ttlSeconds?: number | undefined
 }
 
 /**

@@ -2,11 +2,11 @@ import { LRUCache } from 'lru-cache'
 import type { Series } from '../../metrics/series.ts'
 import { type MessageLayout, readLayout } from '../../wire/message.ts'
 import type { Query } from '../../wire/query.ts'
+import { questionKey } from '../../wire/question-key.ts'
 import { writeRawReply } from '../../wire/raw.ts'
 import type { CachedCopy } from '../handler.ts'
 import type { CacheKind } from './lifetime.ts'
 import { copySeries } from './metrics.ts'
-import { questionKey } from './question-key.ts'
 
 /** The settings of one block's cache that serving threads need; plain data. */
 export interface ThreadCacheSettings {

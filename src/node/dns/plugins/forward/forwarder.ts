@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { UpstreamAnswer } from '../resolver-handler.ts'
 import type { ForwardSettings } from './settings.ts'
 import { Upstream, type UpstreamEvents } from './upstream.ts'
-import { readUpstreamAnswer, type UpstreamAnswer } from './upstream-answer.ts'
+import { readUpstreamAnswer } from './upstream-answer.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { UpstreamOrder } from './upstream-order.ts'
 

@@ -53,6 +53,16 @@ export interface ConnectionSettings extends Pick<ForwardSettings, 'expireMs' | '
 
 export type UpstreamTransport = 'udp' | 'tcp' | 'tcp-tls'
 
+/** One `forward` of a server block. Names are in wire form. */
+export interface ForwardRule {
+  readonly from: Uint8Array
+  readonly except: readonly Uint8Array[]
+  /** Answers with these rcodes, or without data, are left to the next `forward` of the block that takes the name. */
+  readonly next: readonly number[]
+  readonly nextOnNodata: boolean
+  readonly settings: ForwardSettings
+}
+
 /** The target of `forward`: an address, or the `nameserver` lines of a resolver file. */
 export type ForwardTarget =
   | {

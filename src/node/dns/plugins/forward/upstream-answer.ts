@@ -1,13 +1,8 @@
 import { followAliases } from '../../wire/aliases.ts'
 import { recordType } from '../../wire/codes.ts'
 import { hasReadableNames, type MessageLayout, readLayout } from '../../wire/message.ts'
+import type { UpstreamAnswer } from '../resolver-handler.ts'
 import { UpstreamError } from './upstream-error.ts'
-
-/** An upstream's message that was checked and may be passed on. */
-export interface UpstreamAnswer {
-  readonly message: Buffer
-  readonly layout: MessageLayout
-}
 
 /**
  * Checks an upstream's message. One that is cut short, has names that point to themselves or nowhere, or aliases in a circle is no answer:

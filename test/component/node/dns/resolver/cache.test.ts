@@ -184,7 +184,7 @@ describe('the cache', () => {
       assert.equal((await asking.resolve('hot.example.')).plugin, 'cache')
     }
     await until('it was prefetched', () => server.asked.length === asked + 1, patientMs)
-    assert.ok((asking.resolver.cache?.counts.prefetches ?? 0) > 0)
+    assert.ok((asking.cache?.counts.prefetches ?? 0) > 0)
     const ttlNow = async () => Number((await asking.ask('hot.example.')).records[0]?.split(' ').at(-1))
     await untilAsync('the new one is kept', async () => (await ttlNow()) > 50, patientMs)
     pass(30)
@@ -295,9 +295,9 @@ describe('the cache', () => {
     server.script = script
     const asking = resolver({ cache: { success: { ...cacheDefaults.success, capacity: 50 } } })
     for (let index = 0; index < 60; index += 1) await asking.ask(`n${index}.example.`)
-    assert.equal(asking.resolver.cache?.entries('success'), 50)
-    assert.equal(asking.resolver.cache?.counts.evictions.success, 10)
-    assert.ok((asking.resolver.cache?.bytes ?? 0) > 50 * 70 * 16)
+    assert.equal(asking.cache?.entries('success'), 50)
+    assert.equal(asking.cache?.counts.evictions.success, 10)
+    assert.ok((asking.cache?.bytes ?? 0) > 50 * 70 * 16)
   })
 
   test('a reload keeps what is cached', async () => {

@@ -1,6 +1,6 @@
-import { flag } from '../../wire/codes.ts'
-import { foldName } from '../../wire/name.ts'
-import type { Query } from '../../wire/query.ts'
+import { flag } from './codes.ts'
+import { foldName } from './name.ts'
+import type { Query } from './query.ts'
 
 /** Returns the key under which an answer is cached: the name in lower case, type, class, DO and CD. */
 export function questionKey(query: Query): string {

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Series } from '../../metrics/series.ts'
+import { isUnder } from '../../wire/name.ts'
+import type { ForwardList } from '../forward/forward-list.ts'
+import type { Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from '../resolver-handler.ts'
+import { AnswerCache, type CachedAnswer, isUsableStale } from './answer-cache.ts'
+import { isFailure } from './lifetime.ts'
+import { cacheSeries } from './metrics.ts'
+import type { CachePlugin, ServeStale } from './settings.ts'
+import { failedRecently, isUnanswered, isWorse, noteFailure, staleMessage } from './stale-answer.ts'
+
+/** The most bytes of one block's cache. */
+const cacheBytes = 24 * 1024 * 1024
+
+/** Gives answers of upstreams again while they are valid, and expired ones where no better answer comes. */
+export class CacheResolverHandler implements ResolverHandler {
+  readonly answers: AnswerCache
+  readonly #plugin: CachePlugin
+  readonly #forwards: ForwardList
+
+  /** `before` is the handler of the same block before a reload. Its answers are kept. */
+  constructor(plugin: CachePlugin, forwards: ForwardList, before?: CacheResolverHandler) {
+    this.answers = before?.answers ?? new AnswerCache(plugin.settings, cacheBytes)
+    this.answers.changeSettings(plugin.settings)
+    this.#plugin = plugin
+    this.#forwards = forwards
+  }
+
+  series(server: string): Iterable<Series> {
+    return cacheSeries({ server, zones: this.#plugin.zones }, this.answers)
+  }
+
+  resolve(question: ResolverQuestion, next: ResolverNext): Resolution | Promise<Resolution> {
+    const { query, key } = question
+    if (!this.#plugin.zones.some((zone) => isUnder(query.name, zone))) return next(question)
+    const nowMs = performance.now()
+    const cached = this.answers.find(key, nowMs)
+    if (cached !== undefined && cached.expiresAtMs > nowMs) return this.#hit(question, next, cached, nowMs)
+    this.answers.counts.misses += 1
+    const asking = this.#keeping(question)
+    return cached === undefined ? next(asking) : this.#resolveExpired(asking, next, cached, nowMs)
+  }
+
+  #hit(question: ResolverQuestion, next: ResolverNext, cached: CachedAnswer, nowMs: number): Resolution {
+    if (this.answers.touch(cached, nowMs)) this.#prefetch(question, next)
+    const { message, layout, kind, storedAtMs, expiresAtMs } = cached
+    const ageMs = nowMs - storedAtMs
+    const isCopied = layout.questionName !== undefined && !isFailure(layout.rcode)
+    return {
+      kind: 'message',
+      plugin: 'cache',
+      message,
+      layout,
+      ageMs,
+      ageSeconds: this.#plugin.settings.keepTtl ? 0 : Math.floor(ageMs / 1000),
+      ttlSeconds: undefined,
+      copy: isCopied ? { message, kind, ageMs, leftMs: expiresAtMs - nowMs } : undefined,
+    }
+  }
+
+  /** Returns the question with what keeps its new answer. */
+  #keeping({ query, key, overTcp, client }: ResolverQuestion): ResolverQuestion {
+    const keep: ResolverQuestion['keep'] = ({ message, layout }) => {
+      return { message, layout: this.answers.put(key, message, layout, performance.now()) }
+    }
+    return { query, key, overTcp, client, keep }
+  }
+
+  #prefetch(question: ResolverQuestion, next: ResolverNext): void {
+    if (this.#forwards.find(question.query.name) === undefined) return
+    this.answers.counts.prefetches += 1
+    void next({ ...this.#keeping(question), client: undefined })
+  }
+
+  #resolveExpired(
+    question: ResolverQuestion,
+    next: ResolverNext,
+    expired: CachedAnswer,
+    nowMs: number,
+  ): Resolution | Promise<Resolution> {
+    const serveStale = this.#serveStaleOf(expired, nowMs)
+    if (serveStale === undefined && !isUsableStale(expired, nowMs)) return next(question)
+    if (serveStale !== undefined && failedRecently(expired, serveStale, nowMs)) return this.#giveStale(expired)
+    const isDown = this.#forwards.find(question.query.name)?.forwarder.allDown === true
+    if (isDown || serveStale?.mode === 'immediate') {
+      void this.#renew(question, next, expired)
+      return this.#giveStale(expired)
+    }
+    const verified = this.#verify(question, next, expired)
+    const waitMs = serveStale?.verifyTimeoutMs ?? 0
+    if (waitMs === 0) return verified
+    return Promise.race([verified, sleep(waitMs, undefined, { ref: false }).then(() => this.#giveStale(expired))])
+  }
+
+  /** Returns the settings of `serve_stale` where they cover the expired answer. */
+  #serveStaleOf(expired: CachedAnswer, nowMs: number): ServeStale | undefined {
+    const { serveStale } = this.#plugin.settings
+    return serveStale && isUsableStale(expired, nowMs, serveStale.forMs) ? serveStale : undefined
+  }
+
+  #giveStale(stale: CachedAnswer): Resolution {
+    this.answers.counts.servedStale += 1
+    return staleMessage(stale, this.#plugin.settings.serveStale)
+  }
+
+  async #renew(question: ResolverQuestion, next: ResolverNext, stale: CachedAnswer): Promise<void> {
+    if (isUnanswered(await next({ ...question, client: undefined }))) noteFailure(stale)
+  }
+
+  /** Returns the fresh answer, or the stale one where that says more. */
+  async #verify(question: ResolverQuestion, next: ResolverNext, stale: CachedAnswer): Promise<Resolution> {
+    const fresh = await next(question)
+    const serveStale = this.#serveStaleOf(stale, performance.now())
+    if (fresh.kind === 'message' && serveStale === undefined) return fresh
+    if (isUnanswered(fresh)) {
+      noteFailure(stale)
+      return this.#giveStale(stale)
+    }
+    if (fresh.kind === 'message' && serveStale !== undefined && isWorse(fresh, stale, serveStale))
+      return this.#giveStale(stale)
+    return fresh
+  }
+}

@@ -1,0 +1,78 @@
+import { rcode } from '../../wire/codes.ts'
+import type { MessageLayout } from '../../wire/message.ts'
+import { isUnder } from '../../wire/name.ts'
+import type { Query } from '../../wire/query.ts'
+import type { UpstreamAnswer } from '../resolver-handler.ts'
+import { restoreCase } from './case-randomization.ts'
+import { Forwarder } from './forwarder.ts'
+import { QueryLimiter } from './query-limiter.ts'
+import type { ForwardRule } from './settings.ts'
+import type { Upstream, UpstreamEvents } from './upstream.ts'
+import { makeUpstreamQuery } from './upstream-query.ts'
+
+export interface ForwarderEvents extends UpstreamEvents {
+  /** Every upstream of a `forward` is down. */
+  readonly onBroken: () => void
+}
+
+/** One `forward` of a block with its upstreams and query slots. */
+export interface ActiveForward {
+  readonly rule: ForwardRule
+  readonly forwarder: Forwarder
+  readonly limiter: QueryLimiter
+}
+
+/** Every `forward` of one server block, in the order in which they are tried. */
+export class ForwardList {
+  readonly #forwards: readonly ActiveForward[]
+
+  constructor(rules: readonly ForwardRule[], events: ForwarderEvents) {
+    this.#forwards = rules.map((rule) => ({
+      rule,
+      forwarder: new Forwarder(rule.settings, events),
+      limiter: new QueryLimiter(rule.settings.maxConcurrent),
+    }))
+  }
+
+  /** The upstreams, by `forward`. */
+  get upstreams(): readonly (readonly Upstream[])[] {
+    return this.#forwards.map(({ forwarder }) => forwarder.upstreams)
+  }
+
+  close(): void {
+    for (const { forwarder } of this.#forwards) forwarder.close()
+  }
+
+  /** Finds the first `forward` that takes the name. */
+  find(name: Uint8Array): ActiveForward | undefined {
+    return this.#forwards.find(({ rule }) => takes(rule, name))
+  }
+
+  /** Asks the first `forward`, then those after it while an answer is left to the next one. Throws UpstreamError. */
+  async ask(query: Query, overTcp: boolean, first: ActiveForward): Promise<UpstreamAnswer> {
+    let current = first
+    let answer = await askOne(current, query, overTcp)
+    for (const next of this.#forwards.slice(this.#forwards.indexOf(first) + 1)) {
+      if (!isForNext(current.rule, answer.layout)) break
+      if (!takes(next.rule, query.name)) continue
+      current = next
+      answer = await askOne(current, query, overTcp)
+    }
+    return answer
+  }
+}
+
+async function askOne({ forwarder }: ActiveForward, query: Query, overTcp: boolean): Promise<UpstreamAnswer> {
+  const answer = await forwarder.ask({ make: (withEdns) => makeUpstreamQuery(query, withEdns), overTcp })
+  restoreCase(answer.message, answer.layout, query.name)
+  return answer
+}
+
+function takes({ from, except }: ForwardRule, name: Uint8Array): boolean {
+  return isUnder(name, from) && !except.some((zone) => isUnder(name, zone))
+}
+
+function isForNext({ next, nextOnNodata }: ForwardRule, { rcode: code, records }: MessageLayout): boolean {
+  const isNodata = code === rcode.NOERROR && !records.some(({ section }) => section === 'answer')
+  return next.includes(code) || (nextOnNodata && isNodata)
+}

@@ -1,0 +1,76 @@
+import { SingleFlight } from '../../../../loop/single-flight.ts'
+import { rcode } from '../../wire/codes.ts'
+import type { Query } from '../../wire/query.ts'
+import type { Resolution, ResolverHandler, ResolverQuestion, UpstreamAnswer } from '../resolver-handler.ts'
+import type { ActiveForward, ForwardList } from './forward-list.ts'
+
+export interface ForwardHandlerEvents {
+  /** A client has no free query slot. */
+  readonly onRejected: () => void
+  /** The upstreams gave a client no answer. */
+  readonly onFailure: (query: Query, error: unknown) => void
+}
+
+/** Asks the upstreams of a block, once for all clients with the same question. */
+export class ForwardResolverHandler implements ResolverHandler {
+  readonly #forwards: ForwardList
+  readonly #events: ForwardHandlerEvents
+  readonly #flights = new SingleFlight<UpstreamAnswer>()
+
+  constructor(forwards: ForwardList, events: ForwardHandlerEvents) {
+    this.#forwards = forwards
+    this.#events = events
+  }
+
+  close(): void {
+    this.#forwards.close()
+  }
+
+  resolve(question: ResolverQuestion): Resolution | Promise<Resolution> {
+    const forward = this.#forwards.find(question.query.name)
+    if (forward === undefined) return { kind: 'code', plugin: '', rcode: rcode.SERVFAIL, because: 'no-upstream' }
+    if (question.client === undefined) return this.#fetch(question, forward).then(found, () => failure)
+    return this.#askFor(question.client, question, forward)
+  }
+
+  /** Asks for a client. Takes one of its query slots meanwhile. */
+  #askFor(client: string, question: ResolverQuestion, forward: ActiveForward): Promise<Resolution> {
+    const { limiter } = forward
+    return new Promise((resolve) => {
+      const slot = limiter.take(client, () => resolve(this.#reject()))
+      if (slot === undefined) return resolve(this.#reject())
+      const done = (resolution: Resolution) => {
+        limiter.release(slot)
+        resolve(resolution)
+      }
+      this.#fetch(question, forward).then(
+        (answer) => done(found(answer)),
+        (error: unknown) => done(this.#fail(question, error)),
+      )
+    })
+  }
+
+  #fetch({ query, key, overTcp, keep }: ResolverQuestion, forward: ActiveForward): Promise<UpstreamAnswer> {
+    return this.#flights.run(key, async () => {
+      const answer = await this.#forwards.ask(query, overTcp, forward)
+      return keep === undefined ? answer : keep(answer)
+    })
+  }
+
+  #fail({ query }: ResolverQuestion, error: unknown): Resolution {
+    this.#events.onFailure(query, error)
+    return failure
+  }
+
+  #reject(): Resolution {
+    this.#events.onRejected()
+    return { kind: 'code', plugin: 'forward', rcode: rcode.REFUSED, because: 'rejected' }
+  }
+}
+
+const failure: Resolution = { kind: 'code', plugin: 'forward', rcode: rcode.SERVFAIL, because: 'failed' }
+
+function found({ message, layout }: UpstreamAnswer): Resolution {
+  const isFresh = { ageMs: 0, ageSeconds: 0, ttlSeconds: undefined, copy: undefined }
+  return { kind: 'message', plugin: 'forward', message, layout, ...isFresh }
+}
