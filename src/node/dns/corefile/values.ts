@@ -87,6 +87,11 @@ export function readArgs(directive: Directive, min: number, max = min): readonly
   throw new CorefileError('bad-value', name, `${name.text}: expected ${wanted} arguments, found ${args.length}`)
 }
 
+/** Returns the arguments, of which there is one at least. */
+export function readManyArgs(directive: Directive): readonly Token[] {
+  return readArgs(directive, 1, Number.POSITIVE_INFINITY)
+}
+
 /** Returns the only argument. */
 export function readArg(directive: Directive): Token {
   return readArgs(directive, 1)[0] ?? directive.name
@@ -101,14 +106,52 @@ export function unknownOption({ name }: Directive, directive: string): CorefileE
   return new CorefileError('unknown-option', name, `${directive}: unknown option '${name.text}'`)
 }
 
-/** Passes each option to the reader of its name. */
-export function readOptions(
-  directive: Directive,
-  readers: Readonly<Record<string, (option: Directive) => void>>,
-): void {
-  for (const option of directive.options) {
-    const read = Object.hasOwn(readers, option.name.text) ? readers[option.name.text] : undefined
-    if (read === undefined) throw unknownOption(option, directive.name.text)
-    read(option)
+/** Reads an option. Returns the settings that it changes; `before` has what earlier options said. */
+type OptionReader<Settings> = (option: Directive, before: Settings) => Partial<Settings>
+
+/** An option that may be repeated: what `read` returns is added to the list of the settings. */
+export type ListOption<Settings> = {
+  readonly [Key in keyof Settings]-?: Settings[Key] extends readonly (infer Item)[]
+    ? { readonly list: Key; readonly read: (option: Directive) => readonly Item[] }
+    : never
+}[keyof Settings]
+
+/** How each option is read, by its name. */
+export type OptionReaders<Settings> = Readonly<Record<string, OptionReader<Settings> | ListOption<Settings>>>
+
+/** Reads an option without arguments, which changes the settings to these. */
+export function flagOption<Change>(change: Change): (option: Directive) => Change {
+  return (option) => {
+    readArgs(option, 0)
+    return change
   }
+}
+
+/** Reads each option with the reader of its name, in the order in which they are written. Returns the settings that result. */
+export function readOptions<Settings extends object>(
+  directive: Directive,
+  defaults: NoInfer<Settings>,
+  readers: OptionReaders<Settings>,
+): Settings {
+  const settings = { ...defaults }
+  const lists = new Map<PropertyKey, unknown[]>()
+  for (const option of directive.options) {
+    const reader = Object.hasOwn(readers, option.name.text) ? readers[option.name.text] : undefined
+    if (reader === undefined) throw unknownOption(option, directive.name.text)
+    if (typeof reader === 'function') Object.assign(settings, reader(option, settings))
+    else addToList(lists, reader, option)
+  }
+  return Object.assign(settings, Object.fromEntries(lists))
+}
+
+/** Lists grow in place: a Corefile may have 100,000 options that add to one. */
+function addToList(lists: Map<PropertyKey, unknown[]>, reader: AnyListOption, option: Directive): void {
+  const list = lists.get(reader.list) ?? []
+  for (const item of reader.read(option)) list.push(item)
+  lists.set(reader.list, list)
+}
+
+interface AnyListOption {
+  readonly list: PropertyKey
+  readonly read: (option: Directive) => readonly unknown[]
 }

@@ -1,7 +1,7 @@
 import { parseIp } from '../../../../model/ip.ts'
 import type { Directive } from '../../corefile/blocks.ts'
 import type { Token } from '../../corefile/lexer.ts'
-import { badValue, readArgs, readOptions } from '../../corefile/values.ts'
+import { badValue, readManyArgs, readOptions } from '../../corefile/values.ts'
 
 export interface BindSettings {
   /** Addresses or names of links. */
@@ -11,11 +11,12 @@ export interface BindSettings {
 
 /** Reads `bind ADDRESS|LINK … { except ADDRESS|LINK … }`. */
 export function readBind(directive: Directive): BindSettings {
-  const except: string[] = []
-  readOptions(directive, {
-    except: (option) => except.push(...readArgs(option, 1, Number.POSITIVE_INFINITY).map(readAddressOrLink)),
-  })
-  return { addresses: readArgs(directive, 1, Number.POSITIVE_INFINITY).map(readAddressOrLink), except }
+  const { except } = readOptions<Pick<BindSettings, 'except'>>(
+    directive,
+    { except: [] },
+    { except: { list: 'except', read: (option) => readManyArgs(option).map(readAddressOrLink) } },
+  )
+  return { addresses: readManyArgs(directive).map(readAddressOrLink), except }
 }
 
 /** The name of a link has at most 15 bytes, and neither slash nor blank. */

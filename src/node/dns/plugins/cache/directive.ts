@@ -2,24 +2,30 @@ import type { Directive } from '../../corefile/blocks.ts'
 import type { Token } from '../../corefile/lexer.ts'
 import {
   badValue,
+  flagOption,
+  type OptionReaders,
   readArg,
   readArgs,
   readChoice,
   readDuration,
   readInteger,
+  readManyArgs,
   readOptions,
   readWait,
   unknownOption,
 } from '../../corefile/values.ts'
 import type { ServerKey } from '../../corefile/zones.ts'
 import { zonesOr } from '../../corefile/zones.ts'
+import type { WireName } from '../../wire/name.ts'
 import type { CachePlugin, CacheSettings, CacheSide, ServeStale } from './settings.ts'
 
-const many = Number.POSITIVE_INFINITY
 const defaultCapacity = 9984
 const maxServfailMs = 300_000
 
-type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+interface CacheOptions extends CacheSettings {
+  /** The last `serve_stale_policy`. */
+  readonly policy: Directive | undefined
+}
 
 /** Reads `cache [TTL] [ZONES…] { … }`. TTLs of upstreams are honoured down to 0 where no minimum is written. */
 export function readCache(directive: Directive, keys: readonly ServerKey[]): CachePlugin {
@@ -27,49 +33,51 @@ export function readCache(directive: Directive, keys: readonly ServerKey[]): Cac
   const hasTtl = first !== undefined && /^[+-]?\d+$/.test(first.text)
   const ttl = hasTtl ? readInteger(first, { min: 1 }) : undefined
   const zones = zonesOr(hasTtl ? directive.args.slice(1) : directive.args, keys)
-  let policy: Directive | undefined
-  const settings: Mutable<CacheSettings> = {
+  const { policy, ...settings } = readOptions<CacheOptions>(directive, defaults(ttl), {
+    ...options,
+    disable: (option, before) =>
+      disable(option, before, (names) => (names.length === 0 ? zones : zonesOr(names, keys))),
+  })
+  if (policy === undefined) return { zones, settings }
+  if (settings.serveStale === undefined) throw badValue(policy.name, 'serve_stale beside it')
+  return { zones, settings: { ...settings, serveStale: { ...settings.serveStale, prefersPositive: true } } }
+}
+
+function defaults(ttl: number | undefined): CacheOptions {
+  return {
     success: side(ttl ?? 3600),
     denial: side(ttl ?? 1800),
     prefetch: undefined,
     serveStale: undefined,
     servfailMs: 5000,
     keepTtl: false,
+    policy: undefined,
   }
-  readOptions(directive, {
-    success: (option) => {
-      settings.success = readSide(option, settings.success)
-    },
-    denial: (option) => {
-      settings.denial = readSide(option, settings.denial)
-    },
-    prefetch: (option) => {
-      settings.prefetch = readPrefetch(option)
-    },
-    serve_stale: (option) => {
-      settings.serveStale = readServeStale(option)
-    },
-    serve_stale_policy: (option) => {
-      readChoice(lowerCase(readArg(option)), ['prefer_positive'])
-      policy = option
-    },
-    servfail: (option) => {
-      settings.servfailMs = readDuration(readArg(option), { max: maxServfailMs })
-    },
-    disable: (option) => {
-      const [which, ...names] = readArgs(option, 1, many)
-      const disabledZones = names.length === 0 ? zones : zonesOr(names, keys)
-      const name = readChoice(which ?? option.name, ['success', 'denial'])
-      settings[name] = { ...settings[name], disabledZones: [...settings[name].disabledZones, ...disabledZones] }
-    },
-    keepttl: (option) => {
-      readArgs(option, 0)
-      settings.keepTtl = true
-    },
-  })
-  if (policy === undefined) return { zones, settings }
-  if (settings.serveStale === undefined) throw badValue(policy.name, 'serve_stale beside it')
-  return { zones, settings: { ...settings, serveStale: { ...settings.serveStale, prefersPositive: true } } }
+}
+
+const options: OptionReaders<CacheOptions> = {
+  denial: (option, { denial }) => ({ denial: readSide(option, denial) }),
+  keepttl: flagOption({ keepTtl: true }),
+  prefetch: (option) => ({ prefetch: readPrefetch(option) }),
+  serve_stale: (option) => ({ serveStale: readServeStale(option) }),
+  serve_stale_policy: (option) => {
+    readChoice(lowerCase(readArg(option)), ['prefer_positive'])
+    return { policy: option }
+  },
+  servfail: (option) => ({ servfailMs: readDuration(readArg(option), { max: maxServfailMs }) }),
+  success: (option, { success }) => ({ success: readSide(option, success) }),
+}
+
+/** Reads `disable success|denial [ZONES…]`. */
+function disable(
+  option: Directive,
+  before: CacheSettings,
+  zonesOf: (names: readonly Token[]) => readonly WireName[],
+): Partial<CacheOptions> {
+  const [which, ...names] = readManyArgs(option)
+  const zones = zonesOf(names)
+  const name = readChoice(which ?? option.name, ['success', 'denial'])
+  return { [name]: { ...before[name], disabledZones: [...before[name].disabledZones, ...zones] } }
 }
 
 function side(maxTtlSeconds: number): CacheSide {

@@ -1,23 +1,28 @@
 import type { Directive } from '../../corefile/blocks.ts'
-import { badValue, readArgs, readChoice, readOptions, readPattern, readWait } from '../../corefile/values.ts'
+import {
+  badValue,
+  flagOption,
+  type OptionReaders,
+  readArgs,
+  readChoice,
+  readOptions,
+  readPattern,
+  readWait,
+} from '../../corefile/values.ts'
 import type { ConsolidateRule, ErrorsSettings } from './settings.ts'
 
 const levels = ['warning', 'error', 'info', 'debug'] as const
+
+const options: OptionReaders<ErrorsSettings> = {
+  consolidate: { list: 'consolidate', read: (option) => [readConsolidate(option)] },
+  stacktrace: flagOption({ stacktrace: true }),
+}
 
 /** Reads `errors [stdout] { stacktrace; consolidate DURATION REGEXP [LEVEL] [show_first] }`. */
 export function readErrors(directive: Directive): ErrorsSettings {
   const [output] = readArgs(directive, 0, 1)
   if (output !== undefined) readChoice(output, ['stdout'])
-  let stacktrace = false
-  const consolidate: ConsolidateRule[] = []
-  readOptions(directive, {
-    stacktrace: (option) => {
-      readArgs(option, 0)
-      stacktrace = true
-    },
-    consolidate: (option) => consolidate.push(readConsolidate(option)),
-  })
-  return { stacktrace, consolidate }
+  return readOptions(directive, { stacktrace: false, consolidate: [] }, options)
 }
 
 function readConsolidate(option: Directive): ConsolidateRule {

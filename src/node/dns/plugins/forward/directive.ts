@@ -5,12 +5,15 @@ import { CorefileError } from '../../corefile/errors.ts'
 import type { Token } from '../../corefile/lexer.ts'
 import {
   badValue,
+  flagOption,
   locationOf,
+  type OptionReaders,
   readArg,
   readArgs,
   readChoice,
   readDuration,
   readInteger,
+  readManyArgs,
   readOptions,
   readWait,
 } from '../../corefile/values.ts'
@@ -24,8 +27,6 @@ const many = Number.POSITIVE_INFINITY
 /** The least interval of health checks, so that an upstream that refuses at once is not probed in a busy loop. */
 const minProbeMs = 50
 const policies = ['random', 'round_robin', 'sequential'] as const
-
-type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 
 /** Reads `forward FROM TO… { … }`. A network in place of FROM becomes several rules. */
 export function readForward(directive: Directive): readonly ForwardPlugin[] {
@@ -90,67 +91,51 @@ function readHostPort(text: string, defaultPort: number): { address: Ip; port: n
 
 type ForwardOptions = Omit<ForwardPlugin, 'from' | 'to'>
 
-function readForwardOptions(directive: Directive): ForwardOptions {
-  const settings: Mutable<ForwardOptions> = {
-    location: locationOf(directive.name),
-    except: [],
-    policy: 'random',
-    forceTcp: false,
-    preferUdp: false,
-    expireMs: 10_000,
-    maxAgeMs: 0,
-    maxIdleConnections: 0,
-    readTimeoutMs: 2000,
-    maxFails: 2,
-    healthCheck: { intervalMs: 500, recursion: true, domain: '.' },
-    maxConcurrent: undefined,
-    failover: [],
-    failfastAllUnhealthy: false,
-    next: [],
-    nextOnNodata: false,
-  }
-  readOptions(directive, { ...transportOptions(settings), ...choiceOptions(settings) })
-  return settings.forceTcp ? { ...settings, preferUdp: false } : settings
+const defaults: Omit<ForwardOptions, 'location'> = {
+  except: [],
+  policy: 'random',
+  forceTcp: false,
+  preferUdp: false,
+  expireMs: 10_000,
+  maxAgeMs: 0,
+  maxIdleConnections: 0,
+  readTimeoutMs: 2000,
+  maxFails: 2,
+  healthCheck: { intervalMs: 500, recursion: true, domain: '.' },
+  maxConcurrent: undefined,
+  failover: [],
+  failfastAllUnhealthy: false,
+  next: [],
+  nextOnNodata: false,
 }
 
-function transportOptions(settings: Mutable<ForwardOptions>): Record<string, (option: Directive) => void> {
-  return {
-    force_tcp: (option) => {
-      readArgs(option, 0)
-      settings.forceTcp = true
-    },
-    prefer_udp: (option) => {
-      readArgs(option, 0)
-      settings.preferUdp = true
-    },
-    expire: (option) => {
-      settings.expireMs = readWait(readArg(option), { minMs: 1 })
-    },
-    max_age: (option) => {
-      settings.maxAgeMs = readDuration(readArg(option))
-    },
-    max_idle_conns: (option) => {
-      settings.maxIdleConnections = readInteger(readArg(option))
-    },
-    read_timeout: (option) => {
-      settings.readTimeoutMs = readPositive(readArg(option))
-    },
-    source_address: (option) => {
-      const address = parseIp(readArg(option).text)
-      if (address === undefined) throw badValue(readArg(option), 'an address')
-      settings.sourceAddress = address
-    },
-    tls: (option) => {
-      settings.tls = {
-        ...settings.tls,
-        ...readTls(readArgs(option, 0, 3).map(({ text }) => text)),
-        location: locationOf(option.name),
-      }
-    },
-    tls_servername: (option) => {
-      settings.tls = { location: locationOf(option.name), ...settings.tls, serverName: readArg(option).text }
-    },
-  }
+const options: OptionReaders<ForwardOptions> = {
+  except: { list: 'except', read: (option) => readManyArgs(option).flatMap(readZones) },
+  expire: (option) => ({ expireMs: readWait(readArg(option), { minMs: 1 }) }),
+  failfast_all_unhealthy_upstreams: flagOption({ failfastAllUnhealthy: true }),
+  failover: (option) => ({ failover: readFailover(option) }),
+  force_tcp: flagOption({ forceTcp: true }),
+  health_check: (option) => ({ healthCheck: readHealthCheck(option) }),
+  max_age: (option) => ({ maxAgeMs: readDuration(readArg(option)) }),
+  max_concurrent: (option) => ({ maxConcurrent: readInteger(readArg(option)) || undefined }),
+  max_connect_attempts: (option) => ({ maxConnectAttempts: readInteger(readArg(option)) }),
+  max_fails: (option) => ({ maxFails: readInteger(readArg(option)) }),
+  max_idle_conns: (option) => ({ maxIdleConnections: readInteger(readArg(option)) }),
+  next: (option) => ({ next: readRcodes(option) }),
+  next_on_nodata: flagOption({ nextOnNodata: true }),
+  policy: (option) => ({ policy: readChoice(readArg(option), policies) }),
+  prefer_udp: flagOption({ preferUdp: true }),
+  read_timeout: (option) => ({ readTimeoutMs: readPositive(readArg(option)) }),
+  source_address: (option) => ({ sourceAddress: readAddress(readArg(option)) }),
+  tls: (option, { tls }) => ({ tls: { ...tls, ...readTls(option), location: locationOf(option.name) } }),
+  tls_servername: (option, { tls }) => {
+    return { tls: { location: locationOf(option.name), ...tls, serverName: readArg(option).text } }
+  },
+}
+
+function readForwardOptions(directive: Directive): ForwardOptions {
+  const settings = readOptions(directive, { ...defaults, location: locationOf(directive.name) }, options)
+  return settings.forceTcp ? { ...settings, preferUdp: false } : settings
 }
 
 function readPositive(token: Token): number {
@@ -158,46 +143,15 @@ function readPositive(token: Token): number {
   return readWait(token, { minMs: 1 })
 }
 
-function choiceOptions(settings: Mutable<ForwardOptions>): Record<string, (option: Directive) => void> {
-  return {
-    except: (option) => {
-      settings.except = [...settings.except, ...readArgs(option, 1, many).flatMap(readZones)]
-    },
-    policy: (option) => {
-      settings.policy = readChoice(readArg(option), policies)
-    },
-    max_fails: (option) => {
-      settings.maxFails = readInteger(readArg(option))
-    },
-    max_connect_attempts: (option) => {
-      settings.maxConnectAttempts = readInteger(readArg(option))
-    },
-    max_concurrent: (option) => {
-      settings.maxConcurrent = readInteger(readArg(option)) || undefined
-    },
-    health_check: (option) => {
-      settings.healthCheck = readHealthCheck(option)
-    },
-    next: (option) => {
-      settings.next = readRcodes(option)
-    },
-    next_on_nodata: (option) => {
-      readArgs(option, 0)
-      settings.nextOnNodata = true
-    },
-    failover: (option) => {
-      settings.failover = readRcodes(option)
-      if (settings.failover.includes(rcode.NOERROR)) throw badValue(option.name, 'no NOERROR: that is an answer')
-    },
-    failfast_all_unhealthy_upstreams: (option) => {
-      readArgs(option, 0)
-      settings.failfastAllUnhealthy = true
-    },
-  }
+function readAddress(token: Token): Ip {
+  const address = parseIp(token.text)
+  if (address === undefined) throw badValue(token, 'an address')
+  return address
 }
 
 /** Reads `tls`: no file is the system's authorities, one file an authority, two a certificate and its key, three all of them. */
-function readTls([first, second, third]: readonly string[]) {
+function readTls(option: Directive) {
+  const [first, second, third] = readArgs(option, 0, 3).map(({ text }) => text)
   if (first === undefined) return {}
   if (second === undefined) return { authority: first }
   return { certificate: first, key: second, ...(third !== undefined && { authority: third }) }
@@ -223,8 +177,14 @@ function readHealthCheck(option: Directive): ForwardOptions['healthCheck'] {
   return { intervalMs, recursion, domain }
 }
 
+function readFailover(option: Directive): readonly number[] {
+  const codes = readRcodes(option)
+  if (codes.includes(rcode.NOERROR)) throw badValue(option.name, 'no NOERROR: that is an answer')
+  return codes
+}
+
 function readRcodes(option: Directive): readonly number[] {
-  return readArgs(option, 1, many).map((token) => {
+  return readManyArgs(option).map((token) => {
     const code = rcodeCode(token.text)
     if (code === undefined) throw badValue(token, 'an rcode like SERVFAIL')
     return code

@@ -1,42 +1,47 @@
 import { parseIp } from '../../../../model/ip.ts'
 import type { Directive } from '../../corefile/blocks.ts'
-import type { Fallthrough } from '../../corefile/fallthrough.ts'
-import { locationOf, readArg, readDuration, readInteger, unknownOption } from '../../corefile/values.ts'
+import {
+  locationOf,
+  type OptionReaders,
+  readArg,
+  readDuration,
+  readInteger,
+  readOptions,
+} from '../../corefile/values.ts'
 import type { ServerKey } from '../../corefile/zones.ts'
 import { readFallthrough, zonesOr } from '../../corefile/zones.ts'
 import type { HostsSettings } from './settings.ts'
 
-const defaultTtl = 3600
 const maxTtl = 65_535
-const defaultReloadMs = 5000
+
+type HostsOptions = Pick<HostsSettings, 'ttl' | 'reverse' | 'reloadMs' | 'fallthrough'>
+
+const defaults: HostsOptions = { ttl: 3600, reverse: true, reloadMs: 5000, fallthrough: undefined }
+
+const options: OptionReaders<HostsOptions> = {
+  fallthrough: (option) => ({ fallthrough: readFallthrough(option.args) }),
+  no_reverse: () => ({ reverse: false }),
+  reload: (option) => ({ reloadMs: readDuration(readArg(option)) }),
+  ttl: (option) => ({ ttl: readInteger(readArg(option), { min: 1, max: maxTtl }) }),
+}
 
 /** Reads `hosts [FILE [ZONES…]] { [ADDRESS NAMES…]; ttl N; no_reverse; reload DURATION; fallthrough [ZONES…] }`. */
 export function readHosts(directive: Directive, keys: readonly ServerKey[]): HostsSettings {
   const [file, ...zones] = directive.args
-  const inline: string[] = []
-  let ttl = defaultTtl
-  let reverse = true
-  let reloadMs = defaultReloadMs
-  let fallthrough: Fallthrough
-  for (const option of directive.options) {
-    const { text } = option.name
-    if (parseIp(text.replace(/%.*$/, '')) !== undefined)
-      inline.push([text, ...option.args.map((arg) => arg.text)].join(' '))
-    else if (text === 'fallthrough') fallthrough = readFallthrough(option.args)
-    else if (text === 'ttl') ttl = readInteger(readArg(option), { min: 1, max: maxTtl })
-    else if (text === 'reload') reloadMs = readDuration(readArg(option))
-    else if (text === 'no_reverse') reverse = false
-    else throw unknownOption(option, 'hosts')
-  }
+  const inline = directive.options.filter(isHostsLine)
+  const others = directive.options.filter((option) => !isHostsLine(option))
+  const settings = readOptions({ ...directive, options: others }, defaults, options)
   return {
     file: file?.text ?? '/etc/hosts',
     namesFile: file !== undefined,
     location: locationOf(directive.name),
     zones: zonesOr(zones, keys),
-    inline,
-    ttl,
-    reverse,
-    reloadMs,
-    fallthrough,
+    inline: inline.map(({ name, args }) => [name, ...args].map(({ text }) => text).join(' ')),
+    ...settings,
   }
+}
+
+/** Returns whether the option is a line of a hosts file: it begins with an address. */
+function isHostsLine({ name }: Directive): boolean {
+  return parseIp(name.text.replace(/%.*$/, '')) !== undefined
 }

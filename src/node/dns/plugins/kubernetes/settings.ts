@@ -19,7 +19,7 @@ export interface KubernetesSettings {
   readonly ignored: readonly LocatedOption[]
 }
 
-export interface LocatedOption {
+interface LocatedOption {
   readonly name: string
   readonly location: SourceLocation
 }

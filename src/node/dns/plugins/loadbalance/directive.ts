@@ -5,15 +5,27 @@ import type { Token } from '../../corefile/lexer.ts'
 import {
   badValue,
   locationOf,
+  type OptionReaders,
   readArg,
   readArgs,
   readChoice,
   readDuration,
+  readManyArgs,
   readOptions,
 } from '../../corefile/values.ts'
 import type { LoadbalanceSettings } from './settings.ts'
 
-const defaultReloadMs = 30_000
+type LoadbalanceOptions = Pick<LoadbalanceSettings, 'reloadMs' | 'prefer'>
+
+const defaults: LoadbalanceOptions = { reloadMs: 30_000, prefer: [] }
+
+const options: OptionReaders<LoadbalanceOptions> = {
+  prefer: { list: 'prefer', read: (option) => readManyArgs(option).map(readNetwork) },
+}
+
+const weightedOptions: OptionReaders<LoadbalanceOptions> = {
+  reload: (option) => ({ reloadMs: readDuration(readArg(option)) }),
+}
 
 /** Reads `loadbalance [round_robin | weighted FILE] { reload DURATION; prefer CIDR… }`. */
 export function readLoadbalance(directive: Directive): LoadbalanceSettings {
@@ -22,22 +34,16 @@ export function readLoadbalance(directive: Directive): LoadbalanceSettings {
   if ((policy === 'weighted') !== (file !== undefined)) {
     throw new CorefileError('bad-value', directive.name, 'loadbalance: weighted needs a file, round_robin takes none')
   }
-  let reloadMs = defaultReloadMs
-  const prefer: Cidr[] = []
-  readOptions(directive, {
-    ...(policy === 'weighted' && {
-      reload: (option: Directive) => {
-        reloadMs = readDuration(readArg(option))
-      },
-    }),
-    prefer: (option) => prefer.push(...readArgs(option, 1, Number.POSITIVE_INFINITY).map(readNetwork)),
-  })
+  const settings = readOptions(
+    directive,
+    defaults,
+    policy === 'weighted' ? { ...options, ...weightedOptions } : options,
+  )
   return {
     policy,
     location: locationOf(directive.name),
     ...(file !== undefined && { file: file.text }),
-    reloadMs,
-    prefer,
+    ...settings,
   }
 }
 

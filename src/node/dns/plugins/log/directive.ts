@@ -1,5 +1,5 @@
 import type { Directive } from '../../corefile/blocks.ts'
-import { readArgs, readChoice, readOptions } from '../../corefile/values.ts'
+import { readChoice, readManyArgs, readOptions } from '../../corefile/values.ts'
 import { readZone } from '../../corefile/zones.ts'
 import { encodeName } from '../../wire/name.ts'
 import type { LogClass, LogRule } from './settings.ts'
@@ -17,12 +17,11 @@ export function readLog(directive: Directive): readonly LogRule[] {
   const format = (hasFormat ? last.text : '{common}')
     .replaceAll('{common}', commonFormat)
     .replaceAll('{combined}', combinedFormat)
-  const wanted = new Set<LogClass>()
-  readOptions(directive, {
-    class: (option) => {
-      for (const token of readArgs(option, 1, Number.POSITIVE_INFINITY)) wanted.add(readChoice(token, classes))
-    },
-  })
+  const { wanted } = readOptions<{ readonly wanted: readonly LogClass[] }>(
+    directive,
+    { wanted: [] },
+    { class: { list: 'wanted', read: (option) => readManyArgs(option).map((token) => readChoice(token, classes)) } },
+  )
   const zones = names.length === 0 ? [encodeName('.')] : names.map(readZone)
-  return zones.map((zone) => ({ zone, format, classes: wanted.size === 0 ? ['all'] : [...wanted] }))
+  return zones.map((zone) => ({ zone, format, classes: wanted.length === 0 ? ['all'] : [...new Set(wanted)] }))
 }

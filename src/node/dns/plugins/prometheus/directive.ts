@@ -1,6 +1,6 @@
 import { dnsMetricsPort } from '../../../../model/dns-ports.ts'
 import type { Directive } from '../../corefile/blocks.ts'
-import { readArgs, readOptions } from '../../corefile/values.ts'
+import { flagOption, readArgs, readOptions } from '../../corefile/values.ts'
 import { type EndpointAddress, readEndpointAddress } from '../../corefile/zones.ts'
 
 export interface PrometheusSettings {
@@ -10,6 +10,6 @@ export interface PrometheusSettings {
 /** Reads `prometheus [ADDRESS] { runtime_metrics }`. The agent serves the metrics of the process in any case. */
 export function readPrometheus(directive: Directive): PrometheusSettings {
   const [address] = readArgs(directive, 0, 1)
-  readOptions(directive, { runtime_metrics: (option) => void readArgs(option, 0) })
+  readOptions(directive, {}, { runtime_metrics: flagOption({}) })
   return { listen: readEndpointAddress(address, dnsMetricsPort) }
 }

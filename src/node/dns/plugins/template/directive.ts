@@ -1,12 +1,13 @@
 import type { Directive } from '../../corefile/blocks.ts'
-import type { Fallthrough } from '../../corefile/fallthrough.ts'
 import type { Token } from '../../corefile/lexer.ts'
 import {
   badValue,
   locationOf,
+  type OptionReaders,
   readArg,
   readArgs,
   readInteger,
+  readManyArgs,
   readOptions,
   readPattern,
 } from '../../corefile/values.ts'
@@ -18,46 +19,46 @@ import { compileTemplate } from './text-template.ts'
 
 const many = Number.POSITIVE_INFINITY
 
+type TemplateOptions = Omit<TemplateSettings, 'location' | 'class' | 'type' | 'zones'>
+
+const defaults: TemplateOptions = {
+  match: [],
+  answer: [],
+  additional: [],
+  authority: [],
+  rcode: rcode.NOERROR,
+  fallthrough: undefined,
+}
+
+const options: OptionReaders<TemplateOptions> = {
+  additional: { list: 'additional', read: texts },
+  answer: { list: 'answer', read: texts },
+  authority: { list: 'authority', read: texts },
+  ederror: (option) => {
+    const [number, reason] = readArgs(option, 1, 2)
+    return { extendedError: { code: readInteger(number ?? option.name, { max: 0xffff }), reason: reason?.text ?? '' } }
+  },
+  fallthrough: (option) => ({ fallthrough: readFallthrough(option.args) }),
+  match: { list: 'match', read: (option) => readManyArgs(option).map(readPattern) },
+  rcode: (option) => ({ rcode: readCode(readArg(option), rcodeCode, 'an rcode like NXDOMAIN') }),
+  upstream: () => ({}),
+}
+
 /** Reads `template CLASS TYPE [ZONES…] { match …; answer …; additional …; authority …; rcode …; ederror …; fallthrough … }`. */
 export function readTemplate(directive: Directive, keys: readonly ServerKey[]): TemplateSettings {
   const [className, typeName, ...zones] = readArgs(directive, 2, many)
-  const lists = { match: [] as string[], answer: [] as string[], additional: [] as string[], authority: [] as string[] }
-  let code: number = rcode.NOERROR
-  let fallthrough: Fallthrough
-  let extendedError: TemplateSettings['extendedError']
-  readOptions(directive, {
-    match: (option) => lists.match.push(...readArgs(option, 1, many).map(readPattern)),
-    answer: (option) => lists.answer.push(...texts(option)),
-    additional: (option) => lists.additional.push(...texts(option)),
-    authority: (option) => lists.authority.push(...texts(option)),
-    rcode: (option) => {
-      const value = rcodeCode(readArg(option).text)
-      if (value === undefined) throw badValue(readArg(option), 'an rcode like NXDOMAIN')
-      code = value
-    },
-    ederror: (option) => {
-      const [number, reason] = readArgs(option, 1, 2)
-      extendedError = { code: readInteger(number ?? option.name, { max: 0xffff }), reason: reason?.text ?? '' }
-    },
-    fallthrough: (option) => {
-      fallthrough = readFallthrough(option.args)
-    },
-    upstream: () => undefined,
-  })
+  const settings = readOptions(directive, defaults, options)
   return {
     location: locationOf(directive.name),
     class: readCode(className ?? directive.name, classCode, 'a class'),
     type: readCode(typeName ?? directive.name, typeCode, 'a type'),
     zones: zonesOr(zones, keys),
-    ...lists,
-    rcode: code,
-    ...(extendedError !== undefined && { extendedError }),
-    fallthrough,
+    ...settings,
   }
 }
 
 function texts(option: Directive): readonly string[] {
-  return readArgs(option, 1, many).map((token) => {
+  return readManyArgs(option).map((token) => {
     if (compileTemplate(token.text) !== undefined) return token.text
     throw badValue(token, 'fields, index, parseInt, print or len in {{ }}')
   })
