@@ -74,7 +74,7 @@ check_node() {
 
 had_work=$(list_missing)
 cmp -s package-lock.json "$lock_copy" || had_work="$had_work npm"
-test -z "$had_work" || test -e /etc/debian_version || say 'this is not Debian: going on, but nobody has tried it here'
+test -z "$had_work" || test -e /etc/debian_version || say 'this is not Debian: the set-up continues, untested on this system'
 install_debian_packages
 install_node_modules
 check_node

@@ -1,4 +1,4 @@
-# Connects to Services and is every endpoint itself, on port 8080 of all addresses: nobody has to be woken while connect() lasts, so that what is
+# Connects to Services and is every endpoint itself, on port 8080 of all addresses: no process has to be woken while connect() lasts, so that what is
 # measured is the kernel's way for packets. Each line of the input is one order:
 #   time PORT ADDRESS...         answers with the microseconds of each connect(), or "failed", one after the other
 #   until ADDRESS PORT ENDPOINT  connects until that endpoint is reached, and says "seen"

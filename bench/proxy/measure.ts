@@ -10,7 +10,7 @@ import { type ProxyTarget, usageOf } from './targets.ts'
 /** What may be measured of a proxy that has written everything once; all of it unless `BENCH_PROXY_PARTS` says which. */
 const parts = (process.env['BENCH_PROXY_PARTS'] ?? 'connect,change,idle,restart').split(',')
 const changes = 60
-/** Whoever needs seconds for a change is not asked for all of them. */
+/** A proxy that needs seconds for a change makes fewer of them. */
 const changesSeconds = 60
 /** After a write that took an endpoint away, one that adds some waits for as long as that took: a single change is what is measured. */
 const restMs = 300

@@ -67,7 +67,7 @@ export class NodeLab {
     return this.#lines.next()
   }
 
-  /** Whoever waits for an answer is told that there will be none. */
+  /** Rejects the requests that wait for an answer. */
   stopProbe(): void {
     this.#probe?.kill('SIGKILL')
   }

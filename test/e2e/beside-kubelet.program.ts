@@ -136,14 +136,14 @@ const events = async () => {
   const items: { reason: string; count?: number; involvedObject: { name: string } }[] = body.items
   return items.filter(({ reason }) => reason === 'AddressRefused')
 }
-await untilAsync('the younger Service is told', async () => (await events()).length > 0, deadlineMs)
+await untilAsync('the younger Service has an Event', async () => (await events()).length > 0, deadlineMs)
 const [event] = await events()
 const younger = event?.involvedObject.name ?? ''
 for (const externalIPs of [[], claims.externalIPs]) {
   const headers = { 'content-type': 'application/merge-patch+json' }
   await server.call('PATCH', `${services}/${younger}`, { body: { spec: { externalIPs } }, headers })
 }
-await untilAsync('it is told again', async () => (await events()).some(({ count = 1 }) => count > 1), deadlineMs)
+await untilAsync('the Event recurs', async () => (await events()).some(({ count = 1 }) => count > 1), deadlineMs)
 const dig = ['dns', 'query', 'of-the-configmap.test', 'A', '--dns-server', '10.96.0.10']
 const answer = await runProgram(`${root}/scripts/platnet`, dig, { timeoutMs: deadlineMs }).catch((error) => error)
 const metrics = await new Promise<number>((done, fail) => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { runIsolated } from '../../src/demo/isolate.ts'
 import { skipReason } from '../helpers/netns.ts'
 
-test('where namespaces do not work, which is found by trying and told, pods are containers of a real engine: addresses, names, logs, end', {
+test('where namespaces do not work, which is found by trials and reported, pods are containers of a real engine: addresses, names, logs, end', {
   skip: skipReason('iptables', 'podman', 'busybox', 'crun'),
 }, async () => {
   const program = resolve(import.meta.dirname, 'engine-pods.program.ts')
@@ -22,10 +22,10 @@ test('where namespaces do not work, which is found by trying and told, pods are 
   assert.deepEqual([log, chosen], [failing.length, 1])
   assert.match(status, /pods are on the bridge of an engine/, 'no routes, no network list')
   assert.match(status, /container-bridge through \/run\/podman\/podman\.sock \(network-namespace, /)
-  const told = [...failing.map((name) => [name, 0]), ['perl', 1]].map(
+  const expected = [...failing.map((name) => [name, 0]), ['perl', 1]].map(
     ([name, value]) => `platnet_pod_capability{name="${name}"} ${value}`,
   )
-  assert.deepEqual(metrics.toSorted(), told.toSorted())
+  assert.deepEqual(metrics.toSorted(), expected.toSorted())
   assert.deepEqual(seen.logs, ['to-output\nto-error\n', 'to-output\nto-error\n'])
   assert.equal(seen.gone, 'farewell\n', 'it has ended, and its container is gone')
   assert.deepEqual([seen.running, seen.exitCode, seen.kept, seen.left, seen.results], [4, 3, 0, '', []])

@@ -93,7 +93,7 @@ describe('kubectl apply, patch and edit', { skip }, () => {
     assert.deepEqual(await managers('svc', 'web'), ['kubectl-client-side-apply Update'])
   })
 
-  test('patch merges lists by their key without being told', async () => {
+  test('patch merges lists by their key without a directive', async () => {
     await kubectl('patch', 'svc', 'web', '-p', '{"spec":{"ports":[{"port":53,"name":"names"}]}}')
     const { ports } = (await get('svc', 'web')).spec
     assert.deepEqual(
@@ -133,7 +133,7 @@ describe('kubectl apply, patch and edit', { skip }, () => {
     assert.equal((await get('svc', 'web')).spec.ports[0].port, 81)
   })
 
-  test('a server-side apply owns its fields, and others are told before they take them', async () => {
+  test('a server-side apply owns its fields, and other managers get a conflict before they take them', async () => {
     assert.equal(await apply(configMap('{a: "1", b: "2"}'), '--server-side'), 'configmap/settings serverside-applied\n')
     assert.deepEqual(await managers('cm', 'settings'), ['kubectl Apply'])
     const other = configMap('{a: "9"}')

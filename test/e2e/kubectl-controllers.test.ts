@@ -98,9 +98,9 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
     const scheduled = () =>
       kubectl('get', 'pods', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].status}')
     await untilAsync('others wait', async () => (await scheduled()) === 'False False', 30_000)
-    const told = ['get', 'events', '--field-selector=reason=FailedScheduling', '-o', 'jsonpath={.items[*].message}']
-    const isTold = async () => /1 node\(s\) were unschedulable/.test(await kubectl(...told))
-    await untilAsync('the scheduler says why', isTold, 30_000)
+    const query = ['get', 'events', '--field-selector=reason=FailedScheduling', '-o', 'jsonpath={.items[*].message}']
+    const isReported = async () => /1 node\(s\) were unschedulable/.test(await kubectl(...query))
+    await untilAsync('the scheduler says why', isReported, 30_000)
     await kubectl('uncordon', 'n1')
     await untilAsync('they have a node', async () => (await scheduled()) === 'True True', 30_000)
     const sources = (await kubectl('get', 'events', '-o', 'jsonpath={.items[*].source.component}')).split(' ')
@@ -123,7 +123,7 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
       '--timeout=25s',
     )
     const deletion = kubectl('delete', 'namespace', 'shop', '--timeout=28s')
-    // The node has no agent: somebody must say that its pods have ended.
+    // The node has no agent, so the test itself ends the pods.
     await untilAsync(
       'its pods are gone',
       async () => {
@@ -136,17 +136,17 @@ describe('platnet server with all its parts, from a manifest to endpoints', { sk
     await assert.rejects(kubectl('get', 'namespace', 'shop'), /NotFound/)
   })
 
-  test('both managers hold their lease and tell how they are on ports of their own', async () => {
+  test('both managers hold their lease and serve health and metrics on ports of their own', async () => {
     const [, ...managers] = ports
-    const told: string[] = []
+    const texts: string[] = []
     for (const port of managers) {
       const [health, metrics] = await Promise.all(
         ['/healthz', '/metrics'].map((path) => httpGet({ host: '127.0.0.1', port, path })),
       )
       assert.equal(health?.status, 200)
-      told.push(metrics?.body ?? '')
+      texts.push(metrics?.body ?? '')
     }
-    const [controllers = '', scheduler = ''] = told
+    const [controllers = '', scheduler = ''] = texts
     assert.match(controllers, /workqueue_depth\{name="endpointslice"\}/)
     assert.match(controllers, /leader_election_master_status\{name="kube-controller-manager"\} 1/)
     assert.match(scheduler, /workqueue_depth\{name="scheduler"\}/)

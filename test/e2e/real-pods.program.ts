@@ -102,7 +102,7 @@ async function observeRoot() {
 async function observeOrder() {
   const pipes = ['first', 'second', 'main'].map((name) => `${shownFolder}/${name}`)
   await runProgram('mkfifo', pipes, { timeoutMs: deadlineMs })
-  // Each ends as it is told, and is not there to be told before those before it have ended.
+  // Each container ends on its signal, and does not start before those before it have ended.
   const obey = (name: string) => ({ name, command: ['sh', '-c', `echo ${name}; exit $(cat ${shownFolder}/${name})`] })
   await lab.createPod('job', obey('main'), {
     initContainers: [obey('first'), obey('second')],
@@ -134,9 +134,9 @@ async function observeTrouble() {
   const folder = new PodFolders('/run/platnet/pods').runFolder((await lab.pod('sick')).metadata.uid, firstRun)
   writeFileSync(`/proc/${findProgram(folder)?.pid}/root/run/sick`, '')
   const sick = await lab.waitFor('sick', 'started again', (pod) => pod.status.containerStatuses?.[0]?.restartCount > 0)
-  const told = (['image', 'crash', 'sick'] as const).map(eventsOf)
+  const eventLists = (['image', 'crash', 'sick'] as const).map(eventsOf)
   return {
-    events: await Promise.all(told),
+    events: await Promise.all(eventLists),
     image: waitingOf(image),
     crash: crash.status.containerStatuses[0].lastState.terminated.exitCode,
     previous: await lab.logs('crash', '--previous'),
@@ -194,14 +194,14 @@ async function observeRestarts() {
   }
 }
 
-/** An agent that was told to run no pods, on a node that has some; and a namespace whose pods are not to run. */
+/** An agent without --run-pods on a node that has pods, and a namespace whose pods must not run. */
 async function observeSwitchedOff(program: () => Promise<unknown>) {
   const before = JSON.stringify(await program())
   await lab.stopAgent()
   await lab.startAgent(['--run-pods=false'])
   await lab.createPod('early', { command: ['sleep', '600'] })
   const early = waitingOf(await lab.waitFor('early', 'refused', (pod) => waitingOf(pod)?.reason === 'PodsNotEnabled'))
-  await untilAsync('early: told', async () => (await lab.events('early')).length > 0, deadlineMs)
+  await untilAsync('early: an Event', async () => (await lab.events('early')).length > 0, deadlineMs)
   await lab.deletePod('bystander')
   await lab.waitGone('bystander')
   const seen = {

@@ -101,7 +101,7 @@ describe('pods that really run on one node', {
     assert.deepEqual([doomed, bystander], [asCreated, asCreated])
   })
 
-  test('an agent that was told to run none starts none and says so, lets those that run go on, and ends those that are deleted', () => {
+  test('an agent without --run-pods starts none and says so, lets those that run go on, and ends those that are deleted', () => {
     const { early, events, status, ticker, isSame } = seen.observeRestarts.off
     assert.match(early.message, /^this node runs no pods: its agent must be started with --run-pods/)
     assert.deepEqual(events, ['Warning PodsNotEnabled'])

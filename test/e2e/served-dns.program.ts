@@ -187,7 +187,7 @@ async function observe() {
   const other = 'web.default.svc.other.local'
   await untilAsync('the second zone is served', async () => (await inPod(other)).startsWith('NOERROR'), patientMs)
   await configure('.:53 {\n  errors\n  nonsense\n}\n')
-  await untilAsync('the bad Corefile is told', async () => (await dnsHealth())?.level === 'degraded', patientMs)
+  await untilAsync('the bad Corefile is reported', async () => (await dnsHealth())?.level === 'degraded', patientMs)
   const bad = { health: (await dnsHealth())?.message, stillServed: await inPod(other) }
   await configure(corefile('cluster.local'))
   await untilAsync('the second zone is gone', async () => !(await inPod(other)).startsWith('NOERROR'), patientMs)
@@ -220,7 +220,7 @@ async function observe() {
     return (await httpGet({ host: nodeAddress, port: 10_250, path: '/metrics', headers, ca: '', ...tls })).status
   }
   const scrapes = {
-    nobody: await scrape({}),
+    anonymous: await scrape({}),
     wrongToken: await scrape({ authorization: 'Bearer wrong' }),
     node: await scrape({}, 'agent.kubeconfig'),
     operator: await scrape({}, 'admin.kubeconfig'),

@@ -94,7 +94,7 @@ describe('a node that serves the cluster DNS', { skip: skipReason('iptables', 'n
   })
 
   test("on the node's address the agent's metrics are for users that the API server lets read them", () => {
-    assert.deepEqual(seen.scrapes, { nobody: 401, wrongToken: 401, node: 403, operator: 200 })
+    assert.deepEqual(seen.scrapes, { anonymous: 401, wrongToken: 401, node: 403, operator: 200 })
   })
 
   test('platnet dns query shows the answer and explains it', () => {

@@ -128,7 +128,7 @@ async function observe() {
   return { pods: known, clusterIp: service.clusterIp, offCluster, nodePort, asked, asks, relist, rulesKept }
 }
 
-/** The informers stand before a write of others that nobody can tell them of any more: they must list everything again. */
+/** The informers are behind a compacted write of another client: they must list everything again. */
 async function forgetHistory(): Promise<void> {
   const value = JSON.stringify({
     apiVersion: 'v1',

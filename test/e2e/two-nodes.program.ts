@@ -72,7 +72,7 @@ async function startPod(name: string, node: number, script: string): Promise<Any
   return pod.status.podIP
 }
 
-/** What `asker`, on the other node, is told by the server: the address that it is seen by. */
+/** Returns the client address that the server sees for a request of `asker`, a pod on the other node. */
 async function ask(host: string, port: number): Promise<string> {
   const name = `asker-${port}`
   const get = `require('http').get({ host: '${host}', port: ${port} }, (r) => r.pipe(process.stdout)).on('error', () => setTimeout(ask, 100))`

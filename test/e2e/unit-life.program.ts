@@ -70,7 +70,7 @@ async function ask(): Promise<string | undefined> {
   }
 }
 
-/** Requests one after the other, each on a connection of its own, until they are told to end. */
+/** Sends requests one after the other, each on a connection of its own, until `stop` is called. */
 function startAsking(): { finish(): Promise<{ asked: number; failures: string[] }> } {
   let isOver = false
   const run = (async () => {

@@ -26,7 +26,7 @@ describe('platnet run as a unit of a real systemd', { skip }, () => {
   })
   after(() => removeGroup(group))
 
-  test('READY comes once the first sync is in the kernel, a pod that is deleted leaves nothing, and told to stop it ends with exit code 0', () => {
+  test('READY comes once the first sync is in the kernel, a pod that is deleted leaves nothing, and a stop ends it with exit code 0', () => {
     assert.ok(seen.rulesAtReady > 0)
     assert.deepEqual(seen.end, ['success', '0'])
   })

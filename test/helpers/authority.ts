@@ -9,7 +9,7 @@ export interface Authority {
   issue(commonName: string, ...groups: string[]): Promise<{ certPem: string; keyPem: string }>
 }
 
-/** A cluster CA that nobody keeps. */
+/** A cluster CA that is not stored. */
 export async function createAuthority(): Promise<Authority> {
   const folder = mkdtempSync(join(tmpdir(), 'platnet-ca-'))
   try {

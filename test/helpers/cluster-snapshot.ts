@@ -24,7 +24,7 @@ const collections = [
 
 /**
  * What a cluster holds as sorted lines, a field of an object each, without what differs from run to run: generated names, hashes, uids, times, versions.
- * Of Events: what kind of object was told of, why, and by whom.
+ * Of Events: the kind of the object, the reason and the source.
  */
 export async function snapshotOf(server: TestServer): Promise<readonly string[]> {
   const lists = await Promise.all(collections.map(async (path) => (await server.call('GET', path)).body))

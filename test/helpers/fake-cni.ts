@@ -62,7 +62,7 @@ export class FakeCni {
     chmodSync(join(this.binDir, 'script'), 0o755)
   }
 
-  /** Speaks 0.4.0 to 1.0.0 and answers ADD with `okResult` until told otherwise. */
+  /** Supports 0.4.0 to 1.0.0 and answers ADD with `okResult` unless the test configures another answer. */
   plugin(name: string, versions: readonly string[] = ['0.4.0', '1.0.0']): FakePlugin {
     const path = join(this.binDir, name)
     const folder = `${path}.d`

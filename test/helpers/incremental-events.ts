@@ -159,7 +159,7 @@ async function takeAll({ kernel, state, plane }: Node, steps: readonly Step[]): 
   return zone
 }
 
-/** The same objects in a state that has not been told all of them yet. */
+/** Returns a state that has received only some of the objects yet. */
 function copyOf(state: LiveNodeState): LiveNodeState {
   const copy = new LiveNodeState(silentLogger)
   for (const resource of ['services', 'endpointslices'] as const) {

@@ -16,7 +16,7 @@ export function launchOf(command: readonly string[], changed: Partial<Launch> = 
   return { ...plain, command, security, ...changed }
 }
 
-/** How container-init.pl is told of it on this machine; `hidden` are paths that must not be seen. */
+/** Returns the launch file for container-init.pl on this machine; `hidden` are paths that must not be visible. */
 export function planOf(
   launch: Launch,
   changed: Partial<LaunchPlan> & { shown?: readonly string[]; hidden?: readonly string[] } = {},

@@ -22,7 +22,7 @@ const report: WriteReport = {
   rules: { nat: 3, filter: 1 },
 }
 
-/** A kernel that remembers what it was given and refuses as often as it is told to. */
+/** A fake kernel that records its input and refuses as many writes as the test asks for. */
 export class FakeWriter {
   readonly syncs: XorHash[] = []
   /** The hash of the objects that came with each call. */

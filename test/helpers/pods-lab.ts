@@ -26,7 +26,7 @@ const corefile = `.:53 {
 export const shownFolder = '/run/shown'
 /** Folder whose folders may be root filesystems. */
 export const rootsFolder = '/run/roots'
-/** What an agent is told that runs pods which are Node. */
+/** The options of an agent whose pods run Node. */
 export const podFlags = [
   '--run-pods',
   '--pod-host-folders',

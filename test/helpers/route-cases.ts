@@ -23,7 +23,7 @@ const filter = object(
 /** Rules in the shapes of routes, gateways, issuers and certificates that are published. */
 export const routeCases: readonly RuleCase[] = [
   {
-    title: 'parents that are told apart by their section',
+    title: 'parents that differ by their section',
     schema: {
       ...listOf(parent),
       'x-kubernetes-validations': [

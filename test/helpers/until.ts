@@ -9,7 +9,7 @@ export async function until(what: string, condition: () => boolean, timeoutMs = 
   }
 }
 
-/** The same for a condition that has to ask somebody. */
+/** Waits like `until` for a condition that is asynchronous. */
 export async function untilAsync(what: string, condition: () => Promise<boolean>, timeoutMs = 5000): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs
   while (!(await condition())) {

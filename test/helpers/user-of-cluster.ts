@@ -248,7 +248,7 @@ function describeSubsets({ metadata, subsets }: any): readonly Line[] {
   return [{ key }, ...lines]
 }
 
-/** By Deployment the images of its pods that are ready; a pod that nobody owns stands under its own name. */
+/** By Deployment the images of its pods that are ready; a pod without an owner has its own name as key. */
 export async function describeWorkloads(server: TestServer): Promise<Readonly<Record<string, readonly string[]>>> {
   const { items } = (await server.call('GET', `${core}/pods?labelSelector=runs%3Dhollow`)).body
   const result = new Map<string, string[]>()

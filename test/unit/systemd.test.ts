@@ -40,7 +40,7 @@ test('systemd-analyze does find a wrong line, so its silence means something', {
   assert.match(said, /Delegated/)
 })
 
-test('the unit keeps to what a node needs: ready is told, pods outlive a restart, no mount namespace', () => {
+test('the unit keeps to what a node needs: readiness is notified, pods outlive a restart, no mount namespace', () => {
   for (const line of ['Type=notify', 'KillMode=process', 'Delegate=yes', 'Restart=always']) {
     assert.match(unit, new RegExp(`^${line}$`, 'm'))
   }

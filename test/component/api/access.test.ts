@@ -146,7 +146,7 @@ describe('access and answers to bad requests', () => {
     assert.equal(code, 413)
   })
 
-  test('a form that nobody speaks is a 406', async () => {
+  test('a form that the server does not support is a 406', async () => {
     const reply = await server.call('GET', '/api/v1/namespaces', { headers: { accept: 'image/png' } })
     assert.deepEqual([reply.code, reply.body.reason], [406, 'NotAcceptable'])
   })
@@ -229,11 +229,11 @@ test('at trace each request leaves one record of who asked for what, and none at
     await server.call('GET', '/api/v1/namespaces/default', { headers: { 'user-agent': 'curl' } })
     await server.call('GET', '/api/v1/nothing', { token: null })
     const records = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === 'answered a request')
-    const told = records.map(({ fields: { durationMs: _, sizeBytes: __, ...rest } }) => rest)
+    const logged = records.map(({ fields: { durationMs: _, sizeBytes: __, ...rest } }) => rest)
     const expected = [
       { method: 'GET', url: '/api/v1/namespaces/default', user: 'tester', agent: 'curl', code: 200 },
       { method: 'GET', url: '/api/v1/nothing', code: 401 },
     ]
-    assert.deepEqual(told, level === 'trace' ? expected : [])
+    assert.deepEqual(logged, level === 'trace' ? expected : [])
   }
 })

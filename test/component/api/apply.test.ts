@@ -149,7 +149,7 @@ describe('server-side apply over HTTPS', () => {
     }
   })
 
-  test("status is nobody's on the object, and the rest is nobody's on its status", async () => {
+  test('on the object the status has no owner, and on its status the rest has none', async () => {
     const path = `${paths.services}/with-status`
     const service = {
       apiVersion: 'v1',
@@ -168,7 +168,7 @@ describe('server-side apply over HTTPS', () => {
     assert.equal((await apply(`${paths.services}/none/status`, service)).code, 404)
   })
 
-  test('at most ten updaters are told apart', async () => {
+  test('at most ten updaters have entries of their own', async () => {
     const path = newPath()
     await apply(path, config({ a: '1' }))
     for (let index = 0; index < 14; index++) {

@@ -245,7 +245,7 @@ describe('built-in kinds', () => {
     assert.equal(grown.code, 200)
   })
 
-  test('a Lease is replaced only by whoever has seen its newest state', async () => {
+  test('a Lease is replaced only by a client that has seen its newest state', async () => {
     const made = await create(paths.leases, 'l', { spec: { holderIdentity: 'a' } })
     const blind = await server.call('PUT', `${paths.leases}/l`, { body: { metadata: { name: 'l' }, spec: {} } })
     assert.match(

@@ -49,7 +49,7 @@ describe('a new Pod in the kubernetes dialect', () => {
     assert.deepEqual(body.spec.containers[0].volumeMounts, [{ name, readOnly: true, mountPath }])
   })
 
-  test('has what admission adds without a manager, so that an apply of somebody else is no conflict', async () => {
+  test('has what admission adds without a manager, so that an apply of another manager is no conflict', async () => {
     const { body } = await tryPod(server, 'no account')
     const { 'f:spec': fields } = body.metadata.managedFields[0].fieldsV1
     assert.ok(fields['f:containers'])

@@ -30,7 +30,7 @@ test('the ConfigMap of the cluster DNS is made where there is none, and what it 
   assert.deepEqual((await second.call('GET', path)).body.data, { Corefile: 'edited', other: 'x' })
 })
 
-test('a server that is told of no Corefile makes no ConfigMap', async () => {
+test('a server without a Corefile makes no ConfigMap', async () => {
   await using server = await startTestServer()
   assert.equal((await server.call('GET', '/api/v1/namespaces/kube-system/configmaps/coredns')).code, 404)
 })

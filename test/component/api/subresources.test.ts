@@ -30,7 +30,7 @@ describe('subresources that do something', () => {
     await pod('other', { schedulerName: 'mine' })
     assert.equal((await post(`${paths.pods}/other/binding`, annotated)).code, 201)
     assert.deepEqual((await server.call('GET', `${paths.pods}/other`)).body.metadata.annotations, { reason: 'near' })
-    assert.equal((await post(`${paths.pods}/nobody/binding`, { ...binding, metadata: { name: 'nobody' } })).code, 404)
+    assert.equal((await post(`${paths.pods}/absent/binding`, { ...binding, metadata: { name: 'absent' } })).code, 404)
     assert.equal((await server.call('GET', `${paths.pods}/unbound/binding`)).code, 405)
   })
 
@@ -138,7 +138,7 @@ describe('subresources that do something', () => {
     assert.equal(await graceOf(), 3)
     assert.equal((await evict('evicted', { deleteOptions: 'soon' })).code, 400)
     assert.equal((await evict('evicted', { metadata: { name: 'other' } })).code, 400)
-    assert.equal((await evict('nobody')).code, 404)
+    assert.equal((await evict('absent')).code, 404)
     assert.equal((await server.call('DELETE', `${paths.pods}/evicted/eviction`)).code, 405)
   })
 
@@ -183,7 +183,7 @@ describe('metadata that takes care of itself', () => {
 
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u-1' }
 
-  test('an owner that is named twice stands once, and the client is told', async () => {
+  test('an owner that is named twice is stored once, and the client gets a warning', async () => {
     const made = await server.call('POST', paths.configMaps, {
       body: { metadata: { name: 'owned', ownerReferences: [owner, owner] } },
     })

@@ -36,7 +36,7 @@ test('platnet cni add says what it waits for; Ctrl-C ends it and undoes what was
   const { cni, child, seen, ended } = start(t, ['add', 'plt-none'], 'ADD')
   const waits =
     /^waiting for \d s: the plugin sleepy \(ADD\) of the network test \(.*10-test.conflist\) has been running since/m
-  await until('it is told', () => waits.test(seen.err), deadlineMs)
+  await until('it is reported', () => waits.test(seen.err), deadlineMs)
   child.kill('SIGINT')
   assert.equal(await ended, 1)
   assert.match(seen.err, /^SIGINT: what was begun is undone; once more leaves it as it is$/m)

@@ -274,7 +274,7 @@ describe('the commands that ask the running proxy', () => {
     assert.match(unknown.stderr, /knows no Service default\/none/)
     const misspelt = await platnet('explain', 'service', 'default/wbe')
     assert.match(misspelt.stderr, /knows no Service default\/wbe; did you mean default\/web\?/)
-    const noAddress = await platnet('explain', 'nobody', '10.96.0.10:80')
+    const noAddress = await platnet('explain', 'no-address', '10.96.0.10:80')
     assert.match(noAddress.stderr, /source: expected an IP address/)
     assert.deepEqual([unknown.code, mixed.code, noAddress.code], [1, 2, 2])
     assert.equal(noAddress.stderr, 'error: source: expected an IP address\n')
@@ -330,7 +330,7 @@ describe('the commands that ask the running proxy', () => {
     assert.match(stdout, /It is sent to the endpoint 10\.244\.9\.20:8080/)
   })
 
-  test('where pods are told by their interfaces, a packet comes in where the way back to its source leads', async () => {
+  test('where interfaces identify pods, a packet arrives on the interface of the route to its source', async () => {
     plane.configure({ ...settings, localTraffic: { kind: 'interface', name: 'cni', isPrefix: true } })
     const explain = async (source: string, ...more: string[]) =>
       (await platnet('explain', source, '10.96.0.10:80', ...more)).stdout

@@ -184,7 +184,7 @@ describe('the API client over TLS', () => {
     assert.deepEqual(tokens, ['Bearer one', 'Bearer two'])
   })
 
-  it('refuses an unknown certificate unless told to skip, and its error holds no secret', async () => {
+  it('refuses an unknown certificate unless verification is off, and its error holds no secret', async () => {
     const { server } = await startTls((_, response) => sendJson(response, object))
     await using _server = server
     const access: ClusterAccess = {

@@ -6,14 +6,14 @@ import { startTestServer } from '../../helpers/api-server.ts'
 import { clientOfServer } from '../../helpers/controllers.ts'
 import { untilAsync } from '../../helpers/until.ts'
 
-test('what is told again raises the count of the first Event', async () => {
+test('a repeated Event raises the count of the first one', async () => {
   await using server = await startTestServer()
   const recorder = new ApiEventRecorder(clientOfServer(server), 'test-controller', silentLogger)
   const subject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'default', uid: 'u1' } }
   for (let round = 0; round < 3; round++) recorder.record(subject, 'Warning', 'FailedScheduling', 'no node fits')
   recorder.record(subject, 'Normal', 'Scheduled', 'placed on node-1')
   const read = async () => (await server.call('GET', '/api/v1/namespaces/default/events')).body.items
-  await untilAsync('all is told', async () => (await read()).some((event: { count: number }) => event.count === 3))
+  await untilAsync('all are recorded', async () => (await read()).some((event: { count: number }) => event.count === 3))
   const events = await read()
   assert.deepEqual(
     // biome-ignore lint/suspicious/noExplicitAny: events as they came
@@ -25,7 +25,7 @@ test('what is told again raises the count of the first Event', async () => {
   )
 })
 
-test('of one object no more than 25 Events are told at once; others are told still', async () => {
+test('at most 25 Events of one object are recorded at once; those of others still are', async () => {
   await using server = await startTestServer()
   const recorder = new ApiEventRecorder(clientOfServer(server), 'test-controller', silentLogger)
   const subject = (uid: string) => ({
@@ -36,7 +36,7 @@ test('of one object no more than 25 Events are told at once; others are told sti
   for (let round = 0; round < 40; round++) recorder.record(subject('busy'), 'Normal', 'Created', `pod ${round}`)
   recorder.record(subject('quiet'), 'Normal', 'Created', 'one')
   const read = async () => (await server.call('GET', '/api/v1/namespaces/default/events')).body.items
-  await untilAsync('all is told', async () => (await read()).length === 26, 30_000)
+  await untilAsync('all are recorded', async () => (await read()).length === 26, 30_000)
   // biome-ignore lint/suspicious/noExplicitAny: events as they came
   assert.equal((await read()).filter((event: any) => event.involvedObject.name === 'quiet').length, 1)
 })

@@ -18,7 +18,7 @@ const collection = { resource: { group: '', version: 'v1', resource: 'services' 
 const quick = { backoffBaseMs: 10, backoffMaxMs: 40, idleTimeoutMs: 5000, quickWatchMs: 100 }
 const forever = { signal: new AbortController().signal }
 
-/** Writes down what it is told, one line a call. */
+/** Records its calls, one line each. */
 class Notes implements InformerHandler {
   readonly lines: string[] = []
 
@@ -62,7 +62,7 @@ const giving =
   (_, response) =>
     sendJson(response, body, status)
 
-/** A watch that sends the lines and then stays open, or ends as told. */
+/** A watch that sends the lines and then stays open, or ends if `ends` is set. */
 const watching =
   (lines: readonly string[], end: (response: ServerResponse) => void = () => {}): Answer =>
   (_, response) => {
@@ -198,7 +198,7 @@ describe('an informer', () => {
     )
   })
 
-  it('asks again soon while nobody listens, however long it waits after other faults', async () => {
+  it('retries soon while the server does not listen, however long it waits after other faults', async () => {
     const answer = script([giving(list('5'))], [watching([event('ADDED', 'b', '6')])])
     const timing = { backoffBaseMs: 3_600_000, backoffMaxMs: 3_600_000, refusedMaxMs: 20 }
     await using server = new ScriptedServer(answer)

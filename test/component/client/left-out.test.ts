@@ -75,7 +75,7 @@ async function follow(
 }
 
 describe('an informer leaves out an object', () => {
-  it('of 8.6 MB, or without JSON, in a list: the others are handed over, and it is counted, logged and told in the health', async () => {
+  it('of 8.6 MB, or without JSON, in a list: the others are handed over, and it is counted, logged and reported in the health', async () => {
     assert.ok(large.length > 8.4e6)
     const items = [JSON.stringify(named('a', '1')), large, broken, JSON.stringify(named('b', '2'))]
     await follow(items, [], async ({ calls, informer, client, logged }) => {

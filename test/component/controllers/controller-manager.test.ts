@@ -126,7 +126,7 @@ for (const dialect of ['kubernetes', 'platform'] as const) {
   })
 }
 
-test('what changed while no manager ran is mended by the next one', async () => {
+test('the next manager corrects what changed while none ran', async () => {
   await using server = await startTestServer()
   const first = await startManager(server)
   await server.call('POST', `${core}/services`, { body: webService })

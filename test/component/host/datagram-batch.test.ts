@@ -14,7 +14,7 @@ interface Opened extends Disposable {
   readonly port: number
 }
 
-/** Nobody else reads from it, as `node:dgram` would. */
+/** The socket has no other reader, such as `node:dgram`. */
 async function openBatch(address: Ip): Promise<Opened> {
   const port = await findFreePort()
   const batch = DatagramBatch.open(address, port)

@@ -83,7 +83,7 @@ test('a trusted program by posix_spawn is as without it: environment, input, pid
   await assert.rejects(run('plt-no-such', [], { timeoutMs: 1000 }), { code: 'not-found' })
 })
 
-test('what cannot be started is told with its reason', async (t) => {
+test('a program that cannot be started is reported with its reason', async (t) => {
   await assert.rejects(run('/plt/no-such', [], options), { code: 'not-found' })
   const folder = makeTemporaryFolder(t)
   writeFileSync(join(folder, 'plain'), 'no program')

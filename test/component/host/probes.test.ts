@@ -26,7 +26,7 @@ test('a port in use is named with the option that moves it, a free one is fine',
   )
 })
 
-test('an address that is not of this machine is told apart from a port in use', async () => {
+test('an address that is not of this machine is distinguished from a port in use', async () => {
   const [finding] = await probePorts([{ protocol: 'udp', address: '192.0.2.1', port: 0, option: '--bind-address' }])
   assert.match(finding?.what ?? '', /cannot be opened: .*EADDRNOTAVAIL/)
 })

@@ -16,7 +16,7 @@ test('outside systemd nothing is sent and nothing is said', async () => {
   assert.deepEqual(messages, [])
 })
 
-test('a socket nobody listens on is a warning, never a failure', async () => {
+test('a socket without a listener is a warning, never a failure', async () => {
   const { log, messages } = warnings()
   await createNotifier(log, { NOTIFY_SOCKET: '/nonexistent/plt.sock' }).status('line\nbreak')
   assert.equal(messages.length, 1)

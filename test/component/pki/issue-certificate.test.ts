@@ -40,7 +40,7 @@ it('A certificate says what was asked for, and no more.', async (t) => {
   assert.deepEqual(new X509Certificate(both.certPem).keyUsage, ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'])
 })
 
-it('Names with a meaning in X.500 stay names: nobody gains a group by them.', async (t) => {
+it('Names with a meaning in X.500 stay names: no user gains a group by them.', async (t) => {
   const { ca } = await makeCa(t)
   const { subject } = new X509Certificate((await issueCertificate(ca, client)).certPem).toLegacyObject()
   assert.deepEqual({ ...subject }, { O: client.organizations, CN: client.commonName })

@@ -170,7 +170,7 @@ test('Health is open to all, with verbose, exclude and one component alone.', as
   assert.equal((await get('/readyz/nothing')).status, 404)
 })
 
-test('Other paths and methods are refused in words, HEAD has no body, and a fault is not told to strangers.', async (context) => {
+test('Other paths and methods are refused in words, HEAD has no body, and a fault is not shown to clients.', async (context) => {
   const get = await remotely(context, endpoints({ isPublic: () => true, configz: () => assert.fail('inner reason') }))
   assert.match((await get('/nothing')).body, /^no such path; there are: \/metrics /)
   const post = await get('/livez', {}, 'POST')

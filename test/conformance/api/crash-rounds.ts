@@ -17,7 +17,7 @@ interface Write {
   readonly count: number
 }
 
-/** Kills `platnet server` so many times under writers and watchers, and checks after each start that nothing is lost, used twice or told twice. */
+/** Kills `platnet server` so many times under writers and watchers, and checks after each start that nothing is lost, used twice or delivered twice. */
 export async function runCrashRounds(dataDir: string, rounds: number): Promise<{ acknowledged: number }> {
   const server = new PlatnetServer(dataDir, await findFreePort())
   const history = new History()
@@ -42,13 +42,13 @@ export async function runCrashRounds(dataDir: string, rounds: number): Promise<{
   return { acknowledged: history.acknowledgedCount }
 }
 
-/** Everything that anybody was told, by revision. */
+/** Everything that any client received, by revision. */
 class History {
   readonly #byRevision = new Map<number, Write>()
   readonly promised = new Map<string, Write>()
   acknowledgedCount = 0
 
-  /** One revision is one write, whoever tells it and however often the server was started in between. */
+  /** One revision is one write, whichever client received it and however often the server was started in between. */
   add(write: Write): void {
     const known = this.#byRevision.get(write.revision)
     if (known !== undefined) assert.deepEqual(write, known, `revision ${write.revision} was used twice`)

@@ -88,7 +88,7 @@ const shapes: Readonly<Record<string, QueryDetails>> = {
   },
   'EDNS of version 1': { edns: { version: 1 } },
   'class CH': { class: 3 },
-  'an opcode nobody knows': { flags: 0x3000 },
+  'an unknown opcode': { flags: 0x3000 },
 }
 
 interface Case {
@@ -168,13 +168,15 @@ async function describeMetrics(metricsPort: number, port: number): Promise<reado
   const described = lines.map((line) => {
     const [, name = '', labels = ''] = /^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? /.exec(line) ?? []
     const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].filter(([, label]) => label !== 'le')
-    const shown = pairs.map(([, label = '', value]) => (told.has(label) ? `${label}=${value}` : label)).sort()
+    const shown = pairs
+      .map(([, label = '', value]) => (labelsWithValues.has(label) ? `${label}=${value}` : label))
+      .sort()
     return `${name} ${shown.join(' ')}`.replaceAll(`:${port}`, ':PORT')
   })
   return [...new Set(described)].sort()
 }
 
-const told = new Set([
+const labelsWithValues = new Set([
   'server',
   'zone',
   'zones',

@@ -78,7 +78,7 @@ function platnet({ flags: asked }: Settings): Proxy {
   }
 }
 
-/** What load balancers are told. */
+/** What load balancers receive. */
 async function askHealth(): Promise<Record<string, unknown>> {
   const ask = (port: number, path: string, host: string = nodeToServer) =>
     httpGet({ host, port, path }).then(describeHealth, (error: Error) => error.message.replace(/^connect /, ''))
@@ -134,7 +134,7 @@ async function watch(proxy: Proxy, lab: PacketLab, connection: AdminConnection, 
   const health = await askHealth()
   await setTaint(connection, [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }])
   const isLeaving = async () => (await httpGet({ host: nodeToServer, port: 10256, path: '/healthz' })).status === 503
-  await untilAsync('the node is told to be leaving', isLeaving, deadlineMs)
+  await untilAsync('the node is reported as leaving', isLeaving, deadlineMs)
   const leaving = await askHealth()
   await setTaint(connection, [])
   const metrics = listMetrics(await proxy.metrics())

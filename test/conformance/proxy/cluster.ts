@@ -2,7 +2,7 @@ import type { AdminConnection } from '../../helpers/admin-connection.ts'
 import { places } from '../../kernel/netfilter/packet-lab.ts'
 
 export const nodeName = 'node-a'
-/** Where the node reaches the API server, and is reached by whoever asks for its health. */
+/** Where the node reaches the API server, and where its health is requested. */
 export const [serverAddress, nodeToServer] = ['198.19.0.1', '198.19.0.2']
 
 export const families = ['IPv4', 'IPv6'] as const
@@ -45,7 +45,7 @@ export interface Case {
   readonly ports?: readonly PortWish[]
   readonly families?: readonly Family[]
   readonly type?: 'ClusterIP' | 'NodePort' | 'LoadBalancer'
-  readonly sourceRanges?: 'client' | 'client and node' | 'nobody here'
+  readonly sourceRanges?: 'client' | 'client and node' | 'no client here'
   readonly ipMode?: 'VIP' | 'Proxy'
   readonly endpoints: readonly EndpointWish[]
 }
@@ -75,7 +75,7 @@ export const fixedCases: readonly Case[] = [
   { title: 'source ranges of the client', sourceRanges: 'client', endpoints: both },
   { title: 'source ranges of client and node', sourceRanges: 'client and node', endpoints: both },
   { title: 'source ranges, external policy Local', spec: externalLocal, sourceRanges: 'client', endpoints: both },
-  { title: 'source ranges that hold nobody', sourceRanges: 'nobody here', endpoints: both },
+  { title: 'source ranges without a client', sourceRanges: 'no client here', endpoints: both },
   { title: 'no endpoints', endpoints: [] },
   { title: 'no endpoints, policies Local', spec: { ...externalLocal, ...internalLocal }, endpoints: [] },
   {
@@ -187,7 +187,7 @@ function serviceOf(n: number, wish: Case): object {
   const ranges = {
     client: each(({ range }) => range),
     'client and node': each(({ range, nodeRange }) => [range, nodeRange]).flat(),
-    'nobody here': ['233.252.0.0/24', '2001:db8:ffff::/64'],
+    'no client here': ['233.252.0.0/24', '2001:db8:ffff::/64'],
   }
   const clusterIps = own.map((family) => places[family].clusterIp(n + 100))
   return {

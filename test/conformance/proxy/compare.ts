@@ -22,8 +22,8 @@ const intended: readonly {
   readonly ours: string
 }[] = [
   {
-    why: 'what this node itself sends to an external address that nobody serves is refused, too, instead of leaving untranslated',
-    applies: (flow) => /: node \S+ to (balancer|external IP).* \(nobody serves\)$/.test(flow),
+    why: 'what this node itself sends to an external address without endpoints is refused, too, instead of leaving untranslated',
+    applies: (flow) => /: node \S+ to (balancer|external IP).* \(not served\)$/.test(flow),
     ours: 'refused',
   },
 ]
@@ -81,7 +81,7 @@ export function testBesideKubeProxy(settings: string, seed?: number): void {
         )
     })
 
-    test('load balancers are told the same, also of a node that is about to go', () => {
+    test('load balancers receive the same, also for a node that is about to leave', () => {
       assert.deepEqual(seen.ours.health, seen.theirs.health)
       assert.deepEqual(seen.ours.leaving, seen.theirs.leaving)
     })

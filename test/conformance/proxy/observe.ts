@@ -57,7 +57,7 @@ function flowsToCase(family: (typeof families)[number], wish: Case, n: number): 
   ]
 }
 
-/** The ways to one port, each marked where it is one and nobody serves it. */
+/** The addresses of one port, each marked where it exists and has no endpoints. */
 function waysOf(
   family: (typeof families)[number],
   wish: Case,
@@ -70,7 +70,7 @@ function waysOf(
   const isOurs = wish.labels === undefined && (wish.families ?? families).includes(family)
   const isRefused = isOurs && !(isServed && wish.endpoints.some(serves))
   const way = (kind: string, isThere: boolean) =>
-    `${kind}${index === 0 ? '' : ` at ${name}`}${isRefused && isThere ? ' (nobody serves)' : ''}`
+    `${kind}${index === 0 ? '' : ` at ${name}`}${isRefused && isThere ? ' (not served)' : ''}`
   return [
     [way('cluster IP', true), place.clusterIp(n + 100), port, protocol],
     [way('balancer', type === 'LoadBalancer' && ipMode === 'VIP'), place.vip(n), port, protocol],

@@ -74,7 +74,7 @@ const anyCase: fc.Arbitrary<Omit<Case, 'title'>> = fc
       undefined,
       'client',
       'client and node',
-      'nobody here',
+      'no client here',
     ),
     internalTrafficPolicy: anyPolicy,
     externalTrafficPolicy: anyPolicy,

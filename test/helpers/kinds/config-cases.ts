@@ -109,7 +109,7 @@ const types: readonly ObjectCase[] = [
   },
   typed('for a user', 'kubernetes.io/basic-auth', { username: base64('me') }),
   typed('for a password', 'kubernetes.io/basic-auth', { password: '' }),
-  typed('for nobody', 'kubernetes.io/basic-auth', {}, 'Required data[username]', 'Required data[password]'),
+  typed('without a user', 'kubernetes.io/basic-auth', {}, 'Required data[username]', 'Required data[password]'),
   typed('for SSH', 'kubernetes.io/ssh-auth', { 'ssh-privatekey': base64('a') }),
   typed(
     'for SSH with an empty key',

@@ -22,9 +22,9 @@ const [at, byField, byLabel] = ['resourceAttributes', 'fieldSelector', 'labelSel
 const subject = creates(`${authorization}/subjectaccessreviews`, asked({}))
 
 const subjects = [
-  subject('somebody', {}),
+  subject('a user', {}),
   subject('a group', asked({ user: null, groups: ['admins'] })),
-  subject('nobody', asked({ user: null }), ['Invalid spec.user']),
+  subject('no user', asked({ user: null }), ['Invalid spec.user']),
   subject('an empty name and no groups', asked({ user: '', groups: [] }), ['Invalid spec.user']),
   subject('a path', { spec: { user: 'ann', nonResourceAttributes } }),
   subject('a path and a resource', asked(both), ['Invalid spec.nonResourceAttributes'], otherWords.goFields),
@@ -36,7 +36,7 @@ const subjects = [
   subject('a label of its own', { metadata: { labels: { a: 'b' } } }, ['Invalid metadata'], managed),
   subject('empty labels', { metadata: { labels: {} } }),
   subject('a namespace of its own, which it loses', { metadata: { namespace: 'default' } }),
-  subject('what else is known of somebody', asked({ uid: 'u', extra: { scopes: ['a'] }, groups: ['b'] })),
+  subject('further attributes of a user', asked({ uid: 'u', extra: { scopes: ['a'] }, groups: ['b'] })),
 ]
 
 const selectors = [
@@ -96,7 +96,7 @@ const locals = [
   ),
   local('both', asked(both), ['Invalid spec.nonResourceAttributes'], otherWords.goFields),
   local('nothing', { spec: { user: 'ann' } }, [`Invalid ${at}`]),
-  local('nobody', asked({ user: '' }), ['Invalid spec.user']),
+  local('no user', asked({ user: '' }), ['Invalid spec.user']),
   local('a name of its own', { metadata: { namespace: 'default', name: 'a' } }, ['Invalid metadata'], managed),
 ]
 

@@ -87,7 +87,7 @@ export function replaces(path: string, valid: object) {
   })
 }
 
-/** Reasons why the same faults are told in other words. */
+/** Reasons for messages that differ from those of Kubernetes for the same errors. */
 export const otherWords = {
   firstFault: { words: 'the API core names the first of several faults of a text' },
   keyRule: { words: 'the API core has one text for all faults of a label key' },

@@ -16,7 +16,7 @@ export async function serveNames(cluster: HandWrittenCluster): Promise<void> {
   await addAddress({ name: 'lo' }, { ip: clusterDns, prefixLength: 32 })
   const file = '/run/resolv.conf'
   writeFileSync(file, `nameserver ${clusterDns}\nsearch default.svc.cluster.local\n`)
-  // The mounts here are nobody else's.
+  // The mounts of this namespace are private.
   await runProgram('mount', ['--bind', file, '/etc/resolv.conf'], { timeoutMs: 5000 })
   const socket = createSocket('udp4')
   socket.on('message', (question, from) => socket.send(answer(question, cluster), from.port, from.address))

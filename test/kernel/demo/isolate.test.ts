@@ -25,7 +25,7 @@ describe('a program in namespaces of its own', () => {
     assert.ok(!seen.links.includes('eth0'))
   })
 
-  it('ends when it is told to, whatever it was doing', async () => {
+  it('ends on a signal, whatever it was doing', async () => {
     const { exitCode, signal, stdout } = await runIsolated(program, ['--stay'], {
       signal: AbortSignal.timeout(1500),
       stdout: 'pipe',
@@ -37,7 +37,7 @@ describe('a program in namespaces of its own', () => {
   })
 })
 
-/** A process that nobody has waited for yet still has its pid, but no longer a life. */
+/** A zombie still has its pid, but does not run. */
 function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
 }

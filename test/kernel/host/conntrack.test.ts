@@ -38,7 +38,7 @@ for (const family of ['IPv4', 'IPv6'] as const) {
         const netns = await lab.create()
         await netns.exec('ip', 'route', 'add', 'local', networks[family], 'dev', 'lo')
         const iptables = family === 'IPv4' ? 'iptables' : 'ip6tables'
-        // The kernel follows connections only where somebody asks for it.
+        // The kernel tracks connections only where a rule needs it.
         await netns.exec(iptables, '-A', 'OUTPUT', '-m', 'conntrack', '--ctstate', 'NEW')
         const { gone, kept } = targets[family]
         await openFlows(netns, family, gone, 1000)

@@ -75,7 +75,7 @@ export async function checkBuckets(
 
 type Way = readonly [sender: Sender, source: string, destination: string, port: number, answer: string]
 
-/** Cluster IPs, node ports, external addresses and load balancers' addresses, one of which stands on the node; and ways that lead to nobody. */
+/** Cluster IPs, node ports, external addresses and load balancers' addresses, one of which stands on the node; and addresses without endpoints. */
 function waysIn(family: Family, services: number): readonly Way[] {
   const place = places[family]
   const to = (n: number) => `local ${endpointOf(n, family)}:8080`

@@ -145,7 +145,7 @@ async function checkTimeouts(lab: PacketLab, sticky: ServiceState): Promise<void
   }
 }
 
-/** A set tells seconds that are left: half of them are taken away, so that nobody has to wait for the clock. */
+/** A set lists the seconds left: this halves them, so that the test need not wait. */
 async function age(node: TestNetns, form: 'recent' | 'ipset', lists: readonly string[], client: string): Promise<void> {
   if (form === 'recent') return
   for (const list of lists) {

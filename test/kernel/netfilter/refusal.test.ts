@@ -12,7 +12,7 @@ const places = {
   IPv6: { clusterIp: 'fd00:96::1', program: 'ip6tables' },
 } as const
 
-/** What a client that blocks is told: by connect() for TCP; for UDP by recv(), half a minute after a datagram at the latest. */
+/** Returns the error that a blocking client gets: from connect() for TCP, for UDP from recv() within 30 s of a datagram. */
 const client = `
 use Socket qw(:all);
 my ($family, $host, $protocol) = @ARGV;
@@ -42,7 +42,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
   )
 }
 
-/** Somewhere for the packets to be routed to; nobody is there. */
+/** A gateway to which packets are routed; no host has the address. */
 async function addLink(netns: TestNetns): Promise<void> {
   await netns.exec('ip', 'link', 'add', 'plt0', 'type', 'veth', 'peer', 'name', 'plt1')
   await netns.exec('ip', 'link', 'set', 'plt0', 'up')
@@ -71,7 +71,7 @@ async function ask(netns: TestNetns, family: 'IPv4' | 'IPv6', protocol: string):
   return (await netns.run('perl', args, { timeoutMs: 60_000 })).stdout
 }
 
-/** Of this namespace since it was made. A SYN is sent again after 1 s: whoever had to do that was not refused at once. */
+/** The retransmissions of this namespace since it was made. A SYN is sent again after 1 s, so a client with one was not refused at once. */
 async function synRetransmissions(netns: TestNetns): Promise<number> {
   const [names = [], values = []] = (await netns.exec('cat', '/proc/net/netstat'))
     .split('\n')

@@ -25,7 +25,7 @@ describe('the admission of Pods with ServiceAccounts beside kube-apiserver', { s
 
   for (const each of accountCases)
     for (const query of ['', '&fieldManager=someone'])
-      test(`a Pod: ${each.title}${query && ', written by somebody'}`, async () => {
+      test(`a Pod: ${each.title}${query && ', written by a user'}`, async () => {
         const path = `${namespace}/pods?dryRun=All${query}`
         const body = podOfAccountCase(each)
         const theirs = await peer.call('POST', path, body)
@@ -70,7 +70,7 @@ function whatCounts({ code, body }: Pick<Reply, 'code' | 'body'>) {
     mounts: [...mountsOf(initContainers), ...mountsOf(containers)],
     owned,
   }
-  // Who owns `spec` and the list of containers themselves is told apart from what is in them by Kubernetes alone.
+  // Only Kubernetes tracks owners of `spec` and of the list of containers apart from the owners of their content.
   const text = JSON.stringify(counted, (key, value) => (key === '.' ? undefined : value))
   return JSON.parse(text.replaceAll(/kube-api-access-[a-z0-9]{5}/g, 'kube-api-access-XXXXX'))
 }

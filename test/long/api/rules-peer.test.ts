@@ -35,7 +35,7 @@ function definition(plural: string, properties: JsonObject) {
 }
 
 /** The code, and what is wrong with which field. Kubernetes numbers the types of objects by the clock. */
-function told({ code, body }: Answer): unknown {
+function outcomeOf({ code, body }: Answer): unknown {
   const causes: readonly { field?: string; message: string }[] = body?.details?.causes ?? []
   const shown = causes.map(({ field, message }) => `${field}: ${message.replaceAll(/selfType\d+/g, 'selfType')}`)
   return code < 300 ? code : [code, ...shown.sort()]
@@ -75,13 +75,13 @@ describe('rules beside kube-apiserver', { skip: why ?? false }, () => {
     for (const value of values) {
       const body = instance(plural, 'x', { [field]: value })
       const [mine, theirs] = await both('POST', `/apis/example.com/v1/${plural}?dryRun=All`, body)
-      assert.deepEqual(told(mine), told(theirs), `${title} with ${JSON.stringify(value)}`)
+      assert.deepEqual(outcomeOf(mine), outcomeOf(theirs), `${title} with ${JSON.stringify(value)}`)
     }
   }
 
   async function compareDefinition(title: string, schema: JsonObject): Promise<number> {
     const [mine, theirs] = await both('POST', `${definitions}?dryRun=All`, definition('tests', { spec: schema }))
-    assert.deepEqual(told(mine), told(theirs), title)
+    assert.deepEqual(outcomeOf(mine), outcomeOf(theirs), title)
     return mine.code
   }
 
@@ -127,13 +127,13 @@ describe('rules beside kube-apiserver', { skip: why ?? false }, () => {
       for (const [step, [old, next]] of steps.entries()) {
         const name = `x${step}`
         const created = await both('POST', path, instance(plural, name, { c: old }))
-        assert.deepEqual(told(created[0]), told(created[1]), `${title}: ${JSON.stringify(old)}`)
+        assert.deepEqual(outcomeOf(created[0]), outcomeOf(created[1]), `${title}: ${JSON.stringify(old)}`)
         if (created[0].code >= 300) continue
         const put = (next_: Json, { body }: Answer) =>
           instance(plural, name, { c: next_ }, body.metadata.resourceVersion)
         const mine = await ours.call('PUT', `${path}/${name}`, { body: put(next, created[0]) })
         const theirs = await peer.call('PUT', `${path}/${name}`, put(next, created[1]))
-        assert.deepEqual(told(mine), told(theirs), `${title}: ${JSON.stringify([old, next])}`)
+        assert.deepEqual(outcomeOf(mine), outcomeOf(theirs), `${title}: ${JSON.stringify([old, next])}`)
       }
     }
   })

@@ -11,7 +11,7 @@ const slow = [
   { what: 'a body', opening: `${post}content-length: 100000\r\n\r\n{"data":"`, piece: () => 'x', limitMs: 63_000 },
 ]
 
-test(`${dribblers} clients each that dribble headers or a body are cut off in time, and harm nobody meanwhile`, async () => {
+test(`${dribblers} clients each that dribble headers or a body are cut off in time, and do not delay other clients meanwhile`, async () => {
   await using server = await startTestServer()
   const all = slow.flatMap((one) => Array.from({ length: dribblers }, () => dribble(server.port, one)))
   const ended = Promise.all(all)

@@ -16,8 +16,8 @@ const pods = '/api/v1/namespaces/default/pods'
 async function fateOf(server: TestServer, name: string): Promise<string> {
   const { spec, status } = (await server.call('GET', `${pods}/${name}`)).body
   if (spec.nodeName) return 'placed'
-  const told = (status.conditions ?? []).find(({ type }: { type: string }) => type === 'PodScheduled')
-  return told === undefined ? '' : `${told.status} ${told.reason}: ${inCommonWords(told.message)}`
+  const scheduled = (status.conditions ?? []).find(({ type }: { type: string }) => type === 'PodScheduled')
+  return scheduled === undefined ? '' : `${scheduled.status} ${scheduled.reason}: ${inCommonWords(scheduled.message)}`
 }
 
 /** Ours says which taint it is; the peer whether it would help that others go. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestServer } from '../../helpers/api-server.ts'
 
-/** What somebody does to a cluster, and lines of its snapshot by which one sees that the controllers have done their part. */
+/** An action on a cluster, and the lines of its snapshot that show that the controllers have reacted. */
 export interface Step {
   readonly title: string
   act(server: TestServer): Promise<void>
@@ -56,7 +56,7 @@ const on = (node: string): Fields => ({ nodeSelector: { 'kubernetes.io/hostname'
 
 function condition(type: string, status: string) {
   const now = `${new Date().toISOString().slice(0, 19)}Z`
-  return { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason: 'Told', message: 'by the test' }
+  return { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason: 'Reported', message: 'by the test' }
 }
 
 async function makeNode(server: TestServer, name: string): Promise<void> {
@@ -249,7 +249,7 @@ const collectionSteps: readonly Step[] = [
     act: async (server) => {
       for (const owner of ['background', 'foreground', 'orphan'])
         await makeMap(server, `of-${owner}`, { name: owner, uid: await makeMap(server, owner) })
-      await makeMap(server, 'lost', { name: 'nobody', uid: '00000000-0000-0000-0000-000000000001' })
+      await makeMap(server, 'lost', { name: 'absent', uid: '00000000-0000-0000-0000-000000000001' })
       const unknown = { apiVersion: 'x.example/v1', kind: 'X', name: 'x', uid: '00000000-0000-0000-0000-000000000003' }
       await makeMap(server, 'unknown', undefined, { ownerReferences: [unknown] })
       const { metadata } = await send(server, 'GET', `${core}/configmaps/foreground`)

@@ -79,7 +79,7 @@ export const waiting: readonly Case[] = [
     fate: /Insufficient example.com.gpu/,
   },
   {
-    title: 'selects a label nobody has',
+    title: 'selects a label that no node has',
     spec: { nodeSelector: { disk: 'tape' } },
     fate: /didn't match Pod's node affinity/,
   },
@@ -142,8 +142,8 @@ export const waiting: readonly Case[] = [
     fate: /placed/,
   },
   {
-    title: 'wants to be with nobody there is',
-    spec: { affinity: { podAffinity: { [required]: [nearTo('nobody', zone)] } } },
+    title: 'has affinity to a pod that does not exist',
+    spec: { affinity: { podAffinity: { [required]: [nearTo('absent', zone)] } } },
     fate: /didn't match pod affinity rules/,
   },
   {

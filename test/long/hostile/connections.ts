@@ -132,8 +132,8 @@ export const connectionTrials: readonly Trial[] = [
       const ask = async (index: number) => {
         const review = { spec: { nonResourceAttributes: { path: '/', verb: 'get' } } }
         const headers = { 'accept-encoding': 'gzip' }
-        if (index % 2 === 0) return lab.nobody.call('GET', '/openapi/v2', undefined, { headers })
-        return lab.nobody.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', review)
+        if (index % 2 === 0) return lab.outsider.call('GET', '/openapi/v2', undefined, { headers })
+        return lab.outsider.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', review)
       }
       const codes = await Promise.all(Array.from({ length: 600 }, async (_, index) => (await ask(index)).code))
       assert.ok(
@@ -154,7 +154,7 @@ export const connectionTrials: readonly Trial[] = [
         if (count % 50 === 0) await sleep(5)
       }
       await assertOthersServed(lab)
-      await must(lab.nobody.call('GET', '/version'), 200)
+      await must(lab.outsider.call('GET', '/version'), 200)
       for (const socket of sockets) socket.destroy()
     },
   },

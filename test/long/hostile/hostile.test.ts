@@ -31,7 +31,7 @@ class Follower implements InformerHandler {
   onProgress(): void {}
 }
 
-describe('three hostile identities delay nobody else', () => {
+describe('three hostile identities delay no other client', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'plt-hostile-'))
   const follower = new Follower()
   let server: PlatnetServer
@@ -59,7 +59,7 @@ describe('three hostile identities delay nobody else', () => {
     await canary?.stop()
     await informer?.stop()
     client?.close()
-    for (const identity of [lab?.admin, lab?.nobody, lab?.tenant, lab?.node]) identity?.close()
+    for (const identity of [lab?.admin, lab?.outsider, lab?.tenant, lab?.node]) identity?.close()
     await server?.stop('SIGKILL')
     rmSync(dataDir, { recursive: true, force: true })
   })

@@ -64,7 +64,7 @@ export interface Lab {
   readonly pid: number
   readonly admin: Identity
   /** A certificate without any role. */
-  readonly nobody: Identity
+  readonly outsider: Identity
   /** `admin` in one namespace. */
   readonly tenant: Identity
   readonly node: Identity
@@ -89,7 +89,7 @@ export async function makeIdentities(access: AdminAccess, pid: number, dataDir: 
     access,
     pid,
     admin,
-    nobody: await issue('nobody'),
+    outsider: await issue('outsider'),
     tenant: await issue('tenant'),
     node: await issue(`system:node:${nodeName}`, 'system:nodes'),
   }

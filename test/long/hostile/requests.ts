@@ -20,10 +20,10 @@ async function assertAnswered(what: string, reply: Promise<Reply>): Promise<void
 }
 
 /** A review may be sent by each identity: its body reaches the decoders of all. */
-async function sendReviews({ nobody }: Lab, bodies: Readonly<Record<string, string>>, type?: string): Promise<void> {
+async function sendReviews({ outsider }: Lab, bodies: Readonly<Record<string, string>>, type?: string): Promise<void> {
   for (const [what, body] of Object.entries(bodies)) {
     const path = `${reviews}?fieldValidation=Strict`
-    await assertAnswered(what, nobody.call('POST', path, body, type === undefined ? {} : { type }))
+    await assertAnswered(what, outsider.call('POST', path, body, type === undefined ? {} : { type }))
   }
 }
 

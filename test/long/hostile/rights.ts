@@ -43,9 +43,9 @@ export const rightsTrials: readonly Trial[] = [
   {
     line: 3,
     title: 'identities without the right impersonate an administrator',
-    run: async ({ nobody, tenant, node }) => {
+    run: async ({ outsider, tenant, node }) => {
       const headers = { 'impersonate-user': 'root', 'impersonate-group': 'system:masters' }
-      for (const identity of [nobody, tenant, node]) {
+      for (const identity of [outsider, tenant, node]) {
         await assertRefused('impersonation', identity.call('GET', '/api/v1/nodes', undefined, { headers }))
       }
     },
@@ -76,9 +76,9 @@ export const rightsTrials: readonly Trial[] = [
   {
     line: 7,
     title: 'identities without roles ask for metrics, reviews of tokens, a backup and what is not theirs',
-    run: async ({ nobody, tenant }) => {
+    run: async ({ outsider, tenant }) => {
       const review = { spec: { token: 'x' } }
-      for (const identity of [nobody, tenant]) {
+      for (const identity of [outsider, tenant]) {
         await assertRefused('metrics', identity.call('GET', '/metrics'))
         await assertRefused('a review', identity.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', review))
         await assertRefused('Secrets', identity.call('GET', '/api/v1/namespaces/other/secrets'))

@@ -27,7 +27,7 @@ describe('after any events and failures the kernel holds what a fresh node would
   }
 })
 
-/** The programs of iptables in a namespace; a restore fails as it is told to. */
+/** The iptables programs in a namespace; a restore fails where the test asks for it. */
 async function realKernel(netns: TestNetns, flavour: Flavour): Promise<TestedKernel> {
   const choice = await detectIptables(netns.run, 'IPv4', flavour)
   const faults: RestoreFault[] = []

@@ -36,7 +36,7 @@ test('What a terminal would obey is shown as text.', () => {
   )
 })
 
-test('Of an error that wraps another the inner remedy is told, as the outer has none.', () => {
+test('An error that wraps another one shows the inner remedy, because the outer has none.', () => {
   const inner = new PlatnetError('in-use', 'made in another dialect', { remedy: 'start with --dialect platform' })
   const outer = new PlatnetError('in-use', 'server did not start', { object: 'server', cause: inner })
   assert.match(renderError(outer, { debug: false }), /on: server\n {2}what to do: start with --dialect platform\n$/)

@@ -256,10 +256,10 @@ describe('the garbage collector', () => {
     assert.equal(graph.get('child')?.metadata.resourceVersion, '2')
     const leaving = { deletionTimestamp: 'now', finalizers: ['foregroundDeletion'] }
     assert.deepEqual(graph.change(node('owner'), node('owner', [], leaving)), ['owner', 'child'])
-    const told = node('owner', [], { ...leaving, resourceVersion: '3' })
-    assert.deepEqual(graph.change(node('owner', [], leaving), told), [])
+    const reported = node('owner', [], { ...leaving, resourceVersion: '3' })
+    assert.deepEqual(graph.change(node('owner', [], leaving), reported), [])
     const free = node('owner', [], { ...leaving, finalizers: [], resourceVersion: '4' })
-    assert.deepEqual(graph.change(told, free), ['owner', 'child'])
+    assert.deepEqual(graph.change(reported, free), ['owner', 'child'])
   })
 
   test('asks what an object owns only when it leaves', () => {

@@ -35,7 +35,7 @@ test('chi-square is 0 for equal shares and far beyond the bound when one of thre
   assert.equal(chiSquareOfEqualShares([105, 105, 90]), 1.5)
 })
 
-test('counts are told in the order of their names, numbers as numbers', () => {
+test('counts are printed in the order of their names, numbers as numbers', () => {
   assert.equal(describeCounts({ 'web-10': 1, 'web-9': 2 }), 'web-9 2, web-10 1')
   assert.equal(describeCounts({}), 'none')
 })

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { CommitReader, type NftCommit } from '../../../src/host/nft-monitor.ts'
 
 function read(text: string): (NftCommit | 'gap')[] {
-  const told: (NftCommit | 'gap')[] = []
-  const reader = new CommitReader({ onCommit: (commit) => told.push(commit), onGap: () => told.push('gap') })
+  const received: (NftCommit | 'gap')[] = []
+  const reader = new CommitReader({ onCommit: (commit) => received.push(commit), onGap: () => received.push('gap') })
   for (const line of text.split('\n')) reader.readLine(line)
-  return told
+  return received
 }
 
 test('the lines up to an end are one commit, and who made it where the kernel tells', () => {
@@ -32,7 +32,7 @@ end 7 nft`
   ])
 })
 
-test('a commit in both families is told once for each', () => {
+test('a commit in both families is reported once for each', () => {
   const text = `chain ip6 filter FORWARD
 chain ip filter FORWARD
 end 9 nft`
@@ -43,7 +43,7 @@ end 9 nft`
   ])
 })
 
-test('what was told before events were lost is no part of the next commit', () => {
+test('events from before a loss are no part of the next commit', () => {
   const text = `chain ip nat PLAT-SVC-A
 gap
 chain ip nat PLAT-SVC-B

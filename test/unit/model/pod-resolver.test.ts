@@ -56,7 +56,7 @@ describe("a pod's resolver file", () => {
     )
   })
 
-  test('what libc would not read is left out and told: the fourth nameserver, the 33rd search name, the 2049th character', () => {
+  test('what libc would not read is left out and reported: the fourth nameserver, the 33rd search name, the 2049th character', () => {
     const nameservers = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map(ipOf)
     const many = Array.from({ length: 40 }, (_, index) => `s${index}.example`)
     const counted = planPodResolver(

@@ -144,7 +144,7 @@ function checkMatrix(
 for (const family of ['IPv4', 'IPv6'] as const) {
   describe(`who is masqueraded and what is reached (${family})`, () => {
     for (const [name, localTraffic] of Object.entries(detectors(family))) {
-      test(`with local traffic told by ${name}`, () => checkMatrix(family, { localTraffic }))
+      test(`with local traffic detected by ${name}`, () => checkMatrix(family, { localTraffic }))
     }
 
     test('with no way to tell local traffic: no cluster IP is masqueraded, a pod has no short way', () => {

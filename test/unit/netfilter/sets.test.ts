@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type AddressSet, parseSets, planSets } from '../../../src/netfilter/sets.ts'
 
 const clients: AddressSet = { family: 'IPv4', timeoutSeconds: 60, maxElements: 65536 }
-const nobody = new Map<string, AddressSet>()
+const noSets = new Map<string, AddressSet>()
 
 test('what ipset saves is read back as it was wanted, whatever else is there', () => {
   const saved = [
@@ -47,5 +47,5 @@ test('a set whose timeout differs is exchanged without the rules that name it', 
 })
 
 test('a name that would be more than a name is refused', () => {
-  assert.throws(() => planSets(new Map([['PLAT-A\nflush', clients]]), nobody), /is no name for a set/)
+  assert.throws(() => planSets(new Map([['PLAT-A\nflush', clients]]), noSets), /is no name for a set/)
 })

@@ -139,7 +139,7 @@ describe('a load balancer with source ranges', () => {
     assert.equal(meets(ranged, endpoints, fromNode(vip, 80, vip), {}, [vip]), 'drop')
   })
 
-  test('that nobody is in is open to nobody, without endpoints refuses, and for other families says nothing', () => {
+  test('that holds no client admits none, without endpoints refuses, and for other families has no effect', () => {
     assert.equal(meets({ ...ranged, sourceRanges: [] }, endpoints, fromClient(vip)), 'drop')
     assert.equal(meets({ ...ranged, sourceRanges: [] }, endpoints, fromClient(external)), allMasqueraded)
     assert.equal(meets(ranged, [], firstPacket('203.0.113.130', vip, 80)), 'reject')

@@ -27,7 +27,7 @@ test('A collected gauge is read at each scrape and forgets labels that are gone.
   assert.doesNotMatch(body, /proxy/)
 })
 
-test('A collected counter shows the totals of whoever counts, asked at each scrape.', async () => {
+test('A collected counter shows the totals of its source, read at each scrape.', async () => {
   const metrics = createMetrics()
   let value = 2
   metrics.collectedCounter<'kind'>({ name: 'sent_total', help: 'Sent.', labels: ['kind'] }, async () => [

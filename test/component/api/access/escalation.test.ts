@@ -55,10 +55,10 @@ const role = (name: string, rule: object, labels = {}) => ({ metadata: { name, l
 const allRights = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }
 const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }
 
-describe('nobody gets rights that they do not have', () => {
+describe('no user gets rights that it does not have', () => {
   let server: TestServer
   before(async () => {
-    const users = ['nobody', ...Object.keys(rules), ...Object.keys(members)]
+    const users = ['outsider', ...Object.keys(rules), ...Object.keys(members)]
     server = await startTestServer({
       tokens: [
         ...users.map((name) => ({ token: name, user: { name, groups: [] } })),
@@ -101,7 +101,7 @@ describe('nobody gets rights that they do not have', () => {
       ['a cluster role', 'admin', 'POST', clusterRoles, role('x', secrets), 403],
       ['a cluster binding', 'admin', 'POST', clusterRoleBindings, binding('x', 'view', 'admin'), 403],
       ['cluster-admin in its namespace', 'admin', 'POST', roleBindings, binding('x', 'cluster-admin', 'admin'), 403],
-      ['its own role for another', 'admin', 'POST', roleBindings, binding('ok', 'admin', 'nobody'), 201],
+      ['its own role for another', 'admin', 'POST', roleBindings, binding('ok', 'admin', 'outsider'), 201],
       ['a role elsewhere', 'admin', 'POST', roles.replace('/a/', '/kube-system/'), role('x', secrets), 403],
       ['a role with all rights', 'admin', 'POST', roles, role('x', allRights), 403],
       ['a role with a star for its verbs', 'admin', 'POST', roles, role('x', { ...secrets, verbs: ['*'] }), 403],
@@ -175,7 +175,7 @@ describe('nobody gets rights that they do not have', () => {
         { metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } } },
         403,
       ],
-      ['a role that it may bind', 'binder', 'POST', clusterRoleBindings, binding('ok', 'view', 'nobody'), 201],
+      ['a role that it may bind', 'binder', 'POST', clusterRoleBindings, binding('ok', 'view', 'outsider'), 201],
       ['a role that it may not', 'binder', 'POST', clusterRoleBindings, binding('x', 'edit', 'binder'), 403],
       [
         'itself in a binding',

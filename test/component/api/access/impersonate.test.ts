@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string | readonly string[]>>
 
 /** What each caller may impersonate, as rules of its ClusterRole. */
 const callers: Readonly<Record<string, readonly object[]>> = {
-  nobody: [],
+  outsider: [],
   everyone: [{ apiGroups: ['', 'authentication.k8s.io'], resources: ['*'], verbs: ['impersonate'] }],
   usersOnly: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
   janeOnly: [
@@ -72,7 +72,7 @@ describe('impersonation', () => {
 
   test('the caller is the user that it names, with the groups, uid and extra that it names', async () => {
     const table: readonly (readonly [string, Headers, object])[] = [
-      ['nobody', {}, { username: 'nobody', groups: ['system:authenticated'] }],
+      ['outsider', {}, { username: 'outsider', groups: ['system:authenticated'] }],
       ['everyone', { 'Impersonate-User': 'jane' }, { username: 'jane', groups: ['system:authenticated'] }],
       [
         'everyone',
@@ -143,7 +143,7 @@ describe('impersonation', () => {
           extra: { scopes: ['read'], 'acme.com/project': ['p'] },
         },
       ],
-      ['nobody', { 'Impersonate-Proxy': 'x' }, { username: 'nobody', groups: ['system:authenticated'] }],
+      ['outsider', { 'Impersonate-Proxy': 'x' }, { username: 'outsider', groups: ['system:authenticated'] }],
     ]
     for (const [token, headers, expected] of table) assert.deepEqual(await identity(token, headers), expected)
   })
@@ -151,7 +151,11 @@ describe('impersonation', () => {
   test('each thing that a caller names needs the verb impersonate', async () => {
     const jane = { 'Impersonate-User': 'jane' }
     const table: readonly (readonly [string, Headers, string])[] = [
-      ['nobody', jane, 'users "jane" is forbidden: User "nobody" cannot impersonate resource "users" in API group ""'],
+      [
+        'outsider',
+        jane,
+        'users "jane" is forbidden: User "outsider" cannot impersonate resource "users" in API group ""',
+      ],
       ['usersOnly', { ...jane, 'Impersonate-Group': 'system:masters' }, 'groups "system:masters" is forbidden'],
       ['usersOnly', { ...jane, 'Impersonate-Uid': '7' }, 'uids.authentication.k8s.io "7" is forbidden'],
       ['usersOnly', { ...jane, 'Impersonate-Extra-scopes': 'read' }, 'cannot impersonate resource "userextras/scopes"'],
@@ -184,7 +188,7 @@ describe('impersonation', () => {
       { 'Impersonate-Extra-scopes': 'all' },
       { 'Impersonate-User': '' },
     ]) {
-      for (const token of ['nobody', 'a-token-for-tests'])
+      for (const token of ['outsider', 'a-token-for-tests'])
         assert.equal((await call(token, headers)).code, 400, JSON.stringify(headers))
     }
     for (const path of ['/healthz', '/version', whoami])

@@ -31,7 +31,7 @@ describe('a token that was manipulated', () => {
   const codeOf = async (authorization: string) =>
     (await server.call('POST', whoami, { token: null, headers: { authorization }, body: {} })).code
 
-  /** The token with those claims, signed by whoever `sign` stands for. */
+  /** Makes a token with these claims, signed by `sign`. */
   const forged = (changes: Part, ofHeader: Part = header, sign = (_: string) => signature) => {
     const content = `${encode(ofHeader)}.${encode({ ...payload, ...changes })}`
     return `${content}.${sign(content)}`

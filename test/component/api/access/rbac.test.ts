@@ -12,7 +12,7 @@ const clusterRoleBindings = `${rbac}/clusterrolebindings`
 /** Every user has the name of the token, and the groups of the table. */
 const groupsOf: Readonly<Record<string, readonly string[]>> = {
   reader: ['readers'],
-  nobody: [],
+  outsider: [],
   viewer: [],
   editor: [],
   admin: [],
@@ -45,51 +45,51 @@ describe('roles and bindings', () => {
   })
   after(() => server.stop())
 
-  test('who has no role is told what it cannot do, in the words of Kubernetes', async () => {
+  test('a user without a role gets a message that names what it cannot do, in the words of Kubernetes', async () => {
     const table = [
       [
         'GET',
         `${paths.pods}/x`,
-        'pods "x" is forbidden: User "nobody" cannot get resource "pods" in API group "" in the namespace "default"',
+        'pods "x" is forbidden: User "outsider" cannot get resource "pods" in API group "" in the namespace "default"',
       ],
       [
         'PATCH',
         `${paths.pods}/x/status`,
-        'pods "x" is forbidden: User "nobody" cannot patch resource "pods/status" in API group "" in the namespace "default"',
+        'pods "x" is forbidden: User "outsider" cannot patch resource "pods/status" in API group "" in the namespace "default"',
       ],
       [
         'GET',
         '/api/v1/nodes',
-        'nodes is forbidden: User "nobody" cannot list resource "nodes" in API group "" at the cluster scope',
+        'nodes is forbidden: User "outsider" cannot list resource "nodes" in API group "" at the cluster scope',
       ],
       [
         'GET',
         `${paths.endpointSlices}?watch=1`,
-        'endpointslices.discovery.k8s.io is forbidden: User "nobody" cannot watch resource "endpointslices" in API group "discovery.k8s.io" in the namespace "default"',
+        'endpointslices.discovery.k8s.io is forbidden: User "outsider" cannot watch resource "endpointslices" in API group "discovery.k8s.io" in the namespace "default"',
       ],
       [
         'DELETE',
         paths.configMaps,
-        'configmaps is forbidden: User "nobody" cannot deletecollection resource "configmaps" in API group "" in the namespace "default"',
+        'configmaps is forbidden: User "outsider" cannot deletecollection resource "configmaps" in API group "" in the namespace "default"',
       ],
       [
         'GET',
         '/api/v1/namespaces/default',
-        'namespaces "default" is forbidden: User "nobody" cannot get resource "namespaces" in API group "" in the namespace "default"',
+        'namespaces "default" is forbidden: User "outsider" cannot get resource "namespaces" in API group "" in the namespace "default"',
       ],
-      ['GET', '/metrics', 'forbidden: User "nobody" cannot get path "/metrics"'],
+      ['GET', '/metrics', 'forbidden: User "outsider" cannot get path "/metrics"'],
     ] as const
     for (const [method, path, message] of table) {
-      const reply = await server.call(method, path, { token: 'nobody' })
+      const reply = await server.call(method, path, { token: 'outsider' })
       assert.deepEqual([reply.code, reply.body.reason, reply.body.message], [403, 'Forbidden', message])
     }
-    const { details } = (await server.call('GET', `${paths.pods}/x`, { token: 'nobody' })).body
+    const { details } = (await server.call('GET', `${paths.pods}/x`, { token: 'outsider' })).body
     assert.deepEqual(details, { name: 'x', kind: 'pods' })
   })
 
   test('discovery, health and version are open to every identity', async () => {
     for (const path of ['/api', '/apis', '/api/v1', rbac, '/version', '/healthz', '/readyz']) {
-      assert.equal(await codeOf('nobody', 'GET', path), 200, path)
+      assert.equal(await codeOf('outsider', 'GET', path), 200, path)
     }
   })
 
@@ -180,7 +180,7 @@ describe('roles and bindings', () => {
     await create(clusterRoles, { metadata: { name: 'secret-reader' }, rules: [secrets] })
     await create(clusterRoles, { metadata: { name: 'small' }, rules: [podReader] })
     await create(roles, { metadata: { name: 'local' }, rules: [secrets] })
-    await bind('secret-readers', 'secret-reader', user('nobody'))
+    await bind('secret-readers', 'secret-reader', user('outsider'))
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' }
     const patch = async (path: string, metadata: object, more: object = {}) =>
       (await server.call('PATCH', path, {
@@ -208,7 +208,7 @@ describe('roles and bindings', () => {
     assert.match(ungathered.text, /must have cluster-admin privileges to use the aggregationRule/)
   })
 
-  test('nobody grants more than they have, by a role or by a binding', async () => {
+  test('no user grants more than it has, by a role or by a binding', async () => {
     const rules = [
       podReader,
       { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles', 'rolebindings'], verbs: ['create', 'update'] },
@@ -225,7 +225,7 @@ describe('roles and bindings', () => {
       'roles.rbac.authorization.k8s.io "more" is forbidden: user "granter" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["get","delete"]}',
     )
     assert.equal((await grant(roles, role('all', { ...podReader, resources: ['*'] }))).code, 403)
-    const binding = (name: string, roleRef: object) => ({ metadata: { name }, roleRef, subjects: [user('nobody')] })
+    const binding = (name: string, roleRef: object) => ({ metadata: { name }, roleRef, subjects: [user('outsider')] })
     assert.equal((await grant(roleBindings, binding('ok', { kind: 'Role', name: 'less' }))).code, 201)
     assert.equal((await grant(roleBindings, binding('up', clusterRole('cluster-admin')))).code, 403)
     assert.equal((await grant(roleBindings, binding('none', clusterRole('not-there')))).code, 404)
@@ -263,9 +263,9 @@ describe('roles and bindings', () => {
 })
 
 describe('the roles every cluster has', () => {
-  test('in AlwaysAllow every identity may do everything, and still nobody without one', async () => {
+  test('in AlwaysAllow every identity may do everything, and an anonymous request still nothing', async () => {
     await using server = await startTestServer({ tokens, authorizationMode: 'AlwaysAllow' })
-    assert.equal((await server.call('GET', paths.pods, { token: 'nobody' })).code, 200)
+    assert.equal((await server.call('GET', paths.pods, { token: 'outsider' })).code, 200)
     assert.equal((await server.call('GET', paths.pods, { token: null })).code, 401)
   })
 

@@ -42,7 +42,7 @@ describe('reviews', () => {
     assert.equal(server.store.revision, revision)
   })
 
-  test('what others may is told to those who may ask for them', async () => {
+  test('a review shows the rights of others to users who may ask for them', async () => {
     const resourceAttributes = { verb: 'list', resource: 'services', namespace: 'default' }
     const path = `${authorization}/subjectaccessreviews`
     assert.equal((await review(path, { user: 'viewer', resourceAttributes })).code, 403)

@@ -74,13 +74,13 @@ describe('tokens of service accounts', () => {
       assert.equal(reply.code, code, JSON.stringify(spec))
       assert.match(reply.body.message, message)
     }
-    assert.equal((await request({}, 'nobody')).code, 404)
+    assert.equal((await request({}, 'absent')).code, 404)
     assert.equal((await server.call('GET', `${accounts}/web/token`)).code, 405)
     const elsewhere = await server.call('POST', `${accounts}/web/token`, { body: { apiVersion: 'v1', kind: 'Pod' } })
     assert.equal(elsewhere.code, 400)
   })
 
-  test('a token for somebody else is none here; a review says for whom it is', async () => {
+  test('a token for another audience is not valid here; a review names its audience', async () => {
     const token = await tokenFor({ audiences: ['vault', 'mesh'], expirationSeconds: 600 })
     assert.equal(await codeFor(token), 401)
     const ask = async (spec: object) => (await server.call('POST', review, { body: { spec } })).body.status
@@ -152,7 +152,7 @@ describe('tokens of service accounts', () => {
     }
   })
 
-  test('everybody with an account finds who signs the tokens, nobody else', async () => {
+  test('every account, and no other user, finds the keys that sign the tokens', async () => {
     const token = await tokenFor()
     const get = (path: string, as: string | null = token) => server.call('GET', path, { token: as })
     const configuration = await get('/.well-known/openid-configuration')

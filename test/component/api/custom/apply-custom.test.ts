@@ -72,7 +72,7 @@ describe('patches of custom resources', () => {
       ...fields,
     })
 
-  test('an item that is named twice is refused, as nobody can say which one is meant', async () => {
+  test('an item that is named twice is refused, because its owner would be ambiguous', async () => {
     for (const [spec, where] of [
       [
         { ports: [{ port: 1 }, { port: 1, protocol: 'TCP' }] },
@@ -111,7 +111,7 @@ describe('patches of custom resources', () => {
     )
     const left = await apply('merged', 'one', { spec: { args: ['1'] } })
     assert.deepEqual(left.body.spec.tags, ['y', 'x'], 'what the second owns stays')
-    assert.equal(left.body.spec.ports[1].name, undefined, 'what nobody else owns goes')
+    assert.equal(left.body.spec.ports[1].name, undefined, 'a field without another owner is removed')
   })
 
   test('status is applied through its own path', async () => {

@@ -29,7 +29,7 @@ test('a store is backed up while its server runs, by who may, and restored where
   const file = join(dataDir, 'backup.db')
 
   await server.call('POST', paths.configMaps, { body: configMap('kept') })
-  await kubeconfigFor('somebody', [])
+  await kubeconfigFor('ordinary', [])
   await assert.rejects(backUp(onDisk, file), (error) => error instanceof ApiError && error.code === 'forbidden')
   await kubeconfigFor('platnet-admin', ['system:masters'])
   await backUp(onDisk, file)

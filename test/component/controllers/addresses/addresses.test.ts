@@ -33,7 +33,7 @@ describe('addresses of Services', () => {
   }
   const parentOf = async (ip: string) =>
     (await server.call('GET', `${group}/ipaddresses/${ip}`)).body.spec?.parentRef?.name
-  const isTold = async (reason: string, about: string): Promise<boolean> => {
+  const isReported = async (reason: string, about: string): Promise<boolean> => {
     const { body } = await server.call('GET', '/api/v1/namespaces/default/events')
     return body.items.some(
       (event: { reason: string; involvedObject: { name: string } }) =>
@@ -59,11 +59,11 @@ describe('addresses of Services', () => {
     await server.store.commit([{ kind: 'delete', key: entry.key, expectedRevision: entry.revision }])
   }
 
-  test('an address that nobody has taken is taken for its Service again', async () => {
+  test('an address without an IPAddress is allocated to its Service again', async () => {
     const { spec } = await makeService('untaken')
     await lose(`ipaddresses/${spec.clusterIP}`)
     await untilAsync('it is taken', async () => (await parentOf(spec.clusterIP)) === 'untaken', generousMs)
-    await untilAsync('that is told', () => isTold('ClusterIPNotAllocated', 'untaken'), generousMs)
+    await untilAsync('it is reported', () => isReported('ClusterIPNotAllocated', 'untaken'), generousMs)
     assert.equal((await server.call('DELETE', `${services}/untaken`)).code, 200)
     assert.equal(await parentOf(spec.clusterIP), undefined, 'the server takes it for its own')
   })
@@ -73,7 +73,7 @@ describe('addresses of Services', () => {
     const key = `ipaddresses/${spec.clusterIP}`
     await leave(key, key, (text) => text.replace('"name":"mistaken"', '"name":"stranger"'))
     await untilAsync('it is put right', async () => (await parentOf(spec.clusterIP)) === 'mistaken', generousMs)
-    await untilAsync('that is told', () => isTold('IPAddressWrongReference', 'mistaken'), generousMs)
+    await untilAsync('it is reported', () => isReported('IPAddressWrongReference', 'mistaken'), generousMs)
   })
 
   test('an address whose Service is gone is given back, after a while', async () => {
@@ -90,16 +90,16 @@ describe('addresses of Services', () => {
     assert.equal(await parentOf(spec.clusterIP), 'model')
   })
 
-  test('Services that share an address or a node port are told so, all but the first', async () => {
+  test('Services that share an address or a node port get an Event, all but the first', async () => {
     await makeService('first', { type: 'NodePort', ports: [{ port: 80, nodePort: 30777 }] })
     await leave('services/default/first', 'services/default/second', (text) =>
       text
         .replace('"name":"first"', '"name":"second"')
         .replace(/"creationTimestamp":"[^"]*"/, '"creationTimestamp":"2099-01-01T00:00:00Z"'),
     )
-    await untilAsync('the address is told', () => isTold('ClusterIPAlreadyAllocated', 'second'), generousMs)
-    await untilAsync('the port is told', () => isTold('PortAlreadyAllocated', 'second'), generousMs)
-    assert.equal(await isTold('PortAlreadyAllocated', 'first'), false)
+    await untilAsync('the address is reported', () => isReported('ClusterIPAlreadyAllocated', 'second'), generousMs)
+    await untilAsync('the port is reported', () => isReported('PortAlreadyAllocated', 'second'), generousMs)
+    assert.equal(await isReported('PortAlreadyAllocated', 'first'), false)
   })
 
   test('a ServiceCIDR is ready and held; deleted, it stays until no address needs it', async () => {

@@ -7,7 +7,7 @@ import { untilAsync } from '../../../helpers/until.ts'
 
 const events = '/api/v1/namespaces/default/events'
 
-test('Events go when they were not told again for their time, and stay while they are', async () => {
+test('Events are deleted when they have not recurred for their time, and stay while they recur', async () => {
   await using server = await startTestServer()
   const tell = async (name: string, times: object) => {
     const involvedObject = { kind: 'Pod', namespace: 'default', name: 'a' }

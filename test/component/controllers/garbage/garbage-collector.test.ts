@@ -65,7 +65,7 @@ describe('the garbage collector, while every third write of it fails', () => {
 
   test('deletes an object whose owner never was, or is another of the same name', async () => {
     await make('namesake')
-    await make('lost', [owner('never', 'uid-of-nobody')])
+    await make('lost', [owner('never', 'absent-uid')])
     await make('mistaken', [owner('namesake', 'uid-of-another')])
     await untilAsync('it has come so far', async () => (await isGone('lost')) && (await isGone('mistaken')))
   })

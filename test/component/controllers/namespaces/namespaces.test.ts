@@ -32,7 +32,7 @@ const widgets = {
   },
 }
 
-test('the conditions tell what remains and which finalizers keep it, and settle', () => {
+test('the conditions name what remains and which finalizers keep it, and settle', () => {
   const remainders = [
     { resource: 'pods.', count: 2, finalizers: new Map([['a.example/hold', 1]]) },
     { resource: 'widgets.example.com', count: 1, finalizers: new Map([['a.example/hold', 1]]) },
@@ -153,7 +153,7 @@ describe('namespaces, while every third write of their controllers fails', () =>
     assert.equal((await server.call('GET', '/apis/example.com/v1/widgets')).body.items.length, 0)
   })
 
-  test("one that somebody else's finalizer keeps stays empty until that goes", async () => {
+  test('a namespace that a foreign finalizer keeps stays empty until the finalizer is removed', async () => {
     await make('kept')
     const path = '/api/v1/namespaces/kept'
     const { body } = await server.call('GET', path)

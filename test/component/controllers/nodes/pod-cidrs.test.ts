@@ -139,7 +139,7 @@ describe('the controller of pod networks', () => {
     assert.deepEqual(await cidrsOf(server, 'own'), ['10.244.1.0/24'])
   })
 
-  test('a node for which nothing is left is told so, and gets what a deleted one had', async () => {
+  test('a node for which no network is left gets an Event, and later the network of a deleted node', async () => {
     await using server = await startTestServer()
     await using _running = await start(server, '192.0.2.0/24')
     await make(server, 'a')
@@ -177,7 +177,7 @@ describe('the controller of pod networks', () => {
     assert.match(event?.message ?? '', /^10\.0\.0\.0\/8 is in no cluster network \(10\.244\.0\.0\/16\)/)
   })
 
-  test('the server lets nobody change what a node has', async () => {
+  test('the server lets no client change the network of a node', async () => {
     await using server = await startTestServer()
     await make(server, 'a', { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] })
     const { code, body } = await server.call('PATCH', '/api/v1/nodes/a', {

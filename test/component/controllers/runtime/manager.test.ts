@@ -126,7 +126,7 @@ describe('a controller', () => {
 })
 
 describe('two managers with one lease', () => {
-  test('one acts; when it stops the other takes over and mends what happened meanwhile', async () => {
+  test('one leads; when it stops the other one takes over and corrects what changed meanwhile', async () => {
     await using server = await startTestServer()
     const client = clientOfServer(server)
     const createCandidate = (identity: string) => {

@@ -51,16 +51,16 @@ describe('an object cache', () => {
   test('keeps what it knows of an object that the list leaves out, and tells of the others where a handler fails over one', async () => {
     const { cache, lines } = createCache()
     await cache.onReplace([item('a', '1'), item('b', '2'), item('c', '3')], '5')
-    const told: string[] = []
+    const seen: string[] = []
     cache.onChange(({ next }) => {
       if (next?.metadata.name === 'bad') throw new TypeError('not this one')
-      if (next !== undefined) told.push(next.metadata.name)
+      if (next !== undefined) seen.push(next.metadata.name)
     })
-    told.length = 0
+    seen.length = 0
     const leftOut = { name: 'a', namespace: 'default', resourceVersion: '6' }
     await cache.onReplace([item('bad', '7'), item('c', '8')], '9', [leftOut])
     assert.deepEqual(keys(cache.list()), ['default/a', 'default/bad', 'default/c'])
-    assert.deepEqual(told, ['c'])
+    assert.deepEqual(seen, ['c'])
     assert.ok(lines.includes('warn an object could not be taken'))
   })
 

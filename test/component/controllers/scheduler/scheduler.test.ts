@@ -47,7 +47,7 @@ describe('the scheduler', () => {
       (await read('early')).status.conditions.map(({ status }: { status: string }) => status),
       ['True'],
     )
-    await untilAsync('that is told', async () => (await events('Scheduled')).length === 1)
+    await untilAsync('the Event is recorded', async () => (await events('Scheduled')).length === 1)
     assert.equal((await events('Scheduled'))[0]?.message, 'Successfully assigned default/early to n1')
   })
 

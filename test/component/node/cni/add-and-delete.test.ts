@@ -61,7 +61,7 @@ test('runtimeConfig is what a plugin declares and the pod has, and the declarati
   assert.equal(other.inputs('ADD')[0]?.['runtimeConfig'], undefined)
 })
 
-test('a failed ADD is undone in reverse, and the first error is told', async (t) => {
+test('a failed ADD is undone in reverse, and the first error is reported', async (t) => {
   const cni = new FakeCni(t)
   cni.plugin('first').answer('DEL', { out: { code: 7, msg: 'del trouble' }, exit: 1 })
   cni.plugin('second').answer('ADD', { out: { code: 999, msg: 'no addresses left', details: 'range 1' }, exit: 1 })

@@ -40,7 +40,7 @@ for (const [what, change] of [
   ['is disabled', { disableCheck: true }],
   ['is disabled in words', { disableCheck: 'true' }],
 ] as const) {
-  test(`CHECK asks nobody where it ${what}`, async (t) => {
+  test(`CHECK asks no plugin where it ${what}`, async (t) => {
     const cni = new FakeCni(t)
     for (const name of ['first', 'second']) cni.plugin(name, ['0.3.1', ...newest])
     cni.network('10-test.conflist', { ...list, ...change })
@@ -113,7 +113,7 @@ test('GC goes on past what fails, reports it, and keeps what could not be undone
   assert.equal(cni.order().filter((line) => line === 'GC second').length, 1)
 })
 
-test('disableGC keeps plugins from being told', async (t) => {
+test('disableGC keeps GC from the plugins', async (t) => {
   const { cni, runtime } = newCni(t)
   cni.network('10-test.conflist', { ...list, disableGC: true })
   await runtime.garbage.collect([])

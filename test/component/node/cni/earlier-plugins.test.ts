@@ -29,14 +29,14 @@ async function killInAdd(t: TestContext, cni: FakeCni, sh: string): Promise<void
 
 const slow = 'sleep 1; echo "end of an ADD" >>"$d/../order"'
 
-test('DEL waits for the plugin of an agent that was killed: it goes on, and would make what nobody takes away', async (t) => {
+test('DEL waits for the plugin of an agent that was killed: it still runs, and would make what no DEL removes', async (t) => {
   const cni = new FakeCni(t)
   await killInAdd(t, cni, slow)
   await cni.runtime().del(sandbox)
   assert.deepEqual(cni.order(), ['ADD only', 'end of an ADD', 'DEL only'])
 })
 
-test('who waits for it is told, and may give it up', async (t) => {
+test('the wait for it is reported, and can be aborted', async (t) => {
   const cni = new FakeCni(t)
   await killInAdd(t, cni, 'while [ -d "$d" ]; do sleep 0.1; done')
   const work = new AbortController()
@@ -45,12 +45,12 @@ test('who waits for it is told, and may give it up', async (t) => {
   const runtime = cni.runtime({ slowAfterMs: 50, onSlow: (call) => slow.push(describeRunning(call)), stop })
   const deleted = assert.rejects(runtime.del(sandbox), { code: 'cancelled' })
   const earlier = /^the plugin of a process before this one \(ADD\) has been running since/
-  await until('it is told', () => slow.some((line) => earlier.test(line)), 20_000)
+  await until('it is reported', () => slow.some((line) => earlier.test(line)), 20_000)
   work.abort()
   await deleted
 })
 
-test('the doctor names what plugins do, whoever started them', async (t) => {
+test('the doctor names the plugins that run, whatever started them', async (t) => {
   const cni = new FakeCni(t)
   const lines = async () => (await examineNetworks(cni.runtime())).map(({ level, what }) => `${level} ${what}`)
   const atWork = /^ok a plugin is at work: ADD of c1, process \d+$/

@@ -157,7 +157,7 @@ for (const { way, runnerOf } of ways) {
 }
 
 test('without an agent ADD and STATUS fail or pass as the list says, and nothing else fails', async (t) => {
-  const socket = join(makeTemporaryFolder(t), 'nobody.sock')
+  const socket = join(makeTemporaryFolder(t), 'absent.sock')
   const closed = { socket, prevResult: okResult }
   const open = { ...closed, onFailure: 'pass' }
   const runs = await Promise.all([
@@ -168,7 +168,7 @@ test('without an agent ADD and STATUS fail or pass as the list says, and nothing
     runs.map(({ exitCode }) => exitCode),
     [1, 1, 0, 0, 0, 0, 0],
   )
-  assert.match(JSON.parse(runs[0]?.stdout ?? '').msg, /the agent does not answer: .*nobody\.sock: No such file/)
+  assert.match(JSON.parse(runs[0]?.stdout ?? '').msg, /the agent does not answer: .*absent\.sock: No such file/)
   assert.deepEqual([JSON.parse(runs[0]?.stdout ?? '').code, JSON.parse(runs[1]?.stdout ?? '').code], [11, 50])
   assert.deepEqual(JSON.parse(runs[5]?.stdout ?? ''), okResult)
 })
@@ -190,7 +190,7 @@ test('the result is handed on byte by byte, whatever strings stand in the list',
     deep: [[[{ x: [] }]], -1.5e3, null],
   }
   const noise = { before: '"prevResult": {"wrong":1}', nested: { prevResult: { wrong: 2 } }, list: [{}, [], ''] }
-  const socket = join(makeTemporaryFolder(t), 'nobody.sock')
+  const socket = join(makeTemporaryFolder(t), 'absent.sock')
   const { stdout } = await runGate('ADD', { ...noise, socket, onFailure: 'pass', prevResult, after: true })
   assert.equal(stdout, `${JSON.stringify(prevResult)}\n`)
 })

@@ -24,14 +24,14 @@ function newCni(t: TestContext, ...commands: readonly string[]) {
   return { cni, hangs, isAlive }
 }
 
-test('a plugin that hangs is told of while it runs, with its list and since when', async (t) => {
+test('a plugin that hangs is reported while it runs, with its list and since when', async (t) => {
   const { cni, hangs } = newCni(t, 'ADD')
   const slow: string[] = []
   const abort = new AbortController()
   const runtime = cni.runtime({ slowAfterMs: 30, onSlow: (call) => slow.push(describeRunning(call)) })
   const added = assert.rejects(runtime.add(sandbox, { signal: abort.signal }), { code: 'cancelled' })
   await hangs('ADD')
-  await until('it is told', () => slow.at(-1)?.includes('sleepy (ADD)') === true, deadlineMs)
+  await until('it is reported', () => slow.at(-1)?.includes('sleepy (ADD)') === true, deadlineMs)
   const file = join(cni.configDir, '10-test.conflist')
   const text = `the plugin sleepy \\(ADD\\) of the network test \\(${file}\\) has been running since \\d\\d:\\d\\d:\\d\\d UTC; it is killed after 60 s`
   assert.match(slow.at(-1) ?? '', new RegExp(`^${text}$`))
@@ -71,7 +71,7 @@ test('a user who ends an ADD has its plugin killed and what was made undone', as
   assert.deepEqual([isAlive('ADD'), cni.cacheFiles()], [false, []])
 })
 
-test('one who insists ends the undoing as well, and it is told and remembered for the next DEL', async (t) => {
+test('a second signal ends the undoing as well, which is reported and remembered for the next DEL', async (t) => {
   const { cni, hangs, isAlive } = newCni(t, 'ADD', 'DEL')
   const [work, undoing] = [new AbortController(), new AbortController()]
   const lines: string[] = []

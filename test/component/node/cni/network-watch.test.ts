@@ -29,7 +29,7 @@ async function startWatch(t: TestContext, cni: FakeCni, isWanted = true, slowAft
 
 const list = (name: string) => JSON.stringify({ cniVersion: '1.0.0', name, plugins: [{ type: 'only' }] })
 
-test('a list that is dropped in, taken away, and a folder that is replaced are each told', async (t) => {
+test('a list that is added or removed and a folder that is replaced are each reported', async (t) => {
   const cni = new FakeCni(t)
   cni.plugin('only')
   const { watch, gauges, sees } = await startWatch(t, cni)
@@ -55,7 +55,7 @@ test('a list that is dropped in, taken away, and a folder that is replaced are e
   await sees('a change in the new folder', true, /the network newest/)
 })
 
-test('a plugin that cannot serve is told, and that it can again; a skipped file is named once', async (t) => {
+test('a plugin that cannot serve is reported, and its recovery; a skipped file is named once', async (t) => {
   const cni = new FakeCni(t)
   const plugin = cni.plugin('only', ['1.0.0', '1.1.0'])
   writeFileSync(join(cni.configDir, '05-broken.conflist'), '{')
@@ -74,7 +74,7 @@ test('a plugin that cannot serve is told, and that it can again; a skipped file 
   assert.equal(lines.filter((line) => line === 'warn a network file is skipped').length, 1)
 })
 
-test('where pods get no network by CNI nothing is watched or told', async (t) => {
+test('where pods get no network by CNI nothing is watched or reported', async (t) => {
   const { watch, seen } = await startWatch(t, new FakeCni(t), false)
   assert.equal(watch.health().level, 'ok')
   assert.deepEqual(seen, [])

@@ -187,7 +187,7 @@ test('a binary that is being written is tried again until it is done', async (t)
   assert.match(skipped[0]?.reason ?? '', /the plugin only \(VERSION\) names no supportedVersions/)
 })
 
-test('a binary that stays busy is told so', async (t) => {
+test('a binary that stays busy is reported', async (t) => {
   const cni = new FakeCni(t)
   const plugin = cni.plugin('only')
   cni.list('only')

@@ -17,7 +17,7 @@ import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 const sandbox = { uid: 'u-1', namespace: 'default', name: 'web', hostNetwork: false, portMappings: [], image: '' }
 const run = { container: 'main', attempt: 0 }
 const deadlineMs = 30_000
-/** Long enough that nobody takes it for the time that a probe has. */
+/** Much longer than the time limit of a probe. */
 const hangMs = 5000
 
 interface Program {

@@ -106,7 +106,7 @@ describe('an HTTP probe', () => {
   })
 
   test('over HTTPS takes any certificate, and fails where the port speaks plain HTTP', async (context) => {
-    const { certificate: cert, key } = makeThrowawayCa('nobody knows it').issue('web')
+    const { certificate: cert, key } = makeThrowawayCa('unknown').issue('web')
     const answer: RequestListener = ({ url }, response) => void response.writeHead(url === '/ill' ? 500 : 200).end()
     const port = await listen(context, createHttpsServer({ cert, key }, answer))
     assert.equal(await ask({ httpGet: { port, scheme: 'HTTPS', path: '/' } }), undefined)
@@ -116,7 +116,7 @@ describe('an HTTP probe', () => {
     assert.match((await ask({ httpGet: { port } })) ?? '', /./)
   })
 
-  test('fails where nobody listens, and where no answer comes in time', async (context) => {
+  test('fails where no process listens, and where no answer comes in time', async (context) => {
     const port = await serve(context, () => {})
     assert.match((await ask({ httpGet: { port }, timeoutSeconds: 1 })) ?? '', /./)
     assert.match((await ask({ httpGet: { port: await freePort() } })) ?? '', /ECONNREFUSED/)
@@ -217,7 +217,7 @@ describe('the probes of a container', () => {
   })
 })
 
-/** Nobody listens there: it was given back a moment ago. */
+/** Returns a port without a listener: it was released a moment ago. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

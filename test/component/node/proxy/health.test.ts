@@ -89,7 +89,7 @@ test("a Service's health port tells how many endpoints are ready on this node, a
   )
 })
 
-test('health is told for our own Services only, by their own families, and of endpoints that are for proxies', async (t) => {
+test('health is served for our own Services only, by their own families, and counts endpoints that are for proxies', async (t) => {
   const state = new LiveNodeState(silentLogger)
   const checks = new HealthChecks({
     state,
@@ -126,7 +126,7 @@ test('health is told for our own Services only, by their own families, and of en
   await untilAsync('the port is ours again', async () => (await ask('127.0.0.1')) === '1', 30_000)
 })
 
-test('a health port that is taken is told once with its Service, and others are opened', async (t) => {
+test('a health port that is taken is reported once with its Service, and others are opened', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
   t.after(() => taken.close())

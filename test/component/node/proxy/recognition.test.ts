@@ -32,7 +32,7 @@ async function restart(t: Test, stamp: XorHash | undefined, settings: Settings =
   return { node, open: () => gate.resolve() }
 }
 
-/** What `platnet explain` is told of a connection to a Service. */
+/** Returns what `platnet explain` prints for a connection to a Service. */
 async function explain({ plane }: Node) {
   const writer = { preview: async () => [], countersOf: async () => ({ packets: 0, bytes: 0 }) }
   const query = new URLSearchParams({ source: '10.244.0.9', destination: '10.96.0.10', port: '80' })
@@ -50,7 +50,7 @@ test('a restart that finds the same in PLAT-STATE is ready before any rule is co
   assert.equal((await explain(node)).status, 200)
   await until('it says so', () => node.plane.health().message.endsWith('are in the kernel'))
   assert.deepEqual(node.writer.endpoints(), ['10.244.0.5'])
-  assert.equal(node.settled.length, 1, 'nobody looks for what went away twice')
+  assert.equal(node.settled.length, 1, 'removed endpoints are searched for once')
 })
 
 const others: readonly {

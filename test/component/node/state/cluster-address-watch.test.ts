@@ -34,7 +34,7 @@ test('nodes and networks of Services are followed once they are wanted, each by 
   }
 })
 
-test('what this node may not read keeps nobody waiting, is asked for once, and again later', async () => {
+test('a resource that this node may not read delays nothing, is requested once, and again later', async () => {
   let code = 403
   await using server = await startServer((_request, response) => {
     response.writeHead(code, { 'content-type': 'application/json' })

@@ -59,7 +59,7 @@ const bridgeSetting = '/proc/sys/net/bridge/bridge-nf-call-iptables'
 const noBridge = !existsSync(bridgeSetting) && `needs ${bridgeSetting} (modprobe br_netfilter)`
 const doctorOptions = { ...options, skip: options.skip || noBridge }
 
-test('the doctor names what is wrong, mends what it can, and then finds it well', doctorOptions, (t) =>
+test('the doctor names what is wrong, repairs what it can, and then reports no problem', doctorOptions, (t) =>
   withNetns(async (lab) => {
     const node = await CniNode.create(t, lab)
     node.network('10-plt.conflist', bridgeList(node))

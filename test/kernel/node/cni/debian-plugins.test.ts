@@ -73,33 +73,36 @@ test('a DEL whose bridge was killed at its deadline is remembered, and the next 
   }),
 )
 
-test('a full range is told as the plugin says it, and leaves no interface that hides it the next time', options, (t) =>
-  withNetns(async (lab) => {
-    const node = await CniNode.create(t, lab)
-    const ipam = { type: 'host-local', dataDir: node.ipamDir, ranges: [[{ subnet: '198.18.7.0/30' }]] }
-    node.network('10-plt.conflist', {
-      cniVersion: '1.0.0',
-      name: 'plt',
-      plugins: [{ type: 'bridge', bridge: 'cni-plt', isGateway: true, ipam }],
-    })
-    const runtime = node.runtime()
-    await runtime.add((await node.sandbox('one')).sandbox)
-    const { sandbox } = await node.sandbox('two')
-    for (const _ of ['first', 'second']) {
-      await assert.rejects(runtime.add(sandbox), {
-        code: 'plugin-failed',
-        message: /no IP addresses available/,
-        remedy: /"platnet cni doctor" shows addresses that are held for pods that are gone/,
+test(
+  'a full range is reported in the words of the plugin, and leaves no interface that hides it the next time',
+  options,
+  (t) =>
+    withNetns(async (lab) => {
+      const node = await CniNode.create(t, lab)
+      const ipam = { type: 'host-local', dataDir: node.ipamDir, ranges: [[{ subnet: '198.18.7.0/30' }]] }
+      node.network('10-plt.conflist', {
+        cniVersion: '1.0.0',
+        name: 'plt',
+        plugins: [{ type: 'bridge', bridge: 'cni-plt', isGateway: true, ipam }],
       })
-    }
-    assert.equal((await node.traces()).addresses.length, 1)
-    node.network('10-plt.conflist', bridgeList(node))
-    await assert.rejects(runtime.add(sandbox), {
-      message: /already has an IP address different from/,
-      remedy: /the bridge cni-plt has the old one: put the old one back, or .*"ip link delete cni-plt"/,
-    })
-    assert.equal((await node.traces()).addresses.length, 1, 'the pod that runs keeps its network')
-  }),
+      const runtime = node.runtime()
+      await runtime.add((await node.sandbox('one')).sandbox)
+      const { sandbox } = await node.sandbox('two')
+      for (const _ of ['first', 'second']) {
+        await assert.rejects(runtime.add(sandbox), {
+          code: 'plugin-failed',
+          message: /no IP addresses available/,
+          remedy: /"platnet cni doctor" shows addresses that are held for pods that are gone/,
+        })
+      }
+      assert.equal((await node.traces()).addresses.length, 1)
+      node.network('10-plt.conflist', bridgeList(node))
+      await assert.rejects(runtime.add(sandbox), {
+        message: /already has an IP address different from/,
+        remedy: /the bridge cni-plt has the old one: put the old one back, or .*"ip link delete cni-plt"/,
+      })
+      assert.equal((await node.traces()).addresses.length, 1, 'the pod that runs keeps its network')
+    }),
 )
 
 test("a version that Debian's plugins do not speak is named at loading; one they do is found", options, (t) =>

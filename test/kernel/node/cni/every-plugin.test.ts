@@ -117,7 +117,7 @@ for (const { shows, plugins, prepare = [], ifName = 'eth0', kind, withoutCheck, 
 test('dhcp without its daemon says so, and leaves nothing', options, (t) =>
   withNetns(async (lab) => {
     const node = await CniNode.create(t, lab)
-    const ipam = { type: 'dhcp', daemonSocketPath: `${node.folder}/nobody.sock` }
+    const ipam = { type: 'dhcp', daemonSocketPath: `${node.folder}/absent.sock` }
     node.network('10-plt.conflist', {
       cniVersion: '1.0.0',
       name: 'plt',

@@ -30,7 +30,7 @@ test('after a reboot all traces of pods that are gone are released, and those of
     assert.deepEqual([deleted, errors], [['plt/plt-gone/eth0'], []])
     assert.deepEqual((await node.traces()).results, before.results)
     assert.deepEqual((await node.traces()).addresses, before.addresses)
-    // The bridge plugin leaves its masquerading when the namespace is gone; nobody accounts for it now.
+    // The bridge plugin leaves its masquerading rules when the namespace is gone; no record names them now.
     await node.runtime().garbage.collect([alive.sandbox])
     assert.deepEqual(await node.traces(), before)
     await runtime.check(alive.sandbox)

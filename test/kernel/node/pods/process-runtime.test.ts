@@ -119,7 +119,7 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     const ask = (...command: string[]) => runtime.exec(sandbox, began, command, deadlineMs)
     const isRunning = async () => runtime.state(sandbox, began, Date.now()).kind === 'running'
     await untilAsync('the container runs', isRunning, deadlineMs)
-    // Its pid is told a moment before it goes there.
+    // Its pid is reported a moment before it joins the group.
     await untilAsync('it is in its folder', async () => (await ask('pwd')).output === '/usr\n', deadlineMs)
     assert.equal((await ask('sh', '-c', 'id -u; id -g; id -G')).output, '65534\n65533\n65533\n')
     assert.equal((await ask('env')).output, 'PATH=/bin:/usr/bin\nCOLOUR=dark "blue"\n')

@@ -1,4 +1,4 @@
-// Run by churn.ts in a namespace: TCP and UDP servers on each endpoint, clients that ask the Service without a pause. Told by lines
+// Run by churn.ts in a namespace: TCP and UDP servers on each endpoint, clients that ask the Service without a pause. Controlled by lines
 // on standard input which endpoint is `gone` since when (it must get nothing new any more) and which is `back`; `end` prints what was seen.
 import { createSocket } from 'node:dgram'
 import net from 'node:net'

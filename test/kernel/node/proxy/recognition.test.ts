@@ -21,7 +21,7 @@ function untilApplied({ applied }: Proxy): Promise<void> {
 }
 
 for (const flavour of ['nft', 'legacy'] as const) {
-  const title = `a restart is ready by PLAT-STATE, and mends afterwards what was changed meanwhile (${flavour})`
+  const title = `a restart is ready by PLAT-STATE, and repairs afterwards what was changed meanwhile (${flavour})`
   test(title, { skip: skipReason(`iptables-${flavour}`), timeout: 120_000 }, () =>
     withNetns(async (lab) => {
       const netns = await lab.create()
@@ -47,7 +47,7 @@ for (const flavour of ['nft', 'legacy'] as const) {
         list(second)
         await isReady
         assert.deepEqual([second.plane.view.isPlanning, second.writer.health().level, restores], [true, 'ok', []])
-        await untilAsync('it is mended', async () => (await saved('nat')).includes(`-A ${chain} `), 30_000)
+        await untilAsync('it is repaired', async () => (await saved('nat')).includes(`-A ${chain} `), 30_000)
         assert.deepEqual([second.plane.view.isPlanning, restores.length], [false, 1])
       } finally {
         await second.stop()

@@ -59,14 +59,14 @@ for (const flavour of ['nft', 'legacy'] as const) {
           await until('it was tried again', () => (plane.view.status().setAside[0]?.attempts ?? 0) > 1, 30_000)
           await netns.exec(`iptables-${flavour}`, '-t', 'nat', '-F', 'PLAT-SERVICES')
           // Fails only while it is being tried.
-          const isMended = () =>
+          const isRepaired = () =>
             proxy.writer.verify().then(
               async () => (await proxy.writer.preview()).length === 0,
               () => false,
             )
-          await untilAsync('what others change is put right meanwhile', isMended, 30_000)
+          await untilAsync('what others change is put right meanwhile', isRepaired, 30_000)
           put('b', '5', '10.244.0.2')
-          await until('the mended one is written', () => plane.view.status().setAside.length === 0, 30_000)
+          await until('the repaired one is written', () => plane.view.status().setAside.length === 0, 30_000)
           assert.match(await saved(), /10\.244\.0\.2:8080/)
         } finally {
           await proxy.stop()

@@ -143,7 +143,7 @@ describe('routes that are not ours survive a hostile Node', {
   test('without the component routes only the list is installed, and routes of ours are taken away', async () => {
     const foreign = await routes()
     await netns.exec('ip', 'route', 'add', '10.244.1.0/24', 'via', '192.168.7.3', 'proto', '143')
-    const told: (readonly string[])[] = []
+    const networks: (readonly string[])[] = []
     const plane = new RoutesPlane({
       client: clientOfServer(server),
       nodeName: 'self',
@@ -152,7 +152,7 @@ describe('routes that are not ours survive a hostile Node', {
       addresses: new ClusterAddresses(0),
       leadsToOthers: false,
       onPodCidrs: async (podCidrs) => {
-        told.push(podCidrs)
+        networks.push(podCidrs)
       },
       isWanted: async () => true,
       metrics: { setRefusedClaims: () => {} },
@@ -164,7 +164,7 @@ describe('routes that are not ours survive a hostile Node', {
     try {
       const isClean = async () => !(await routes()).some((line) => line.includes('proto 143'))
       await untilAsync('the route is gone', isClean, 20_000)
-      assert.deepEqual(told, [['10.244.0.0/24']])
+      assert.deepEqual(networks, [['10.244.0.0/24']])
       assert.match(await netns.exec('nft', 'list', 'table', 'inet', 'platnet-pods'), /saddr 10\.244\.0\.0\/24 /)
     } finally {
       await plane.stop({ signal })

@@ -27,7 +27,7 @@ test(
 )
 
 test(
-  'rules in both kinds of tables are reported with the way to mend it',
+  'rules in both kinds of tables are reported with a remedy',
   { skip },
   inNetns(async (netns) => {
     for (const flavour of ['nft', 'legacy'])

@@ -63,8 +63,10 @@ test(
       assert.deepEqual((await writer.verify()).drift, [])
       assert.deepEqual(await writer.preview(), [])
       const findings = await probeIptables(netns.run)
-      const told = findings.find(({ what }) => what.includes('table ip nat holds rules that iptables-nft cannot read'))
-      assert.deepEqual([told?.level, /nft list table ip nat/.test(told?.remedy ?? '')], ['warn', true])
+      const finding = findings.find(({ what }) =>
+        what.includes('table ip nat holds rules that iptables-nft cannot read'),
+      )
+      assert.deepEqual([finding?.level, /nft list table ip nat/.test(finding?.remedy ?? '')], ['warn', true])
       const { failures, removed } = await cleanupRules(silentLogger, netns.run)
       const counts = removed.map(({ table, chains, hooks }) => `${table} ${chains} ${hooks}`)
       assert.deepEqual([failures, counts], [[], ['nat 7 3', 'filter 7 7']])

@@ -49,7 +49,7 @@ async function monitorRules(netns: TestNetns, body: () => Promise<unknown>): Pro
   return output.split('\n').filter((line) => /^(add|delete|insert|replace) (rule|chain)/.test(line))
 }
 
-/** The monitor hears events in order, but not from before it listens: repeats a harmless one until it is told. */
+/** The monitor reports events in order, but none from before it listens: repeats a harmless one until it is reported. */
 async function markUntilSeen(netns: TestNetns, output: () => string, mark: string): Promise<void> {
   while (!output().includes(mark)) {
     await netns.exec('nft', 'add', 'table', 'inet', mark)
@@ -377,9 +377,9 @@ describe('what others change', () => {
       { table: 'filter', chain: 'INPUT', problem: 'hooks' },
       { table: 'filter', chain: 'FORWARD', problem: 'hooks' },
     ])
-    const mended = await netns.exec(iptables, '-S', 'FORWARD')
-    assert.equal(mended.replace('-A FORWARD -s 192.0.2.2/32 -j DROP\n', ''), placed)
-    assert.match(mended, /PLAT-FORWARD-PODS\n-A FORWARD -s 192\.0\.2\.2\/32 -j DROP\n/)
+    const repaired = await netns.exec(iptables, '-S', 'FORWARD')
+    assert.equal(repaired.replace('-A FORWARD -s 192.0.2.2/32 -j DROP\n', ''), placed)
+    assert.match(repaired, /PLAT-FORWARD-PODS\n-A FORWARD -s 192\.0\.2\.2\/32 -j DROP\n/)
     assert.deepEqual((await writer.verify()).drift, [])
   })
 })

@@ -22,7 +22,7 @@ function render(value: Node): string {
   return `{${value.fields.map(([name, field]) => `${JSON.stringify(name)} : ${render(field)}`).join(',\n')} }`
 }
 
-/** What the scanner must find, told from the tree instead of the text. */
+/** What the scanner must find, computed from the tree instead of the text. */
 function duplicatesOf(value: Node, path: string): readonly string[] {
   if (typeof value === 'string') return []
   if ('items' in value) return value.items.flatMap((item, index) => duplicatesOf(item, `${path}[${index}]`))

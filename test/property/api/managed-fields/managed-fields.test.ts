@@ -159,7 +159,7 @@ describe('server-side apply', () => {
     )
   })
 
-  test('nobody owns what another has changed, and a forced apply always succeeds', () => {
+  test('no manager owns a field that another one has changed, and a forced apply always succeeds', () => {
     fc.assert(
       fc.property(widgets, widgets, (first, second) => {
         const created = applied(apply(undefined, first, 'one'))

@@ -17,7 +17,7 @@ const rollout = fc.record({
   turns: fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 5, maxLength: 60 }),
 })
 
-/** The Deployment looks again after an old ReplicaSet was told to run fewer and before that one has written its status. */
+/** The Deployment is planned again after an old ReplicaSet was scaled down and before the ReplicaSet has written its status. */
 const beforeStatus = { replicas: 4, maxSurge: 1, maxUnavailable: 1, turns: [0, 0, 541, 435, 0, 365, 0, 217] }
 
 interface Lab {
@@ -25,7 +25,7 @@ interface Lab {
   readonly step: (turn: number) => void
   readonly deployment: () => ReturnType<typeof deploymentSchema.parse>
   readonly pods: () => Pod[]
-  /** What all ReplicaSets together are told to run. A pod that was told to go may outlive that by a moment, as in Kubernetes. */
+  /** The wanted pods of all ReplicaSets. A deleted pod may exist a moment longer, as in Kubernetes. */
   readonly wanted: () => number
 }
 
@@ -85,7 +85,7 @@ function assertSettled(lab: Lab, image: string): void {
 }
 
 describe('a rolling update', () => {
-  test('keeps within maxSurge and maxUnavailable whoever steps next, and ends with the new template alone', () => {
+  test('keeps within maxSurge and maxUnavailable in any order of steps, and ends with the new template alone', () => {
     fc.assert(
       fc.property(rollout, ({ replicas, maxSurge, maxUnavailable, turns }) => {
         const lab = startLab({

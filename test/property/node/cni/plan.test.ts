@@ -70,7 +70,7 @@ test('nothing of a living container is ever a leftover', () => {
   )
 })
 
-test("a young address, and the chains of its container, are nobody's leftovers", () => {
+test('a young address, and the chains of its container, are no leftovers', () => {
   fc.assert(
     fc.property(arbitraryFound, arbitraryLive, (found, live) => {
       const { addresses, chains } = planLeftovers(found, live)

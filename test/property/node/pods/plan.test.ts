@@ -180,7 +180,7 @@ describe('the plan of a pod', () => {
     )
   })
 
-  test('a pod that nobody takes out of the rules is told to end after 20 s, and not before', () => {
+  test('a pod that stays in the rules gets its signal after 20 s, and not before', () => {
     const world = new SimulatedPod({
       restartPolicy: 'Always',
       graceSeconds: 1,

@@ -58,7 +58,7 @@ function verify(table: WantedTable, kernel: Kernel): void {
   table.compare(kernel.chains)
 }
 
-test('whatever fails and whoever meddles, one write after a comparison makes the kernel what is wanted', () => {
+test('whatever fails and whatever other programs change, one write after a comparison brings the kernel to the wanted state', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const table = new WantedTable('nat')
@@ -86,7 +86,7 @@ test('whatever fails and whoever meddles, one write after a comparison makes the
   )
 })
 
-test('where nobody meddles, the next write needs no comparison to make good all that failed', () => {
+test('where no other program writes, the next write needs no comparison to complete all that failed', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const table = new WantedTable('nat')

@@ -57,7 +57,7 @@ test('an upgrade adds to the roles what is missing, keeps what people added, lea
     role.metadata.annotations = { [dialect.labels.autoUpdate]: 'false' }
   })
   await ensureBootstrapRoles(context, dialect)
-  const mended = await rulesOf('system:basic-user')
-  assert.deepEqual([mended[0], ...mended.slice(1).toSorted()], [own, ...before.toReversed()])
+  const completed = await rulesOf('system:basic-user')
+  assert.deepEqual([completed[0], ...completed.slice(1).toSorted()], [own, ...before.toReversed()])
   assert.deepEqual(await rulesOf('system:monitoring'), [own])
 })

@@ -43,7 +43,7 @@ test('anybody verifies a token with the published key of its kid', () => {
   assert.deepEqual(Object.keys(jwk ?? {}).toSorted(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
 })
 
-test('what another key signed, or nobody, or somebody of another name, is nothing', () => {
+test('a token that another key, no key or an issuer of another name signed is invalid', () => {
   const keyPem = newSigningKey()
   const make = (name: string, identityClaim = 'kubernetes.io') => createTokenIssuer({ name, keyPem, identityClaim })
   const issuer = make(testIssuer)

@@ -124,7 +124,7 @@ describe('a definition with a rule that cannot hold is refused', () => {
     )
   })
 
-  test('that compares with old values inside a list whose items cannot be told apart', () => {
+  test('that compares with old values inside a list whose items cannot be correlated', () => {
     const rule = { 'x-platform-validations': [{ rule: 'self == oldSelf' }] }
     const list = (more: JsonObject) => {
       return {
@@ -167,7 +167,7 @@ test('a failed rule has its message, its reason and its field', async () => {
 
 describe('rules as published definitions have them', () => {
   const broken: Readonly<Record<string, readonly number[]>> = {
-    'parents that are told apart by their section': [0, 1, 1, 0],
+    'parents that differ by their section': [0, 1, 1, 0],
     'filters of a rule': [0, 2, 0, 1, 1],
     'one of several, and times of a certificate': [0, 1, 3, 1, 1],
   }

@@ -30,9 +30,9 @@ describe('discovery', () => {
       resources: unknown[]
     }
     const [entry, status] = resources as Record<string, unknown>[]
-    const { storageVersionHash, ...told } = entry ?? {}
+    const { storageVersionHash, ...described } = entry ?? {}
     assert.match(String(storageVersionHash), /^[A-Za-z0-9+/]{11}=$/)
-    assert.deepEqual(told, {
+    assert.deepEqual(described, {
       name: 'widgets',
       singularName: 'widget',
       namespaced: true,

@@ -11,7 +11,7 @@ describe('Warning headers', () => {
     ])
   })
 
-  test('the same warning is told once', () => {
+  test('a repeated warning is sent once', () => {
     assert.deepEqual(renderWarnings(['a', 'b', 'a']), ['299 - "a"', '299 - "b"'])
   })
 

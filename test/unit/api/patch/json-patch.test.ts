@@ -106,7 +106,7 @@ const refused: readonly Refused[] = [
   ['a patch that is no array', {}, { op: 'add', path: '/a', value: 1 }, 'malformed'],
   ['an operation that is no object', {}, ['add'], 'malformed'],
   ['no op', {}, [{ path: '/a', value: 1 }], 'malformed'],
-  ['an op nobody knows', {}, [{ op: 'spam', path: '/a', value: 1 }], 'malformed'],
+  ['an unknown op', {}, [{ op: 'spam', path: '/a', value: 1 }], 'malformed'],
   ['an op in capitals', {}, [{ op: 'ADD', path: '/a', value: 1 }], 'malformed'],
   ['no path', {}, [{ op: 'add', value: 1 }], 'malformed'],
   ['a path that is null', {}, [{ op: 'add', path: null, value: 1 }], 'malformed'],

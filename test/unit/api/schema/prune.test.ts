@@ -19,7 +19,7 @@ describe('pruning', () => {
     ],
     ['reaches into lists', { items: { properties: { a: text } } }, [{ a: '1', b: 2 }], [{ a: '1' }], ['[0].b']],
     [
-      'keeps unknown fields where told, and prunes the declared ones beside them',
+      'keeps unknown fields where the schema says so, and prunes the declared ones beside them',
       { preserveUnknownFields: true, properties: { a: { type: 'object' } } },
       { a: { b: 1 }, c: { d: 1 } },
       { a: {}, c: { d: 1 } },

@@ -15,7 +15,7 @@ const accepted: readonly [title: string, schema: Schema, value: string][] = [
   ['a whole number written as a decimal', { type: 'integer' }, '1.0'],
   ['an integer beyond 2^53', { type: 'integer', format: 'int64' }, '9223372036854775807'],
   ['null where it is allowed', { type: 'string', nullable: true }, 'null'],
-  ['a format nobody knows', { type: 'string', format: 'colour' }, '"x"'],
+  ['an unknown format', { type: 'string', format: 'colour' }, '"x"'],
   ['a pattern found anywhere', { type: 'string', pattern: 'b+' }, '"abbc"'],
   ['characters, not code units', { type: 'string', maxLength: 2 }, '"👍👍"'],
   ['text for int-or-string', { intOrString: true }, '"80%"'],

@@ -20,43 +20,48 @@ function topicsOf(event: StoreEvent): readonly string[] {
 }
 
 describe('watches of topics', () => {
-  test('an event is read once and told to those that ask for what it is about, or was', async () => {
+  test('an event is parsed once and delivered to the watches of its present and earlier topics', async () => {
     const store = openMemoryStore({ log: silentLogger })
-    const told = new Map<string, number[]>()
+    const received = new Map<string, number[]>()
     let reads = 0
     const of: Topic['of'] = (event) => {
       reads += 1
       return topicsOf(event)
     }
     const watch = (name: string) =>
-      store.watch('/pods/', store.revision, (events) => told.set(name, [...(told.get(name) ?? []), events.length]), {
-        topic: { of, name },
-      })
+      store.watch(
+        '/pods/',
+        store.revision,
+        (events) => received.set(name, [...(received.get(name) ?? []), events.length]),
+        {
+          topic: { of, name },
+        },
+      )
     const watches = Array.from({ length: 100 }, (_, index) => watch(`n${index}`))
     await Promise.resolve()
     await store.commit([put('/pods/a', 'n7')])
     await store.commit([put('/pods/a', 'n8', store.revision), put('/pods/b', 'n8'), put('/nodes/c', 'n7')])
     await store.commit([put('/nodes/d', 'n9')])
-    assert.deepEqual(Object.fromEntries(told), { n7: [1, 1], n8: [2] })
+    assert.deepEqual(Object.fromEntries(received), { n7: [1, 1], n8: [2] })
     assert.equal(reads, 3)
-    // Those that were told nothing are as far as the others: their bookmarks say so.
+    // Watches without an event are at the same revision as the others: their bookmarks show it.
     assert.deepEqual(new Set(watches.map(({ revision }) => revision)), new Set([store.revision]))
     for (const each of watches) each.close()
     await store.commit([put('/pods/e', 'n7')])
-    assert.equal(told.get('n7')?.length, 2)
+    assert.equal(received.get('n7')?.length, 2)
     await store.close()
   })
 
-  test('an event whose topics cannot be read is told to all', async () => {
+  test('an event whose topics cannot be read is delivered to all', async () => {
     const store = openMemoryStore({ log: silentLogger })
-    const told: string[] = []
+    const received: string[] = []
     const of = () => {
       throw new Error('unreadable')
     }
-    for (const name of ['a', 'b']) store.watch('/', store.revision, () => told.push(name), { topic: { of, name } })
+    for (const name of ['a', 'b']) store.watch('/', store.revision, () => received.push(name), { topic: { of, name } })
     await Promise.resolve()
     await store.commit([put('/x', 'a')])
-    assert.deepEqual(told, ['a', 'b'])
+    assert.deepEqual(received, ['a', 'b'])
     await store.close()
   })
 

@@ -14,8 +14,8 @@ test('how many clients the kernel remembers is said once, with the first Service
   const modules = makeTemporaryFolder(t)
   mkdirSync(join(modules, 'xt_recent/parameters'), { recursive: true })
   writeFileSync(join(modules, 'xt_recent/parameters/ip_list_tot'), '250\n')
-  const told: unknown[] = []
-  const log: Logger = { ...silentLogger, warn: (_, fields) => void told.push(fields) }
+  const warnings: unknown[] = []
+  const log: Logger = { ...silentLogger, warn: (_, fields) => void warnings.push(fields) }
   const state = new LiveNodeState(silentLogger)
   warnOfAffinityLimit(state, log, modules)
   state.replace('services', [readObject('services', wireService('plain', '1'), dialect)], '1')
@@ -28,7 +28,7 @@ test('how many clients the kernel remembers is said once, with the first Service
     const service = wireService(name, '2', { clusterIP, sessionAffinity: 'ClientIP' })
     state.upsert('services', readObject('services', service, dialect))
   }
-  await until('it is said', () => told.length > 0, 30_000)
+  await until('it is said', () => warnings.length > 0, 30_000)
   await new Promise((resolve) => setImmediate(resolve))
-  assert.deepEqual(told, [{ service: 'default/sticky', clients: 250 }])
+  assert.deepEqual(warnings, [{ service: 'default/sticky', clients: 250 }])
 })

@@ -5,7 +5,7 @@ import type { NodeFacts } from '../../../../src/node/proxy/index.ts'
 import { ip } from '../../../helpers/services.ts'
 import { until } from '../../../helpers/until.ts'
 
-test('what changes on this node while the agent runs is told: its addresses, and how conntrack judges TCP', async (t) => {
+test('changes on this node while the agent runs are reported: its addresses, and how conntrack judges TCP', async (t) => {
   let isLiberal = true
   const addresses = new Set([ip('192.0.2.1')])
   const keeper = new NodeFactsWatch({
@@ -15,18 +15,18 @@ test('what changes on this node while the agent runs is told: its addresses, and
     localAddresses: () => new Set(addresses),
     refreshMs: 5,
   })
-  const told: NodeFacts[] = []
-  const last = () => told.at(-1)
-  keeper.follow((situation) => told.push(situation))
+  const received: NodeFacts[] = []
+  const last = () => received.at(-1)
+  keeper.follow((situation) => received.push(situation))
   await keeper.start()
   t.after(() => keeper.stop({ signal: AbortSignal.timeout(10_000) }))
-  assert.equal(last(), undefined, 'nothing is told before it is known what the API says of this node')
+  assert.equal(last(), undefined, 'nothing is reported before the API has described this node')
   keeper.tell(undefined)
   assert.deepEqual([last()?.isConntrackLiberal, last()?.isNetworkOurs], [true, true])
   isLiberal = false
   addresses.add(ip('192.0.2.2'))
   await until(
-    'all is told',
+    'all is reported',
     () => last()?.isNetworkOurs === false && last()?.isConntrackLiberal === false && last()?.localAddresses.size === 2,
     30_000,
   )

@@ -31,7 +31,7 @@ test('a node is silent from its last sign of life on, whatever its clock says', 
 })
 
 describe('the conditions of a lost node', () => {
-  test('become Unknown, all that the agent told; others stay', () => {
+  test('become Unknown where the agent reported them; others stay', () => {
     const node = nodeOf({}, [
       { type: 'Ready', status: 'True', lastTransitionTime: 'earlier' },
       { type: 'DiskPressure', status: 'False' },
@@ -58,9 +58,9 @@ describe('taints follow conditions', () => {
   const foreign = { key: 'example.com/own', effect: 'NoSchedule', value: 'x' }
   const table: readonly { title: string; spec: object; conditions: readonly object[]; taints: readonly unknown[] }[] = [
     { title: 'none for a ready node', spec: {}, conditions: [{ type: 'Ready', status: 'True' }], taints: [] },
-    { title: 'none for a node that told nothing yet', spec: {}, conditions: [], taints: [] },
+    { title: 'none for a node that has reported nothing yet', spec: {}, conditions: [], taints: [] },
     {
-      title: 'unreachable, twice, when nobody knows',
+      title: 'unreachable, twice, when the state is unknown',
       spec: { taints: [foreign] },
       conditions: [{ type: 'Ready', status: 'Unknown' }],
       taints: [
@@ -146,7 +146,7 @@ describe('evictions', () => {
     })
   })
 
-  test('nobody goes while no node is well, but for taints of other kinds', () => {
+  test('no pod is evicted while no node is healthy, except for taints of other kinds', () => {
     assert.deepEqual(evict([taint(names.unreachable)], pods, 900_000, false), { evicted: [], againInMs: undefined })
     assert.deepEqual(evict([taint('example.com/away')], pods.slice(0, 1), 0, false).evicted, ['silent'])
   })

@@ -65,20 +65,20 @@ const table: readonly {
     expected: ['b', 'whole'],
   },
   {
-    title: 'nobody of the same priority goes',
+    title: 'no pod of the same priority is a victim',
     nodes: [node('a', '1')],
     placed: [{ name: 'peer', priority: 100, nodeName: 'a' }],
     expected: undefined,
   },
   {
-    title: 'nobody goes for a pod that does not want that',
+    title: 'there is no victim for a pod with preemptionPolicy Never',
     nodes: [node('a', '1')],
     placed: [{ name: 'low', priority: 1, nodeName: 'a' }],
     wanted: { ...important, preemptionPolicy: 'Never' },
     expected: undefined,
   },
   {
-    title: 'nobody goes where the pod could not run anyway',
+    title: 'there is no victim where the pod could not run anyway',
     nodes: [node('a', '1', { unschedulable: true }), node('b', '500m')],
     placed: [
       { name: 'low', priority: 1, nodeName: 'a' },

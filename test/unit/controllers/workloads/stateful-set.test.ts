@@ -101,7 +101,7 @@ describe('a StatefulSet', () => {
     assert.equal(lab.images()['db-0'], 'one')
   })
 
-  test('waits for somebody to delete pods when it updates OnDelete', () => {
+  test('waits for the deletion of pods when it updates OnDelete', () => {
     const lab = startLab({ replicas: 2, updateStrategy: { type: 'OnDelete' } })
     lab.settle()
     lab.roll()

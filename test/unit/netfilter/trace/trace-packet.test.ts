@@ -40,7 +40,7 @@ describe('a trace', () => {
     )
   })
 
-  test('of a Service that nobody answers ends with the rule that refuses it', () => {
+  test('of a Service without endpoints ends with the rule that refuses it', () => {
     const [outcome, ...others] = tracePacket(firstPacket('10.244.0.1', '10.96.0.10', 80), empty)
     assert.equal(outcome?.verdict, 'reject')
     assert.equal(outcome?.rules.at(-1)?.rule.comment, 'default/web:http has no endpoints')

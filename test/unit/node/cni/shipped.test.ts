@@ -58,7 +58,7 @@ test('it is written again when the pod network changes, and only then', async (t
   assert.deepEqual(readList(network.configDir).plugins[0].ipam.ranges, [[{ subnet: '10.244.4.0/24' }]])
 })
 
-test('a list of somebody else is never joined, also where ours stood first', async (t) => {
+test('a list of another program is never extended, also where ours stood first', async (t) => {
   const network = shipped(t, '10.244.3.0/24')
   mkdirSync(network.configDir)
   writeFileSync(join(network.configDir, '99-theirs.conf'), '')

@@ -22,8 +22,8 @@ function fixture(patienceMs = 60_000) {
     onRefused: (service, refused) => reports.push([service, refused]),
     log: silentLogger,
   })
-  const told: string[][] = []
-  claimed.subscribe(({ services }) => told.push([...services].sort()))
+  const reported: string[][] = []
+  claimed.subscribe(({ services }) => reported.push([...services].sort()))
   const put = (resource: WatchedResource, object: WireFixture) =>
     state.upsert(resource, readObject(resource, object, dialect))
   const list = (...services: readonly WireFixture[]) => {
@@ -32,7 +32,7 @@ function fixture(patienceMs = 60_000) {
     const parsed = services.map((service) => readObject('services', service, dialect))
     state.replace('services', parsed, '1')
   }
-  return { state, addresses, claimed, reports, told, put, list }
+  return { state, addresses, claimed, reports, reported, put, list }
 }
 
 function aged(service: WireFixture, creationTimestamp: string): WireFixture {
@@ -43,30 +43,30 @@ const web = wireService('web', '2', { externalIPs: ['192.0.2.9'] })
 const nodePlan = { nodeName: 'n1', family: 'IPv4' as const }
 
 describe('the Services as this node may serve them', () => {
-  test('are told at once where no Service has external addresses, and no node is asked for', async () => {
-    const { claimed, addresses, told, list } = fixture()
+  test('are reported at once where no Service has external addresses, and no nodes are requested', async () => {
+    const { claimed, addresses, reported, list } = fixture()
     await claimed.start()
     let isWanted = false
     void addresses.whenWanted('nodes').then(() => {
       isWanted = true
     })
     list(wireService('web', '2'))
-    await until('they are told', () => claimed.synced)
-    assert.deepEqual([told, isWanted], [[['default/web']], false])
+    await until('they are reported', () => claimed.synced)
+    assert.deepEqual([reported, isWanted], [[['default/web']], false])
     await claimed.stop()
   })
 
   test('wait for the nodes where one has external addresses, so that a restart takes no rule away', async () => {
-    const { claimed, addresses, told, list } = fixture()
+    const { claimed, addresses, reported, list } = fixture()
     await claimed.start()
     list(web)
     await addresses.whenWanted('nodes')
     await sleep(10)
-    assert.deepEqual([claimed.synced, claimed.revision, told], [false, 0, []])
+    assert.deepEqual([claimed.synced, claimed.revision, reported], [false, 0, []])
     addresses.replaceNodes(new Map([['n1', [ipOf('192.0.2.9')]]]))
     addresses.settle('nodes')
     addresses.settle('servicecidrs')
-    await until('they are told', () => claimed.synced)
+    await until('they are reported', () => claimed.synced)
     assert.deepEqual([...claimed.refusals().keys()], ['default/web'])
     const service = claimed.service('default/web')
     assert.ok(service)
@@ -79,37 +79,37 @@ describe('the Services as this node may serve them', () => {
     const { claimed, list } = fixture(20)
     await claimed.start()
     list(web)
-    await until('they are told', () => claimed.synced)
+    await until('they are reported', () => claimed.synced)
     assert.equal(claimed.refusals().size, 0)
     await claimed.stop()
   })
 
   test('change for others as well: each that has an address now or has it no more is named, and reported once', async () => {
-    const { claimed, reports, told, put, list, state, addresses } = fixture(0)
+    const { claimed, reports, reported, put, list, state, addresses } = fixture(0)
     await claimed.start()
     list(aged(web, '2026-01-02T00:00:00Z'))
-    await until('they are told', () => claimed.synced)
-    told.length = 0
+    await until('they are reported', () => claimed.synced)
+    reported.length = 0
     const older = aged(
       wireService('older', '3', { clusterIP: '10.96.0.2', externalIPs: ['192.0.2.9'] }),
       '2026-01-01T00:00:00Z',
     )
     put('services', older)
-    assert.deepEqual(told, [['default/older', 'default/web']])
+    assert.deepEqual(reported, [['default/older', 'default/web']])
     assert.deepEqual(
       reports.map(([service, refused]) => [service, refused.length]),
       [['default/web', 1]],
     )
     put('endpointslices', wireSlice('web-1', 'web', '4'))
-    assert.deepEqual([told.at(-1), reports.length], [['default/web'], 1])
+    assert.deepEqual([reported.at(-1), reports.length], [['default/web'], 1])
     state.remove('services', 'default/older', '5')
-    assert.deepEqual(told.at(-1), ['default/older', 'default/web'])
+    assert.deepEqual(reported.at(-1), ['default/older', 'default/web'])
     assert.deepEqual(reports.at(-1), ['default/web', []])
     addresses.setNode('n1', [ipOf('192.0.2.9')])
-    assert.deepEqual(told.at(-1), ['default/web'])
-    const before = told.length
+    assert.deepEqual(reported.at(-1), ['default/web'])
+    const before = reported.length
     addresses.setNode('n2', [ipOf('192.0.2.200')])
-    assert.equal(told.length, before, 'an address that no Service claims changes nothing')
+    assert.equal(reported.length, before, 'an address that no Service claims changes nothing')
     await claimed.stop()
   })
 
@@ -118,7 +118,7 @@ describe('the Services as this node may serve them', () => {
     await claimed.start()
     const ports = [{ name: 'p', port: 6443 }]
     list(wireService('evil', '2', { externalIPs: ['203.0.113.9', '203.0.113.10'], ports }))
-    await until('they are told', () => claimed.synced)
+    await until('they are reported', () => claimed.synced)
     const refused = () =>
       claimed
         .refusals()

@@ -120,7 +120,7 @@ test('an endpoint that terminates and still serves keeps its flows until it no l
   assert.equal(lab.removed.length, 1)
 })
 
-test('where nobody served before, flows that passed untranslated are forgotten when somebody does', async () => {
+test('where there were no endpoints, flows that passed untranslated are forgotten when there is one', async () => {
   const lab = new Lab()
   lab.set(ready(one))
   await lab.isDone()

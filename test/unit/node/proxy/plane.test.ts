@@ -133,7 +133,7 @@ describe('a Service that the kernel refuses', () => {
     })
   }
 
-  test('keeps the rules it had, and is written as soon as it is mended', async (t) => {
+  test('keeps the rules it had, and is written as soon as it is correct', async (t) => {
     const node = newNode(t)
     await node.plane.start()
     threeServices(node)
@@ -190,7 +190,7 @@ test('of two families each has a plane of its own, and one that fails does not h
   node.upsert('endpointslices', wireSlice('web-1', 'web', '11', { endpoints: [{ addresses: ['10.244.0.6'] }] }))
   await until('IPv4 is applied again', () => node.appliedRevision() === 2)
   assert.deepEqual(node.applied.report().planes, { proxy: 2, 'proxy-ipv6': 0 })
-  await until('nobody waits for IPv6', () => node.applied.report().failing.includes('proxy-ipv6'), 30_000)
+  await until('IPv6 is reported as failing', () => node.applied.report().failing.includes('proxy-ipv6'), 30_000)
   failing.refusals = 0
   await until('IPv6 has caught up', () => node.applied.report().planes['proxy-ipv6'] === 2, 30_000)
   assert.equal(ipv6.view.status().services, 0, 'none of the Services has an address of this family')

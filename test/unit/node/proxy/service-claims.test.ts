@@ -58,7 +58,7 @@ function refusals(claims: ServiceClaims, key: string): string[] {
 }
 
 describe('what two Services claim', () => {
-  test('the older one has, whatever the names; equal ages are told apart by uid', () => {
+  test('the older one has, whatever the names; the uid decides between equal ages', () => {
     const claims = claimsOf({
       'aaa/young': { external: ['192.0.2.1'], createdAtMs: 2000 },
       'zzz/old': { external: ['192.0.2.1'], createdAtMs: 1000 },

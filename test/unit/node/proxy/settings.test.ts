@@ -64,7 +64,7 @@ test('who tells pods by an interface has to name it', () => {
   assert.equal(lacking({ detectLocalMode: 'NodeCIDR' }), undefined)
 })
 
-test('local traffic is told by the cluster, by this node, or by interfaces', () => {
+test('local traffic is detected by the cluster network, by the node network, or by interfaces', () => {
   const local = (changes: Partial<ProxyOptions>, known = facts) =>
     planSettings('IPv4', { ...options, ...changes }, known).localTraffic
   assert.deepEqual(local({}), { kind: 'source', cidr: '10.244.0.0/16' })
@@ -92,7 +92,7 @@ test('node ports are open on the addresses of the networks given, on those of th
   assert.equal(addresses([cidr('2001:db8::/32')]), undefined, 'nothing is said of this family')
 })
 
-test('health is told on the addresses that node ports are open on, and to either family', () => {
+test('health is served on the addresses that node ports are open on, and to either family', () => {
   const addresses = (nodePortAddresses: ProxyOptions['nodePortAddresses']) =>
     planHealthAddresses(
       { ...options, nodePortAddresses },

@@ -67,7 +67,7 @@ describe('a network that a Node claims', () => {
     assert.equal(refused.length, 2)
   })
 
-  test('belongs to the older of two Nodes; equal ages are told apart by uid', () => {
+  test('belongs to the older of two Nodes; the uid decides between equal ages', () => {
     const [a, b] = [node('z', 1, ['10.244.1.0/24']), node('a', 2, ['10.244.1.0/25', '10.244.2.0/24'])]
     const { refused } = settleClaims([own, b, a], settings)
     assert.deepEqual(refused, [{ node: 'a', claim: '10.244.1.0/25', reason: 'overlaps-older-node', with: 'node z' }])

@@ -17,7 +17,7 @@ test('tables that are as when all was well are not taken apart again; counters a
   }
   const reader = new ChangeReader(Object.assign(kernel.iptables(), { run }), [])
   assert.notEqual(await reader.readIfChanged(nothing), undefined)
-  assert.notEqual(await reader.readIfChanged(nothing), undefined, 'nobody said that all was well')
+  assert.notEqual(await reader.readIfChanged(nothing), undefined, 'the state was not confirmed')
   reader.remember()
   assert.equal(await reader.readIfChanged(nothing), undefined)
   kernel.tables['nat']?.set('PLAT-OTHER', ['-j RETURN'])

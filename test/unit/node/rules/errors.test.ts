@@ -60,7 +60,7 @@ for (const [says, stderr, line, chain, table] of cases) {
   })
 }
 
-test('a busy lock, a missing privilege and a killed program are told apart', () => {
+test('a busy lock, a missing privilege and a killed program have codes of their own', () => {
   const lock = 'Another app is currently holding the xtables lock. Stopped waiting after 5s.'
   assert.equal(explain(lock).code, 'lock-busy')
   assert.equal(

@@ -132,7 +132,7 @@ describe('applied revisions', () => {
     const superseded = applied.waitUntilApplied('services', '12', open)
     for (const plane of ['dns', 'proxy-ipv6']) applied.publish(plane, 4)
     assert.equal(await isOver(afterwards), false, 'a Service of IPv4 needs IPv4')
-    assert.equal(await isOver(superseded), false, 'what nobody knows any more waits for all')
+    assert.equal(await isOver(superseded), false, 'a forgotten revision waits for all')
     applied.publish('proxy', 4)
     assert.deepEqual([await isOver(afterwards), await isOver(superseded)], [true, true])
   })

@@ -69,8 +69,8 @@ describe('a Node', () => {
       'Node: spec.taints: expected a list, found "x"',
     ])
     for (const json of [null, {}, { metadata: { name: 'a\nb' } }]) {
-      const { value: none, problems: told } = parseNode(json, dialect)
-      assert.deepEqual([none, told.length], [undefined, 1])
+      const { value: none, problems: found } = parseNode(json, dialect)
+      assert.deepEqual([none, found.length], [undefined, 1])
     }
   })
 })

@@ -98,7 +98,7 @@ describe('a Service', () => {
     assert.deepEqual([ofOtherType?.loadBalancerVips, ofOtherType?.sourceRanges], [[], undefined])
   })
 
-  it('whose ranges make no sense is open to nobody, not to everyone', () => {
+  it('whose ranges are invalid admits no client, instead of every one', () => {
     const ranged = (loadBalancerSourceRanges: unknown) => parse({ type: 'LoadBalancer', loadBalancerSourceRanges })
     assert.deepEqual(ranged(['203.0.113.0/33']).value?.sourceRanges, [])
     assert.equal(ranged(['203.0.113.0/33']).problems.length, 1)

@@ -91,9 +91,9 @@ test('a resolver file without nameserver degrades the health, and is logged once
 
 test('a node that may not read the ConfigMap uses the built-in Corefile after a while; one that has read it keeps it', () => {
   const { log, lines } = createRecordingLogger()
-  const told: unknown[] = []
+  const passed: unknown[] = []
   let now = 0
-  const handler = configMapHandler({ changeConfigMap: (data) => void told.push(data) }, log, () => now)
+  const handler = configMapHandler({ changeConfigMap: (data) => void passed.push(data) }, log, () => now)
   const fail = (code: 'forbidden' | 'unavailable', atMs: number) => {
     now = atMs
     handler.onFailure?.(new ApiError(code, code))
@@ -101,17 +101,17 @@ test('a node that may not read the ConfigMap uses the built-in Corefile after a 
   for (const atMs of [0, 1_000]) fail('forbidden', atMs)
   fail('unavailable', 4_000)
   for (const atMs of [5_000, 9_000]) fail('forbidden', atMs)
-  assert.deepEqual(told, [])
+  assert.deepEqual(passed, [])
   fail('forbidden', 10_000)
-  assert.deepEqual(told, [undefined])
+  assert.deepEqual(passed, [undefined])
   assert.match(lines.join('\n'), /may not read the ConfigMap/)
   const metadata = { name: 'coredns', namespace: 'kube-system', uid: 'u', resourceVersion: '1' }
   void handler.onReplace([{ metadata, data: { Corefile: 'text', NodeHosts: 'more' } }], '1', [])
   void handler.onReplace([], '2', [metadata])
   fail('forbidden', 90_000)
-  assert.deepEqual(told, [undefined, { Corefile: 'text', NodeHosts: 'more' }])
+  assert.deepEqual(passed, [undefined, { Corefile: 'text', NodeHosts: 'more' }])
   handler.onEvent('DELETED', { metadata }, '2')
-  assert.equal(told.at(-1), undefined)
+  assert.equal(passed.at(-1), undefined)
 })
 
 test('a Corefile that does not serve the zone of the cluster is used, and the log says what pods will miss', async (t) => {

@@ -85,7 +85,7 @@ for (const [name, rcode, ...addresses] of [
   ['inline.example.net', 0, '192.0.2.50'],
   ['file.example.net', 0, '192.0.2.51'],
   ['no.default.svc.cluster.local', 3],
-  ['nobody.example.com', 2],
+  ['absent.example.com', 2],
 ] as const) {
   test(`a Corefile with rewrite, template, hosts and kubernetes: ${name} is rcode ${rcode} ${addresses.join()}`, async () => {
     const answer = await askUdp(makeQuery(name, 1), port, 30_000)

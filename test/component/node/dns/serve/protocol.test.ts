@@ -115,7 +115,7 @@ describe('questions over UDP', () => {
       rcode.FORMERR,
     ],
     ['records that are not there', withCounts(makeQuery(web, 1), 1, 2), rcode.FORMERR],
-    ['an EDNS version nobody knows', makeQuery(web, 1, { edns: { version: 1 } }), rcode.BADVERS],
+    ['an unknown EDNS version', makeQuery(web, 1, { edns: { version: 1 } }), rcode.BADVERS],
     ['a transfer of the zone', makeQuery('cluster.local.', recordType.AXFR), rcode.REFUSED],
     ['a name that is missing', makeQuery(`no.${web}`, 1), rcode.NXDOMAIN],
     ['a type that is missing', makeQuery(web, recordType.MX), rcode.NOERROR],

@@ -56,7 +56,7 @@ async function answerMany(context: TestContext, isBatched: boolean): Promise<voi
   const kinds = [
     'web.default.svc.cluster.local.',
     'www.example.test.',
-    'nobody.default.svc.cluster.local.',
+    'absent.default.svc.cluster.local.',
     'no question',
   ] as const
   const expected: string[] = []
