@@ -13,6 +13,7 @@ import {
 import { labelValueProblems } from '../schema/metadata-rules.ts'
 import { qualifiedName } from './name-checks.ts'
 import { taintEffects } from './pod-spec/scheduling-rules.ts'
+import { isCountedResource } from './resource-names.ts'
 
 /** Checks the fields that a Node reports about itself, in its status too. */
 export function validateNode(node: ApiDocument): readonly FieldError[] {
@@ -72,18 +73,6 @@ function checkEffect(effect: string, path: string): readonly FieldError[] {
   return taintEffects.includes(effect) ? [] : [unsupportedField(path, effect, taintEffects)]
 }
 
-const counted: readonly string[] = [
-  'pods',
-  'services',
-  'replicationcontrollers',
-  'resourcequotas',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
-  'services.nodeports',
-  'services.loadbalancers',
-]
-
 function checkAmounts(amounts: Json | undefined, path: string): readonly FieldError[] {
   return Object.entries(objectAt(amounts)).flatMap(([name, amount]) =>
     checkAmount(name, textAt(amount), `${path}.${name}`),
@@ -95,13 +84,8 @@ function checkAmount(name: string, amount: string, path: string): readonly Field
   const isWhole = thousandths % 1000n === 0n
   return [
     ...(thousandths < 0n ? [invalidField(path, amount, 'must be greater than or equal to 0')] : []),
-    ...(isWhole || !isCounted(name) ? [] : [invalidField(path, amount, 'must be an integer')]),
+    ...(isWhole || !isCountedResource(name) ? [] : [invalidField(path, amount, 'must be an integer')]),
   ]
-}
-
-/** Checks whether a resource is counted in whole numbers: pods, and the resources of device plugins. */
-function isCounted(name: string): boolean {
-  return counted.includes(name) || (name.includes('/') && !name.includes('kubernetes.io/'))
 }
 
 const swap: Check = fields({

@@ -13,16 +13,11 @@ import {
 } from '../../schema/field-error.ts'
 import { qualifiedNameRule } from '../../schema/metadata-rules.ts'
 import { checkDnsLabel } from '../../schema/names.ts'
+import { isNativeResource, objectCounts } from '../resource-names.ts'
 
 const containerResources = ['cpu', 'memory', 'ephemeral-storage']
 const otherStandardResources = [
-  'pods',
-  'services',
-  'replicationcontrollers',
-  'resourcequotas',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
+  ...objectCounts,
   'storage',
   'requests.cpu',
   'requests.memory',
@@ -58,7 +53,7 @@ function checkResourceName(name: string, path: string): readonly FieldError[] {
   if (!isQualifiedName(name)) return [invalidField(path, name, qualifiedNameRule)]
   if (name.includes('/')) {
     const isExtended = !name.startsWith('requests.') && isQualifiedName(`requests.${name}`)
-    return isNative(name) || isExtended
+    return isNativeResource(name) || isExtended
       ? []
       : [invalidField(path, name, "doesn't follow extended resource name standard")]
   }
@@ -66,10 +61,6 @@ function checkResourceName(name: string, path: string): readonly FieldError[] {
   const notForContainers = invalidField(path, name, 'must be a standard resource for containers')
   if (otherStandardResources.includes(name)) return [notForContainers]
   return [invalidField(path, name, 'must be a standard resource type or fully qualified'), notForContainers]
-}
-
-function isNative(name: string): boolean {
-  return !name.includes('/') || name.includes('kubernetes.io/')
 }
 
 function isHugePages(name: string): boolean {
@@ -81,13 +72,13 @@ function isHugePages(name: string): boolean {
  * not.
  */
 function mayOvercommit(name: string): boolean {
-  return isNative(name) && !isHugePages(name)
+  return isNativeResource(name) && !isHugePages(name)
 }
 
 function checkAmount(name: string, amount: string, path: string): readonly FieldError[] {
   const thousandths = parseQuantity(amount || '0')
   if (thousandths < 0n) return [invalidField(path, amount, 'must be greater than or equal to 0')]
-  if (!isNative(name) && thousandths % 1000n !== 0n) return [invalidField(path, amount, 'must be an integer')]
+  if (!isNativeResource(name) && thousandths % 1000n !== 0n) return [invalidField(path, amount, 'must be an integer')]
   return isHugePages(name) ? checkWholePages(name, thousandths, amount, path) : []
 }
 
