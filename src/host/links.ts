@@ -1,6 +1,6 @@
 import { type Cidr, hostCidr, type Ip, ipFamily } from '../model/ip.ts'
 import { checkNetnsName, NetworkNameError } from './netns-name.ts'
-import { runProgram } from './programs/index.ts'
+import { type Run, runProgram } from './programs/index.ts'
 
 /** A network interface; without `netns` it belongs to this process' namespace. */
 export interface Link {
@@ -35,14 +35,14 @@ export async function createVethPair(left: Link, right: Link): Promise<void> {
 }
 
 /** Creates a dummy link, to carry addresses. Throws ExecError also if the kernel lacks the module. */
-export async function createDummyLink(link: Link): Promise<void> {
-  await runIp(link, ['link', 'add', 'name', link.name, 'type', 'dummy'])
+export async function createDummyLink(link: Link, run?: Run): Promise<void> {
+  await runIp(link, ['link', 'add', 'name', link.name, 'type', 'dummy'], run)
   await setLinkUp(link)
 }
 
 /** Deletes a link; the other end of a veth pair disappears with it. Throws ExecError if the link does not exist. */
-export async function deleteLink(link: Link): Promise<void> {
-  await runIp(link, ['link', 'delete', 'dev', link.name])
+export async function deleteLink(link: Link, run?: Run): Promise<void> {
+  await runIp(link, ['link', 'delete', 'dev', link.name], run)
 }
 
 export async function moveLink(link: Link, toNetns: string): Promise<Link> {
@@ -73,14 +73,14 @@ export async function addAddress(link: Link, address: LinkAddress): Promise<void
 }
 
 /** Adds an address of host scope, which is never the source of packets that leave the machine. */
-export async function addHostAddress(link: Link, ip: Ip): Promise<void> {
+export async function addHostAddress(link: Link, ip: Ip, run?: Run): Promise<void> {
   const flags = ipFamily(ip) === 'IPv6' ? ['nodad'] : ['scope', 'host']
-  await runIp(link, ['address', 'add', hostCidr(ip), 'dev', link.name, ...flags])
+  await runIp(link, ['address', 'add', hostCidr(ip), 'dev', link.name, ...flags], run)
 }
 
 /** Removes an address. Throws ExecError if the link does not have it. */
-export async function removeHostAddress(link: Link, ip: Ip): Promise<void> {
-  await runIp(link, ['address', 'delete', hostCidr(ip), 'dev', link.name])
+export async function removeHostAddress(link: Link, ip: Ip, run?: Run): Promise<void> {
+  await runIp(link, ['address', 'delete', hostCidr(ip), 'dev', link.name], run)
 }
 
 export async function addRoute(route: Route): Promise<void> {
@@ -91,9 +91,9 @@ export async function addRoute(route: Route): Promise<void> {
 
 const ipOptions = { timeoutMs: 10_000 }
 
-async function runIp(link: Link, args: readonly string[]): Promise<void> {
+async function runIp(link: Link, args: readonly string[], run: Run = runProgram): Promise<void> {
   checkLink(link)
-  await runProgram('ip', [...inNetns(link), ...args], ipOptions)
+  await run('ip', [...inNetns(link), ...args], ipOptions)
 }
 
 function inNetns({ netns }: { readonly netns?: string }): string[] {

@@ -28,8 +28,8 @@ export async function isNamespace(path: string): Promise<boolean> {
 }
 
 /** Lists the names under /run/netns. */
-export async function listNetns(): Promise<string[]> {
-  const { stdout } = await runProgram('ip', ['netns', 'list'], { timeoutMs: commandTimeoutMs })
+export async function listNetns(run: Run = runProgram): Promise<string[]> {
+  const { stdout } = await run('ip', ['netns', 'list'], { timeoutMs: commandTimeoutMs })
   return stdout
     .split('\n')
     .map((line) => line.split(' ', 1)[0] ?? '')

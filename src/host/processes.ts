@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { runProgram } from './programs/index.ts'
+import { type Run, runProgram } from './programs/index.ts'
 
 /** Identifies one process: the kernel reuses a pid, but not with the same start time (clock ticks since boot). */
 export interface ProcessIdentity {
@@ -48,10 +48,11 @@ export async function startDetached(
   file: string,
   args: readonly string[],
   options: { readonly env: Readonly<Record<string, string>> },
+  run: Run = runProgram,
 ): Promise<void> {
   // The program gets no pipe, because an open one would delay the end of `setsid`; it redirects its output itself.
   const quiet = ['--fork', 'sh', '-c', 'exec "$@" </dev/null >/dev/null 2>&1', 'sh']
-  await runProgram('setsid', [...quiet, file, ...args], { env: options.env, timeoutMs: 10_000 })
+  await run('setsid', [...quiet, file, ...args], { env: options.env, timeoutMs: 10_000 })
 }
 
 function send(pid: number, signal: NodeJS.Signals): boolean {

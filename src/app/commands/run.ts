@@ -44,7 +44,7 @@ export async function runAgent(context: AppContext): Promise<RunEnd> {
   await reportSysctls(context, log)
   if (process.send) process.on('message', (message) => takeLogFilter(context, message))
   else reloadOnHangup(context, log, async () => {})
-  const notifier = createNotifier(log, process.send ? {} : context.env)
+  const notifier = createNotifier(log, process.send ? {} : context.env, run)
   const onStarted = async () => {
     await whenReady(components)
     log.info('the first sync is applied')

@@ -1,11 +1,12 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../../client/index.ts'
 import { ConfigError, configzDocument } from '../../config/index.ts'
-import { createFastRun, interfaceTowards } from '../../host/index.ts'
+import { createFastRun, interfaceTowards, type Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { unspecifiedIpv4 } from '../../model/ip.ts'
 import { CniGate, createGateMetrics } from '../../node/cni/index.ts'
 import { createControlSocket } from '../../node/control/index.ts'
+import type { DnsPlane } from '../../node/dns/index.ts'
 import { type NodeNetwork, NodeRegistration } from '../../node/registration/index.ts'
 import { readBaseChains } from '../../node/rules/index.ts'
 import {
@@ -23,7 +24,7 @@ import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composePods } from './compose-pods.ts'
-import { composeProxy } from './compose-proxy.ts'
+import { composeProxy, type ProxySide } from './compose-proxy.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
@@ -54,7 +55,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
       })
     : undefined
   const sourceLog = log.child('client')
-  const dns = composeDns(context, state, applied)
+  const dns = composeDns(context, state, applied, run)
   const connection = new ClusterConnection({
     client,
     createSources: (dialect) => {
@@ -89,14 +90,22 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
         proxy: proxy?.families.map(({ plane }) => plane.view) ?? [],
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
-    queries: {
-      ...proxyQuestions(proxy?.families ?? [], interfaceTowards, (family) => readBaseChains(run, family)),
-      ...dnsQuestions(dns),
-    },
+    queries: questionsOf(proxy, dns, run),
     gate,
     log: log.child('control'),
   })
   return [await composeEndpoints(context, { access, client }, working), control, ...working, ...composeIdleMemory(log)]
+}
+
+function questionsOf(proxy: ProxySide | undefined, dns: DnsPlane | undefined, run: Run) {
+  return {
+    ...proxyQuestions(
+      proxy?.families ?? [],
+      (source) => interfaceTowards(source, run),
+      (family) => readBaseChains(run, family),
+    ),
+    ...dnsQuestions(dns),
+  }
 }
 
 function countLeftOut({ metrics }: AppContext, client: ApiClient): void {

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../client/index.ts'
+import type { Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import type { ControlAnswer } from '../../node/control/index.ts'
@@ -9,13 +10,19 @@ import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
 
 /** Composes cluster DNS on this node if `dns` is among the components. */
-export function composeDns(context: AppContext, state: LiveNodeState, applied: AppliedRevisions): DnsPlane | undefined {
+export function composeDns(
+  context: AppContext,
+  state: LiveNodeState,
+  applied: AppliedRevisions,
+  run: Run,
+): DnsPlane | undefined {
   const { app, node, dns } = context.options.values
   if (!app.components.includes('dns')) return undefined
   const [nodeAddress] = findMachineInfo(findNodeName(node.nodeName), node).addresses
   return new DnsPlane({
     state,
     applied,
+    run,
     settings: { ...dns, nodeAddress, clusterCidrs: node.clusterCidr, env: context.env },
     log: context.logging.logger('platform_dns'),
   })

@@ -56,7 +56,7 @@ export function composePods(parts: PodsParts): readonly Component[] {
   const network = { installs: has('cni'), leadsToOthers: has('routes') }
   let found: Promise<readonly Capability[]> | undefined
   const probe: Probe = () => {
-    found ??= probeNamespaces()
+    found ??= probeNamespaces(parts.run)
     return found
   }
   const isOurs = pods.podNetwork !== 'container-bridge' && (network.installs || network.leadsToOthers)
@@ -76,7 +76,7 @@ interface NetworkParts {
 }
 
 function composeRoutes(
-  { context, client, addresses }: PodsParts,
+  { context, client, addresses, run }: PodsParts,
   { installs, leadsToOthers }: NetworkParts,
   probe: Probe,
 ): Component {
@@ -108,6 +108,7 @@ function composeRoutes(
     },
     ...(installs && { onPodCidrs: installer }),
     metrics: createRoutesMetrics(context.metrics),
+    run,
     log,
   })
 }
@@ -176,6 +177,7 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
             hostIps,
             view: { shown: pods.podHostFolders ?? [], hidden: secretPaths(context.options.values) },
             namespaces,
+            run,
             log,
           })
         },

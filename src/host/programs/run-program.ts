@@ -27,7 +27,7 @@ export async function runProgram(
 
 async function runByExeca(file: string, args: readonly string[], options: RunOptions): Promise<ProgramResult> {
   const [program, ...words] = commandOf(file, args, options)
-  // Loaded with the first program: it takes 24 MiB, and an API server alone runs none.
+  // Loaded with the first program: it takes 8 MiB, which neither a server nor an agent needs.
   const library = await import('execa')
   try {
     const running = library.execa(program, words, {

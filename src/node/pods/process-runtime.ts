@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { listNetns, type NetnsMaker, runProgram, signalGroup, signalProcess, startDetached } from '../../host/index.ts'
+import {
+  listNetns,
+  type NetnsMaker,
+  type Run,
+  runProgram,
+  signalGroup,
+  signalProcess,
+  startDetached,
+} from '../../host/index.ts'
 import type { Ip } from '../../model/ip.ts'
 import type { Logger } from '../../observe/index.ts'
 import type { CniSandbox, StallReason } from '../cni/index.ts'
@@ -27,6 +35,8 @@ export interface ProcessRuntimeParts {
   readonly hostIps: readonly Ip[]
   readonly view: HostViewSettings
   readonly namespaces: Pick<NetnsMaker, 'create' | 'delete'>
+  /** Starts the programs of containers; `runProgram` by default. */
+  readonly run?: Run
   readonly log: Logger
 }
 
@@ -94,7 +104,7 @@ export class ProcessRuntime implements PodRuntime {
       PLATNET_LOG_BYTES: String(logPieceBytes),
       PLATNET_LOG_PIECES: String(logPieces),
     }
-    await startDetached('sh', [shim, folder], { env })
+    await startDetached('sh', [shim, folder], { env }, this.#parts.run)
     return problems
   }
 
@@ -130,7 +140,7 @@ export class ProcessRuntime implements PodRuntime {
       ? ['perl', '-w', init, 'exec', folder, String(program.pid), String(program.startTicks), ...command]
       : enterEarlierRun(program.pid, begun.pid, command)
     // Together with what it started: of a program that hangs the one outside alone would be killed, and its output stay open.
-    const { endedBy, exitCode, stdout, stderr } = await runProgram(file, words, {
+    const { endedBy, exitCode, stdout, stderr } = await (this.#parts.run ?? runProgram)(file, words, {
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' },
       timeoutMs,
       maxOutputBytes: maxExecOutputBytes,
@@ -144,7 +154,7 @@ export class ProcessRuntime implements PodRuntime {
     const withNetwork = live.filter(({ hostNetwork }) => !hostNetwork)
     const names = new Set(withNetwork.map((sandbox) => this.#netnsName(sandbox)))
     await this.#parts.network.collect(withNetwork.map((sandbox) => this.#networkSandbox(sandbox)))
-    for (const name of await listNetns()) {
+    for (const name of await listNetns(this.#parts.run)) {
       if (!name.startsWith(this.#netnsPrefix) || names.has(name)) continue
       this.#parts.log.info('a namespace without a pod is removed', { netns: name })
       await this.#parts.namespaces.delete(name)

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { addHostAddress, createDummyLink, deleteLink, removeHostAddress } from '../../../host/index.ts'
+import { addHostAddress, createDummyLink, deleteLink, type Run, removeHostAddress } from '../../../host/index.ts'
 import { describeError } from '../../../model/errors.ts'
 import { type Ip, parseIp } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
@@ -14,10 +14,13 @@ const loopback = { name: 'lo' }
 export class ClusterDnsAddresses {
   readonly #addresses: readonly Ip[]
   readonly #log: Logger
+  readonly #run: Run | undefined
 
-  constructor(addresses: readonly Ip[], log: Logger) {
+  /** `run` starts `ip`; `runProgram` by default. */
+  constructor(addresses: readonly Ip[], log: Logger, run?: Run) {
     this.#addresses = addresses
     this.#log = log
+    this.#run = run
   }
 
   /** Throws ExecError where this process has no right to change links. */
@@ -25,21 +28,21 @@ export class ClusterDnsAddresses {
     const missing = this.#addresses.filter((address) => findLinkOf(address) === undefined)
     if (missing.length === 0) return
     const link = await this.#chooseLink()
-    for (const address of missing) await addHostAddress(link, address)
+    for (const address of missing) await addHostAddress(link, address, this.#run)
     this.#log.info('the addresses of the cluster DNS are on this node', { addresses: missing, link: link.name })
   }
 
   /** Removes the addresses at a clean stop. One that is gone already is no error. */
   async remove(): Promise<void> {
-    if (networkInterfaces()[dummyLink.name] !== undefined) return deleteLink(dummyLink)
+    if (networkInterfaces()[dummyLink.name] !== undefined) return deleteLink(dummyLink, this.#run)
     for (const address of this.#addresses)
-      if (findLinkOf(address) === loopback.name) await removeHostAddress(loopback, address)
+      if (findLinkOf(address) === loopback.name) await removeHostAddress(loopback, address, this.#run)
   }
 
   async #chooseLink(): Promise<{ readonly name: string }> {
     if (networkInterfaces()[dummyLink.name] !== undefined) return dummyLink
     try {
-      await createDummyLink(dummyLink)
+      await createDummyLink(dummyLink, this.#run)
       return dummyLink
     } catch (error) {
       this.#log.debug('there can be no dummy link; lo gets the address', { error: describeError(error) })

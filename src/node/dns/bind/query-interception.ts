@@ -1,3 +1,4 @@
+import type { Run } from '../../../host/index.ts'
 import { dnsPort } from '../../../model/dns-ports.ts'
 import { describeError } from '../../../model/errors.ts'
 import type { Ip } from '../../../model/ip.ts'
@@ -14,8 +15,8 @@ export class QueryInterception {
   readonly #rules: NotrackRules
   readonly #log: Logger
 
-  constructor(addresses: readonly Ip[], log: Logger) {
-    this.#addresses = new ClusterDnsAddresses(addresses, log)
+  constructor(addresses: readonly Ip[], log: Logger, run?: Run) {
+    this.#addresses = new ClusterDnsAddresses(addresses, log, run)
     this.#rules = new NotrackRules({ addresses, port: dnsPort, log })
     this.#log = log
   }

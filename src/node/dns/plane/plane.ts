@@ -29,8 +29,8 @@ export class DnsPlane implements Component {
 
   constructor(parts: DnsPlaneParts) {
     this.#parts = parts
-    const { settings, log } = parts
-    this.#interception = new QueryInterception(settings.clusterDns, log)
+    const { settings, log, run } = parts
+    this.#interception = new QueryInterception(settings.clusterDns, log, run)
     this.feed = new ZoneFeed({
       ...parts,
       onTable: (index, table) => this.#server.changeTable(index, table),

@@ -1,3 +1,4 @@
+import type { Run } from '../../../host/index.ts'
 import type { Cidr, Ip } from '../../../model/ip.ts'
 import type { Logger } from '../../../observe/index.ts'
 import type { AppliedRevisions, LiveNodeState } from '../../state/index.ts'
@@ -20,5 +21,7 @@ export interface DnsPlaneParts {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly settings: DnsSettings
+  /** Starts `ip` for the addresses of the cluster's DNS; `runProgram` by default. */
+  readonly run?: Run
   readonly log: Logger
 }

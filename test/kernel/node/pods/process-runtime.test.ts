@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { findProcess, runProgram } from '../../../../src/host/index.ts'
+import { createFastRun, findProcess, runProgram } from '../../../../src/host/index.ts'
 import { createDialect } from '../../../../src/model/dialect.ts'
 import { detectCgroups } from '../../../../src/node/pods/cgroups.ts'
 import type { Launch } from '../../../../src/node/pods/container-launch.ts'
@@ -36,7 +36,16 @@ async function newNode(context: TestContext) {
   const namespaces = { create: async () => {}, delete: async () => {} }
   const cgroups = detectCgroups()
   const view = { shown: [], hidden: [] }
-  const runtime = new ProcessRuntime({ folders, network, cgroups, hostIps: [], view, namespaces, log: silentLogger })
+  const runtime = new ProcessRuntime({
+    folders,
+    network,
+    cgroups,
+    hostIps: [],
+    view,
+    namespaces,
+    run: createFastRun(),
+    log: silentLogger,
+  })
   const parsed = parsePod(
     { metadata: sandbox, spec: { hostNetwork: true, containers: [{ name: 'main' }] } },
     createDialect('platform'),
