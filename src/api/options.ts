@@ -25,7 +25,7 @@ export const apiOptions = declareOptions({
     default: 'platform',
     reload: 'restart',
     commands,
-    description: 'Whose names API groups and labels carry: platform or kubernetes; fixed once a data directory exists',
+    description: 'The names of API groups and labels: platform or kubernetes; fixed once a data directory exists',
   },
   platformDomain: {
     schema: dnsName,
@@ -58,7 +58,7 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'The network from which Services get their ClusterIP, or one of each family; the family of the first is that of a Service that asks for none',
+      'The network from which Services get their ClusterIP, or one of each family; the first one gives the default family of a Service',
     example: '10.96.0.0/12,fd00:10:96::/112',
   },
   nodePortRange: {
@@ -76,7 +76,7 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'Admission plugins beside those that are always on (NodeRestriction): DenyServiceExternalIPs lets no Service have a new external address',
+      'Admission plugins in addition to NodeRestriction, which is always on: DenyServiceExternalIPs refuses new external addresses of Services',
     example: 'DenyServiceExternalIPs',
   },
   disableAdmissionPlugins: {
@@ -85,7 +85,7 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'Admission plugins to switch off: ServiceAccount, which in the kubernetes dialect gives each Pod its account and a token of it',
+      'Admission plugins to switch off: ServiceAccount, which in the kubernetes dialect adds the account and its token to each Pod',
     example: 'ServiceAccount',
   },
   tokenAuthFile: {
@@ -102,7 +102,7 @@ export const apiOptions = declareOptions({
     default: 'https://kubernetes.default.svc.cluster.local',
     reload: 'restart',
     commands,
-    description: 'Who the tokens of service accounts say they are from, and whom they are for when nothing is asked',
+    description: 'The issuer in the tokens of service accounts, and their audience when a request names none',
   },
   shutdownDelay: {
     schema: seconds,
@@ -110,7 +110,7 @@ export const apiOptions = declareOptions({
     default: 0,
     reload: 'restart',
     commands,
-    description: 'How long the server answers on after it was asked to stop, while /readyz fails already',
+    description: 'How long the server still answers after it was asked to stop; /readyz fails meanwhile',
   },
   authorizationMode: {
     schema: z.enum(['RBAC', 'AlwaysAllow'], { error: 'expected RBAC or AlwaysAllow' }),
@@ -118,7 +118,8 @@ export const apiOptions = declareOptions({
     default: 'RBAC',
     reload: 'restart',
     commands,
-    description: 'Who may do what: RBAC asks roles and bindings, AlwaysAllow lets every identity do everything',
+    description:
+      'The authorization of requests: RBAC checks roles and bindings, AlwaysAllow allows every identity everything',
   },
   maxObjectBytes: {
     schema: byteSize(64 * 1024, 6 * 1024 * 1024),
@@ -134,7 +135,7 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'What all objects may have together; a namespace may grow to what is left of it. A quarter of what the heap may be where it is not said',
+      'The size limit of all objects together; a namespace may use half of the free space. A quarter of the heap limit when not set',
     example: '512Mi',
   },
   maxRequestsInflight: {
@@ -143,8 +144,7 @@ export const apiOptions = declareOptions({
     default: defaultLimits.maxReads,
     reload: 'restart',
     commands,
-    description:
-      'How many requests that read are worked on at once; the next is answered 429. One identity gets a share',
+    description: 'The limit of reading requests in progress; further ones get 429. One identity gets a share',
   },
   maxMutatingRequestsInflight: {
     schema: wholeNumber(8, 100_000),
@@ -152,8 +152,7 @@ export const apiOptions = declareOptions({
     default: defaultLimits.maxWrites,
     reload: 'restart',
     commands,
-    description:
-      'How many requests that write are worked on at once; the next is answered 429. One identity gets a share',
+    description: 'The limit of writing requests in progress; further ones get 429. One identity gets a share',
   },
   maxWatches: {
     schema: wholeNumber(64, 1_000_000),
@@ -162,6 +161,6 @@ export const apiOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'How many watches are open at once, and twice as many connections; the next is answered 429. One identity gets a share',
+      'The limit of open watches, and of twice as many connections; further ones get 429. One identity gets a share',
   },
 })

@@ -24,7 +24,7 @@ export function declareAppOptions(parts: readonly string[]) {
       default: [...parts],
       reload: 'restart',
       description:
-        'Which parts run, of those the command has; pods brings cni (the list of the pod network and its masquerading) and routes (to the pods of other nodes) along',
+        'The parts that run, of those of the command; pods includes cni (the list of the pod network and its masquerading) and routes (to the pods of other nodes)',
     },
   })
 }

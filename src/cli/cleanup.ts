@@ -12,7 +12,8 @@ export const addCleanupCommand: AddCommand = (program, context) => {
     .action(async ({ yes }: { yes: boolean }) => {
       if (!yes && !(await isMeant(context))) return context.finish(exitCodes.usage)
       const { lines, failures } = await cleanupHost()
-      for (const line of lines.length > 0 ? lines : ['nothing of ours was there']) print(context, `${line}\n`)
+      for (const line of lines.length > 0 ? lines : ['this host has no rules, sets, addresses or links of Platnet'])
+        print(context, `${line}\n`)
       for (const failure of failures) context.stderr.write(`error: ${failure}\n`)
       if (failures.length > 0) context.finish(exitCodes.failure)
     })
@@ -20,7 +21,7 @@ export const addCleanupCommand: AddCommand = (program, context) => {
 
 async function isMeant({ stderr }: CliContext): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    stderr.write('error: cleanup cuts the traffic of every Service\n  what to do: say --yes\n')
+    stderr.write('error: cleanup cuts the traffic of every Service\n  what to do: run the command with --yes\n')
     return false
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })

@@ -31,7 +31,7 @@ export const addDnsCommand: AddCommand = (program, context) => {
     .description('asks one question, shows the answer and where it came from')
     .argument('<name>', 'such as web.default.svc.cluster.local; nothing is added to it')
     .argument('[type]', 'A, AAAA, SRV, PTR, TXT, …', 'A')
-    .option('--dns-server <ip>', 'who is asked, instead of the address of --cluster-dns')
+    .option('--dns-server <ip>', 'the server to ask, instead of the address of --cluster-dns')
     .option('--dns-port <port>', 'the port there', '53')
     .option('--tcp', 'ask over TCP')
   addOptionFlags(command, optionGroups, 'agent').action(async (name: string, type: string, flags: QueryFlags) => {
@@ -95,7 +95,7 @@ async function ask({ name, type, server, port, overTcp }: Question): Promise<DNS
   } catch (cause) {
     throw new DnsQueryError('no-answer', `${server} port ${port} gave no answer`, {
       object: `${name} ${type}`,
-      remedy: 'see with "platnet status" whether this node serves DNS, or say who is asked with --dns-server',
+      remedy: 'check with "platnet status" whether this node serves DNS, or name another server with --dns-server',
       cause,
     })
   }

@@ -9,11 +9,14 @@ export const addExplainCommand: AddCommand = (program, context) => {
   const command = program
     .command('explain')
     .description(
-      'says what becomes of a connection by the rules as they should be ("platnet plan": as they are), or what a Service leads to, and why',
+      'explains what the wanted rules do with a connection ("platnet plan" compares them with the kernel), or what a Service leads to, and why',
     )
     .argument('<source>', 'the client\'s address; or the word "service"')
     .argument('<target>', 'ADDRESS:PORT, with /udp or /sctp where it is not TCP; or NAMESPACE/NAME of the Service')
-    .option('--in-interface <name>', 'where the packet comes in; by the way back to its source where not said')
+    .option(
+      '--in-interface <name>',
+      'the interface on which the packet arrives; that of the route to its source when not set',
+    )
     .addOption(outputFlag())
   addOptionFlags(command, optionGroups, 'agent').action(
     async (source: string, target: string, { output, inInterface }: { output: string; inInterface?: string }) => {

@@ -34,7 +34,8 @@ function renderPlan({ families }: PlanAnswer): string {
 }
 
 function changedLines({ wanted, found, problem }: Difference): string[] {
-  if (problem === 'unwanted' && found.length === 0) return ['    without rules; stays while rules of others lead to it']
+  if (problem === 'unwanted' && found.length === 0)
+    return ['    without rules; it stays while rules of other programs jump to it']
   const [want, have] = [new Set(wanted), new Set(found)]
   const gone = found.filter((rule) => !want.has(rule)).map((rule) => `  - ${rule}`)
   const added = wanted.filter((rule) => !have.has(rule)).map((rule) => `  + ${rule}`)

@@ -37,7 +37,7 @@ export function buildProgram(context: CliContext, commands: readonly AddCommand[
     .description(description)
     .version(version)
     .option('--debug', 'show the stack of an error')
-    .showHelpAfterError('(--help shows what is possible)')
+    .showHelpAfterError('(--help lists the options)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),

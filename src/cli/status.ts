@@ -44,7 +44,7 @@ function renderProxy({
     ? `last sync ${new Date(lastSync.atMs).toISOString()}, ${Math.round((Date.now() - lastSync.atMs) / 1000)} s ago (${lastSync.kind}, ${lastSync.bytes} bytes, ${Math.round(lastSync.durationMs)} ms)`
     : objectsHash === undefined
       ? 'not synced yet'
-      : 'by PLAT-STATE as it was left, being planned to be compared'
+      : 'recognised by PLAT-STATE, a comparison follows'
   return [
     `  proxy    ${family}: ${services} Services, objects ${objectsHash ?? 'unknown'}, ${sync}`,
     ...(waiting > 0 ? [`  writing  ${family}: rules of ${waiting} Services are not all written yet`] : []),

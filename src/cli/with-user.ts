@@ -17,7 +17,7 @@ export async function withUser<T>(
   const tell = (line: string): void => void stderr.write(`${line}\n`)
   const onSignal = (signal: NodeJS.Signals): void => {
     const isFirst = !ended.signal.aborted
-    if (undoes && isFirst) tell(`${signal}: what was begun is undone; once more leaves it as it is`)
+    if (undoes && isFirst) tell(`${signal}: undoing what was begun; a second signal leaves it as it is`)
     else insisted.abort()
     if (undoes && !isFirst) tell(`${signal}: left as it is; "platnet cni del" undoes the rest`)
     ended.abort()

@@ -34,7 +34,7 @@ export const controllerOptions = declareOptions({
     default: '40s',
     reload: 'restart',
     commands,
-    description: 'How long a node may give no sign of life before it counts as lost and its pods as not ready',
+    description: 'How long a node may go without a heartbeat before it counts as lost and its pods as not ready',
   },
   eventTtl: {
     schema: duration,
@@ -51,7 +51,7 @@ export const controllerOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'How long after the last sign of life of the one that acts another takes over; it renews its Lease every 2/15 of that and stops after 2/3 without',
+      'How long after its last renewal a leader keeps the Lease; it renews every 2/15 of that time and stops leading after 2/3 without a renewal',
   },
   leaderElect: {
     schema: flagValue,
@@ -59,6 +59,7 @@ export const controllerOptions = declareOptions({
     default: true,
     reload: 'restart',
     commands,
-    description: 'Act only while holding the Lease in kube-system, so that of several servers one acts',
+    description:
+      'Run controllers only while this process holds the Lease in kube-system, so that one of several servers runs them',
   },
 })

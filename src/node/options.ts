@@ -41,7 +41,7 @@ export const nodeOptions = declareOptions({
     flag: '--node-ip <ip>',
     reload: 'restart',
     commands,
-    description: 'The address of this node; found out when not set',
+    description: 'The address of this node; detected when not set',
     example: '192.0.2.10',
   },
   port: {
@@ -60,7 +60,7 @@ export const nodeOptions = declareOptions({
     reload: 'restart',
     commands: ['run', 'server', 'agent'],
     description:
-      "The network of all pods, or one of each family: every node gets its /24 or /64 of it; what comes from elsewhere to a Service's address is masqueraded",
+      'The network of all pods, or one of each family: every node gets a /24 or /64 of it; connections from other sources to the address of a Service are masqueraded',
     example: '10.244.0.0/16,fd00:10:244::/56',
   },
   publicMetrics: {

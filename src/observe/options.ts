@@ -8,7 +8,8 @@ export const observeOptions = declareOptions({
     env: 'RUST_LOG',
     default: 'info',
     reload: 'live',
-    description: 'What is logged, in the grammar of RUST_LOG; a directive that is not understood is named and ignored',
+    description:
+      'What is logged, in the grammar of RUST_LOG; a directive that cannot be parsed is reported and ignored',
     example: 'info,platform_traffic_proxy=debug',
   },
   logFormat: {
@@ -16,6 +17,6 @@ export const observeOptions = declareOptions({
     flag: '--log-format <format>',
     default: 'auto',
     reload: 'restart',
-    description: 'How it is written: json, pretty, journald, or auto for what fits the output',
+    description: 'The format of log lines: json, pretty, journald, or auto for the one that fits the output',
   },
 })

@@ -75,7 +75,7 @@ async function getOverSocket(socketPath: string, path: string): Promise<{ status
   } catch (cause) {
     throw new AskError('agent-away', 'no agent answers on its control socket', {
       object: controlSocketName(socketPath),
-      remedy: 'start it with "platnet run", or say where it listens with --control-socket',
+      remedy: 'start it with "platnet run", or name its socket with --control-socket',
       cause,
     })
   }

@@ -143,9 +143,9 @@ async function runComponents(components: readonly Component[], hooks: RunHooks):
 
 async function reportSysctls({ options }: AppContext, log: Logger): Promise<void> {
   for (const { name, was, now, problem } of await applySysctls(wantedSysctls(options))) {
-    if (problem) log.warn('a kernel setting is not as wanted', { name, now, problem })
+    if (problem) log.warn('a kernel setting does not have the wanted value', { name, now, problem })
     else if (was !== now) log.info('kernel setting changed', { name, was, now })
-    else log.debug('kernel setting is as wanted', { name, now })
+    else log.debug('kernel setting has the wanted value', { name, now })
   }
 }
 

@@ -17,7 +17,7 @@ export function warnOfAffinityLimit(
     unsubscribe()
     void readSysctl('xt_recent/parameters/ip_list_tot', modules).then((limit) =>
       log.warn(
-        'session affinity: the kernel remembers so many clients an endpoint, and forgets the oldest beyond; --affinity-form ipset holds 65,536',
+        'session affinity: the kernel remembers a limited number of clients for each endpoint and forgets the oldest; --affinity-form ipset holds 65,536',
         { service, clients: limit ?? 'unknown before its module is loaded (100 by default)' },
       ),
     )

@@ -86,7 +86,10 @@ export class ServerSide implements Component {
     if (file === undefined) return []
     const tokens = await readTokenFile(file)
     if (await isOpenToOthers(file))
-      this.#log.warn('the token file is open to others than its owner', { file, remedy: `chmod 600 ${file}` })
+      this.#log.warn('users other than its owner can read or write the token file', {
+        file,
+        remedy: `chmod 600 ${file}`,
+      })
     return tokens
   }
 

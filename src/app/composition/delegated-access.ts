@@ -8,7 +8,8 @@ export function tellTrouble(log: Logger): (error: unknown) => void {
   let reported = ''
   return (error) => {
     const message = describeError(error)
-    if (message !== reported) log.warn('the API server does not say who may read metrics', { error })
+    if (message !== reported)
+      log.warn('the API server does not answer who may read metrics; such requests get 503', { error })
     reported = message
   }
 }

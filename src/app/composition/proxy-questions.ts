@@ -106,7 +106,7 @@ async function answerFlow(
     const why = found.plane.health().message
     return {
       status: 503,
-      body: { error: `it is not known yet what all rules should be, ask again in a few seconds: ${why}` },
+      body: { error: `the wanted rules are not complete yet, ask again in a few seconds: ${why}` },
     }
   }
   const own = localAddresses()

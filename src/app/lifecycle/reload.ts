@@ -20,7 +20,9 @@ export function reloadOnHangup(
     await onLive(options)
   }
   process.on('SIGHUP', () => {
-    reload().catch((error) => log.error('the options were not read again', { error: describeError(error) }))
+    reload().catch((error) =>
+      log.error('the options could not be read again; those before stay in effect', { error: describeError(error) }),
+    )
   })
 }
 

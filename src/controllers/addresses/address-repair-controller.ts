@@ -87,7 +87,7 @@ class AddressRepair {
     if (ageMs < newAddressGraceMs) return { againInMs: newAddressGraceMs - ageMs }
     const service = await this.#readService({ metadata: cached.spec.parentRef }, signal)
     if (service !== undefined && clusterIps(service).includes(ip)) return undefined
-    log.warn('an address that no Service has is given back', { address: ip, ...cached.spec.parentRef })
+    log.warn('an address without a Service is released', { address: ip, ...cached.spec.parentRef })
     await caches.writer(types.ipAddresses).delete(cached, signal)
     return undefined
   }

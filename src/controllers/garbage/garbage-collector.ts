@@ -113,7 +113,7 @@ export class GarbageCollector implements Component {
   #reportInvalid({ resource, metadata }: GraphNode, { kind, name, uid }: OwnerReference): void {
     const { group, version } = resource
     const apiVersion = group === '' ? version : `${group}/${version}`
-    const message = `the owner ${kind} ${name} (${uid}) stands in another namespace than ${metadata.namespace ?? 'none'}`
+    const message = `the owner ${kind} ${name} (${uid}) is in another namespace than ${metadata.namespace ?? 'none'}`
     this.#kit.events.record(
       { apiVersion, kind: resource.kind, metadata },
       'Warning',

@@ -91,7 +91,7 @@ function takenBy({ metadata, spec }: Node): TakenCidrs {
 
 function describeRefusal({ cidr, largest }: Refusal): string {
   const holder = largest === undefined ? '' : `; node ${largest.node} has ${largest.cidr} of it`
-  return `${cidr} has no part left for this node${holder}`
+  return `${cidr} has no free network for this node${holder}`
 }
 
 function subjectOf({ metadata }: Node) {

@@ -116,7 +116,7 @@ export class Controller implements Component {
     const { log } = this.#options
     const fields = { key, error, retryInMs: Math.round(retryInMs) }
     if (isConflict(error)) log.debug('another writer was first; trying again', fields)
-    else log.warn('not reconciled; trying again', fields)
+    else log.warn('a key could not be reconciled; it is tried again', fields)
   }
 }
 

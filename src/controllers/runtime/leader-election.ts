@@ -70,7 +70,9 @@ export class LeaderElection implements Component {
     await this.#loop
     if (!this.#isLeader) return
     this.#stepDown()
-    await this.#release(signal).catch((error) => this.#options.log.info('the lease could not be given back', { error }))
+    await this.#release(signal).catch((error) =>
+      this.#options.log.info('the lease could not be released; others wait until it expires', { error }),
+    )
   }
 
   get isLeader(): boolean {

@@ -167,7 +167,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     try {
       this.#read(item)
     } catch (error) {
-      this.#options.log.warn('an object could not be taken', {
+      this.#options.log.warn('an object could not be put into the cache', {
         object: this.#nameOf(item),
         error: describeError(error),
       })
@@ -183,7 +183,7 @@ export class ObjectCache<T extends CachedObject> implements Component, InformerH
     }
     const { path, message } = parsed.error.issues[0] ?? { path: [], message: 'unknown' }
     const fields = { object: this.#nameOf(item), field: path.join('.'), message }
-    this.#options.log.warn('an object that cannot be read is left out', fields)
+    this.#options.log.warn('an object could not be parsed and is left out', fields)
     this.#remove(keyOf(item))
   }
 

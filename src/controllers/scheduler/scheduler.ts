@@ -147,7 +147,7 @@ class Scheduler {
     const { uid, name, namespace } = pod.metadata
     const patch = { metadata: { uid }, status: { nominatedNodeName: node } }
     await orAbsent(caches.writer(podType).patch(pod, { kind: 'merge', patch }, signal, 'status'))
-    const text = `${message} preemption: ${victims.length} Pods on ${node} go for it`
+    const text = `${message} preemption: ${victims.length} Pods on ${node} are deleted for it`
     events.record(subjectOf(pod), 'Warning', 'FailedScheduling', text)
     for (const { pod: victim } of victims) {
       if (victim.metadata.deletionTimestamp !== undefined) continue

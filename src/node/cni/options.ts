@@ -9,7 +9,7 @@ export const cniOptions = declareOptions({
     default: '/etc/cni/net.d',
     reload: 'restart',
     commands,
-    description: 'Where the pod networks are configured: the first usable file in lexical order is the one',
+    description: 'The folder of the CNI configuration: the first usable file in lexical order is used',
   },
   cniBinDir: {
     schema: filePathList,
@@ -17,7 +17,7 @@ export const cniOptions = declareOptions({
     default: ['/opt/cni/bin', '/usr/lib/cni'],
     reload: 'restart',
     commands,
-    description: 'Where the CNI plugins are; the first folder that has a plugin wins',
+    description: 'The folders of the CNI plugins; the first one that has a plugin is used',
   },
   cniCacheDir: {
     schema: filePath,
@@ -25,6 +25,6 @@ export const cniOptions = declareOptions({
     default: '/var/lib/cni',
     reload: 'restart',
     commands,
-    description: 'Where it is written down what CNI plugins made, in the format of libcni',
+    description: 'The folder for the results of CNI plugins, in the format of libcni',
   },
 })

@@ -9,7 +9,7 @@ export const dnsOptions = declareOptions({
     default: '10.96.0.10',
     reload: 'restart',
     commands,
-    description: "The address of the cluster's DNS, which each node binds and pods ask, or one of each family",
+    description: "The address of the cluster's DNS, which each node binds and pods query, or one of each family",
     example: '10.96.0.10,fd00:10:96::a',
   },
   clusterDomain: {
@@ -19,7 +19,7 @@ export const dnsOptions = declareOptions({
     reload: 'restart',
     commands: ['run', 'server', 'agent'],
     description:
-      'The zone of the cluster, below which Services and pods have their names; the same for the server, which names it in the ConfigMap coredns that it makes',
+      'The zone of the cluster, below which Services and pods have their names; the server names it in the ConfigMap coredns that it creates',
     example: 'cluster.local',
   },
   corefile: {
@@ -28,7 +28,7 @@ export const dnsOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'The file that configures DNS; when not set, the ConfigMap coredns in kube-system (a server makes it where there is none), else the built-in one',
+      'The file that configures DNS; when not set, the ConfigMap coredns in kube-system (a server creates it where there is none), else the built-in one',
     example: '/etc/platnet/Corefile',
   },
   dnsConfigMapFiles: {

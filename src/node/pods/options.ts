@@ -30,7 +30,7 @@ export const podsOptions = declareOptions({
     flag: '--pod-host-folders <folders>',
     reload: 'restart',
     commands,
-    description: 'Folders of this machine that pods see and cannot write to, beside /usr and parts of /etc',
+    description: 'Folders of this machine that pods can read, beside /usr and parts of /etc',
     example: '/opt/app,/srv/www',
   },
   podRootFilesystems: {
@@ -38,7 +38,7 @@ export const podsOptions = declareOptions({
     flag: '--pod-root-filesystems <folder>',
     reload: 'restart',
     commands,
-    description: 'The folder whose own folders pods may have as their root filesystem, and write to; none when not set',
+    description: 'The folder whose subfolders pods may use as a writable root filesystem; none when not set',
     example: '/srv/pod-roots',
   },
   podNetwork: {
@@ -55,7 +55,7 @@ export const podsOptions = declareOptions({
     flag: '--engine-socket <path>',
     reload: 'restart',
     commands,
-    description: 'Where the container engine (Docker or Podman) listens that container-bridge uses; found when not set',
+    description: 'The socket of the container engine (Docker or Podman) for container-bridge; detected when not set',
     example: '/run/podman/podman.sock',
   },
   podsDir: {
@@ -64,7 +64,7 @@ export const podsOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      "Where this node's pods are written down, with their logs; the folder pods of the data directory when not set",
+      "The folder of this node's pods with their state and logs; the folder pods of the data directory when not set",
     example: '/var/lib/platnet/pods',
   },
 })

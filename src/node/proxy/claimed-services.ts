@@ -91,10 +91,10 @@ export class ClaimedServices implements Component, NodeState {
   }
 
   #message(): string {
-    if (!this.#isReady) return 'waiting for the first list of Services and of what they may not claim'
+    if (!this.#isReady) return 'waiting for the first list of Services and of reserved addresses'
     return this.#refused.size === 0
-      ? "no Service claims what is another's"
-      : `${this.#refused.size} Services claim what is another's`
+      ? 'no Service claims an address of another owner'
+      : `${this.#refused.size} Services claim addresses of another owner`
   }
 
   #onChange(change: ChangeSet): void {
@@ -181,7 +181,7 @@ export class ClaimedServices implements Component, NodeState {
     onRefused(service, refused)
     if (refused.length === 0) log.info('a Service has all addresses that it claims', { service })
     else
-      log.warn("a Service claims addresses that are another's: it is not served there", {
+      log.warn('a Service claims addresses of another owner; it is not served at them', {
         service,
         claims: summarizeRefusedClaims(refused),
       })

@@ -146,7 +146,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
       const stale = await this.#findStale(rules)
       await flows.remove(stale)
       if (stale.length > 0)
-        log.info('connections to endpoints that are gone are forgotten', { family, count: stale.length })
+        log.info('connections to removed endpoints were deleted from conntrack', { family, count: stale.length })
       metrics.observe(performance.now() - startedMs, stale.length)
     } catch (error) {
       this.#pending.push(...rules)
@@ -175,7 +175,7 @@ export class ConntrackCleaner<F extends FlowEnds> implements Component {
   #onFailure(error: unknown): void {
     const message = describeError(error)
     if (message !== this.#health.message)
-      this.#parts.log.warn('stale connections could not be forgotten yet', { error })
+      this.#parts.log.warn('connections to removed endpoints could not be deleted from conntrack yet', { error })
     this.#health = { level: 'degraded', message, sinceMs: Date.now() }
   }
 }

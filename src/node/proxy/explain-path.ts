@@ -45,12 +45,12 @@ function hooksOf({ origin }: TracedPacket, goesTo: TraceOutcome['goesTo']): read
 
 function describeRefusal({ where, verdict, by }: ForeignVerdict): string {
   const what = verdict === 'drop' ? 'dropped without an answer' : 'refused'
-  return `  There it is ${what} by ${where}: ${by}. That is not of this program.`
+  return `  There it is ${what} by ${where}: ${by}. It does not belong to Platnet.`
 }
 
 function describeUnclear({ where, unclear }: ForeignVerdict): readonly string[] {
   if (unclear.length === 0) return []
   const named = unclear.slice(0, maxNamedRules).map((rule) => `"${rule}"`)
   const more = unclear.length > maxNamedRules ? ` and ${unclear.length - maxNamedRules} more` : ''
-  return [`  Rules of others in ${where} may decide otherwise: ${named.join(', ')}${more}.`]
+  return [`  Rules of other programs in ${where} may decide otherwise: ${named.join(', ')}${more}.`]
 }

@@ -97,7 +97,7 @@ export function collectRefusedClaims(metrics: Metrics, refused: () => Iterable<r
   metrics.collectedGauge(
     {
       name: 'platnet_proxy_refused_claims',
-      help: "Addresses with a port, and node ports, that Services claim and that are another's, by reason.",
+      help: 'Addresses with a port, and node ports, that Services claim and that belong to another owner, by reason.',
       labels: ['reason'],
     },
     () => {

@@ -74,7 +74,7 @@ export class NodeWatch implements Component, InformerHandler {
     const { value, problems } = parseNode(object, dialect)
     const message = problems.map(formatProblem).join('; ')
     if (message !== '' && message !== this.#problems)
-      log.warn(`not all of the Node object of this node makes sense: ${message}`)
+      log.warn(`the Node object of this node has invalid fields: ${message}`)
     this.#problems = message
     return value
   }

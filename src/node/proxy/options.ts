@@ -41,7 +41,7 @@ export const proxyOptions = declareOptions({
     flag: '--pod-interface-name-prefix <prefix>',
     reload: 'restart',
     commands,
-    description: "What the names of pods' interfaces begin with, for --detect-local-mode InterfaceNamePrefix",
+    description: "The prefix of the names of pods' interfaces, for --detect-local-mode InterfaceNamePrefix",
     example: 'veth',
   },
   masqueradeAll: {
@@ -50,7 +50,7 @@ export const proxyOptions = declareOptions({
     default: false,
     reload: 'restart',
     commands,
-    description: "Masquerade everything that is sent to Services' own addresses",
+    description: 'Masquerade all connections to addresses of Services',
   },
   masqueradeBit: {
     schema: z.coerce.number('expected a bit from 0 to 31').int().min(0).max(31),
@@ -58,7 +58,7 @@ export const proxyOptions = declareOptions({
     default: 14,
     reload: 'restart',
     commands,
-    description: 'The bit of the packet mark that asks for masquerading, 0 to 31',
+    description: 'The bit of the packet mark that requests masquerading, 0 to 31',
   },
   masqueradeRandomFully: {
     schema: flagValue,
@@ -93,7 +93,7 @@ export const proxyOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'What becomes of connections to a Service of traffic policy Local that has no endpoint on this node: drop or reject',
+      'The verdict on connections to a Service of traffic policy Local without an endpoint on this node: drop or reject',
   },
   maxServiceRules: {
     schema: z.coerce.number('expected a number of rules, or 0 for no limit').int().min(0).max(10_000_000),
@@ -111,7 +111,7 @@ export const proxyOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      'Where clients of Services with session affinity are remembered: recent (100 an endpoint) or ipset (65,536)',
+      'Which list of the kernel holds the clients of Services with session affinity: recent (100 per endpoint) or ipset (65,536)',
   },
   affinityHardTimeout: {
     schema: flagValue,
@@ -126,7 +126,8 @@ export const proxyOptions = declareOptions({
     flag: '--conntrack-tcp-grace <seconds>',
     reload: 'restart',
     commands,
-    description: 'Forget TCP connections this long after their endpoint went away; never when not set',
+    description:
+      'How long after the removal of their endpoint TCP connections are deleted from conntrack, in seconds; never when not set',
     example: '60',
   },
   conntrackMaxPerCore: {
@@ -135,7 +136,7 @@ export const proxyOptions = declareOptions({
     default: 32_768,
     reload: 'restart',
     commands,
-    description: 'How many connections the kernel follows for each core; a larger table stays; 0 leaves it as it is',
+    description: 'How many connections conntrack holds for each core; a larger table stays; 0 leaves it unchanged',
   },
   conntrackMin: {
     schema: connectionCount,
@@ -143,7 +144,7 @@ export const proxyOptions = declareOptions({
     default: 131_072,
     reload: 'restart',
     commands,
-    description: 'How many connections the kernel follows at least, whatever the cores',
+    description: 'How many connections conntrack holds at least, whatever the number of cores',
   },
   conntrackTcpTimeoutEstablished: {
     schema: durationOrNone,
@@ -151,7 +152,7 @@ export const proxyOptions = declareOptions({
     default: '24h',
     reload: 'restart',
     commands,
-    description: 'How long the kernel remembers a quiet TCP connection; 0 leaves the setting as it is',
+    description: 'How long conntrack keeps an idle TCP connection; 0 leaves the setting unchanged',
   },
   conntrackTcpTimeoutCloseWait: {
     schema: durationOrNone,
@@ -159,8 +160,7 @@ export const proxyOptions = declareOptions({
     default: '1h',
     reload: 'restart',
     commands,
-    description:
-      'How long the kernel remembers a TCP connection of which one side has closed; 0 leaves the setting as it is',
+    description: 'How long conntrack keeps a TCP connection that one side has closed; 0 leaves the setting unchanged',
   },
   conntrackTcpBeLiberal: {
     schema: flagValue,
@@ -168,7 +168,7 @@ export const proxyOptions = declareOptions({
     default: false,
     reload: 'restart',
     commands,
-    description: 'Let the kernel translate TCP packets outside the window instead of calling them invalid',
+    description: 'Let conntrack accept TCP packets outside the window instead of marking them INVALID',
   },
   conntrackUdpTimeout: {
     schema: durationOrNone,
@@ -176,7 +176,7 @@ export const proxyOptions = declareOptions({
     default: '0',
     reload: 'restart',
     commands,
-    description: 'How long the kernel remembers a UDP client that was not answered; 0 leaves the setting as it is',
+    description: 'How long conntrack keeps a UDP flow without an answer; 0 leaves the setting unchanged',
   },
   conntrackUdpTimeoutStream: {
     schema: durationOrNone,
@@ -184,7 +184,7 @@ export const proxyOptions = declareOptions({
     default: '0',
     reload: 'restart',
     commands,
-    description: 'How long the kernel remembers a UDP client that was answered; 0 leaves the setting as it is',
+    description: 'How long conntrack keeps a UDP flow with an answer; 0 leaves the setting unchanged',
   },
   proxyHealthzAddress: {
     schema: ipAddress,
@@ -192,7 +192,7 @@ export const proxyOptions = declareOptions({
     default: '0.0.0.0',
     reload: 'restart',
     commands,
-    description: "Where load balancers ask for this node's health as a proxy",
+    description: 'The addresses on which load balancers query the health of the proxy',
   },
   proxyHealthzPort: {
     schema: z.coerce.number('expected a port, or 0 for none').int().min(0).max(65_535),

@@ -80,7 +80,7 @@ export class ProxyHealthz implements Component {
     } catch (error) {
       const message = describeError(error)
       if (message !== this.#health.message)
-        this.#parts.log.warn('the proxy cannot tell load balancers of its health yet', { error })
+        this.#parts.log.warn('the health endpoint of the proxy cannot be opened yet; tried again', { error })
       this.#health = { level: 'degraded', message, sinceMs: Date.now() }
     }
   }

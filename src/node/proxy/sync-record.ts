@@ -46,7 +46,7 @@ export class SyncRecord {
   /** PLAT-STATE says that the kernel holds the rules of these objects. */
   recognised(objects: XorHash, revision: number): void {
     this.#appliedHash = objects
-    this.#setHealth('ok', `rules of revision ${revision} are in the kernel by PLAT-STATE, to be compared`)
+    this.#setHealth('ok', `rules of revision ${revision} are in the kernel by PLAT-STATE, a comparison follows`)
   }
 
   wrote(report: WriteReport): void {

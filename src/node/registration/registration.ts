@@ -127,7 +127,8 @@ export class NodeRegistration implements Component {
 
   #reportTrouble(error: unknown): void {
     const message = describeError(error)
-    if (message !== this.#health.message) this.#options.log.warn('this node could not report itself', { error })
+    if (message !== this.#health.message)
+      this.#options.log.warn('this node could not update its Node object and Lease; tried again', { error })
     this.#health = { level: 'degraded', message, sinceMs: Date.now() }
   }
 

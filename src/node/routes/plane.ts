@@ -167,7 +167,8 @@ export class RoutesPlane implements Component {
     this.#applied = undefined
     const remedy = this.#parts.mode === 'host-gw' ? '; nodes that share no network need --pod-network vxlan' : ''
     const message = `${describeError(error)}${remedy}`
-    if (message !== this.#health.message) this.#parts.log.warn('routes could not be made', { error, remedy })
+    if (message !== this.#health.message)
+      this.#parts.log.warn('routes to the pods of other nodes could not be made', { error, remedy })
     this.#health = { level: 'degraded', message, sinceMs: Date.now() }
   }
 }

@@ -10,6 +10,6 @@ export function keepChainInUse(tables: readonly WantedTable[], { line }: RulesEr
   const table = tables.find(({ name }) => name === line?.table)
   const chain = /^-X (\S+)$/.exec(line?.text ?? '')?.[1]
   if (table === undefined || chain === undefined || !table.keepInUse(chain)) return false
-  log.warn('a chain that is not wanted stays, empty: rules of others lead to it', { table: table.name, chain })
+  log.warn('an unwanted chain stays, emptied: rules of other programs jump to it', { table: table.name, chain })
   return true
 }

@@ -107,9 +107,9 @@ export class DriftRepair {
   #publish(report: VerifyReport): VerifyReport {
     const { log, onVerified } = this.#parts
     for (const drift of report.drift.slice(0, maxLogged))
-      log.warn('rules changed by others were put right', { ...drift })
+      log.warn('rules that other programs changed were repaired', { ...drift })
     const more = report.drift.length - maxLogged
-    if (more > 0) log.warn('more rules changed by others were put right', { chains: more })
+    if (more > 0) log.warn('more rules that other programs changed were repaired', { chains: more })
     onVerified(report)
     return report
   }

@@ -62,7 +62,7 @@ export class DriftWatch implements NftListener {
         await writer.verify()
       }
     } catch (error) {
-      log.warn('rules that changed in the kernel could not be compared or put right, will look again', {
+      log.warn('rules that changed in the kernel could not be compared or repaired; tried again', {
         error: describeError(error),
       })
       this.#commits.push(...commits)

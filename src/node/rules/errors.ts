@@ -64,7 +64,7 @@ interface Classified {
 function classify(error: ExecError, otherwise: RulesErrorCode): Classified {
   if (error.code !== 'failed') return { code: error.code, remedy: error.remedy }
   if (/xtables lock|xtables\.lock: Resource temporarily/.test(error.stderr)) {
-    return { code: 'lock-busy', remedy: 'another program holds /run/xtables.lock; the write is repeated by itself' }
+    return { code: 'lock-busy', remedy: 'another program holds /run/xtables.lock; the write is repeated automatically' }
   }
   if (/Permission denied|Operation not permitted/.test(error.stderr)) {
     return { code: 'permission', remedy: 'run as root or with CAP_NET_ADMIN' }

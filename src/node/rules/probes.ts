@@ -45,7 +45,7 @@ function findMixture(states: readonly FlavourState[]): Finding {
     level: 'warn',
     what: `both kinds of iptables tables carry rules (${counts}), and every packet passes both`,
     remedy:
-      'find out who writes the other kind (iptables-nft-save, iptables-legacy-save) and move it with ' +
+      'find the program that writes the other kind (iptables-nft-save, iptables-legacy-save) and move it with ' +
       'update-alternatives --set iptables; `platnet cleanup` removes ours from both',
   }
 }

@@ -106,7 +106,7 @@ export async function readBeforeWriting(
     return held
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    log.warn('all rules are written without comparing them with what stands there', { error: describeError(error) })
+    log.warn('all rules are written without a comparison with the kernel', { error: describeError(error) })
     return { nat: nothing, filter: nothing }
   }
 }

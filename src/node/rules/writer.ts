@@ -180,7 +180,7 @@ export class RulesWriter implements Component {
 
   #updateHealth(): void {
     if (this.#reconciler.isKernelKnown) this.#setHealth('ok', `rules are in place${this.#options.iptables.caveat}`)
-    else if (this.#isRecognised) this.#setHealth('ok', 'rules are in place by PLAT-STATE, to be compared')
+    else if (this.#isRecognised) this.#setHealth('ok', 'rules are in place by PLAT-STATE, a comparison follows')
     else this.#setHealth('unknown', 'nothing written yet')
   }
 

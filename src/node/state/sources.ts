@@ -92,7 +92,11 @@ class ResourceFeed implements InformerHandler {
       return object
     } catch (error) {
       const { namespace, name } = item.metadata
-      this.#options.log.warn('an object could not be taken', { namespace, name, error: describeError(error) })
+      this.#options.log.warn('an object could not be put into the cache', {
+        namespace,
+        name,
+        error: describeError(error),
+      })
       return state.stored(this.#resource, keyOf(item))
     }
   }

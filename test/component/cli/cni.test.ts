@@ -39,7 +39,7 @@ test('platnet cni add says what it waits for; Ctrl-C ends it and undoes what was
   await until('it is reported', () => waits.test(seen.err), deadlineMs)
   child.kill('SIGINT')
   assert.equal(await ended, 1)
-  assert.match(seen.err, /^SIGINT: what was begun is undone; once more leaves it as it is$/m)
+  assert.match(seen.err, /^SIGINT: undoing what was begun; a second signal leaves it as it is$/m)
   assert.match(seen.err, /^error: the plugin sleepy \(ADD\) was killed: its caller gave up$/m)
   assert.deepEqual([seen.out, cni.order(), cni.cacheFiles()], ['', ['ADD sleepy', 'DEL sleepy'], []])
 })

@@ -355,7 +355,7 @@ describe('the commands that ask the running proxy', () => {
     writer.differences = [{ table: 'nat', chain: 'PLAT-OLD', problem: 'unwanted', wanted: [], found: [] }]
     assert.equal(
       (await platnet('plan')).stdout,
-      'IPv4 nat PLAT-OLD: unwanted\n    without rules; stays while rules of others lead to it\n',
+      'IPv4 nat PLAT-OLD: unwanted\n    without rules; it stays while rules of other programs jump to it\n',
     )
   })
 })

@@ -10,7 +10,10 @@ export function optionsWithoutEffect({
   const ignored = corefile.blocks.flatMap(({ kubernetes }) => kubernetes?.ignored ?? [])
   const unread = rights.allowed === undefined ? [] : namedFiles(corefile).filter(({ isDefault }) => isDefault)
   return [
-    ...ignored.map(({ name, location }) => `${at(location)} - kubernetes: ${name} is the agent's business`),
+    ...ignored.map(
+      ({ name, location }) =>
+        `${at(location)} - kubernetes: ${name} has no effect: the agent has its own connection to the API`,
+    ),
     ...unread.map(
       ({ plugin, path, location }) => `${at(location)} - ${plugin}: ${path} of the node is not read for a ConfigMap`,
     ),

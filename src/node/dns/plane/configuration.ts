@@ -117,7 +117,7 @@ export class DnsConfiguration {
     const { clusterDomain } = settings
     for (const failure of failures) log.warn('DNS cannot listen on an address', { ...failure })
     if (!servesDomain(plan, clusterDomain))
-      log.warn('the Corefile does not serve the zone below which pods look for names (--cluster-domain)', {
+      log.warn('the Corefile does not serve the cluster domain (--cluster-domain)', {
         clusterDomain,
         from,
       })

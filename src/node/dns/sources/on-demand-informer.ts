@@ -42,7 +42,7 @@ export class OnDemandInformer implements Component {
     this.#informer
       .start({ signal: AbortSignal.timeout(0x7fff_ffff) })
       .catch((error) =>
-        this.#options.log.warn('a collection that a zone needs could not be listed', { name: this.name, error }),
+        this.#options.log.warn('a collection that a zone of DNS needs could not be listed', { name: this.name, error }),
       )
   }
 }

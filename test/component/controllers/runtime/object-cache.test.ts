@@ -61,7 +61,7 @@ describe('an object cache', () => {
     await cache.onReplace([item('bad', '7'), item('c', '8')], '9', [leftOut])
     assert.deepEqual(keys(cache.list()), ['default/a', 'default/bad', 'default/c'])
     assert.deepEqual(seen, ['c'])
-    assert.ok(lines.includes('warn an object could not be taken'))
+    assert.ok(lines.includes('warn an object could not be put into the cache'))
   })
 
   test('of a type that names nothing else only the metadata is sent', async () => {
@@ -133,13 +133,13 @@ describe('an object cache', () => {
     assert.deepEqual(keys(cache.list()), ['default/b', 'default/c'])
   })
 
-  test('an object that cannot be read is left out, also when it was readable before', async () => {
+  test('an object could not be parsed and is left out, also when it was readable before', async () => {
     const { cache, lines } = createCache()
     await cache.onReplace([item('a', '1'), item('b', '2', { data: { port: 80 } })], '5')
     assert.deepEqual(keys(cache.list()), ['default/a'])
     cache.onEvent('MODIFIED', item('a', '6', { data: 'none' }), '6')
     assert.equal(cache.size, 0)
-    assert.deepEqual(lines, Array(2).fill('warn an object that cannot be read is left out'))
+    assert.deepEqual(lines, Array(2).fill('warn an object could not be parsed and is left out'))
   })
 
   test('an index follows the labels', async () => {

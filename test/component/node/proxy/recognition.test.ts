@@ -42,7 +42,7 @@ async function explain({ plane }: Node) {
 test('a restart that finds the same in PLAT-STATE is ready before any rule is compared', async (t) => {
   const { node, open } = await restart(t, await leaveStamp(t))
   assert.deepEqual([node.appliedRevision(), node.plane.view.isPlanning, node.plane.health().level], [1, true, 'ok'])
-  assert.match(node.plane.health().message, /to be compared/)
+  assert.match(node.plane.health().message, /a comparison follows/)
   assert.deepEqual(node.settled, [['default/web', 'default/db']])
   assert.equal((await explain(node)).status, 503)
   open()

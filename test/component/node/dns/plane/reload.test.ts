@@ -116,7 +116,7 @@ test('a node that may not read the ConfigMap uses the built-in Corefile after a 
 
 test('a Corefile that does not serve the zone of the cluster is used, and the log says what pods will miss', async (t) => {
   const { plane, serving, lines } = await startPlane(t, { clusterDomain: 'other.local' })
-  const warnings = () => lines.filter((line) => line.includes('does not serve the zone')).length
+  const warnings = () => lines.filter((line) => line.includes('does not serve the cluster domain')).length
   plane.changeConfigMap({ Corefile: serving('kubernetes cluster.local') })
   await plane.reload()
   assert.equal(warnings(), 1)

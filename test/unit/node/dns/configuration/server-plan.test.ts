@@ -81,7 +81,8 @@ test('an option without effect is reported with its line', () => {
   assert.deepEqual(
     optionsWithoutEffect({ corefile, rights: allRights }),
     ['endpoint', 'kubeconfig', 'apiserver_qps', 'startup_timeout'].map(
-      (name, index) => `Corefile:${3 + index} - kubernetes: ${name} is the agent's business`,
+      (name, index) =>
+        `Corefile:${3 + index} - kubernetes: ${name} has no effect: the agent has its own connection to the API`,
     ),
   )
 })
