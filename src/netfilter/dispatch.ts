@@ -1,6 +1,6 @@
 import type { ObjectKey } from '../model/api-object.ts'
 import { equalChains } from './parse.ts'
-import type { Chain, Match, Rule, TableName } from './ruleset.ts'
+import type { Chain, Match, ProxyTable, Rule } from './ruleset.ts'
 
 /**
  * Above how many rules a shared chain is split into buckets, and below how many it is one chain again. A rule that does not
@@ -49,7 +49,7 @@ export interface BucketForm {
 }
 
 export interface DispatchOptions {
-  readonly table: TableName
+  readonly table: ProxyTable
   readonly chain: string
   /** From the one for the fewest rules to the one for most. */
   readonly forms: readonly BucketForm[]

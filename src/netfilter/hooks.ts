@@ -1,6 +1,6 @@
 import { chains } from './names.ts'
 import { jump, rule } from './rule-parts.ts'
-import type { Hook, Match, TableName } from './ruleset.ts'
+import type { Hook, Match, ProxyTable } from './ruleset.ts'
 
 /**
  * Where the kernel enters our chains, in the order in which they must stand at the top of each built-in chain. Established
@@ -25,6 +25,6 @@ export function proxyHooks(): readonly Hook[] {
 const isNew: Match = { kind: 'connection-state', states: ['NEW'] }
 const isInvalid: Match = { kind: 'connection-state', states: ['INVALID'] }
 
-function hook(table: TableName, builtin: Hook['builtin'], chain: string, matches: readonly Match[]): Hook {
+function hook(table: ProxyTable, builtin: Hook['builtin'], chain: string, matches: readonly Match[]): Hook {
   return { table, builtin, rule: rule(matches, jump(chain)) }
 }

@@ -78,7 +78,9 @@ function stickToEndpoint(frontend: Frontend, endpoint: NamedEndpoint, { affinity
   if (frontend.affinity === undefined) return []
   const { chain } = endpoint
   const seen: Match =
-    affinity?.form === 'ipset' ? { kind: 'in-set', set: chain } : seenWithin(chain, frontend.affinity.timeoutSeconds)
+    affinity?.form === 'ipset'
+      ? { kind: 'in-set', set: chain, by: ['src'] }
+      : seenWithin(chain, frontend.affinity.timeoutSeconds)
   return [rule([seen], jump(chain))]
 }
 
@@ -97,7 +99,7 @@ function translate(frontend: Frontend, endpoint: NamedEndpoint, settings: ProxyR
   if (affinity === undefined) return [masquerade, rule(all, dnat)]
   const isHard = settings.affinity?.isHard === true
   if (settings.affinity?.form === 'ipset') {
-    const remember: Target = { kind: 'add-to-set', set: list, refresh: !isHard }
+    const remember: Target = { kind: 'add-to-set', set: list, by: ['src'], refresh: !isHard }
     return [masquerade, rule(all, remember), rule(all, dnat)]
   }
   // With a hard timeout, a remembered client is translated without a renewal of its entry.

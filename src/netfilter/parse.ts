@@ -1,6 +1,6 @@
-import { type IpFamily, parseCidr, parseIp } from '../model/ip.ts'
+import { type IpFamily, ipToBigInt, parseCidr, parseIp } from '../model/ip.ts'
 import { renderRuleSpec } from './render.ts'
-import type { ConnectionState, Match, Rule, TableName, Target } from './ruleset.ts'
+import type { ConnectionState, Match, PortRange, Rule, Side, TableName, Target } from './ruleset.ts'
 
 /** A rule in one of our chains that we would never write: kept as text, equal to none of ours. */
 interface UnparsedRule {
@@ -54,11 +54,10 @@ export class SaveParser {
   #reader: TableReader | undefined
 
   constructor(listedTable: TableName, expected?: ExpectedRules) {
-    const other = new TableReader()
-    const listed = new TableReader(expected)
-    this.#tables = listedTable === 'nat' ? { nat: listed, filter: other } : { nat: other, filter: listed }
+    const reader = (table: TableName) => new TableReader(table === listedTable ? expected : undefined)
+    this.#tables = { nat: reader('nat'), filter: reader('filter'), mangle: reader('mangle') }
     this.#listedTable = listedTable
-    this.#reader = listed
+    this.#reader = this.#tables[listedTable]
   }
 
   /** The table that was listed, up to here. */
@@ -72,7 +71,8 @@ export class SaveParser {
   }
 
   finish(): SavedTables {
-    return { nat: this.#tables.nat.finish(), filter: this.#tables.filter.finish() }
+    const { nat, filter, mangle } = this.#tables
+    return { nat: nat.finish(), filter: filter.finish(), mangle: mangle.finish() }
   }
 }
 
@@ -144,22 +144,29 @@ class TableReader {
 }
 
 function tableOf(tables: Record<TableName, TableReader>, name: string): TableReader | undefined {
-  return name === 'nat' || name === 'filter' ? tables[name] : undefined
+  return name === 'nat' || name === 'filter' || name === 'mangle' ? tables[name] : undefined
 }
 
 function readRule(spec: string): SavedRule {
   return parseRuleSpec(spec) ?? { unparsed: spec }
 }
 
-type RulePart = { readonly match: Match } | { readonly target: Target } | { readonly comment: string }
+type RulePart =
+  | { readonly match: Match }
+  | { readonly target: Target }
+  | { readonly comment: string }
+  /** Ports; their protocol stands in a match before. */
+  | { readonly ports: readonly PortRange[] }
 type Groups = readonly (string | undefined)[]
 type Clause = readonly [pattern: RegExp, build: (groups: Groups) => RulePart | undefined]
 
 /** The reverse of render.ts, clause by clause. */
 const clauses: readonly Clause[] = [
+  [/^(! )?-s (\S+)\/(\S*[.:]\S*)(?= |$)/, ([, negated, value, mask]) => bitPart('source', value, mask, negated)],
   [/^(! )?-s (\S+)/, ([, negated, cidr]) => addressPart('source', cidr, negated)],
   [/^-d 0\.0\.(\d+)\.(\d+)\/0\.0\.(\d+)\.(\d+)(?= |$)/, (groups) => bitsPartOfIpv4(groups)],
   [/^-d ::([\da-f]{0,4})\/::([\da-f]{1,4})(?= |$)/, ([, value, mask]) => bitsPart(value, mask)],
+  [/^(! )?-d (\S+)\/(\S*[.:]\S*)(?= |$)/, ([, negated, value, mask]) => bitPart('destination', value, mask, negated)],
   [/^(! )?-d (\S+)/, ([, negated, cidr]) => addressPart('destination', cidr, negated)],
   [/^-p (tcp|udp|sctp)(?= |$)/, ([, name]) => protocolPart(name)],
   [/^(! )?-i (\S+)/, ([, negated, name = '']) => ({ match: { kind: 'in-interface', name, ...isNegated(negated) } })],
@@ -174,10 +181,15 @@ const clauses: readonly Clause[] = [
     /^-m recent --rcheck --seconds (\d+) --reap --name (\S+) --mask \S+ --rsource/,
     ([, seconds, list = '']) => ({ match: { kind: 'recent-check', list, seconds: Number(seconds) } }),
   ],
-  [/^-m set --match-set (\S+) src(?= |$)/, ([, set = '']) => ({ match: { kind: 'in-set', set } })],
+  [/^-m set (! )?--match-set (\S+) ((?:src|dst)(?:,(?:src|dst))*)(?= |$)/, ([, not, set, by]) => setPart(set, by, not)],
+  [/^-m multiport --dports ([\d,:]+)(?= |$)/, ([, ports = '']) => ({ ports: portsPart(ports) })],
   [
-    /^-j SET --add-set (\S+) src( --exist)?$/,
-    ([, set = '', exist]) => ({ target: { kind: 'add-to-set', set, refresh: !!exist } }),
+    /^-p ipv6-icmp -m icmp6 --icmpv6-type (\d+)(?= |$)/,
+    ([, type]) => ({ match: { kind: 'icmpv6-type', type: Number(type) } }),
+  ],
+  [
+    /^-j SET --add-set (\S+) ((?:src|dst)(?:,(?:src|dst))*)( --exist)?$/,
+    ([, set = '', by, exist]) => ({ target: { kind: 'add-to-set', set, by: sidesOf(by), refresh: !!exist } }),
   ],
   [/^-j ACCEPT$/, () => ({ target: { kind: 'accept' } })],
   [/^-j DROP$/, () => ({ target: { kind: 'drop' } })],
@@ -202,10 +214,10 @@ function parseClause(text: string): { part: RulePart; length: number } | undefin
 }
 
 function assembleRule(parts: readonly RulePart[]): Rule | undefined {
-  const matches = parts.flatMap((part) => ('match' in part ? [part.match] : []))
+  const matches = matchesOf(parts)
   const comments = parts.flatMap((part) => ('comment' in part ? [part.comment] : []))
   const targets = parts.flatMap((part) => ('target' in part ? [part.target] : []))
-  if (comments.length > 1 || targets.length > 1) return undefined
+  if (matches === undefined || comments.length > 1 || targets.length > 1) return undefined
   const [comment] = comments
   const [target] = targets
   return {
@@ -215,9 +227,22 @@ function assembleRule(parts: readonly RulePart[]): Rule | undefined {
   }
 }
 
+/** Undefined where ports stand without their protocol. */
+function matchesOf(parts: readonly RulePart[]): readonly Match[] | undefined {
+  const matches: Match[] = []
+  for (const part of parts) {
+    if ('match' in part) matches.push(part.match)
+    if (!('ports' in part)) continue
+    const protocol = matches.find((match) => match.kind === 'protocol')?.protocol
+    if (protocol === undefined) return undefined
+    matches.push({ kind: 'destination-ports', protocol, ports: part.ports })
+  }
+  return matches
+}
+
 /** `-p tcp` beside `--dport` says nothing that the port match does not. */
 function withoutImpliedProtocol(matches: readonly Match[]): readonly Match[] {
-  const hasPort = matches.some((match) => match.kind === 'destination-port')
+  const hasPort = matches.some(({ kind }) => kind === 'destination-port' || kind === 'destination-ports')
   return hasPort ? matches.filter((match) => match.kind !== 'protocol') : matches
 }
 
@@ -250,6 +275,29 @@ function bitsPartOfIpv4([, ...groups]: Groups): RulePart | undefined {
   const [valueHigh = 0, valueLow = 0, maskHigh = 0, maskLow = 0] = bytes
   const [value, mask] = [valueHigh * 256 + valueLow, maskHigh * 256 + maskLow]
   return { match: { kind: 'destination-bits', value, mask } }
+}
+
+/** One bit in both; of more than one, undefined. */
+function bitPart(side: 'source' | 'destination', value = '', mask = '', negated?: string): RulePart | undefined {
+  const address = value === mask ? parseIp(value) : undefined
+  const bits = address === undefined ? '' : ipToBigInt(address).toString(2)
+  if (!/^10*$/.test(bits)) return undefined
+  return { match: { kind: 'address-bit', side, bit: bits.length - 1, ...isNegated(negated) } }
+}
+
+function setPart(set = '', by?: string, negated?: string): RulePart {
+  return { match: { kind: 'in-set', set, by: sidesOf(by), ...isNegated(negated) } }
+}
+
+function sidesOf(text = ''): readonly Side[] {
+  return text.split(',').map((side) => (side === 'src' ? 'src' : 'dst'))
+}
+
+function portsPart(text: string): readonly PortRange[] {
+  return text.split(',').map((range) => {
+    const [first, last] = range.split(':').map(Number)
+    return { first: first ?? 0, last: last ?? first ?? 0 }
+  })
 }
 
 function protocolOf(name: string | undefined): 'tcp' | 'udp' | 'sctp' | undefined {

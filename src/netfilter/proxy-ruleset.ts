@@ -3,7 +3,7 @@ import { bucketsByDestination, bucketsByPort, DispatchChain, type DispatchLimits
 import type { DispatchRules, ServiceRules } from './lower-service.ts'
 import { chains } from './names.ts'
 import { equalChains } from './parse.ts'
-import type { Chain, TableChange, TableName } from './ruleset.ts'
+import type { Chain, ProxyTable, TableChange } from './ruleset.ts'
 import { noServiceRules } from './service-steps.ts'
 import type { AddressSet, AddressSets } from './sets.ts'
 import type { ProxyRuleSettings } from './settings.ts'
@@ -71,7 +71,7 @@ export class ProxyRuleset {
     return [tables.filter.finish(), tables.nat.finish()].filter((change) => change !== undefined)
   }
 
-  #updateStaticChains(tables: Record<TableName, TableChangeBuilder>): void {
+  #updateStaticChains(tables: Record<ProxyTable, TableChangeBuilder>): void {
     if (this.#staticSettings === this.#settings) return
     const before = this.#staticSettings && staticChains(this.#staticSettings)
     const after = staticChains(this.#settings)
@@ -142,11 +142,11 @@ function changeSets(held: AddressSets, changes: ReadonlyMap<string, AddressSet |
 
 /** Gathers what changes in one table. */
 class TableChangeBuilder {
-  readonly #table: TableName
+  readonly #table: ProxyTable
   readonly #set = new Map<string, Chain>()
   readonly #removed = new Set<string>()
 
-  constructor(table: TableName) {
+  constructor(table: ProxyTable) {
     this.#table = table
   }
 

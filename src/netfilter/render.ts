@@ -1,9 +1,11 @@
-import { type Ip, type IpFamily, ipFamily } from '../model/ip.ts'
+import { addressBits, bigIntToIp, type Ip, type IpFamily, ipFamily } from '../model/ip.ts'
 import { NetfilterError } from './errors.ts'
-import type { ConnectionState, Match, Rule, TableChange, Target } from './ruleset.ts'
+import type { ConnectionState, Match, PortRange, Rule, Side, TableChange, Target } from './ruleset.ts'
+import { checkSetName } from './set-name.ts'
 
 type Protocol = 'tcp' | 'udp' | 'sctp'
 type Prelude = Extract<Match, { kind: 'source' | 'destination' }>
+type AddressBit = Extract<Match, { kind: 'address-bit' }>
 
 /**
  * Renders the input of one `iptables-restore --noflush`, chain by chain, so that the caller can pause in between: every changed
@@ -23,7 +25,7 @@ export function renderRule(chain: string, rule: Rule, family: IpFamily = 'IPv4')
 /** What stands after `-A CHAIN `; for `-I`, `-D` and comparisons. */
 export function renderRuleSpec(rule: Rule, family: IpFamily = 'IPv4'): string {
   const words: string[] = []
-  for (const match of rule.matches) if (match.kind === 'source') words.push(...addressWords('-s', match))
+  for (const match of rule.matches) words.push(...sourceWords(match, family))
   for (const match of rule.matches) words.push(...destinationWords(match, family))
   for (const match of rule.matches) words.push(...interfaceWords(match))
   const protocol = protocolOf(rule)
@@ -51,7 +53,13 @@ function addressWords(option: '-s' | '-d', match: Prelude): string[] {
   return [...not(match.negated), option, match.cidr]
 }
 
+function sourceWords(match: Match, family: IpFamily): string[] {
+  if (match.kind === 'address-bit' && match.side === 'source') return bitWords('-s', match, family)
+  return match.kind === 'source' ? addressWords('-s', match) : []
+}
+
 function destinationWords(match: Match, family: IpFamily): string[] {
+  if (match.kind === 'address-bit' && match.side === 'destination') return bitWords('-d', match, family)
   if (match.kind === 'destination') return addressWords('-d', match)
   if (match.kind !== 'destination-bits') return []
   const [value, mask] = [match.value, match.mask].map((bits) => lastBits(bits, family))
@@ -64,15 +72,36 @@ function lastBits(bits: number, family: IpFamily): string {
   return bits === 0 ? '::' : `::${bits.toString(16)}`
 }
 
+/** The first bit is printed as a prefix, for its mask is one. Comparisons ask for IPv4 whatever the family is. */
+function bitWords(option: '-s' | '-d', { bit, negated }: AddressBit, asked: IpFamily): string[] {
+  const family = bit < addressBits('IPv4') ? asked : 'IPv6'
+  const address = bigIntToIp(1n << BigInt(bit), family)
+  const text = family === 'IPv6' ? asPrinted(address) : address
+  return [...not(negated), option, `${text}/${bit === addressBits(family) - 1 ? '1' : text}`]
+}
+
+/** An address whose first 96 bits are zero ends in dots where the 16 after them are not. */
+function asPrinted(address: Ip): string {
+  const [, high, low] = /^::([\da-f]{1,4}):([\da-f]{1,4})$/.exec(address) ?? []
+  if (high === undefined || low === undefined) return address
+  const [first, second] = [high, low].map((group) => Number.parseInt(group, 16))
+  return `::${dotted(first)}.${dotted(second)}`
+}
+
+function dotted(group = 0): string {
+  return `${group >> 8}.${group & 0xff}`
+}
+
 function interfaceWords(match: Match): string[] {
   return match.kind === 'in-interface' ? [...not(match.negated), '-i', checkInterface(match.name)] : []
 }
 
 /** A port match needs `-p` too, and a rule has one protocol at most. */
-function protocolOf(rule: Rule): Protocol | undefined {
+function protocolOf(rule: Rule): Protocol | 'ipv6-icmp' | undefined {
+  if (rule.matches.some(({ kind }) => kind === 'icmpv6-type')) return 'ipv6-icmp'
   let protocol: Protocol | undefined
   for (const match of rule.matches) {
-    if (match.kind !== 'protocol' && match.kind !== 'destination-port') continue
+    if (!('protocol' in match)) continue
     if (protocol !== undefined && protocol !== match.protocol)
       throw new NetfilterError('protocol-conflict', `a rule cannot match ${protocol} and ${match.protocol}`)
     protocol = match.protocol
@@ -85,13 +114,18 @@ function extensionWords(match: Match, family: IpFamily): string[] {
     case 'source':
     case 'destination':
     case 'destination-bits':
+    case 'address-bit':
     case 'in-interface':
     case 'protocol':
       return []
     case 'destination-port':
       return [`-m ${match.protocol} --dport ${match.port}${match.lastPort === undefined ? '' : `:${match.lastPort}`}`]
     case 'in-set':
-      return [`-m set --match-set ${checkName(match.set)} src`]
+      return ['-m set', ...not(match.negated), `--match-set ${checkSetName(match.set)} ${renderSides(match.by)}`]
+    case 'destination-ports':
+      return [`-m multiport --dports ${renderPorts(match.ports)}`]
+    case 'icmpv6-type':
+      return [`-m icmp6 --icmpv6-type ${match.type}`]
     case 'address-type':
       return [`-m addrtype --${match.side === 'source' ? 'src' : 'dst'}-type ${match.type}`]
     case 'connection-state':
@@ -132,8 +166,26 @@ function targetWords(target: Target, family: IpFamily): string[] {
     case 'mark-xor':
       return [`-j MARK --set-xmark ${hex(target.mask)}/0x0`]
     case 'add-to-set':
-      return [`-j SET --add-set ${checkName(target.set)} src`, ...(target.refresh ? ['--exist'] : [])]
+      return [
+        `-j SET --add-set ${checkSetName(target.set)} ${renderSides(target.by)}`,
+        ...(target.refresh ? ['--exist'] : []),
+      ]
   }
+}
+
+function renderSides(sides: readonly Side[]): string {
+  return sides.join(',')
+}
+
+const maxPortNumbers = 15
+
+function renderPorts(ports: readonly PortRange[]): string {
+  const numbers = ports.reduce((sum, { first, last }) => sum + (first === last ? 1 : 2), 0)
+  if (numbers === 0 || numbers > maxPortNumbers)
+    throw new NetfilterError('too-many-ports', `a rule cannot match ${numbers} port numbers`, {
+      remedy: `expected 1 to ${maxPortNumbers}, a range counts two`,
+    })
+  return ports.map(({ first, last }) => (first === last ? `${first}` : `${first}:${last}`)).join(',')
 }
 
 /** `10.0.0.1:80`, `[fd00::1]:80`. */

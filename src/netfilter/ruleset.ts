@@ -1,10 +1,17 @@
 import type { Cidr, Ip } from '../model/ip.ts'
 
-export type TableName = 'nat' | 'filter'
+/** The tables of the service proxy. */
+export type ProxyTable = 'nat' | 'filter'
+
+/** `mangle` is NetworkPolicy's: judged after DNAT and before SNAT, and whatever others accept in filter. */
+export type TableName = ProxyTable | 'mangle'
+
+/** Which address of the packet an ipset looks up, or which port beside its protocol. */
+export type Side = 'src' | 'dst'
 
 /** One condition of a rule. A new kind that lacks a renderer or parser does not compile. */
 export type Match =
-  | { readonly kind: 'protocol'; readonly protocol: 'tcp' | 'udp' | 'sctp' }
+  | { readonly kind: 'protocol'; readonly protocol: L4Protocol }
   | { readonly kind: 'source'; readonly cidr: Cidr; readonly negated?: boolean }
   | { readonly kind: 'destination'; readonly cidr: Cidr; readonly negated?: boolean }
   /** The last two bytes of the address, under a mask: how the dispatch finds its bucket. */
@@ -18,12 +25,30 @@ export type Match =
   | { readonly kind: 'statistic'; readonly probability: number }
   | { readonly kind: 'recent-set'; readonly list: string }
   | { readonly kind: 'recent-check'; readonly list: string; readonly seconds: number }
-  /** The source stands in this ipset. */
-  | { readonly kind: 'in-set'; readonly set: string }
+  /** One bit of an address is set; bit 0 is the last one. */
+  | {
+      readonly kind: 'address-bit'
+      readonly side: 'source' | 'destination'
+      readonly bit: number
+      readonly negated?: boolean
+    }
+  /** At most 15 numbers in all, of which a range takes two; a rule has one such match. */
+  | { readonly kind: 'destination-ports'; readonly protocol: L4Protocol; readonly ports: readonly PortRange[] }
+  | { readonly kind: 'icmpv6-type'; readonly type: number }
+  /** What these sides of the packet hold stands in this ipset; one side for each part of its elements. */
+  | { readonly kind: 'in-set'; readonly set: string; readonly by: readonly Side[]; readonly negated?: boolean }
+
+type L4Protocol = 'tcp' | 'udp' | 'sctp'
+
+/** Both ends included; equal for a single port. */
+export interface PortRange {
+  readonly first: number
+  readonly last: number
+}
 
 interface PortMatch {
   readonly kind: 'destination-port'
-  readonly protocol: 'tcp' | 'udp' | 'sctp'
+  readonly protocol: L4Protocol
   readonly port: number
   /** The end of a range that begins with `port`. */
   readonly lastPort?: number
@@ -43,8 +68,8 @@ export type Target =
   | { readonly kind: 'masquerade'; readonly randomFully: boolean }
   | { readonly kind: 'mark-or'; readonly mask: number }
   | { readonly kind: 'mark-xor'; readonly mask: number }
-  /** Puts the source into an ipset and goes on; one that stands there already begins its time anew where `refresh` says so. */
-  | { readonly kind: 'add-to-set'; readonly set: string; readonly refresh: boolean }
+  /** Puts these sides of the packet into an ipset and goes on; what stands there already begins its time anew where `refresh` says so. */
+  | { readonly kind: 'add-to-set'; readonly set: string; readonly by: readonly Side[]; readonly refresh: boolean }
 
 /** A rule without a target only carries its comment (PLAT-STATE) or its side effect. */
 export interface Rule {
@@ -57,11 +82,8 @@ export interface Rule {
 /** Rules of one chain in their order. */
 export type Chain = readonly Rule[]
 
-/** What the tables of one IP family hold (or should): our own chains only, hook jumps apart. */
-export interface Ruleset {
-  readonly nat: ReadonlyMap<string, Chain>
-  readonly filter: ReadonlyMap<string, Chain>
-}
+/** What the proxy's tables of one IP family hold (or should): our own chains only, hook jumps apart. */
+export type Ruleset = Readonly<Record<ProxyTable, ReadonlyMap<string, Chain>>>
 
 /** A jump from a built-in chain into one of ours; kept at the top of the built-in chain, in listed order. */
 export interface Hook {

@@ -1,5 +1,5 @@
 import type { IpFamily } from '../model/ip.ts'
-import { NetfilterError } from './errors.ts'
+import { checkSetName } from './set-name.ts'
 
 /** An ipset of addresses that rules fill and the kernel empties: each address leaves when its time is over. */
 export interface AddressSet {
@@ -36,11 +36,11 @@ export function planSets(wanted: AddressSets, held: AddressSets): SetPlan {
   return { before: text(before), after: text(gone.map((name) => `destroy ${checkSetName(name)}`)) }
 }
 
-/** Reads what `ipset save` prints; sets that are not ours (`PLAT-*`), or not of our kind, are left out. */
+/** Reads what `ipset save` prints; sets that are not ours (`PLAT-*`), not of our kind, or of our members are left out. */
 export function parseSets(saved: string): AddressSets {
   const sets = new Map<string, AddressSet>()
   for (const line of saved.split('\n')) {
-    const [, name, options] = /^create (PLAT-\S+) hash:ip (.*)$/.exec(line) ?? []
+    const [, name, options] = /^create (PLAT-(?!NP-)\S+) hash:ip (.*)$/.exec(line) ?? []
     if (name === undefined || options === undefined) continue
     const value = (option: string) => new RegExp(`(?:^| )${option} (\\S+)`).exec(options)?.[1]
     const family = value('family') === 'inet6' ? 'IPv6' : 'IPv4'
@@ -70,12 +70,4 @@ function exchange(name: string, set: AddressSet): string[] {
 
 function text(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('')
-}
-
-/** Names are ours by construction; this keeps a mistake from ever becoming another line. An ipset's name has 31 characters at most. */
-function checkSetName(name: string): string {
-  if (/^PLAT-[A-Z0-9-]{1,26}$/.test(name)) return name
-  throw new NetfilterError('bad-chain-name', `${JSON.stringify(name)} is no name for a set`, {
-    remedy: 'expected PLAT- and at most 26 characters of A-Z, 0-9 and -',
-  })
 }

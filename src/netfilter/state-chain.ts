@@ -1,6 +1,6 @@
 import { equalHashes, formatXorHash, hashItem, parseXorHash, type XorHash } from '../model/xor-hash.ts'
 import { renderRule } from './render.ts'
-import type { Chain, TableName } from './ruleset.ts'
+import type { Chain, ProxyTable } from './ruleset.ts'
 
 /** The chain in each table that says what the table was made from; written in the same commit as the rules it describes. */
 export const stateChain = 'PLAT-STATE'
@@ -40,7 +40,7 @@ export function parseStamp(chain: readonly { readonly comment?: string }[]): Sta
 /** Whether both tables hold, whole, what was made from these objects. */
 export function stampsMatch(
   objects: XorHash,
-  { nat, filter }: Readonly<Record<TableName, Stamp | undefined>>,
+  { nat, filter }: Readonly<Record<ProxyTable, Stamp | undefined>>,
 ): boolean {
   if (nat?.filter === undefined || filter === undefined) return false
   return equalHashes(nat.objects, objects) && equalHashes(nat.filter, filter.rules)

@@ -19,7 +19,7 @@ const report: WriteReport = {
   chainsSet: 1,
   chainsRemoved: 0,
   restores: 1,
-  rules: { nat: 3, filter: 1 },
+  rules: { nat: 3, filter: 1, mangle: 0 },
 }
 
 /** A fake kernel that records its input and refuses as many writes as the test asks for. */

@@ -1,4 +1,4 @@
-import type { Hook, Rule, Ruleset, TableName } from '../../src/netfilter/ruleset.ts'
+import type { Hook, ProxyTable, Rule, Ruleset } from '../../src/netfilter/ruleset.ts'
 
 /** The shared chains may be empty: they stand, whatever Services there are. */
 const mayBeEmpty = /^PLAT-(INVALID|FORWARD-PODS|NODEPORTS|SERVICES|EXTERNAL|X?DST-..?.?)$/
@@ -11,7 +11,7 @@ export function findInconsistencies(ruleset: Ruleset, hooks: readonly Hook[]): r
   ])
 }
 
-function findBadJumps(ruleset: Ruleset, table: TableName, hooks: readonly Hook[]): readonly string[] {
+function findBadJumps(ruleset: Ruleset, table: ProxyTable, hooks: readonly Hook[]): readonly string[] {
   const fromHooks = hooks.filter((hook) => hook.table === table).map((hook) => hook.rule)
   return [...fromHooks, ...allRules(ruleset, table)].flatMap((rule) => {
     const chain = destinationOf(rule)
@@ -22,13 +22,13 @@ function findBadJumps(ruleset: Ruleset, table: TableName, hooks: readonly Hook[]
   })
 }
 
-function findUnusedChains(ruleset: Ruleset, table: TableName): readonly string[] {
+function findUnusedChains(ruleset: Ruleset, table: ProxyTable): readonly string[] {
   const used = new Set(allRules(ruleset, table).map(destinationOf))
   const perService = [...ruleset[table].keys()].filter((name) => /^PLAT-(SVC|SVL|EXT|FW|SEP)-/.test(name))
   return perService.filter((name) => !used.has(name)).map((name) => `${table}: nothing leads to ${name}`)
 }
 
-function allRules(ruleset: Ruleset, table: TableName): readonly Rule[] {
+function allRules(ruleset: Ruleset, table: ProxyTable): readonly Rule[] {
   return [...ruleset[table].values()].flat()
 }
 

@@ -6,19 +6,21 @@ import type { ServiceRules } from '../../src/netfilter/lower-service.ts'
 import { equalChains, type SavedChain } from '../../src/netfilter/parse.ts'
 import { ProxyRuleset } from '../../src/netfilter/proxy-ruleset.ts'
 import { renderRestoreInParts, renderRuleSpec } from '../../src/netfilter/render.ts'
-import type { Chain, Ruleset, TableChange, TableName } from '../../src/netfilter/ruleset.ts'
+import type { Chain, ProxyTable, Ruleset, TableChange } from '../../src/netfilter/ruleset.ts'
 import type { AddressSets } from '../../src/netfilter/sets.ts'
 import type { ProxyRuleSettings } from '../../src/netfilter/settings.ts'
 import { hashChain, stateChain } from '../../src/netfilter/state-chain.ts'
 import type { RulesWriter, WriteReport } from '../../src/node/rules/index.ts'
 
-const tableNames: readonly TableName[] = ['filter', 'nat']
+const tableNames: readonly ProxyTable[] = ['filter', 'nat']
 
 /** A ruleset as it was read back, or one of ours. */
-export type HeldRuleset = Readonly<Record<TableName, ReadonlyMap<string, SavedChain>>>
+export type HeldRuleset = Readonly<Record<ProxyTable, ReadonlyMap<string, SavedChain>>>
+
+type ProxyChange = TableChange & { readonly table: ProxyTable }
 
 /** Returns what must be written to turn `previous` into `next`: at most one change a table, `filter` first, chains in order of name. */
-export function diffRulesets(previous: HeldRuleset, next: Ruleset): readonly TableChange[] {
+export function diffRulesets(previous: HeldRuleset, next: Ruleset): readonly ProxyChange[] {
   return tableNames.flatMap((table) => diffTable(table, previous[table], next[table]))
 }
 
@@ -29,8 +31,9 @@ export function applyChanges(ruleset: Ruleset, changes: readonly TableChange[]):
   return tables
 }
 
-function applyTo(tables: Record<TableName, Map<string, Chain>>, changes: readonly TableChange[]): void {
+function applyTo(tables: Record<ProxyTable, Map<string, Chain>>, changes: readonly TableChange[]): void {
   for (const { table, set, remove, drop = [] } of changes) {
+    if (table === 'mangle') throw new Error('the proxy has no rules in mangle')
     for (const name of remove) tables[table].delete(name)
     for (const [name, rules] of drop) {
       const gone = new Set(rules.map((rule) => renderRuleSpec(rule)))
@@ -95,10 +98,10 @@ export function hashTable(chains: ReadonlyMap<string, Chain>): XorHash {
 }
 
 function diffTable(
-  table: TableName,
+  table: ProxyTable,
   previous: ReadonlyMap<string, SavedChain>,
   next: ReadonlyMap<string, Chain>,
-): readonly TableChange[] {
+): readonly ProxyChange[] {
   const set = [...next].filter(([name, chain]) => !isSame(previous.get(name), chain)).sort(byName)
   const remove = [...previous.keys()].filter((name) => !next.has(name)).sort()
   return set.length === 0 && remove.length === 0 ? [] : [{ table, set: new Map(set), remove }]

@@ -47,9 +47,22 @@ function test(match: Exclude<Match, { kind: 'statistic' }>, packet: PacketState,
       return context.remembers?.(match.list, packet.source) ?? false
     case 'in-set':
       return context.remembers?.(match.set, packet.source) ?? false
+    case 'address-bit':
+      return hasBit(match.side === 'source' ? packet.source : packet.destination, match.bit)
+    case 'destination-ports':
+      return (
+        packet.protocol.toLowerCase() === match.protocol &&
+        match.ports.some(({ first, last }) => packet.port >= first && packet.port <= last)
+      )
+    case 'icmpv6-type':
+      return false
     case 'recent-set':
       return true
   }
+}
+
+function hasBit(address: Ip, bit: number): boolean {
+  return ((ipToBigInt(address) >> BigInt(bit)) & 1n) === 1n
 }
 
 function lastBits(address: Ip): number {

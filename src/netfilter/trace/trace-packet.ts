@@ -1,4 +1,4 @@
-import type { Hook, TableName } from '../ruleset.ts'
+import type { Hook, ProxyTable } from '../ruleset.ts'
 import { matchRule } from './match-rule.ts'
 import type { TraceContext, TracedPacket, TraceOutcome } from './types.ts'
 import { type ChainExit, type Traversal, walkChain } from './walk-chain.ts'
@@ -23,7 +23,7 @@ export function tracePacket(packet: TracedPacket, context: TraceContext): readon
 function finish(traversal: Traversal, isMadeHere: boolean, context: TraceContext): readonly TraceOutcome[] {
   const goesTo = context.isLocalAddress(traversal.packet.destination) ? 'this-node' : 'elsewhere'
   const isNew = traversal.packet.state === 'NEW'
-  const hooks: readonly (readonly [TableName, Hook['builtin']])[] = [
+  const hooks: readonly (readonly [ProxyTable, Hook['builtin']])[] = [
     ...(isMadeHere ? [['filter', 'OUTPUT'] as const] : []),
     ...(!isMadeHere && goesTo === 'elsewhere' ? [['filter', 'FORWARD'] as const] : []),
     ...(isNew && (isMadeHere || goesTo === 'elsewhere') ? [['nat', 'POSTROUTING'] as const] : []),
@@ -43,7 +43,7 @@ function finish(traversal: Traversal, isMadeHere: boolean, context: TraceContext
 /** Our jumps in one built-in chain, one after the other until one of them decides. */
 function passHooks(
   start: Traversal,
-  table: TableName,
+  table: ProxyTable,
   builtin: Hook['builtin'],
   context: TraceContext,
 ): readonly ChainExit[] {

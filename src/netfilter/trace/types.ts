@@ -1,6 +1,6 @@
 import type { Ip } from '../../model/ip.ts'
 import type { Protocol } from '../../model/service.ts'
-import type { Hook, Rule, Ruleset, TableName } from '../ruleset.ts'
+import type { Hook, ProxyTable, Rule, Ruleset } from '../ruleset.ts'
 
 /** A packet as it meets this node's first hook. */
 export interface TracedPacket {
@@ -29,7 +29,7 @@ export interface TraceContext {
 
 /** A rule that a packet matched, and where it stands. */
 export interface TracedRule {
-  readonly table: TableName
+  readonly table: ProxyTable
   readonly chain: string
   /** Its number in the chain, 1 for the first. */
   readonly position: number

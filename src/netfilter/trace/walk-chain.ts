@@ -1,5 +1,5 @@
 import type { Ip } from '../../model/ip.ts'
-import type { Rule, TableName } from '../ruleset.ts'
+import type { ProxyTable, Rule } from '../ruleset.ts'
 import { matchRule, type PacketState } from './match-rule.ts'
 import type { TraceContext, TracedRule } from './types.ts'
 
@@ -19,7 +19,7 @@ export type ChainExit = readonly [exit: Exit, traversal: Traversal]
 
 /** All ways through a chain, as the kernel would go them; a chain that does not exist is passed. */
 export function walkChain(
-  table: TableName,
+  table: ProxyTable,
   chain: string,
   start: Traversal,
   context: TraceContext,
@@ -47,7 +47,12 @@ function stepRule(at: TracedRule, traversal: Traversal, context: TraceContext): 
   return [...applyTarget(at.table, at.rule, taken, context), ...(chance < 1 ? [missed] : [])]
 }
 
-function applyTarget(table: TableName, { target }: Rule, traversal: Traversal, context: TraceContext): readonly Step[] {
+function applyTarget(
+  table: ProxyTable,
+  { target }: Rule,
+  traversal: Traversal,
+  context: TraceContext,
+): readonly Step[] {
   switch (target?.kind) {
     case undefined:
     case 'add-to-set':

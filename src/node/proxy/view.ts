@@ -3,7 +3,7 @@ import type { IpFamily } from '../../model/ip.ts'
 import { formatXorHash } from '../../model/xor-hash.ts'
 import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import { isExternal } from '../../netfilter/frontend.ts'
-import type { Ruleset, TableName } from '../../netfilter/ruleset.ts'
+import type { ProxyTable, Ruleset } from '../../netfilter/ruleset.ts'
 import type { TraceContext, TracedPacket } from '../../netfilter/trace/types.ts'
 import type { RulesWriter } from '../rules/index.ts'
 import type { NodeState } from '../state/index.ts'
@@ -108,7 +108,7 @@ export class ProxyView {
   }
 
   /** Counts the wanted rules. */
-  ruleCounts(): Readonly<Record<TableName, number>> {
+  ruleCounts(): Readonly<Record<ProxyTable, number>> {
     const { nat, filter } = this.#parts.writer.wanted
     const rulesOf = (chains: Ruleset['nat']) => chains.values().reduce((sum, chain) => sum + chain.length, 0)
     return { nat: rulesOf(nat), filter: rulesOf(filter) }

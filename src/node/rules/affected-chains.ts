@@ -6,15 +6,18 @@ export function isOurChain(name: string): boolean {
   return name.startsWith('PLAT-')
 }
 
-/** The chains of these commits that concern us; undefined where a whole table went. */
+/** The chains of these commits in these tables that concern us; undefined where a whole table went. */
 export function affectedChains(
   commits: readonly SeenCommit[],
-): Readonly<Record<TableName, ReadonlySet<string>>> | undefined {
-  const affected = { nat: new Set<string>(), filter: new Set<string>() }
+  tables: readonly TableName[],
+): ReadonlyMap<TableName, ReadonlySet<string>> | undefined {
+  const affected = new Map(tables.map((name) => [name, new Set<string>()]))
   for (const { table, chain } of commits.flatMap(({ changes }) => changes)) {
-    if (table !== 'nat' && table !== 'filter') continue
+    const ours = tables.find((name) => name === table)
+    const chains = ours && affected.get(ours)
+    if (chains === undefined) continue
     if (chain === undefined) return undefined
-    if (isOurChain(chain) || isBuiltin(chain)) affected[table].add(chain)
+    if (isOurChain(chain) || isBuiltin(chain)) chains.add(chain)
   }
   return affected
 }

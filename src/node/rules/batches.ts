@@ -31,11 +31,11 @@ export const batchSizes: Readonly<Record<Flavour, BatchSize>> = {
 /** The restores that make these changes (one a table at most), each of some commits. */
 export function splitIntoRestores(
   changes: readonly TableChange[],
-  tables: Readonly<Record<TableName, WantedTable>>,
+  tables: Readonly<Partial<Record<TableName, WantedTable>>>,
   batches: BatchSize,
 ): readonly (readonly TableChange[])[] {
   const split = changes.map((change) =>
-    splitChange(change, (chain) => tables[change.table].heldBefore(chain), batches.linesPerCommit),
+    splitChange(change, (chain) => tables[change.table]?.heldBefore(chain), batches.linesPerCommit),
   )
   const main = split.map((each) => each.main).filter(({ set, remove }) => set.size > 0 || remove.length > 0)
   const isCut = split.some(({ middle }) => middle.length > 0)
@@ -43,9 +43,9 @@ export function splitIntoRestores(
   return planRestores(split, [...ahead, ...inCommitOrder(main, tables.filter)], batches.commitsPerRestore)
 }
 
-function inCommitOrder(changes: readonly TableChange[], table: WantedTable): readonly TableChange[] {
+function inCommitOrder(changes: readonly TableChange[], table: WantedTable | undefined): readonly TableChange[] {
   const filter = changes.find((change) => change.table === 'filter')
-  const held = [...(filter?.set.keys() ?? [])].map((name) => [name, table.knownBefore(name)] as const)
+  const held = [...(filter?.set.keys() ?? [])].map((name) => [name, table?.knownBefore(name) ?? []] as const)
   return orderCommits({ nat: new Map(), filter: new Map(held) }, changes)
 }
 
@@ -105,11 +105,11 @@ const maxRemovalsAhead = 200
 /** At most one commit, to be made before `changes`. Until those have succeeded no stamp vouches for the table. */
 function planRemovalsAhead(
   changes: readonly TableChange[],
-  nat: Pick<WantedTable, 'chains' | 'isKnown' | 'heldBefore'>,
+  nat: Pick<WantedTable, 'chains' | 'isKnown' | 'heldBefore'> | undefined,
   { removalsAheadFrom }: BatchSize,
 ): readonly TableChange[] {
   const change = changes.find(({ table }) => table === 'nat')
-  if (change === undefined || nat.chains.size < removalsAheadFrom || !nat.isKnown) return []
+  if (change === undefined || nat === undefined || nat.chains.size < removalsAheadFrom || !nat.isKnown) return []
   const drop = removalsAhead(change, (chain) => nat.heldBefore(chain))
   const count = drop.values().reduce((sum, rules) => sum + rules.length, 0)
   if (count === 0 || count > maxRemovalsAhead) return []

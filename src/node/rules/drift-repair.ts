@@ -3,7 +3,7 @@ import type { Logger } from '../../observe/logger.ts'
 import { affectedChains, isOurChain } from './affected-chains.ts'
 import type { Iptables } from './iptables.ts'
 import type { OwnCommits, SeenCommit } from './own-commits.ts'
-import { type ChangeReader, readChains, readHooks } from './read-kernel.ts'
+import { type ChangeReader, hooksOf, readChains, readHooks } from './read-kernel.ts'
 import type { Reconciler } from './reconciler.ts'
 import { addReports, unchanged, type VerifyReport } from './reports.ts'
 import type { WantedRules } from './wanted-rules.ts'
@@ -59,8 +59,8 @@ export class DriftRepair {
     const { reconciler, ownCommits, exclusive } = this.#parts
     const report = await exclusive(async () => {
       const foreign = reconciler.isKernelKnown ? commits.filter((commit) => !ownCommits.includes(commit)) : []
-      const affected = affectedChains(foreign)
-      if (affected === undefined || affected.nat.size + affected.filter.size > maxChains) return 'too-many'
+      const affected = affectedChains(foreign, this.#parts.wanted.tableNames)
+      if (affected === undefined || countChains(affected) > maxChains) return 'too-many'
       return this.#verifyAffected(affected)
     })
     return report === 'too-many' ? report : this.#publish(report)
@@ -81,25 +81,25 @@ export class DriftRepair {
       const drift = wanted.compare(held, differing)
       const chains = await reconciler.flush()
       if (hookPlacements !== reconciler.hookPlacements) return { drift, readMs, write: chains }
-      const hooks = await reconciler.placeHooks({ nat: held.nat.hooks, filter: held.filter.hooks })
+      const hooks = await reconciler.placeHooks(hooksOf(held))
       return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
     })
     if (report.drift.length === 0) changes.remember()
     return this.#publish(report)
   }
 
-  async #verifyAffected(affected: Readonly<Record<TableName, ReadonlySet<string>>>): Promise<VerifyReport> {
+  async #verifyAffected(affected: ReadonlyMap<TableName, ReadonlySet<string>>): Promise<VerifyReport> {
     const { iptables, hooks, wanted, reconciler } = this.#parts
     const startedMs = performance.now()
     const drift: Drift[] = []
     for (const table of wanted.tables) {
-      const ours = new Set([...affected[table.name]].filter(isOurChain))
+      const ours = new Set([...(affected.get(table.name) ?? [])].filter(isOurChain))
       drift.push(...table.compareChains(ours, await readChains(iptables, table.name, ours)))
     }
     const readMs = performance.now() - startedMs
     const chains = await reconciler.flush()
-    const builtins = [...affected.nat, ...affected.filter].filter((name) => !isOurChain(name))
-    if (builtins.length === 0) return { drift, readMs, write: chains }
+    const isHookChain = (name: string) => !isOurChain(name)
+    if (!affected.values().some((names) => names.values().some(isHookChain))) return { drift, readMs, write: chains }
     const placed = await reconciler.placeHooks(await readHooks(iptables, hooks))
     return { drift: [...drift, ...placed.drift], readMs, write: addReports(chains, placed.write) }
   }
@@ -113,4 +113,8 @@ export class DriftRepair {
     onVerified(report)
     return report
   }
+}
+
+function countChains(affected: ReadonlyMap<TableName, ReadonlySet<string>>): number {
+  return affected.values().reduce((sum, names) => sum + names.size, 0)
 }

@@ -1,13 +1,12 @@
 import type { NftCommit, NftListener } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
-import type { TableName } from '../../netfilter/ruleset.ts'
 import type { Logger } from '../../observe/logger.ts'
 import type { RulesWriter } from './writer.ts'
 
 export interface DriftWatchParts {
   readonly family: IpFamily
-  readonly writer: Pick<RulesWriter, 'verify' | 'verifyChains'>
+  readonly writer: Pick<RulesWriter, 'tables' | 'verify' | 'verifyChains'>
   readonly log: Logger
 }
 
@@ -33,7 +32,9 @@ export class DriftWatch implements NftListener {
   }
 
   onCommit(commit: NftCommit): void {
-    if (commit.family !== this.#parts.family || !commit.changes.some(({ table }) => isOurTable(table))) return
+    const { family, writer } = this.#parts
+    const isOurTable = (name: string) => writer.tables.some((table) => table === name)
+    if (commit.family !== family || !commit.changes.some(({ table }) => isOurTable(table))) return
     if (this.#commits.length >= maxCommits) this.#needsAll = true
     else this.#commits.push(commit)
     this.#look()
@@ -73,8 +74,4 @@ export class DriftWatch implements NftListener {
       if (this.#commits.length > 0 || this.#needsAll) this.#look(nextMs)
     }
   }
-}
-
-function isOurTable(table: string): table is TableName {
-  return table === 'nat' || table === 'filter'
 }

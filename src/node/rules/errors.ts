@@ -12,6 +12,7 @@ export type RulesErrorCode =
   | 'killed'
   | 'timeout'
   | 'not-synced'
+  | 'not-our-table'
 
 /** Where in the input of `iptables-restore` it failed, as far as the program reported. */
 export interface FailedLine {

@@ -30,16 +30,16 @@ export function isBuiltin(chain: string): boolean {
  */
 export function planHooks(
   wanted: readonly Hook[],
-  held: Readonly<Record<TableName, readonly SavedHook[]>>,
+  held: Readonly<Partial<Record<TableName, readonly SavedHook[]>>>,
   family: IpFamily,
 ): HookPlan {
   const drift: HookDrift[] = []
   let text = ''
-  for (const table of ['nat', 'filter'] as const) {
+  for (const table of ['mangle', 'nat', 'filter'] as const) {
     const lines: string[] = []
     for (const chain of builtinChains) {
       const hooks = wanted.filter((hook) => hook.table === table && hook.builtin === chain)
-      const found = held[table].filter((hook) => hook.chain === chain)
+      const found = (held[table] ?? []).filter((hook) => hook.chain === chain)
       if (areInPlace(hooks, found)) continue
       drift.push({ table, chain, problem: 'hooks' })
       lines.push(...found.map(({ rule }) => `-D ${chain} ${specOf(rule, family)}`))

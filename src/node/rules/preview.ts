@@ -4,6 +4,8 @@ import { renderRuleSpec } from '../../netfilter/render.ts'
 import type { Chain, Hook, TableName } from '../../netfilter/ruleset.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import { planHooks } from './hook-plan.ts'
+import { hooksOf } from './read-kernel.ts'
+import type { WantedChains } from './wanted-rules.ts'
 
 /** One chain of the kernel that is not as it should be; rules as `iptables-save` prints them, without the chain. */
 export interface ChainDifference {
@@ -16,14 +18,13 @@ export interface ChainDifference {
 
 /** What would have to be written. PLAT-STATE is left out: it follows from the rest. */
 export function previewChanges(
-  wanted: Readonly<Record<TableName, ReadonlyMap<string, Chain>>>,
+  wanted: WantedChains,
   held: SavedTables,
   hooks: readonly Hook[],
-  family: IpFamily,
+  { family, tables }: { readonly family: IpFamily; readonly tables: readonly TableName[] },
 ): readonly ChainDifference[] {
-  const tables = ['nat', 'filter'] as const
-  const chains = tables.flatMap((table) => compareTable(table, wanted[table], held[table].chains, family))
-  const heldHooks = { nat: held.nat.hooks, filter: held.filter.hooks }
+  const chains = tables.flatMap((table) => compareTable(table, wanted[table] ?? new Map(), held[table].chains, family))
+  const heldHooks = hooksOf(held)
   const misplaced = planHooks(hooks, heldHooks, family).drift.map(({ table, chain, problem }) => ({
     table,
     chain,

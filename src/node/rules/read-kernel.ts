@@ -17,11 +17,14 @@ import type { Logger } from '../../observe/logger.ts'
 import { RulesError } from './errors.ts'
 import type { Iptables } from './iptables.ts'
 
-/** PLAT-STATE of each table; undefined where there is none or it is not one of this version. */
-export async function readStamps(iptables: Iptables): Promise<Readonly<Record<TableName, Stamp | undefined>>> {
-  const [nat, filter] = await Promise.all([readStamp(iptables, 'nat'), readStamp(iptables, 'filter')])
-  return { nat, filter }
+/** PLAT-STATE of each of these tables; undefined where there is none or it is not one of this version. */
+export async function readStamps(iptables: Iptables, tables: readonly TableName[]): Promise<Stamps> {
+  const read = async (table: TableName) => (tables.includes(table) ? readStamp(iptables, table) : undefined)
+  const [nat, filter, mangle] = await Promise.all([read('nat'), read('filter'), read('mangle')])
+  return { nat, filter, mangle }
 }
+
+type Stamps = Readonly<Record<TableName, Stamp | undefined>>
 
 async function readStamp(iptables: Iptables, table: TableName): Promise<Stamp | undefined> {
   const text = await iptables.listChain(table, stateChain)
@@ -33,22 +36,25 @@ async function readStamp(iptables: Iptables, table: TableName): Promise<Stamp | 
 export class ChangeReader {
   readonly #iptables: Iptables
   readonly #hooks: readonly Hook[]
+  readonly #tables: readonly TableName[]
   #read: string | undefined
   #knownGood: string | undefined
 
-  constructor(iptables: Iptables, hooks: readonly Hook[]) {
+  constructor(iptables: Iptables, hooks: readonly Hook[], tables: readonly TableName[]) {
     this.#iptables = iptables
     this.#hooks = hooks
+    this.#tables = tables
   }
 
   /** Undefined where the tables hold what they held when `remember` was called, or cannot be read for rules of others in them. */
   async readIfChanged(expected: ExpectedTables): Promise<SavedTables | undefined> {
-    const texts = await saveTables(this.#iptables, expected, this.#hooks).catch((error: unknown) => {
+    const place = { hooks: this.#hooks, tables: this.#tables }
+    const texts = await saveTables(this.#iptables, expected, place).catch((error: unknown) => {
       if (isUnreadable(error)) return undefined
       throw error
     })
     if (texts === undefined) return undefined
-    this.#read = (await fingerprint(texts.nat)) + (await fingerprint(texts.filter))
+    this.#read = await fingerprintAll(texts)
     return this.#read === this.#knownGood ? undefined : parseTables(texts, expected, this.#iptables.choice.family)
   }
 
@@ -62,6 +68,12 @@ export class ChangeReader {
     this.#read = undefined
     this.#knownGood = undefined
   }
+}
+
+async function fingerprintAll(texts: SavedTexts): Promise<string> {
+  const prints: string[] = []
+  for (const text of texts.values()) prints.push(await fingerprint(text))
+  return prints.join()
 }
 
 const blockChars = 65_536
@@ -82,32 +94,38 @@ async function fingerprint(saved: string): Promise<string> {
 }
 
 /** Chains that the tables probably hold: reading them costs less then. */
-export type ExpectedTables = Readonly<Record<TableName, ReadonlyMap<string, SavedChain>>>
+export type ExpectedTables = Readonly<Partial<Record<TableName, ReadonlyMap<string, SavedChain>>>>
+
+/** What a writer writes. */
+export interface WrittenPlaces {
+  readonly tables: readonly TableName[]
+  readonly hooks: readonly Hook[]
+}
 
 /** Reads all our rules; expensive for large tables (`Iptables.save`). */
 export async function readTables(
   iptables: Iptables,
   expected: ExpectedTables,
-  hooks: readonly Hook[],
+  places: WrittenPlaces,
 ): Promise<SavedTables> {
-  return parseTables(await saveTables(iptables, expected, hooks), expected, iptables.choice.family)
+  return parseTables(await saveTables(iptables, expected, places), expected, iptables.choice.family)
 }
 
 /** Reads the tables before the first write. A table that cannot be read is taken as empty: iptables-restore can write to it all the same. */
 export async function readBeforeWriting(
   iptables: Iptables,
   expected: ExpectedTables,
-  hooks: readonly Hook[],
+  places: WrittenPlaces,
   log: Logger,
 ): Promise<SavedTables> {
   try {
-    const held = await readTables(iptables, expected, hooks)
+    const held = await readTables(iptables, expected, places)
     if (iptables.caveat !== '') log.warn(`the kernel was read chain by chain${iptables.caveat}`)
     return held
   } catch (error) {
     if (!isUnreadable(error)) throw error
     log.warn('all rules are written without a comparison with the kernel', { error: describeError(error) })
-    return { nat: nothing, filter: nothing }
+    return { nat: nothing, filter: nothing, mangle: nothing }
   }
 }
 
@@ -115,16 +133,25 @@ const nothing: SavedTable = { chains: new Map(), hooks: [] }
 /** Each takes the start of a program, some milliseconds. */
 const maxOneByOne = 500
 
-async function saveTables(iptables: Iptables, expected: ExpectedTables, hooks: readonly Hook[]) {
+type SavedTexts = ReadonlyMap<TableName, string>
+
+async function saveTables(
+  iptables: Iptables,
+  expected: ExpectedTables,
+  { hooks, tables }: WrittenPlaces,
+): Promise<SavedTexts> {
   const save = async (table: TableName): Promise<string> => {
     try {
       return await iptables.save(table)
     } catch (error) {
-      if (!isUnreadable(error) || expected[table].size > maxOneByOne) throw error
-      return saveOneByOne(iptables, table, expected[table].keys(), hooks)
+      const names = [...(expected[table]?.keys() ?? [])]
+      if (!isUnreadable(error) || names.length > maxOneByOne) throw error
+      return saveOneByOne(iptables, table, names, hooks)
     }
   }
-  return { nat: await save('nat'), filter: await save('filter') }
+  const texts = new Map<TableName, string>()
+  for (const table of tables) texts.set(table, await save(table))
+  return texts
 }
 
 /** What stands there of the chains that should, and the hooks: chains that are not wanted any more are not found. */
@@ -162,15 +189,11 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof RulesError && error.code === 'unreadable'
 }
 
-async function parseTables(
-  texts: Readonly<Record<TableName, string>>,
-  expected: ExpectedTables,
-  family: IpFamily,
-): Promise<SavedTables> {
-  const parse = (table: TableName) =>
-    parseTable(texts[table], new SaveParser(table, { chains: expected[table], family }))
-  const nat = await parse('nat')
-  return { nat, filter: await parse('filter') }
+async function parseTables(texts: SavedTexts, expected: ExpectedTables, family: IpFamily): Promise<SavedTables> {
+  const tables: Record<TableName, SavedTable> = { nat: nothing, filter: nothing, mangle: nothing }
+  for (const [table, text] of texts)
+    tables[table] = await parseTable(text, new SaveParser(table, { chains: expected[table] ?? new Map(), family }))
+  return tables
 }
 
 /** Other work gets its turn meanwhile: the text of 10,000 Services takes a third of a second. */
@@ -207,12 +230,15 @@ export async function readChains(
   return held
 }
 
+type HeldHooks = Readonly<Record<TableName, readonly SavedHook[]>>
+
+export function hooksOf({ nat, filter, mangle }: SavedTables): HeldHooks {
+  return { nat: nat.hooks, filter: filter.hooks, mangle: mangle.hooks }
+}
+
 /** Only the built-in chains that are to carry hooks, one by one: cheap whatever else there is. */
-export async function readHooks(
-  iptables: Iptables,
-  hooks: readonly Hook[],
-): Promise<Readonly<Record<TableName, readonly SavedHook[]>>> {
-  const held: Record<TableName, SavedHook[]> = { nat: [], filter: [] }
+export async function readHooks(iptables: Iptables, hooks: readonly Hook[]): Promise<HeldHooks> {
+  const held: Record<TableName, SavedHook[]> = { nat: [], filter: [], mangle: [] }
   const places = new Map(hooks.map(({ table, builtin }) => [`${table} ${builtin}`, { table, builtin }]))
   for (const { table, builtin } of places.values()) {
     const text = await listBuiltin(iptables, table, builtin, hooks)

@@ -104,12 +104,12 @@ export class Reconciler {
 
   async #learnKernel(): Promise<void> {
     const { iptables, hooks, wanted, onKernelKnown, log } = this.#parts
-    const isAdopted = wanted.setStamps(await readStamps(iptables))
+    const isAdopted = wanted.setStamps(await readStamps(iptables, wanted.tableNames))
     if (isAdopted) {
       log.info('the kernel holds our rules already, by PLAT-STATE')
       for (const table of wanted.tables) table.adopt()
     } else {
-      const held = await readBeforeWriting(iptables, wanted.ruleset, hooks, log)
+      const held = await readBeforeWriting(iptables, wanted.ruleset, { hooks, tables: wanted.tableNames }, log)
       wanted.compare(held, await wanted.findDiffering(held))
     }
     onKernelKnown(isAdopted)
@@ -125,14 +125,14 @@ export class Reconciler {
       return table.compareChains(names, await readChains(iptables, table.name, names))
     }
     wanted.beginRead()
-    return wanted.compare(await readTables(iptables, wanted.ruleset, hooks))
+    return wanted.compare(await readTables(iptables, wanted.ruleset, { hooks, tables: wanted.tableNames }))
   }
 
   /** Carries out one restore after the other, and renders the next one meanwhile. Confirms each, also when a later one fails. */
   async #restoreAll(): Promise<WriteReport> {
     const { iptables, wanted, batches = batchSizes[iptables.choice.flavour] } = this.#parts
     const { family } = iptables.choice
-    const restores = splitIntoRestores(wanted.unwritten(), wanted, batches)
+    const restores = splitIntoRestores(wanted.unwritten(), wanted.byName, batches)
     let report = unchanged
     let next = renderInTimeSlices(restores[0] ?? [], family)
     for (const [index, changes] of restores.entries()) {

@@ -31,7 +31,7 @@ export const unchanged: WriteReport = {
   chainsSet: 0,
   chainsRemoved: 0,
   restores: 0,
-  rules: { nat: 0, filter: 0 },
+  rules: { nat: 0, filter: 0, mangle: 0 },
 }
 
 /** One restore that succeeded. */
@@ -46,7 +46,11 @@ export function reportRestore(text: string, changes: readonly TableChange[], dur
     chainsSet: set.size,
     chainsRemoved,
     restores: 1,
-    rules: { nat: countRules(changes, 'nat'), filter: countRules(changes, 'filter') },
+    rules: {
+      nat: countRules(changes, 'nat'),
+      filter: countRules(changes, 'filter'),
+      mangle: countRules(changes, 'mangle'),
+    },
   }
 }
 
@@ -63,6 +67,10 @@ export function addReports(a: WriteReport, b: WriteReport): WriteReport {
     chainsSet: a.chainsSet + b.chainsSet,
     chainsRemoved: a.chainsRemoved + b.chainsRemoved,
     restores: a.restores + b.restores,
-    rules: { nat: a.rules.nat + b.rules.nat, filter: a.rules.filter + b.rules.filter },
+    rules: {
+      nat: a.rules.nat + b.rules.nat,
+      filter: a.rules.filter + b.rules.filter,
+      mangle: a.rules.mangle + b.rules.mangle,
+    },
   }
 }

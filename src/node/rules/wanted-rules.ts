@@ -1,22 +1,38 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
 import { emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
 import type { SavedTables } from '../../netfilter/parse.ts'
-import type { Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
+import type { Chain, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
 import type { Stamp } from '../../netfilter/state-chain.ts'
+import { RulesError } from './errors.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
 
 const noSets: AddressSets = new Map()
+const noChains: ReadonlyMap<string, Chain> = new Map()
 
-/** What nat, filter and the ipsets of one family should hold, and what the kernel lacks of it. Does no I/O. */
+/** What tables should hold. */
+export type WantedChains = Ruleset & { readonly mangle?: ReadonlyMap<string, Chain> }
+
+/** The chains that differ, by table. */
+export type DifferingChains = ReadonlyMap<TableName, ReadonlySet<string>>
+
+/** What some tables and the ipsets of one family should hold, and what the kernel lacks of it. Does no I/O. */
 export class WantedRules {
-  readonly nat = new WantedTable('nat')
-  readonly filter = new WantedTable('filter')
-  readonly tables: readonly WantedTable[] = [this.nat, this.filter]
-  /** A live view. */
-  readonly ruleset: Ruleset = { nat: this.nat.chains, filter: this.filter.chains }
+  readonly tableNames: readonly TableName[]
+  readonly tables: readonly WantedTable[]
+  readonly byName: Readonly<Partial<Record<TableName, WantedTable>>>
+  /** A live view; tables of other writers are empty. */
+  readonly ruleset: WantedChains
   #objects: XorHash = emptyXorHash
   #sets: AddressSets = noSets
+
+  constructor(tables: readonly TableName[]) {
+    this.tableNames = tables
+    this.tables = tables.map((name) => new WantedTable(name))
+    this.byName = Object.fromEntries(this.tables.map((table) => [table.name, table]))
+    const chainsOf = (name: TableName) => this.byName[name]?.chains ?? noChains
+    this.ruleset = { nat: chainsOf('nat'), filter: chainsOf('filter'), mangle: chainsOf('mangle') }
+  }
 
   /** The sets that the rules name. */
   get sets(): AddressSets {
@@ -28,9 +44,10 @@ export class WantedRules {
     const slice = new TimeSlice()
     this.#sets = sets
     for (const { table, set, remove } of changes) {
-      for (const name of remove) this[table].want(name, undefined)
+      const wanted = this.#tableOf(table)
+      for (const name of remove) wanted.want(name, undefined)
       for (const [name, chain] of set) {
-        this[table].want(name, chain)
+        wanted.want(name, chain)
         if (slice.spent) await slice.pause()
       }
     }
@@ -39,18 +56,19 @@ export class WantedRules {
 
   /** Everything that the kernel lacks, PLAT-STATE included; at most one change a table. */
   unwritten(): readonly TableChange[] {
-    const changes = [this.nat.change(this.#objects, this.filter.rules), this.filter.change(this.#objects)]
+    const filterOf = (name: TableName) => (name === 'nat' ? this.byName.filter?.rules : undefined)
+    const changes = this.tables.map((table) => table.change(this.#objects, filterOf(table.name)))
     return changes.filter((change) => change !== undefined)
   }
 
   /** The kernel has taken these changes. */
   confirm(changes: readonly TableChange[]): void {
-    for (const change of changes) this[change.table].confirm(change)
+    for (const change of changes) this.#tableOf(change.table).confirm(change)
   }
 
   /** The kernel may or may not have taken these changes: they stay unwritten. */
   invalidate(changes: readonly TableChange[]): void {
-    for (const change of changes) this[change.table].invalidate(change)
+    for (const change of changes) this.#tableOf(change.table).invalidate(change)
   }
 
   /** Takes the stamps that the kernel holds. Returns whether they match what is wanted. */
@@ -65,15 +83,22 @@ export class WantedRules {
   }
 
   /** The chains that differ from what the kernel was read to hold. Other work, writes included, goes on meanwhile. */
-  async findDiffering(held: SavedTables): Promise<Readonly<Record<TableName, ReadonlySet<string>>>> {
-    return {
-      nat: await this.nat.findDiffering(held.nat.chains),
-      filter: await this.filter.findDiffering(held.filter.chains),
-    }
+  async findDiffering(held: SavedTables): Promise<DifferingChains> {
+    const differing = new Map<TableName, ReadonlySet<string>>()
+    for (const table of this.tables) differing.set(table.name, await table.findDiffering(held[table.name].chains))
+    return differing
   }
 
   /** Marks what differs from what the kernel holds as unwritten. Looks at the chains of `differing` only, if given. */
-  compare(held: SavedTables, differing?: Readonly<Record<TableName, ReadonlySet<string>>>): readonly Drift[] {
-    return this.tables.flatMap((table) => table.compare(held[table.name].chains, differing?.[table.name]))
+  compare(held: SavedTables, differing?: DifferingChains): readonly Drift[] {
+    return this.tables.flatMap((table) => table.compare(held[table.name].chains, differing?.get(table.name)))
+  }
+
+  #tableOf(name: TableName): WantedTable {
+    const table = this.byName[name]
+    if (table !== undefined) return table
+    throw new RulesError('not-our-table', `table ${name} is not written by this writer`, {
+      remedy: `expected ${this.tableNames.join(' or ')}`,
+    })
   }
 }

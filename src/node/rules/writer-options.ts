@@ -1,4 +1,4 @@
-import type { Hook } from '../../netfilter/ruleset.ts'
+import type { Hook, TableName } from '../../netfilter/ruleset.ts'
 import type { Logger } from '../../observe/logger.ts'
 import type { BatchSize } from './batches.ts'
 import type { Iptables } from './iptables.ts'
@@ -14,6 +14,8 @@ export interface RulesObserver {
 export interface RulesWriterOptions {
   readonly iptables: Iptables
   readonly hooks: readonly Hook[]
+  /** The tables that belong to this writer alone; nat and filter by default. Chains of ours in others are not touched. */
+  readonly tables?: readonly TableName[]
   readonly log: Logger
   readonly observer?: RulesObserver
   /** Time between two comparisons with the kernel; at least 50 times what the last reading took. Default 30 s, with legacy 8 s. */

@@ -2,7 +2,7 @@ import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { Slots } from '../../loop/slots.ts'
 import { describeError } from '../../model/errors.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
-import type { Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
+import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
 import { stampsMatch } from '../../netfilter/state-chain.ts'
 import { DriftRepair } from './drift-repair.ts'
@@ -15,17 +15,19 @@ import { ChangeReader, readHooks, readStamps, readTables } from './read-kernel.t
 import { Reconciler } from './reconciler.ts'
 import type { VerifyReport, WriteReport } from './reports.ts'
 import { VerifySchedule } from './verify-schedule.ts'
-import { WantedRules } from './wanted-rules.ts'
+import { type WantedChains, WantedRules } from './wanted-rules.ts'
 import type { RulesWriterOptions } from './writer-options.ts'
 
+const proxyTables: readonly TableName[] = ['nat', 'filter']
+
 /**
- * The only writer of one family's nat and filter tables: the door of this room for planes. Carries out one operation after the
+ * The only writer of some tables of one family (the proxy's: nat and filter): the door of this room for planes. Carries out one operation after the
  * other. A write that fails keeps everything it carried; the next write, also one without changes, writes it along with its own.
  */
 export class RulesWriter implements Component {
   readonly name: string
   readonly #options: RulesWriterOptions
-  readonly #wanted = new WantedRules()
+  readonly #wanted: WantedRules
   readonly #reconciler: Reconciler
   readonly #repair: DriftRepair
   readonly #schedule: VerifySchedule
@@ -35,15 +37,17 @@ export class RulesWriter implements Component {
   #health: Health = { level: 'unknown', message: 'nothing written yet', sinceMs: 0 }
 
   constructor(options: RulesWriterOptions) {
-    const { iptables, hooks, batches, observer } = options
+    const { iptables, hooks, batches, observer, tables = proxyTables } = options
     const { family, flavour } = iptables.choice
-    this.name = family === 'IPv4' ? 'rules' : 'rules-ipv6'
+    const base = tables === proxyTables ? 'rules' : `${tables.join('-')}-rules`
+    this.name = family === 'IPv4' ? base : `${base}-ipv6`
     this.#options = options
+    this.#wanted = new WantedRules(tables)
     const shared = {
       ...options,
       batches,
       wanted: this.#wanted,
-      changes: new ChangeReader(iptables, hooks),
+      changes: new ChangeReader(iptables, hooks, tables),
       ownCommits: new OwnCommits(),
     }
     this.#reconciler = new Reconciler({ ...shared, onKernelKnown: (isAdopted) => this.#onKernelKnown(isAdopted) })
@@ -73,8 +77,12 @@ export class RulesWriter implements Component {
   }
 
   /** What the tables should hold; a live view. */
-  get wanted(): Ruleset {
+  get wanted(): WantedChains {
     return this.#wanted.ruleset
+  }
+
+  get tables(): readonly TableName[] {
+    return this.#wanted.tableNames
   }
 
   /**
@@ -84,7 +92,7 @@ export class RulesWriter implements Component {
   recognises(objects: XorHash): Promise<boolean> {
     return this.#exclusive(async () => {
       const { iptables, hooks } = this.#options
-      if (!stampsMatch(objects, await readStamps(iptables))) return false
+      if (!stampsMatch(objects, await readStamps(iptables, this.tables))) return false
       const { drift } = planHooks(hooks, await readHooks(iptables, hooks), iptables.choice.family)
       this.#isRecognised = drift.length === 0
       return this.#isRecognised
@@ -96,7 +104,7 @@ export class RulesWriter implements Component {
     const { iptables, hooks } = this.#options
     return this.#exclusive(async () => {
       const held = await readHooks(iptables, hooks)
-      return held.nat.length + held.filter.length === 0
+      return Object.values(held).every((found) => found.length === 0)
     })
   }
 
@@ -137,7 +145,9 @@ export class RulesWriter implements Component {
     const { iptables, hooks } = this.#options
     return this.#exclusive(async () => {
       const { ruleset } = this.#wanted
-      return previewChanges(ruleset, await readTables(iptables, ruleset, hooks), hooks, iptables.choice.family)
+      const { tables } = this
+      const held = await readTables(iptables, ruleset, { hooks, tables })
+      return previewChanges(ruleset, held, hooks, { family: iptables.choice.family, tables })
     })
   }
 

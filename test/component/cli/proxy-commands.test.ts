@@ -25,7 +25,7 @@ const report: WriteReport = {
   chainsSet: 1,
   chainsRemoved: 0,
   restores: 1,
-  rules: { nat: 3, filter: 1 },
+  rules: { nat: 3, filter: 1, mangle: 0 },
 }
 const scope = { signal: AbortSignal.timeout(30_000) }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { proxyHooks } from '../../../src/netfilter/hooks.ts'
-import type { Chain, Ruleset, TableName } from '../../../src/netfilter/ruleset.ts'
+import type { Chain, ProxyTable, Ruleset } from '../../../src/netfilter/ruleset.ts'
 import { readGolden } from '../../helpers/golden.ts'
 import { buildRuleset } from '../../helpers/proxy-lab.ts'
 import { findInconsistencies } from '../../helpers/rule-consistency.ts'
@@ -68,7 +68,7 @@ for (const family of ['IPv4', 'IPv6'] as const) {
     test(`a dispatch with ${form.replace('-', ' ')} is that of the golden file, and sound (${family})`, () => {
       const ruleset = rulesOf(family, form)
       assert.deepEqual(findInconsistencies(ruleset, proxyHooks()), [])
-      const tables = (['filter', 'nat'] as const).map((table: TableName) => ({
+      const tables = (['filter', 'nat'] as const).map((table: ProxyTable) => ({
         table,
         set: onlyUsed(ruleset[table]),
         remove: [],

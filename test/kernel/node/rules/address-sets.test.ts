@@ -26,7 +26,7 @@ function setsOf(names: readonly string[], timeoutSeconds = 600): AddressSets {
 function rulesAsking(names: readonly string[]): Ruleset {
   const { nat, filter } = rulesetOf(1)
   const asking: Chain = names.map((set) => ({
-    matches: [{ kind: 'in-set', set }],
+    matches: [{ kind: 'in-set', set, by: ['src'] }],
     target: { kind: 'jump', chain: 'PLAT-SEP-0A' },
   }))
   return { nat: new Map([...nat, ['PLAT-SVC-0', asking]]), filter }

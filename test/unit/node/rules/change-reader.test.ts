@@ -15,7 +15,7 @@ test('tables that are as when all was well are not taken apart again; counters a
     const stdout = result.stdout.replace('[0:0]', `[${reads}:${reads}]`)
     return { ...result, stdout: `# Generated at ${reads}\n${stdout}` }
   }
-  const reader = new ChangeReader(Object.assign(kernel.iptables(), { run }), [])
+  const reader = new ChangeReader(Object.assign(kernel.iptables(), { run }), [], ['nat', 'filter'])
   assert.notEqual(await reader.readIfChanged(nothing), undefined)
   assert.notEqual(await reader.readIfChanged(nothing), undefined, 'the state was not confirmed')
   reader.remember()

@@ -4,7 +4,7 @@ import { DriftWatch, type DriftWatchParts } from '../../../../src/node/rules/dri
 import { unchanged } from '../../../../src/node/rules/reports.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 
-type Writer = DriftWatchParts['writer']
+type Writer = Omit<DriftWatchParts['writer'], 'tables'>
 
 const report = { drift: [], readMs: 0, write: unchanged }
 const commit = { family: 'IPv4', changes: [{ table: 'nat', chain: 'PLAT-SERVICES' }] } as const
@@ -12,7 +12,7 @@ const commit = { family: 'IPv4', changes: [{ table: 'nat', chain: 'PLAT-SERVICES
 /** `pass` lets so much time go by, and what then happens come to its end. */
 function watchWith(t: TestContext, writer: Writer) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const watch = new DriftWatch({ family: 'IPv4', writer, log: silentLogger })
+  const watch = new DriftWatch({ family: 'IPv4', writer: { tables: ['nat', 'filter'], ...writer }, log: silentLogger })
   const pass = async (ms: number) => {
     t.mock.timers.tick(ms)
     await new Promise(setImmediate)
