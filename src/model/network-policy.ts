@@ -16,11 +16,11 @@ export interface NetworkPolicy {
   readonly egress?: readonly PolicyRule[]
 }
 
-/** Allows traffic that matches a peer and a port. */
+/** Allows traffic that matches a peer and a port. A peer or port that cannot be read keeps its place and matches nothing. */
 export interface PolicyRule {
-  /** Absent allows every peer; an empty list in the API object is absent here. */
+  /** Absent allows every peer; an empty list in the API object is absent here, so a list is never empty. */
   readonly peers?: readonly PolicyPeer[]
-  /** Absent allows every protocol and port; an empty list in the API object is absent here. */
+  /** Absent allows every protocol and port; an empty list in the API object is absent here, so a list is never empty. */
   readonly ports?: readonly PolicyPort[]
 }
 
@@ -45,7 +45,10 @@ export type PolicyPort =
   | { readonly kind: 'protocol'; readonly protocol: Protocol }
   /** Both ends included. */
   | { readonly kind: 'range'; readonly protocol: Protocol; readonly first: number; readonly last: number }
-  /** A port of this name and protocol of the destination pod. */
+  /**
+   * A port of this name and protocol of the destination pod. In an egress rule it matches through a pod peer or an absent list of
+   * peers only: the addresses of an ipBlock have no named ports.
+   */
   | { readonly kind: 'name'; readonly protocol: Protocol; readonly name: string }
 
 export type Labels = Readonly<Record<string, string>>
@@ -74,7 +77,7 @@ export interface NamedPort {
 export interface PolicyCluster {
   policies(): Iterable<NetworkPolicy>
   pods(): Iterable<PolicyPod>
-  /** Undefined if the namespace is not known. */
+  /** Undefined if the namespace is not known: then no namespace selector matches it, also an empty one. */
   namespaceLabels(namespace: string): Labels | undefined
 }
 

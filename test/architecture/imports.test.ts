@@ -24,6 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'node/state': [...leaves, 'client'],
   'node/rules': [...leaves, 'host', 'netfilter'],
   'node/proxy': [...leaves, 'client', 'serve', 'netfilter', 'node/state', 'node/rules'],
+  'node/policy': [...leaves, 'client', 'host', 'netfilter', 'node/state', 'node/rules'],
   'node/control': [...leaves, 'serve', 'node/state'],
   'node/dns': [...leaves, 'host', 'client', 'serve', 'node/state'],
   'node/registration': [...leaves, 'client'],
@@ -39,6 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'node/state',
     'node/rules',
     'node/proxy',
+    'node/policy',
     'node/registration',
     'node/control',
     'node/dns',
@@ -121,7 +123,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
 
 /** Parts of a room that are pure while the room has a shell. */
 const pureFolders =
-  /^src\/node\/(pods\/volumes\/plan-|dns\/((wire|zone|corefile)\/|plugins\/(hosts|kubernetes|loadbalance|rewrite|template)\/|plugins\/.*directives?\.ts$|configuration\/(read-corefile|named-files)\.ts$))/
+  /^src\/node\/(pods\/volumes\/plan-|policy\/(compiled-policy|effect|evaluate|explain-policy|matrix|port-ranges|verdict)[a-z-]*\.ts$|dns\/((wire|zone|corefile)\/|plugins\/(hosts|kubernetes|loadbalance|rewrite|template)\/|plugins\/.*directives?\.ts$|configuration\/(read-corefile|named-files)\.ts$))/
 
 const purePackages = ['node:crypto', 'node:net', 'ipaddr.js', 'zod', 're2js']
 const impureCalls = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\.|\bsetTimeout\(|\bfetch\(|\bconsole\./
