@@ -18,66 +18,83 @@ export interface DeletionState {
   readonly contentError: string | undefined
 }
 
+interface DeletionCondition {
+  readonly type: string
+  /** Reason and message while nothing is wrong. */
+  readonly good: string
+  readonly fine: string
+  /** Reason otherwise, and what tells whether it is so: the message, or undefined. */
+  readonly bad: string
+  readonly problem: (state: DeletionState) => string | undefined
+}
+
+/** The conditions of a namespace that is being deleted, in the reasons and messages of Kubernetes. */
+const deletionTypes: readonly DeletionCondition[] = [
+  {
+    type: 'NamespaceDeletionDiscoveryFailure',
+    good: 'ResourcesDiscovered',
+    fine: 'All resources successfully discovered',
+    bad: 'DiscoveryFailed',
+    problem: ({ discoveryError }) => discoveryError,
+  },
+  {
+    type: 'NamespaceDeletionGroupVersionParsingFailure',
+    good: 'ParsedGroupVersions',
+    fine: 'All legacy kube types successfully parsed',
+    bad: 'GroupVersionParsingFailed',
+    problem: () => undefined,
+  },
+  {
+    type: 'NamespaceDeletionContentFailure',
+    good: 'ContentDeleted',
+    fine: 'All content successfully deleted, may be waiting on finalization',
+    bad: 'ContentDeletionFailed',
+    problem: ({ contentError }) => contentError,
+  },
+  {
+    type: 'NamespaceContentRemaining',
+    good: 'ContentRemoved',
+    fine: 'All content successfully removed',
+    bad: 'SomeResourcesRemain',
+    problem: describeRemaining,
+  },
+  {
+    type: 'NamespaceFinalizersRemaining',
+    good: 'ContentHasNoFinalizers',
+    fine: 'All content-preserving finalizers finished',
+    bad: 'SomeFinalizersRemain',
+    problem: describeFinalizers,
+  },
+]
+
 /** Returns the conditions that explain why a namespace still exists, in the reasons of Kubernetes. */
 export function deletionConditions(
   conditions: readonly Condition[],
-  { remainders, discoveryError, contentError }: DeletionState,
+  state: DeletionState,
   nowMs: number,
 ): readonly Condition[] {
+  return deletionTypes.reduce<readonly Condition[]>((list, { type, good, fine, bad, problem }) => {
+    const message = problem(state)
+    const status = message === undefined ? 'False' : 'True'
+    const reason = message === undefined ? good : bad
+    return withCondition(list, { type, status, reason, message: message ?? fine }, nowMs)
+  }, conditions)
+}
+
+function describeRemaining({ remainders }: DeletionState): string | undefined {
   const left = remainders.filter(({ count }) => count > 0)
-  const finalizers = new Map<string, number>()
-  for (const [name, count] of left.flatMap((each) => [...each.finalizers])) {
-    finalizers.set(name, (finalizers.get(name) ?? 0) + count)
+  const counts = left.map(({ resource, count }) => `${resource} has ${count} resource instances`).sort()
+  return counts.length === 0 ? undefined : `Some resources are remaining: ${counts.join(', ')}`
+}
+
+function describeFinalizers({ remainders }: DeletionState): string | undefined {
+  const total = new Map<string, number>()
+  const left = remainders.filter(({ count }) => count > 0)
+  for (const [name, count] of left.flatMap(({ finalizers }) => [...finalizers])) {
+    total.set(name, (total.get(name) ?? 0) + count)
   }
-  const remaining = left.map(({ resource, count }) => `${resource} has ${count} resource instances`).sort()
-  const keeping = [...finalizers].map(([name, count]) => `${name} in ${count} resource instances`).sort()
-  const trouble = (type: string, words: { bad: string; good: string; fine: string }, message: string | undefined) =>
-    ({
-      type,
-      status: message === undefined ? 'False' : 'True',
-      reason: message === undefined ? words.good : words.bad,
-      message: message ?? words.fine,
-    }) as const
-  const changes = [
-    trouble(
-      'NamespaceDeletionDiscoveryFailure',
-      { bad: 'DiscoveryFailed', good: 'ResourcesDiscovered', fine: 'All resources successfully discovered' },
-      discoveryError,
-    ),
-    trouble(
-      'NamespaceDeletionGroupVersionParsingFailure',
-      {
-        bad: 'GroupVersionParsingFailed',
-        good: 'ParsedGroupVersions',
-        fine: 'All legacy kube types successfully parsed',
-      },
-      undefined,
-    ),
-    trouble(
-      'NamespaceDeletionContentFailure',
-      {
-        bad: 'ContentDeletionFailed',
-        good: 'ContentDeleted',
-        fine: 'All content successfully deleted, may be waiting on finalization',
-      },
-      contentError,
-    ),
-    trouble(
-      'NamespaceContentRemaining',
-      { bad: 'SomeResourcesRemain', good: 'ContentRemoved', fine: 'All content successfully removed' },
-      remaining.length === 0 ? undefined : `Some resources are remaining: ${remaining.join(', ')}`,
-    ),
-    trouble(
-      'NamespaceFinalizersRemaining',
-      {
-        bad: 'SomeFinalizersRemain',
-        good: 'ContentHasNoFinalizers',
-        fine: 'All content-preserving finalizers finished',
-      },
-      keeping.length === 0
-        ? undefined
-        : `Some content in the namespace has finalizers remaining: ${keeping.join(', ')}`,
-    ),
-  ]
-  return changes.reduce<readonly Condition[]>((list, change) => withCondition(list, change, nowMs), conditions)
+  const counts = [...total].map(([name, count]) => `${name} in ${count} resource instances`).sort()
+  return counts.length === 0
+    ? undefined
+    : `Some content in the namespace has finalizers remaining: ${counts.join(', ')}`
 }

@@ -6,6 +6,7 @@ import type { BaseContext } from '../base-context.ts'
 import type { Node } from '../objects/node.ts'
 import { nodeType } from '../objects/types.ts'
 import { Controller, watchKeys } from '../runtime/controller.ts'
+import type { ObjectWriter } from '../runtime/object-writer.ts'
 import { restAfterPass } from '../runtime/work-queue.ts'
 import { assignPodCidrs, findForeignCidrs, type Refusal, type TakenCidrs } from './pod-cidrs.ts'
 
@@ -21,9 +22,10 @@ export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly
   const log = kit.log.child('nodeipam')
   const nodes = caches.of(nodeType)
   const writer = caches.writer(nodeType)
+  const foreign = new ForeignCidrWarnings(clusterCidrs, events, log)
 
   const reconcile = async (_key: string, { signal }: { signal: AbortSignal }) => {
-    warnOfForeign([...nodes.list()])
+    foreign.warn([...nodes.list()])
     if (![...nodes.list()].some(isWaiting)) return undefined
     const { items } = await listPages(client, { resource: nodeType.resource }, { signal })
     const all = items.map((item) => nodes.note(item))
@@ -31,7 +33,7 @@ export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly
     const { assigned, refused } = assignPodCidrs(clusterCidrs, all.map(takenBy), [...waiting.keys()])
     for (const [name, podCIDRs] of assigned) {
       const node = waiting.get(name)
-      if (node !== undefined) await give(node, podCIDRs, signal)
+      if (node !== undefined) await writePodCidrs(writer, node, podCIDRs, signal)
     }
     for (const [name, refusal] of refused) {
       const node = waiting.get(name)
@@ -40,44 +42,55 @@ export function createPodCidrController(kit: BaseContext, clusterCidrs: readonly
     return undefined
   }
 
-  /** The warnings already logged, once for each node: a node's networks do not change. */
-  let warned: ReadonlySet<string> = new Set()
-  function warnOfForeign(all: readonly Node[]): void {
-    const byName = new Map(all.map((node) => [node.metadata.name, node]))
+  const isSame = (old: Node, next: Node) =>
+    isWaiting(old) === isWaiting(next) && isDeepStrictEqual(takenBy(old), takenBy(next))
+  const watches = [watchKeys(nodes, () => [everything], { isSame })]
+  return new Controller({ name: 'nodeipam', watches, reconcile, workers: 1, rest: restAfterPass, metrics, log })
+}
+
+/** Warns of pod networks outside the cluster networks, once for each node: a node's networks do not change. */
+class ForeignCidrWarnings {
+  readonly #clusterCidrs: readonly Cidr[]
+  readonly #events: BaseContext['events']
+  readonly #log: BaseContext['log']
+  #warned: ReadonlySet<string> = new Set()
+
+  constructor(clusterCidrs: readonly Cidr[], events: BaseContext['events'], log: BaseContext['log']) {
+    this.#clusterCidrs = clusterCidrs
+    this.#events = events
+    this.#log = log
+  }
+
+  warn(nodes: readonly Node[]): void {
+    const byName = new Map(nodes.map((node) => [node.metadata.name, node]))
     const found = new Set<string>()
-    for (const { node: name, cidr } of findForeignCidrs(clusterCidrs, all.map(takenBy))) {
+    for (const { node: name, cidr } of findForeignCidrs(this.#clusterCidrs, nodes.map(takenBy))) {
       const node = byName.get(name)
       if (node === undefined) continue
       const key = `${node.metadata.uid} ${cidr}`
+      if (!this.#warned.has(key)) this.#warnOf(node, cidr)
       found.add(key)
-      if (warned.has(key)) continue
-      const why = `${cidr} is in no cluster network (${clusterCidrs.join()}): no node routes it`
-      events.record(subjectOf(node), 'Warning', 'InvalidPodCIDR', why)
-      log.warn('a node has a pod network outside the cluster networks', { node: name, cidr })
     }
-    warned = found
+    this.#warned = found
   }
 
-  /** Writes a node's networks; a node that was deleted or replaced meanwhile needs nothing. */
-  async function give({ metadata }: Node, podCIDRs: readonly Cidr[], signal: AbortSignal): Promise<void> {
-    const { name, uid, resourceVersion } = metadata
-    const patch = { metadata: { uid, resourceVersion }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
-    await orAbsent(writer.patch({ metadata: { name } }, { kind: 'merge', patch }, signal))
+  #warnOf(node: Node, cidr: string): void {
+    const why = `${cidr} is in no cluster network (${this.#clusterCidrs.join()}): no node routes it`
+    this.#events.record(subjectOf(node), 'Warning', 'InvalidPodCIDR', why)
+    this.#log.warn('a node has a pod network outside the cluster networks', { node: node.metadata.name, cidr })
   }
+}
 
-  return new Controller({
-    name: 'nodeipam',
-    watches: [
-      watchKeys(nodes, () => [everything], {
-        isSame: (old, next) => isWaiting(old) === isWaiting(next) && isDeepStrictEqual(takenBy(old), takenBy(next)),
-      }),
-    ],
-    reconcile,
-    workers: 1,
-    rest: restAfterPass,
-    metrics,
-    log,
-  })
+/** Writes a node's networks; a node that was deleted or replaced meanwhile needs nothing. */
+async function writePodCidrs(
+  writer: ObjectWriter<Node>,
+  { metadata }: Node,
+  podCIDRs: readonly Cidr[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, uid, resourceVersion } = metadata
+  const patch = { metadata: { uid, resourceVersion }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
+  await orAbsent(writer.patch({ metadata: { name } }, { kind: 'merge', patch }, signal))
 }
 
 function isWaiting({ spec, metadata }: Node): boolean {
