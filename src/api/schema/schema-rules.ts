@@ -7,7 +7,7 @@ interface Place {
   readonly isRoot: boolean
   /** Inside apiVersion, kind or metadata, of the resource or of an embedded one. */
   readonly isInsideMeta: boolean
-  /** Why no default may stand here. */
+  /** The reason why no default is allowed at this position. */
   readonly noDefault: string | undefined
 }
 

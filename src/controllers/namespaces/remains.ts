@@ -1,7 +1,7 @@
 import { withCondition } from '../objects/conditions.ts'
 import type { Condition } from '../objects/parts.ts'
 
-/** What is left of one resource in a namespace that is being deleted. */
+/** The objects of one resource that are left in a namespace under deletion. */
 export interface Remainder {
   /** The resource as `pods.` or `widgets.example.com`. */
   readonly resource: string

@@ -15,7 +15,7 @@ import type { ThreadSettings } from '../threads/dns-threads.ts'
 import { nameText } from '../wire/name.ts'
 import type { ZoneSettings } from '../zone/settings.ts'
 
-/** What a plan needs beside the Corefile. */
+/** The inputs of a plan in addition to the Corefile. */
 export interface ConfigurationInputs {
   /** The addresses of the cluster's DNS that are on this node. */
   readonly clusterDns: readonly Ip[]

@@ -16,7 +16,7 @@ import { TemplateHandler } from './template/handler.ts'
 import type { CountTemplate } from './template/metrics.ts'
 import { TemplateAnswers } from './template/template-answers.ts'
 
-/** What the handlers of a block need from their thread. */
+/** The parts of a thread that the handlers of a block use. */
 export interface HandlerParts {
   readonly tables: readonly (SharedTable | undefined)[]
   readonly resolve: Resolve

@@ -21,10 +21,12 @@ export interface ResolverQuestion {
   readonly keep?: (fresh: UpstreamAnswer) => UpstreamAnswer
 }
 
-/** Why a question has an rcode in place of a message: no upstream is responsible, none answered, or the client has no slot. */
+/**
+ * The reason for an rcode in place of a message: no upstream is responsible, none answered, or the client has no slot.
+ */
 type NoAnswer = 'no-upstream' | 'failed' | 'rejected'
 
-/** What a handler gives; it is written for the client at the end. */
+/** The result of a handler; it is written for the client at the end. */
 export type Resolution = ResolvedMessage | ResolvedCode | ResolvedSilence
 
 export interface ResolvedMessage extends UpstreamAnswer {

@@ -7,7 +7,7 @@ import type { ResolverHandler } from './resolver-handler.ts'
 
 export interface ResolverEvents extends ForwarderEvents, ForwardHandlerEvents, LoopHandlerEvents {}
 
-/** What the handlers of a block need beside its settings. */
+/** The inputs of the handlers of a block in addition to its settings. */
 interface ResolverParts {
   readonly forwards: ForwardList
   readonly events: ResolverEvents

@@ -2,7 +2,7 @@ import type { Cidr } from '../../../model/ip.ts'
 import type { ListenAddress } from '../plugins/client.ts'
 import type { ServedBlock } from '../plugins/served-block.ts'
 
-/** What a serving thread is configured with; plain data. */
+/** The configuration of a serving thread; plain data. */
 export interface ServingSettings {
   readonly blocks: readonly ServedBlock[]
   readonly addresses: readonly ListenAddress[]

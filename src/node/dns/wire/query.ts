@@ -3,8 +3,8 @@ import { ednsOption, flag, recordType } from './codes.ts'
 import { maxNameLength, skipName, skipPlainName } from './name.ts'
 
 /**
- * What becomes of a message that a client sent. `ok`: a question to answer; `drop`: no answer, because it is an answer itself or too short; the
- * others are the rcode of the answer.
+ * The verdict on a message of a client. `ok`: a question to answer; `drop`: no answer, because it is an answer itself
+ * or too short; the others are the rcode of the answer.
  */
 export type QueryVerdict = 'ok' | 'drop' | 'formerr' | 'notimp' | 'badvers'
 

@@ -24,7 +24,7 @@ export function parseRecordText(text: string, defaultTtl: number): DnsRecord {
   return { name: encodeName(name), type, class: classOf ?? recordClass.IN, ttl, data: parseData(type, rest, text) }
 }
 
-/** Splits at blanks and parentheses, which only hold lines together. Quotes hold words together and are kept, to tell `""` from nothing. */
+/** Splits at blanks and at parentheses, which only group lines. Quotes group words and are kept, so that `""` differs from no word. */
 function splitWords(text: string): string[] {
   return text.match(/"(?:[^"\\]|\\.)*"|(?:[^\s"()\\]|\\.)+/g) ?? []
 }

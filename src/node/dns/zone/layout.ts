@@ -32,7 +32,7 @@ export function hashName(bytes: Uint8Array, start: number, end: number): number 
   return hash ^ (hash >>> 15)
 }
 
-/** What a reader needs of a table. It may be posted to other threads, which then read the same memory. */
+/** The data that a reader needs of a table. It may be posted to other threads, which then read the same memory. */
 export interface SharedTable {
   readonly memory: SharedArrayBuffer
   readonly zones: readonly ZoneHead[]

@@ -81,7 +81,7 @@ export function* planServiceRecords(
   return { names: [...own, ...(yield* planEndpoints(touched, extent))], reverse }
 }
 
-/** What the names of endpoints are made of. */
+/** The inputs for the names of endpoints. */
 interface Naming {
   readonly base: WireName
   readonly ttl: number

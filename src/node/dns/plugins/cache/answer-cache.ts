@@ -17,7 +17,7 @@ export interface CachedAnswer {
   failedAtMs?: number
 }
 
-/** What the cache counts. */
+/** The counters of the cache. */
 export interface CacheCounts {
   hits: Record<CacheKind, number>
   misses: number

@@ -15,7 +15,7 @@ const ordinaryFailures = new Set<number>([rcode.SERVFAIL, rcode.FORMERR, rcode.N
 
 /**
  * How an answer treats the case it was asked in. `kept`: it has the same case; `changed`: it may be forged; `denied`: it denies the name without
- * the SOA of a denial, as a server does that tells upper from lower case.
+ * the SOA of a denial, as a server does that distinguishes upper and lower case.
  */
 export type CaseVerdict = 'kept' | 'changed' | 'denied'
 
@@ -26,7 +26,7 @@ export type CaseVerdict = 'kept' | 'changed' | 'denied'
  */
 export class CaseRandomization {
   #plainUntilMs = 0
-  /** The upstream has answered a question in random case with records, so it does not tell cases apart. */
+  /** The upstream has answered a question in random case with records, so it ignores the case of names. */
   #isProven = false
   /** The last question in random case got no answer. */
   #isSilent = false

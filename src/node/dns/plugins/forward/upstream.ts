@@ -132,7 +132,7 @@ export class Upstream {
     return reply
   }
 
-  /** Asks in the client's case after a denial. A server that tells upper from lower case denies names that it knows. */
+  /** Asks in the client's case after a denial. A server that distinguishes upper and lower case denies names that it knows. */
   async #compare(make: () => Buffer, denied: Buffer): Promise<Buffer> {
     const plain = await this.#udp.exchange(make(), this.#settings.readTimeoutMs).catch(() => denied)
     const knowsMore = readUint16(plain, 6) > 0 || (readUint16(denied, 2) & 0xf) !== (readUint16(plain, 2) & 0xf)

@@ -4,7 +4,7 @@ export const templateHelp = {
   coredns_template_rr_failures_total: 'Templates that did not make a record.',
 } as const
 
-/** What may fail: filling the template in, or reading the record that it made. */
+/** The step of a template that failed: to fill it in, or to read the record that it made. */
 export type TemplateFailure = 'template_failures_total' | 'rr_failures_total'
 
 /** Counts a match or a failure. The names and labels are those of CoreDNS' metrics. */
