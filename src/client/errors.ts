@@ -20,7 +20,7 @@ export type ApiErrorCode =
   | 'timeout'
   /** The server's certificate is not one we trust. */
   | 'untrusted'
-  /** What came back is not what an API server says. */
+  /** The response is not one of an API server. */
   | 'bad-response'
   /** The caller's own signal ended the request. */
   | 'aborted'

@@ -5,7 +5,7 @@ import { resourceVersionSchema } from './wire-object.ts'
 const maxTextBytes = 1024
 const identityFields = ['name', 'namespace', 'uid', 'resourceVersion'] as const
 
-/** What names an object of which nothing more is known. */
+/** The identity of an object whose content is unknown. */
 export interface ObjectIdentity {
   readonly name: string
   readonly namespace?: string | undefined

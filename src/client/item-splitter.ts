@@ -139,7 +139,7 @@ class Item {
   }
 }
 
-/** What is around the items. */
+/** The text around the items of a list. */
 class Envelope {
   readonly #parts: Buffer[] = []
   #bytes = 0

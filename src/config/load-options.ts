@@ -18,7 +18,7 @@ export interface OptionSources {
   readonly command?: CommandName
   readonly file?: ConfigFile
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** By option key; undefined where the flag was not given. */
+  /** The flags by option key; undefined where a flag was not given. */
   readonly flags?: Readonly<Record<string, unknown>>
 }
 

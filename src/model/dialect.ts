@@ -4,7 +4,7 @@ export type DialectName = 'platform' | 'kubernetes'
 /** Every identifier that differs between the two vocabularies. No other file spells these strings. */
 export interface Dialect {
   readonly name: DialectName
-  /** What `--platform-domain` says; only the `platform` dialect shows it. */
+  /** The value of `--platform-domain`; only the `platform` dialect shows it. */
   readonly domain: string
   readonly groups: {
     readonly networking: string
@@ -22,9 +22,9 @@ export interface Dialect {
     /** CSINodes. */
     readonly storage: string
   }
-  /** Who an IPAddress says it is managed by when a Service's address made it. */
+  /** The value of the label that names the manager of an IPAddress, for addresses of Services. */
   readonly ipAllocatorName: string
-  /** What the well-known types of Secrets begin with; kubectl knows only Kubernetes' own. */
+  /** The prefix of the well-known types of Secrets; kubectl knows only Kubernetes' own. */
   readonly wellKnownPrefixes: readonly string[]
   /** The claim of a service account's token that says whose it is. */
   readonly serviceAccountClaim: string
@@ -98,7 +98,7 @@ export interface Dialect {
     readonly selector: string
     readonly mirroring: string
   }
-  /** What Pods get by themselves to act as their ServiceAccount; undefined: nothing that they do not ask for. */
+  /** The additions to each Pod that let it act as its ServiceAccount; undefined: a Pod gets only what it asks for. */
   readonly accountAccess: AccountAccess | undefined
   /** Keys of the taints by which a node tells that it is in trouble, or should be left alone. */
   readonly taints: {
@@ -114,7 +114,7 @@ export interface Dialect {
 
 /** How a Pod gets its ServiceAccount's token, and what else the account decides about it. */
 export interface AccountAccess {
-  /** What the name of the volume begins with. */
+  /** The prefix of the name of the volume. */
   readonly volumePrefix: string
   readonly mountPath: string
   /** The ConfigMap of each namespace with the cluster's CA. */

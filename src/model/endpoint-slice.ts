@@ -32,7 +32,7 @@ export interface Endpoint {
   readonly nodeName?: string
   readonly hostname?: string
   readonly zone?: string
-  /** Whom the slice's maker would have use this endpoint (KEP-2433, KEP-3015); empty lists say nothing. */
+  /** The zones and nodes that should use this endpoint (KEP-2433, KEP-3015); empty lists mean no hint. */
   readonly hints?: { readonly zones: readonly string[]; readonly nodes: readonly string[] }
   /** `Pod default/web-1`, for messages. */
   readonly target?: string

@@ -18,7 +18,7 @@ export interface FilterProblem {
   readonly reason: string
 }
 
-/** By rising detail; the index is also the number RUST_LOG accepts for it. */
+/** The levels by rising detail; the index is also the number RUST_LOG accepts for it. */
 const levels: readonly FilterLevel[] = ['off', 'error', 'warn', 'info', 'debug', 'trace']
 
 const levelExpected = 'expected a level: off, error, warn, info, debug, trace, or a number from 0 to 5'

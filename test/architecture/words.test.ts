@@ -13,8 +13,8 @@ const beginnings = /\/\*\*\s*(?:\*\s*)?(The same|As|Those|Of)\b/
 /** A docstring begins with what the thing is or does; a question has neither subject nor verb. */
 const questions = /\/\*\*\s*(?:\*\s*)?(What|Who|Whom|Why|By|Said|None)\b/
 
-/** Folders whose docstrings begin with no question. A folder that is done joins the list. */
-const foldersWithoutQuestions = ['src/api/', 'src/controllers/', 'src/node/dns/']
+/** Folders and files that still have such docstrings. One that is done leaves the list; none is added. */
+const foldersWithQuestions = ['src/demo/', 'src/model/network-policy.ts', 'src/netfilter/', 'src/node/pods/']
 
 /** Folders whose texts are not gone through yet. A folder that is done leaves the list; none is added. */
 const foldersToDo = ['src/node/pods/', 'test/unit/node/pods/']
@@ -50,9 +50,10 @@ describe('plain technical English in source, tests and documents', () => {
     assert.deepEqual(findInFiles(beginnings, 'src/'), [])
   })
 
-  test('no docstring of these folders begins with a question', () => {
+  test('no docstring of the other folders begins with a question', () => {
+    const isToDo = (line: string) => foldersWithQuestions.some((folder) => line.startsWith(folder))
     assert.deepEqual(
-      foldersWithoutQuestions.flatMap((folder) => findInFiles(questions, folder)),
+      findInFiles(questions, 'src/').filter((line) => !isToDo(line)),
       [],
     )
   })

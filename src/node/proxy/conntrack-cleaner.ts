@@ -20,7 +20,7 @@ import {
 } from './conntrack-plan.ts'
 import type { ConntrackMetrics } from './metrics.ts'
 
-/** What the cleaner does to the kernel; flows go back as they came. */
+/** The operations of the cleaner on the kernel; flows are passed back unchanged. */
 interface FlowTable<F extends FlowEnds> {
   list(protocol: F['protocol']): Promise<readonly F[]>
   remove(flows: readonly F[]): Promise<void>

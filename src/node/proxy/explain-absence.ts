@@ -21,7 +21,7 @@ export function whyNoFrontend(service: Service, family: IpFamily): string | unde
   return undefined
 }
 
-/** What the rules refuse of a port, and why, one sentence each. */
+/** Returns which connections to a port the rules refuse and why, one sentence each. */
 export function explainRefusals(
   port: ServicePort,
   frontend: Frontend,
@@ -60,7 +60,7 @@ function whyNoEndpoints(port: ServicePort, slices: readonly EndpointSlice[], fam
   return `its EndpointSlices have no port ${wanted}, only ${[...new Set(has)].join(', ') || 'none'}; no pod may have a port of the name that targetPort says`
 }
 
-/** What becomes of a Service whose rules the kernel refused, or that has too many. */
+/** Describes the state of a Service whose rules the kernel refused, or that has too many. */
 export function describeSetAside({ reason, sinceMs, attempts, retryAtMs }: SetAsideService): string {
   const since = `it is set aside since ${new Date(sinceMs).toISOString()} and keeps the rules it had`
   if (retryAtMs === undefined) return `${since}, until it changes: ${reason}`

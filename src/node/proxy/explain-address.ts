@@ -16,7 +16,7 @@ export function describeEntry(packet: TracedPacket, frontend: Frontend, node: No
   return isNodePort ? `the node port of ${frontend.servicePort}` : undefined
 }
 
-/** What a packet that is to no Service may have been meant for. */
+/** Returns what the sender of a packet to no Service may have meant. */
 export function guessMeaning(packet: TracedPacket, frontends: readonly Frontend[], node: NodeView): readonly string[] {
   const { destination, port, protocol } = packet
   const atAddress = frontends.filter((frontend) => kindOfAddress(destination, frontend) !== undefined)

@@ -12,13 +12,13 @@ import { applyForeignChains } from './explain-path.ts'
 import type { ServiceExplanation } from './explain-service.ts'
 import type { ProxySettings } from './service-plans.ts'
 
-/** What becomes of the first packet of a connection, and why, for people. */
+/** The verdict on the first packet of a connection with its reasons, as text for users. */
 export interface FlowExplanation {
   /** The address of a Service that the packet is sent to (`the cluster IP of default/web:http`); empty where it is none. */
   readonly services: readonly string[]
   /** The likeliest first. */
   readonly outcomes: readonly OutcomeExplanation[]
-  /** Why it is refused or dropped, or what may have been meant, as far as the Services tell. */
+  /** The reason for a refusal or drop, or what may have been meant, as far as the Services show it. */
   readonly reasons: readonly string[]
   /** All of it in sentences. */
   readonly lines: readonly string[]
@@ -40,7 +40,7 @@ export interface ExplainedServices {
   /** All Services of this node, also those without a frontend. */
   readonly all: Iterable<Service>
   readonly settings: Pick<ProxySettings, 'family' | 'nodePortAddresses' | 'localTraffic'>
-  /** Why the kernel may hold other rules than those that are traced. */
+  /** The reason why the kernel may hold other rules than the traced ones. */
   readonly caveat: string | undefined
   explain(service: ObjectKey): ServiceExplanation | undefined
 }
@@ -95,7 +95,7 @@ function describeInInterface({ origin, inInterface }: TracedPacket, { localTraff
   return [`It is taken to come in by ${inInterface ?? 'no known interface'}.`]
 }
 
-/** What is wrong with the Service as a whole, and where its packet is refused, what could have let it in. */
+/** Returns the problems of the Service as a whole and, where its packet is refused, what would have admitted it. */
 function explainFrontend(frontend: Frontend, services: ExplainedServices, isRefused: boolean): readonly string[] {
   const { servicePort, protocol } = frontend
   const service = servicePort.split(':')[0] ?? servicePort
@@ -113,7 +113,7 @@ function explainFrontend(frontend: Frontend, services: ExplainedServices, isRefu
   ]
 }
 
-/** What the kernel's programs say may end with a full stop already. */
+/** Ends a text with a full stop; messages of the kernel's programs may have one already. */
 function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }

@@ -6,7 +6,9 @@ import {
 } from '../../netfilter/foreign-path.ts'
 import type { TraceContext, TracedPacket, TraceOutcome } from '../../netfilter/trace/types.ts'
 
-/** What chains of others, and the policies of built-in ones, make of what our rules let pass. */
+/**
+ * The verdict of chains of other programs, and of the policies of built-in chains, on a packet that our rules accept.
+ */
 export interface ForeignOutcome {
   /** The outcome's own where nothing of others refuses it. */
   readonly verdict: TraceOutcome['verdict']

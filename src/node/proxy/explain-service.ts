@@ -10,12 +10,12 @@ import { describeRefusedClaim } from './service-claims.ts'
 import type { PlannedService } from './service-plans.ts'
 import type { SetAsideService } from './set-aside.ts'
 
-/** What one family makes of a Service, for people. */
+/** The state of a Service in one family, as text for users. */
 export interface ServiceExplanation {
   readonly family: IpFamily
   /** Milliseconds since 1970; when what it leads to was last another. */
   readonly changedAtMs: number | undefined
-  /** What concerns the whole Service: why it has no frontend, or that the kernel refuses its rules. */
+  /** Notes about the whole Service: why it has no frontend, or that the kernel refuses its rules. */
   readonly notes: readonly string[]
   readonly ports: readonly PortExplanation[]
   /** In nat, its own. */
@@ -28,7 +28,7 @@ interface PortExplanation {
   /** `cluster IP 10.96.0.10:80` */
   readonly addresses: readonly string[]
   readonly endpoints: readonly EndpointExplanation[]
-  /** What is refused or dropped, and why. */
+  /** The connections that are refused or dropped, with the reasons. */
   readonly refusals: readonly string[]
 }
 

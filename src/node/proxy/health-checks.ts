@@ -42,7 +42,7 @@ export class HealthChecks implements Component {
   readonly name = 'health-checks'
   readonly #parts: HealthChecksParts
   readonly #checks = new Map<ObjectKey, Check>()
-  /** By `address:port`. */
+  /** The servers by `address:port`. */
   readonly #servers = new Map<string, Server>()
   readonly #retry: Periodic
   #changing: Promise<void> = Promise.resolve()

@@ -8,7 +8,7 @@ import type { ProxyView } from './view.ts'
 
 type SyncKind = 'full' | 'partial'
 
-/** What one family's plane tells; the registry's own metrics carry the family as a label. */
+/** The metrics of one family's plane; the registry's own metrics carry the family as a label. */
 export interface ProxyMetrics {
   observeSync(kind: SyncKind, durationMs: number, report: WriteReport): void
   countFailure(kind: SyncKind): void
@@ -177,7 +177,7 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
   }
 }
 
-/** What is counted only when metrics are asked for, of all families together. */
+/** Registers counts that are computed at each scrape, over all families. */
 export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
   const perFamily =
     <L extends string>(read: (view: ProxyView) => readonly (readonly [Record<L, string>, number])[]) =>

@@ -8,7 +8,7 @@ interface Pending {
   readonly isOfEndpoints: boolean
 }
 
-/** What led to changes of these Services happened in the cluster at these times, as slices tell; milliseconds since 1970. */
+/** The times in the cluster of the causes of these Services' changes, from the slices; milliseconds since 1970. */
 interface Trigger {
   /** How many of them wait. */
   waiting: number
@@ -17,7 +17,7 @@ interface Trigger {
 
 /** The Services that changed and that the kernel does not have yet as they are now. */
 export class PendingChanges {
-  /** What happened before is no measure of this process. */
+  /** The start of this process; earlier causes do not count in its latencies. */
   readonly #startedAtMs = Date.now()
   readonly #pending = new Map<ObjectKey, Pending>()
   #changed = new Set<ObjectKey>()

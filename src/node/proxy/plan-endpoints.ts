@@ -12,7 +12,7 @@ export interface Candidate {
   readonly endpoint: Endpoint
 }
 
-/** Who asks: endpoints on this node are local, and hints name nodes and zones. */
+/** The node for which endpoints are chosen: endpoints on it are local, and hints name nodes and zones. */
 export interface NodeTopology {
   readonly nodeName: string
   readonly zone?: string
@@ -47,7 +47,10 @@ function addCandidate(candidates: Map<string, Candidate>, endpoint: Endpoint, po
   if (known === undefined || rank(endpoint) > rank(known.endpoint)) candidates.set(name, { name, port, endpoint })
 }
 
-/** What is not terminating wins, then what is ready; the rest only decides so that the order of slices never does. */
+/**
+ * Ranks entries with one address: not terminating first, then ready; the other fields make the result independent of
+ * the order of slices.
+ */
 function rank({ terminating, ready, serving, nodeName = '', hints }: Endpoint): string {
   return [!terminating, ready, serving].map(Number).join('') + nodeName + JSON.stringify(hints ?? '')
 }

@@ -6,7 +6,7 @@ import { type Frontend, isExternal } from '../../netfilter/frontend.ts'
 import { type Candidate, collectEndpoints, selectEndpoints } from './plan-endpoints.ts'
 import { claimKey, type RefusedClaim } from './service-claims.ts'
 
-/** What the plan has to know about the node it is made for. */
+/** The facts about the node that the plan needs. */
 export interface PlanNode {
   readonly nodeName: string
   /** Each family is planned by itself. */
@@ -97,7 +97,10 @@ function planPort(
   }
 }
 
-/** What gets to the rules of such an address is there because this node does not answer: only others can help. */
+/**
+ * Prefers endpoints of other nodes: a query reaches the rules of such an address only when this node does not answer
+ * it.
+ */
 function preferElsewhere(candidates: readonly Candidate[], nodeName: string): readonly Candidate[] {
   const others = candidates.filter(({ endpoint }) => endpoint.nodeName !== nodeName)
   return others.some(({ endpoint }) => endpoint.ready) ? others : candidates

@@ -6,7 +6,7 @@ import type { ProxyMetrics } from './metrics.ts'
 import type { PlannedState, ProxySettings } from './service-plans.ts'
 import type { Refusal } from './set-aside.ts'
 
-/** What a `ProxyPlane` is made of. */
+/** The dependencies of a `ProxyPlane`. */
 export interface ProxyPlaneParts {
   readonly state: PlannedState & NodeState
   readonly writer: Pick<RulesWriter, 'recognises' | 'isUnhooked' | 'sync' | 'write' | 'wanted'>

@@ -2,7 +2,10 @@ import type { ObjectKey } from '../../model/api-object.ts'
 import { type Cidr, cidrContains, hostCidr, type Ip } from '../../model/ip.ts'
 import type { Protocol, Service } from '../../model/service.ts'
 
-/** Why this node does not serve a Service at one of the addresses it claims; a closed set, also the label of the metric. */
+/**
+ * The reasons why this node does not serve a Service at an address that it claims; a closed set, also the label of the
+ * metric.
+ */
 export const claimRefusals = ['cluster-ip', 'node-address', 'service-range', 'api-server', 'older-service'] as const
 
 export type ClaimRefusal = (typeof claimRefusals)[number]
@@ -27,7 +30,7 @@ export interface ReservedAddresses {
   readonly apiServers: ReadonlySet<string>
 }
 
-/** What two Services may claim: an address with protocol and port, or a node port. */
+/** The key of a claim: an address with protocol and port, or a node port. */
 type ClaimKey = string
 
 interface Claimed {
@@ -51,9 +54,10 @@ const noClaims: Claimed = {
 const nothing: ReservedAddresses = { nodes: new Map(), serviceCidrs: [], apiServers: new Set() }
 
 /**
- * Who has an address that more than one Service claims. A ClusterIP comes before any external address; external addresses never
- * are those of nodes, Services or the API server; of two Services with the same claim the older one has it (creationTimestamp,
- * uid, name). Work is in proportion to the claims of the Service that changes and to the Services whose claims it decides.
+ * Decides which Service gets an address that several claim. A ClusterIP comes before any external address; external
+ * addresses never are those of nodes, Services or the API server; of two Services with the same claim the older one
+ * gets it (creationTimestamp, uid, name). The work is in proportion to the claims of the Service that changes and to
+ * the Services whose claims it decides.
  */
 export class ServiceClaims {
   readonly #claimed = new Map<ObjectKey, Claimed>()

@@ -54,13 +54,16 @@ export interface PlannedState extends Pick<NodeState, 'slicesOf'> {
   service(key: ObjectKey): ClaimedService | undefined
 }
 
-/** What this family wants of each Service, planned when asked, with the hash of all of it (spec 2.12 rule 2). */
+/**
+ * The wanted frontends of each Service in one family, planned on request, with the hash of all of them (spec 2.12 rule
+ * 2).
+ */
 export class ServicePlans {
   readonly #state: PlannedState
   #settings: ProxySettings
   #settingsHash: bigint | undefined
   readonly #plans = new Map<ObjectKey, Planned>()
-  /** What `planAhead` planned, until the next `refresh`. */
+  /** The results of `planAhead` until the next `refresh`. */
   readonly #plannedAhead = new Map<ObjectKey, readonly Frontend[]>()
   readonly #maxRules: number
   readonly #tooLarge = new Map<ObjectKey, number>()

@@ -1,7 +1,7 @@
 import { Backoff } from '../../loop/backoff.ts'
 import type { ObjectKey } from '../../model/api-object.ts'
 
-/** What is to be set aside, and why. */
+/** A Service to set aside, with the reason. */
 export interface Refusal {
   readonly service: ObjectKey
   readonly reason: string

@@ -4,7 +4,7 @@ import type { AffinitySettings, LocalTraffic } from '../../netfilter/settings.ts
 import type { DetectLocalMode } from './options.ts'
 import type { ProxySettings } from './service-plans.ts'
 
-/** What an operator says of the proxy, for both families. */
+/** The options of the proxy for both families. */
 export interface ProxyOptions {
   readonly clusterCidr: readonly Cidr[]
   readonly detectLocalMode: DetectLocalMode
@@ -22,7 +22,7 @@ export interface ProxyOptions {
   readonly answeredHere?: readonly Ip[] | undefined
 }
 
-/** What is known of this node; the Node object may be unknown yet. */
+/** The known facts about this node; the Node object may be unknown yet. */
 export interface NodeFacts {
   readonly nodeName: string
   readonly node: Node | undefined

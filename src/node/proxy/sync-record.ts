@@ -8,7 +8,7 @@ export type LastSync = WriteReport & { readonly atMs: number }
 
 const maxNamed = 5
 
-/** What the syncs of one family have achieved so far. */
+/** Records the results of the syncs of one family. */
 export class SyncRecord {
   #appliedHash: XorHash | undefined
   #failures = 0

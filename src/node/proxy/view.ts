@@ -14,7 +14,7 @@ import type { PlannedState, ServicePlans } from './service-plans.ts'
 import type { SetAside, SetAsideService } from './set-aside.ts'
 import type { LastSync, SyncRecord } from './sync-record.ts'
 
-/** What `platnet status` shows of the proxy in one family. */
+/** The status of the proxy in one family, for `platnet status`. */
 export interface ProxyStatus {
   readonly family: IpFamily
   /** How many Services have a frontend in this family. */
@@ -82,7 +82,10 @@ export class ProxyView {
     return this.#parts.state.serviceKeys()
   }
 
-  /** What the wanted rules do with the first packet of a connection. `others`: base chains of others that it meets. */
+  /**
+   * Explains what the wanted rules do with the first packet of a connection. `others`: base chains of other programs
+   * that it meets.
+   */
   explainFlow(
     packet: TracedPacket,
     context: Pick<TraceContext, 'isLocalAddress' | 'hooks'>,

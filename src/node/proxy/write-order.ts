@@ -3,7 +3,7 @@ import type { ObjectKey } from '../../model/api-object.ts'
 /** A Service whose rules the kernel has not got yet. */
 export interface WaitingWrite {
   readonly service: ObjectKey
-  /** What is left to write of it, in lines of a restore. */
+  /** The lines of a restore that are left to write. */
   readonly lines: number
   /** Milliseconds since 1970. */
   readonly sinceMs: number
@@ -17,7 +17,7 @@ export interface NextWrite<T> {
   readonly partLines: number
 }
 
-/** By so much a Service that waits gains on those that come after it: some tenth of what the kernel takes in that time. */
+/** The precedence that a waiting Service gains over later ones: about a tenth of what the kernel takes in that time. */
 const linesGainedPerMs = 2
 
 /**

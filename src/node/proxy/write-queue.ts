@@ -11,7 +11,7 @@ import { chooseNext, fairOrder, type NextWrite, type WaitingWrite } from './writ
 
 export interface WriteQueueParts {
   readonly isolation: RefusalIsolation
-  /** What a Service's rules shall be now. */
+  /** Returns the wanted rules of a Service. */
   readonly rulesOf: (service: ObjectKey) => ServiceRules | undefined
   readonly setAside: SetAside
 }
@@ -146,7 +146,10 @@ export class WriteQueue {
     return { wanted, finished: isLast ? [...finished, service] : finished, lines: lines + partLines }
   }
 
-  /** What a write takes depends on the kernel, its interface and all that stands in its tables. */
+  /**
+   * Adapts the size of writes to the time that the last one took, which depends on the kernel, its interface and the
+   * size of its tables.
+   */
   #adapt(lines: number, tookMs: number): void {
     this.#lastTookMs = [...this.#lastTookMs, tookMs].slice(-rememberedWrites)
     if (lines < this.#maxLines / 2) return

@@ -3,7 +3,7 @@ import { describeSpecialKind, specialKindIn, specialKindOf } from '../../model/s
 import { DisjointNetworks } from './disjoint-networks.ts'
 import type { NetworkNode } from './plan.ts'
 
-/** Why this node does not use what a Node object claims; a closed set, also the label of the metric. */
+/** The reasons why this node does not use a claim of a Node object; a closed set, also the label of the metric. */
 export const claimReasons = [
   'special-address',
   'outside-cluster-cidr',

@@ -8,7 +8,7 @@ import { explainRestoreFailure, explainSaveFailure } from './errors.ts'
 import { findPrograms, readLegacyTableNames } from './flavour.ts'
 import type { Flavour } from './iptables.ts'
 
-/** What was removed from one table. */
+/** The chains and hooks that were removed from one table. */
 interface TableCleanup {
   readonly family: IpFamily
   readonly flavour: Flavour

@@ -4,7 +4,7 @@ import { stateChain } from '../../netfilter/state-chain.ts'
 import { RulesError } from './errors.ts'
 import type { Flavour, IptablesChoice } from './iptables.ts'
 
-/** What one flavour's programs are and what the kernel holds of that flavour. */
+/** The programs of one flavour, and the rules of that flavour in the kernel. */
 export interface FlavourState extends Programs {
   /** A PLAT-STATE chain stands in nat or filter. */
   readonly isOurs: boolean

@@ -14,7 +14,7 @@ export interface IptablesChoice {
   readonly version: string
   /** Name of the program; `-restore` and `-save` are appended for the other two: `iptables-nft`. */
   readonly program: string
-  /** Why this flavour, in a sentence. */
+  /** The reason for this flavour, in a sentence. */
   readonly reason: string
 }
 
@@ -78,7 +78,10 @@ export class Iptables {
     }
   }
 
-  /** Said behind that all is well, where `save` could not show a table for rules of others that only nft can; else empty. */
+  /**
+   * A supplement to a healthy state, where `save` could not show a table because of rules that only nft can read; else
+   * empty.
+   */
   get caveat(): string {
     if (this.#unreadable.size === 0) return ''
     const tables = [...this.#unreadable].join(', ')
@@ -96,7 +99,10 @@ export class Iptables {
     }
   }
 
-  /** What `iptables -S CHAIN` prints; undefined where there is no such chain. Takes milliseconds whatever else there is. */
+  /**
+   * Returns what `iptables -S CHAIN` prints; undefined where there is no such chain. It takes milliseconds in a table
+   * of any size.
+   */
   async listChain(table: TableName, chain: string): Promise<string | undefined> {
     try {
       return await this.#read(this.choice.program, ['--wait', lockWaitSeconds, '-t', table, '-S', chain])

@@ -16,7 +16,7 @@ export interface ChainDifference {
   readonly found: readonly string[]
 }
 
-/** What would have to be written. PLAT-STATE is left out: it follows from the rest. */
+/** Returns the changes that a write would make. PLAT-STATE is left out, because it follows from the other chains. */
 export function previewChanges(
   wanted: WantedChains,
   held: SavedTables,

@@ -58,7 +58,7 @@ export class ChangeReader {
     return this.#read === this.#knownGood ? undefined : parseTables(texts, expected, this.#iptables.choice.family)
   }
 
-  /** What was read last is as it should be, unless something was written since. */
+  /** Remembers that the state of the last read is correct, unless something was written since. */
   remember(): void {
     this.#knownGood = this.#read
   }
@@ -96,7 +96,7 @@ async function fingerprint(saved: string): Promise<string> {
 /** Chains that the tables probably hold: reading them costs less then. */
 export type ExpectedTables = Readonly<Partial<Record<TableName, ReadonlyMap<string, SavedChain>>>>
 
-/** What a writer writes. */
+/** The tables and chains that a writer writes. */
 export interface WrittenPlaces {
   readonly tables: readonly TableName[]
   readonly hooks: readonly Hook[]
@@ -154,7 +154,7 @@ async function saveTables(
   return texts
 }
 
-/** What stands there of the chains that should, and the hooks: chains that are not wanted any more are not found. */
+/** Reads the wanted chains one by one, and the hooks; chains that are no longer wanted are not found. */
 async function saveOneByOne(
   iptables: Iptables,
   table: TableName,

@@ -18,7 +18,7 @@ export interface WriteReport {
 }
 
 export interface VerifyReport {
-  /** What others changed, and has been put right; empty if all was as it should be. */
+  /** The changes by other programs that were repaired; empty if there were none. */
   readonly drift: readonly (Drift | HookDrift)[]
   readonly readMs: number
   readonly write: WriteReport

@@ -3,7 +3,7 @@ import type { IpFamily } from '../../model/ip.ts'
 import { renderRestoreInParts } from '../../netfilter/render.ts'
 import type { TableChange } from '../../netfilter/ruleset.ts'
 
-/** What `iptables-restore` reads; other work gets its turn meanwhile. */
+/** Renders the input of `iptables-restore`; other work runs in between. */
 export async function renderInTimeSlices(changes: readonly TableChange[], family: IpFamily): Promise<string> {
   const parts: string[] = []
   const slice = new TimeSlice()

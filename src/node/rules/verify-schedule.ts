@@ -37,7 +37,7 @@ export class VerifySchedule {
     clearTimeout(this.#timer)
   }
 
-  /** What the kernel holds was not read, only believed. */
+  /** Schedules an early comparison: the content of the kernel was assumed and not read. */
   soon(): void {
     this.#wait(afterAdoptionMs)
   }

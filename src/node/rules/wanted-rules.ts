@@ -10,13 +10,15 @@ import { type Drift, WantedTable } from './wanted-table.ts'
 const noSets: AddressSets = new Map()
 const noChains: ReadonlyMap<string, Chain> = new Map()
 
-/** What tables should hold. */
+/** The chains that the tables should hold. */
 export type WantedChains = Ruleset & { readonly mangle?: ReadonlyMap<string, Chain> }
 
 /** The chains that differ, by table. */
 export type DifferingChains = ReadonlyMap<TableName, ReadonlySet<string>>
 
-/** What some tables and the ipsets of one family should hold, and what the kernel lacks of it. Does no I/O. */
+/**
+ * The wanted content of some tables and of the ipsets of one family, and the differences to the kernel. Does no I/O.
+ */
 export class WantedRules {
   readonly tableNames: readonly TableName[]
   readonly tables: readonly WantedTable[]

@@ -13,8 +13,8 @@ export interface Drift {
 }
 
 /**
- * What one table should hold, and which chains the kernel may hold otherwise. A chain leaves that set only when a restore
- * that wrote it has succeeded, so nothing is lost by a failure. All work is proportional to what changes.
+ * The wanted content of one table, and the chains that may differ in the kernel. A chain leaves that set only when a
+ * restore that wrote it has succeeded, so nothing is lost by a failure. All work is proportional to what changes.
  */
 export class WantedTable {
   readonly name: TableName
@@ -117,7 +117,7 @@ export class WantedTable {
     return drift
   }
 
-  /** What the kernel should hold of a chain; of one that it will not let go, nothing or an empty one. */
+  /** Returns the wanted content of a chain; for one that the kernel cannot delete, none or an empty chain. */
   #wantedOf(name: string, held: SavedChain | undefined): Chain | undefined {
     const isLeft = held !== undefined && this.#inUse.has(name)
     return this.#chains.get(name) ?? (isLeft ? [] : undefined)
@@ -158,7 +158,7 @@ export class WantedTable {
     return { version: 2, objects: known ?? objects, rules: this.#rules }
   }
 
-  /** What the kernel held of a chain before the writes still to be made; undefined for nothing. */
+  /** Returns the content of a chain in the kernel before the pending writes; undefined for none. */
   heldBefore(name: string): SavedChain | undefined {
     return this.#unwritten.get(name)
   }

@@ -76,7 +76,7 @@ export class RulesWriter implements Component {
     return this.#health
   }
 
-  /** What the tables should hold; a live view. */
+  /** The wanted content of the tables; a live view. */
   get wanted(): WantedChains {
     return this.#wanted.ruleset
   }

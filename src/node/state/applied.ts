@@ -10,7 +10,7 @@ type AppliedErrorCode = 'bad-resource-version' | 'unknown-plane' | 'plane-exists
 
 export class AppliedError extends PlatnetError<AppliedErrorCode> {}
 
-/** What AppliedRevisions asks of the state. */
+/** The part of the state that AppliedRevisions reads. */
 export interface ProgressSource {
   readonly revision: number
   readonly synced: boolean
@@ -30,9 +30,9 @@ interface AppliedReport {
   readonly seen: Readonly<Record<WatchedResource, string | undefined>>
 }
 
-/** What a wait is about. */
+/** The families and the Services that a wait concerns. */
 export interface ChangeScope {
-  /** By which families it can be reached; none where that is unknown. */
+  /** The families in which the object can be reached; none where that is unknown. */
   readonly families: ReadonlySet<IpFamily>
   /** Whether it has to do with a Service. */
   readonly concerns: (service: ObjectKey) => boolean

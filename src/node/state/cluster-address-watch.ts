@@ -12,7 +12,9 @@ export interface ClusterAddressWatchParts {
   readonly dialect: Dialect
   readonly addresses: ClusterAddresses
   readonly log: Logger
-  /** What this node may not read, or the server does not have, is asked for again after this time. */
+  /**
+   * The time after which a resource that this node may not read, or that the server does not have, is requested again.
+   */
   readonly retryMs?: number
 }
 
@@ -91,7 +93,7 @@ export class ClusterAddressWatch implements Component {
     this.#parts.addresses.settle(resource)
   }
 
-  /** Said once for each resource; what is denied today may be granted later. */
+  /** Logs a denied resource once; it is requested again later, because the right may be granted. */
   #giveUp(resource: ClusterResource, error: ApiError): void {
     const { log, retryMs = 600_000 } = this.#parts
     const isFirst = !this.#settled.has(resource)

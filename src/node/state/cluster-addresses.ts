@@ -1,6 +1,6 @@
 import type { Cidr, Ip } from '../../model/ip.ts'
 
-/** What is followed, as in API paths. */
+/** The watched resources, as named in API paths. */
 export type ClusterResource = 'nodes' | 'servicecidrs'
 
 interface Interest {

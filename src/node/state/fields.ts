@@ -95,7 +95,7 @@ export interface Identity {
   readonly labels: JsonRecord
 }
 
-/** What an object is called in messages, whatever stands in it. */
+/** Returns the name of an object in messages, whatever the object contains. */
 function describeObject(kind: string, object: unknown): string {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {}
   const parts = [metadata['namespace'], metadata['name']].filter((part) => typeof part === 'string')

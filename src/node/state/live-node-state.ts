@@ -26,8 +26,9 @@ interface View {
 type ProgressListener = () => void
 
 /**
- * What this node knows, in memory. It is a function of the newest version of each object: the same objects give the same
- * state and hash, whatever the order in which they came. Writers are synchronous and whole: a reader never sees half a step.
+ * The node's copy of API objects, in memory. It is a function of the newest version of each object: the same objects
+ * give the same state and hash in any order of arrival. Writers are synchronous and complete: a reader never sees half
+ * a step.
  */
 export class LiveNodeState implements NodeState {
   readonly #log: Logger

@@ -5,20 +5,20 @@ import type { Service } from '../../model/service.ts'
 /** The API resources this node watches; the same words stand in API paths. */
 export type WatchedResource = 'services' | 'endpointslices' | 'endpoints'
 
-/** What one step of the change feed touched: the Services whose own object or endpoints differ from before. */
+/** The Services that one step of the change feed touched: their own object or their endpoints differ from before. */
 export interface ChangeSet {
   /** This node's own count of steps, 1 for the first. */
   readonly revision: number
   readonly services: ReadonlySet<ObjectKey>
   /** Pods of this node whose network was announced or withdrawn; absent for none. */
   readonly localPods?: ReadonlySet<ObjectKey>
-  /** What the change came by; absent for the first step and for pods. */
+  /** The resource that the change came from; absent for the first step and for pods. */
   readonly resource?: WatchedResource
   /** When what led to it happened in the cluster, as the slices of these Services tell; milliseconds since 1970. Absent for none. */
   readonly triggeredAtMs?: readonly number[]
 }
 
-/** What this node knows, as the planes read it. Reads are synchronous and always of the latest revision. */
+/** The node's copy of API objects as the planes read it. Reads are synchronous and always of the latest revision. */
 export interface NodeState {
   readonly revision: number
   /** True once every watched resource has been listed: before that no plane may write anything. */

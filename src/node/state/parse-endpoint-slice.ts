@@ -56,7 +56,7 @@ export function readPort(
   return name === undefined || protocol === undefined || port === undefined ? undefined : { name, protocol, port }
 }
 
-/** What is known of an endpoint beside its address and conditions; what is wrong with it does not cost the endpoint. */
+/** Reads the fields of an endpoint beside its address and conditions; an invalid one does not remove the endpoint. */
 export function readDetails(reader: FieldReader, element: fields.JsonRecord, path: string) {
   const nodeName = reader.optional(fields.dnsSubdomain, element['nodeName'], `${path}.nodeName`)
   const hostname = element['hostname'] === '' ? undefined : element['hostname']

@@ -110,7 +110,7 @@ function readSingleClusterIp(reader: FieldReader, json: unknown): Ip[] {
   return ip === undefined ? [] : [ip]
 }
 
-/** What only a Service of type LoadBalancer has. */
+/** Reads the fields that only a Service of type LoadBalancer has. */
 function readLoadBalancer(
   reader: FieldReader,
   spec: fields.JsonRecord,

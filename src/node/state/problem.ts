@@ -7,11 +7,11 @@ export interface Problem {
   /** `spec.ports[1].port` */
   readonly field: string
   readonly expected: string
-  /** What stands there, as JSON, cut short. */
+  /** The value that was found, as JSON, shortened. */
   readonly found: string
 }
 
-/** What an object means here. No value and no problem: the object is none of ours. */
+/** The parsed value of an object. No value and no problem: the object is ignored. */
 export interface Parsed<Value> {
   readonly value: Value | undefined
   readonly problems: readonly Problem[]

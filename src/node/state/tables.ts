@@ -14,7 +14,7 @@ export class Tables {
     endpointslices: new Map(),
     endpoints: new Map(),
   }
-  /** By `source`. */
+  /** The slices of each Service, by `source`. */
   readonly #slicesByService = new Map<ObjectKey, readonly Hashed<EndpointSlice>[]>()
 
   get(resource: WatchedResource, key: ObjectKey): StoredObject | undefined {
