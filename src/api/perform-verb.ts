@@ -34,52 +34,72 @@ export async function performVerb(
   request: IncomingMessage,
   query: URLSearchParams,
 ): Promise<Answer> {
-  if (target.subresource === 'scale') return performScale(context, verb, itemOf(target), request, query)
-  if (target.subresource === 'binding')
-    return bindPod(
-      context,
-      itemOf(target),
-      (await readObject(request, context.readYaml)).value,
-      parseWriteOptions(query, request),
-    )
-  if (target.subresource === 'token')
-    return requestToken(context, itemOf(target), (await readObject(request, context.readYaml)).value)
-  if (target.subresource === 'eviction') return performEviction(context, itemOf(target), request, query)
+  switch (target.subresource) {
+    case 'scale':
+      return performScale(context, verb, itemOf(target), request, query)
+    case 'binding':
+      return performBinding(context, itemOf(target), request, query)
+    case 'token':
+      return requestToken(context, itemOf(target), (await readObject(request, context.readYaml)).value)
+    case 'eviction':
+      return performEviction(context, itemOf(target), request, query)
+    default:
+      return performOnObject(context, { verb, target }, request, query)
+  }
+}
+
+async function performOnObject(
+  context: VerbContext,
+  { verb, target }: Pick<ResourceRoute, 'verb' | 'target'>,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
   switch (verb) {
     case 'create':
-      if (target.resource.review !== undefined)
-        return answerReview(context, target, await readChecked(context, target, request, query))
-      return createObject(
-        context,
-        target,
-        await readChecked(context, target, request, query),
-        parseWriteOptions(query, request),
-      )
+      return performCreate(context, target, request, query)
     case 'get':
       return getObject(context, itemOf(target), parseGetRevision(query))
     case 'list':
     case 'watch':
       return listObjects(context, target, parseListOptions(query))
-    case 'update':
-      return replaceObject(
-        context,
-        itemOf(target),
-        await readChecked(context, target, request, query),
-        parseWriteOptions(query, request),
-      )
+    case 'update': {
+      const value = await readChecked(context, target, request, query)
+      return replaceObject(context, itemOf(target), value, parseWriteOptions(query, request))
+    }
     case 'patch':
       return performPatch(context, itemOf(target), request, query)
     case 'delete':
-      return deleteObject(
-        context,
-        itemOf(target),
-        parseDeleteOptions(query, await readOptionalObject(request, context.readYaml)),
-      )
+      return deleteObject(context, itemOf(target), await readDeleteOptions(context, request, query))
     case 'deletecollection': {
-      const options = parseDeleteOptions(query, await readOptionalObject(request, context.readYaml))
+      const options = await readDeleteOptions(context, request, query)
       return deleteCollection(context, target, parseListOptions(query), options)
     }
   }
+}
+
+async function performCreate(
+  context: VerbContext,
+  target: Target,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
+  const value = await readChecked(context, target, request, query)
+  if (target.resource.review !== undefined) return answerReview(context, target, value)
+  return createObject(context, target, value, parseWriteOptions(query, request))
+}
+
+async function performBinding(
+  context: VerbContext,
+  target: ItemTarget,
+  request: IncomingMessage,
+  query: URLSearchParams,
+): Promise<Answer> {
+  const { value } = await readObject(request, context.readYaml)
+  return bindPod(context, target, value, parseWriteOptions(query, request))
+}
+
+async function readDeleteOptions({ readYaml }: VerbContext, request: IncomingMessage, query: URLSearchParams) {
+  return parseDeleteOptions(query, await readOptionalObject(request, readYaml))
 }
 
 async function performEviction(

@@ -209,43 +209,8 @@ function platformDialect(domain: string): Dialect {
     ipAllocatorName: `ipallocator.${domain}`,
     wellKnownPrefixes: [`${domain}/`, 'kubernetes.io/'],
     serviceAccountClaim: domain,
-    annotations: {
-      defaultIngressClass: `ingressclass.${domain}/is-default-class`,
-      ingressClass: `${domain}/ingress.class`,
-      lastChangeTriggerTime: `endpoints.${domain}/last-change-trigger-time`,
-      overCapacity: `endpoints.${domain}/over-capacity`,
-      electionRecord: `control-plane.alpha.${domain}/leader`,
-      podDeletionCost: `controller.${domain}/pod-deletion-cost`,
-      mirrorPod: `${domain}/config.mirror`,
-      rootFilesystem: `pods.${domain}/root-filesystem`,
-      ingressBandwidth: `${domain}/ingress-bandwidth`,
-      egressBandwidth: `${domain}/egress-bandwidth`,
-      topologyHints: `service.${domain}/topology-aware-hints`,
-      topologyMode: `service.${domain}/topology-mode`,
-      loadBalancerSourceRanges: `service.beta.${domain}/load-balancer-source-ranges`,
-    },
-    labels: {
-      serviceName: `${domain}/service-name`,
-      managedBy: `endpointslice.${domain}/managed-by`,
-      serviceProxyName: `service.${domain}/service-proxy-name`,
-      headlessService: `service.${domain}/headless`,
-      hostname: `${domain}/hostname`,
-      namespaceName: `${domain}/metadata.name`,
-      bootstrapping: `${domain}/bootstrapping`,
-      autoUpdate: `rbac.authorization.${domain}/autoupdate`,
-      ipFamily: `ipaddress.${domain}/ip-family`,
-      ipAddressManagedBy: `ipaddress.${domain}/managed-by`,
-      endpointsManagedBy: `endpoints.${domain}/managed-by`,
-      skipMirror: `endpointslice.${domain}/skip-mirror`,
-      zone: `topology.${domain}/zone`,
-      statefulSetPodName: `statefulset.${domain}/pod-name`,
-      podIndex: `apps.${domain}/pod-index`,
-      revisionHash: `controller.${domain}/hash`,
-      operatingSystem: `${domain}/os`,
-      architecture: `${domain}/arch`,
-      runPods: `pods.${domain}/run`,
-      hostNetworkPods: `pods.${domain}/host-network`,
-    },
+    annotations: platformAnnotations(domain),
+    labels: platformLabels(domain),
     nodeLabels: nodeLabelRules(domain),
     sliceManagers: {
       selector: `endpointslice-controller.${domain}`,
@@ -253,6 +218,49 @@ function platformDialect(domain: string): Dialect {
     },
     accountAccess: undefined,
     taints: nodeTaints(`node.${domain}`),
+  }
+}
+
+function platformAnnotations(domain: string): Dialect['annotations'] {
+  return {
+    defaultIngressClass: `ingressclass.${domain}/is-default-class`,
+    ingressClass: `${domain}/ingress.class`,
+    lastChangeTriggerTime: `endpoints.${domain}/last-change-trigger-time`,
+    overCapacity: `endpoints.${domain}/over-capacity`,
+    electionRecord: `control-plane.alpha.${domain}/leader`,
+    podDeletionCost: `controller.${domain}/pod-deletion-cost`,
+    mirrorPod: `${domain}/config.mirror`,
+    rootFilesystem: `pods.${domain}/root-filesystem`,
+    ingressBandwidth: `${domain}/ingress-bandwidth`,
+    egressBandwidth: `${domain}/egress-bandwidth`,
+    topologyHints: `service.${domain}/topology-aware-hints`,
+    topologyMode: `service.${domain}/topology-mode`,
+    loadBalancerSourceRanges: `service.beta.${domain}/load-balancer-source-ranges`,
+  }
+}
+
+function platformLabels(domain: string): Dialect['labels'] {
+  return {
+    serviceName: `${domain}/service-name`,
+    managedBy: `endpointslice.${domain}/managed-by`,
+    serviceProxyName: `service.${domain}/service-proxy-name`,
+    headlessService: `service.${domain}/headless`,
+    hostname: `${domain}/hostname`,
+    namespaceName: `${domain}/metadata.name`,
+    bootstrapping: `${domain}/bootstrapping`,
+    autoUpdate: `rbac.authorization.${domain}/autoupdate`,
+    ipFamily: `ipaddress.${domain}/ip-family`,
+    ipAddressManagedBy: `ipaddress.${domain}/managed-by`,
+    endpointsManagedBy: `endpoints.${domain}/managed-by`,
+    skipMirror: `endpointslice.${domain}/skip-mirror`,
+    zone: `topology.${domain}/zone`,
+    statefulSetPodName: `statefulset.${domain}/pod-name`,
+    podIndex: `apps.${domain}/pod-index`,
+    revisionHash: `controller.${domain}/hash`,
+    operatingSystem: `${domain}/os`,
+    architecture: `${domain}/arch`,
+    runPods: `pods.${domain}/run`,
+    hostNetworkPods: `pods.${domain}/host-network`,
   }
 }
 
@@ -275,29 +283,7 @@ function kubernetesDialect(domain: string): Dialect {
     wellKnownPrefixes: ['kubernetes.io/'],
     serviceAccountClaim: 'kubernetes.io',
     annotations: kubernetesAnnotations(domain),
-    labels: {
-      serviceName: 'kubernetes.io/service-name',
-      managedBy: 'endpointslice.kubernetes.io/managed-by',
-      serviceProxyName: 'service.kubernetes.io/service-proxy-name',
-      headlessService: 'service.kubernetes.io/headless',
-      hostname: 'kubernetes.io/hostname',
-      namespaceName: 'kubernetes.io/metadata.name',
-      bootstrapping: 'kubernetes.io/bootstrapping',
-      autoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
-      ipFamily: 'ipaddress.kubernetes.io/ip-family',
-      ipAddressManagedBy: 'ipaddress.kubernetes.io/managed-by',
-      endpointsManagedBy: 'endpoints.kubernetes.io/managed-by',
-      skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
-      zone: 'topology.kubernetes.io/zone',
-      statefulSetPodName: 'statefulset.kubernetes.io/pod-name',
-      podIndex: 'apps.kubernetes.io/pod-index',
-      revisionHash: 'controller.kubernetes.io/hash',
-      operatingSystem: 'kubernetes.io/os',
-      architecture: 'kubernetes.io/arch',
-      // Ours alone, so they keep our name.
-      runPods: `pods.${domain}/run`,
-      hostNetworkPods: `pods.${domain}/host-network`,
-    },
+    labels: kubernetesLabels(domain),
     nodeLabels: nodeLabelRules(),
     sliceManagers: {
       selector: 'endpointslice-controller.k8s.io',
@@ -310,6 +296,32 @@ function kubernetesDialect(domain: string): Dialect {
       enforceMountableSecrets: 'kubernetes.io/enforce-mountable-secrets',
     },
     taints: nodeTaints('node.kubernetes.io'),
+  }
+}
+
+function kubernetesLabels(domain: string): Dialect['labels'] {
+  return {
+    serviceName: 'kubernetes.io/service-name',
+    managedBy: 'endpointslice.kubernetes.io/managed-by',
+    serviceProxyName: 'service.kubernetes.io/service-proxy-name',
+    headlessService: 'service.kubernetes.io/headless',
+    hostname: 'kubernetes.io/hostname',
+    namespaceName: 'kubernetes.io/metadata.name',
+    bootstrapping: 'kubernetes.io/bootstrapping',
+    autoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
+    ipFamily: 'ipaddress.kubernetes.io/ip-family',
+    ipAddressManagedBy: 'ipaddress.kubernetes.io/managed-by',
+    endpointsManagedBy: 'endpoints.kubernetes.io/managed-by',
+    skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
+    zone: 'topology.kubernetes.io/zone',
+    statefulSetPodName: 'statefulset.kubernetes.io/pod-name',
+    podIndex: 'apps.kubernetes.io/pod-index',
+    revisionHash: 'controller.kubernetes.io/hash',
+    operatingSystem: 'kubernetes.io/os',
+    architecture: 'kubernetes.io/arch',
+    // Ours alone, so they keep our name.
+    runPods: `pods.${domain}/run`,
+    hostNetworkPods: `pods.${domain}/host-network`,
   }
 }
 

@@ -23,7 +23,7 @@ import { describeAgent } from './agent-status.ts'
 import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
-import { composePods } from './compose-pods.ts'
+import { composePods, type PodsParts } from './compose-pods.ts'
 import { composeProxy, type ProxySide } from './compose-proxy.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
@@ -43,40 +43,13 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const addresses = new ClusterAddresses()
   const applied = new AppliedRevisions(state)
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
+  const core = { context, client, state, addresses, applied, run }
   const proxy = values.app.components.includes('proxy')
-    ? await composeProxy({
-        context,
-        client,
-        state,
-        applied,
-        run,
-        addresses,
-        apiServers: await findApiServers(access),
-      })
+    ? await composeProxy({ ...core, apiServers: await findApiServers(access) })
     : undefined
-  const sourceLog = log.child('client')
   const dns = composeDns(context, state, applied, run)
-  const connection = new ClusterConnection({
-    client,
-    createSources: (dialect) => {
-      const registration = composeRegistration(context, client, dialect)
-      const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
-      // The inputs of rules are listed in parallel; all other informers wait for them.
-      return [
-        [
-          ...createStateSources({ client, dialect, state, log: sourceLog }),
-          new ClusterAddressWatch({ client, dialect, addresses, log: sourceLog }),
-          ...(proxy?.createSources(dialect) ?? []),
-        ],
-        ...(registration ? [[registration]] : []),
-        ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
-        ...composePods({ context, client, dialect, state, applied, addresses, gate, run, onNetwork }).map((source) => [
-          source,
-        ]),
-      ]
-    },
-    log,
-  })
+  const createSources = (dialect: Dialect) => composeSources({ ...core, gate, proxy, dns }, dialect)
+  const connection = new ClusterConnection({ client, createSources, log })
   const working: readonly Component[] = [...(proxy?.components ?? []), ...(dns ? [dns] : []), connection]
   const control = createControlSocket({
     path: values.node.controlSocket,
@@ -95,6 +68,30 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
     log: log.child('control'),
   })
   return [await composeEndpoints(context, { access, client }, working), control, ...working, ...composeIdleMemory(log)]
+}
+
+interface SourceParts extends Omit<PodsParts, 'dialect' | 'onNetwork'> {
+  readonly proxy: ProxySide | undefined
+  readonly dns: DnsPlane | undefined
+}
+
+/** Composes what watches the API. The inputs of rules are listed in parallel; all other informers wait for them. */
+function composeSources({ proxy, dns, ...parts }: SourceParts, dialect: Dialect): readonly (readonly Component[])[] {
+  const { context, client, state, addresses } = parts
+  const log = context.logging.logger('platform_kubelet').child('client')
+  const registration = composeRegistration(context, client, dialect)
+  const onNetwork = (network: NodeNetwork): void => registration?.setNetwork(network)
+  const rulesInputs = [
+    ...createStateSources({ client, dialect, state, log }),
+    new ClusterAddressWatch({ client, dialect, addresses, log }),
+    ...(proxy?.createSources(dialect) ?? []),
+  ]
+  return [
+    rulesInputs,
+    ...(registration ? [[registration]] : []),
+    ...composeDnsSources(context, dns, { client, dialect }).map((source) => [source]),
+    ...composePods({ ...parts, dialect, onNetwork }).map((source) => [source]),
+  ]
 }
 
 function questionsOf(proxy: ProxySide | undefined, dns: DnsPlane | undefined, run: Run) {

@@ -36,7 +36,7 @@ import { findNodeName } from './node-identity.ts'
 /** The part of 1500 bytes that the VXLAN header leaves. */
 const vxlanMtu = 1450
 
-interface PodsParts {
+export interface PodsParts {
   readonly context: AppContext
   readonly client: ApiClient
   readonly dialect: Dialect
@@ -125,26 +125,13 @@ async function offerForOthers(binDirs: readonly string[], log: Logger): Promise<
 
 /** Composes the pods plane and the watch of their network. */
 function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
-  const { context, client, dialect, state, applied, gate, run, onNetwork } = parts
+  const { context, client, dialect, state, applied, run, onNetwork } = parts
   const { node, cni, dns, pods } = context.options.values
   const log = context.logging.logger('platform_kubelet').child('pods')
   const nodeName = findNodeName(node.nodeName)
   const [first = loopbackIpv4, ...others] = findMachineInfo(nodeName, node).addresses
   const folders = new PodFolders(podsFolder(context.options.values))
-  const cniRuntime = new CniRuntime({
-    configDir: cni.cniConfDir,
-    // The gate of this version comes first, before one that an older version left in another folder.
-    binDirs: [shippedCniDir, ...cni.cniBinDir],
-    cacheDir: cni.cniCacheDir,
-    run: answerGateHere({
-      gate,
-      program: join(shippedCniDir, 'platnet-gate'),
-      socket: resolve(node.controlSocket),
-      run,
-    }),
-    runProgram: run,
-    log: log.child('cni'),
-  })
+  const cniRuntime = composeCniRuntime(parts, log.child('cni'))
   let usesCni = false
   const networks = new NetworkWatch({
     configDir: cni.cniConfDir,
@@ -193,6 +180,20 @@ function composePlane(parts: PodsParts, probe: Probe): readonly Component[] {
     log,
   })
   return [namespaces, plane, networks]
+}
+
+function composeCniRuntime({ context, gate, run }: PodsParts, log: Logger): CniRuntime {
+  const { node, cni } = context.options.values
+  const [program, socket] = [join(shippedCniDir, 'platnet-gate'), resolve(node.controlSocket)]
+  return new CniRuntime({
+    configDir: cni.cniConfDir,
+    // The gate of this version comes first, before one that an older version left in another folder.
+    binDirs: [shippedCniDir, ...cni.cniBinDir],
+    cacheDir: cni.cniCacheDir,
+    run: answerGateHere({ gate, program, socket, run }),
+    runProgram: run,
+    log,
+  })
 }
 
 /** Returns undefined while the Service does not exist or has no port for HTTPS. */

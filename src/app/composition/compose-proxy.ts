@@ -96,15 +96,8 @@ export interface ProxySources {
  * Composes a writer and a plane for each address family of this node. They share nothing, so that a failure of one never stops the
  * other. Throws ConfigError, or the error of the program detection if no family can be served.
  */
-export async function composeProxy({
-  context,
-  client,
-  state,
-  applied,
-  run,
-  addresses,
-  apiServers,
-}: ProxySources): Promise<ProxySide> {
+export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
+  const { context, client, state, applied, run, addresses, apiServers } = sources
   const log = context.logging.logger('platform_traffic_proxy')
   const options = proxyOptionsOf(context)
   const lacking = missingOption(options)
@@ -147,15 +140,23 @@ export async function composeProxy({
     ],
     families,
     refusedClaims: () => claimed.problems(),
-    createSources: (dialect) => {
-      const nodeName = findNodeName(context.options.values.node.nodeName)
-      const onNode = (node: Node | undefined) => {
-        addresses.setNode(nodeName, node?.addresses ?? [])
-        parts.facts.tell(node)
-      }
-      return [new NodeWatch({ client, dialect, nodeName, onNode, log: log.child('node') })]
-    },
+    createSources: (dialect) => [composeNodeWatch(sources, dialect, parts.facts, log.child('node'))],
   }
+}
+
+/** Composes the watch of this node's own object, whose addresses and facts the rules need. */
+function composeNodeWatch(
+  { context, client, addresses }: ProxySources,
+  dialect: Dialect,
+  facts: NodeFactsWatch,
+  log: Logger,
+): NodeWatch {
+  const nodeName = findNodeName(context.options.values.node.nodeName)
+  const onNode = (node: Node | undefined) => {
+    addresses.setNode(nodeName, node?.addresses ?? [])
+    facts.tell(node)
+  }
+  return new NodeWatch({ client, dialect, nodeName, onNode, log })
 }
 
 function composeClaims({

@@ -177,58 +177,65 @@ export function createConntrackMetrics(metrics: Metrics): (family: IpFamily) => 
   }
 }
 
-/** Registers counts that are computed at each scrape, over all families. */
-export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
-  const perFamily =
-    <L extends string>(read: (view: ProxyView) => readonly (readonly [Record<L, string>, number])[]) =>
-    () =>
-      views.flatMap((view) =>
-        read(view).map(([labels, value]) => ({ value, labels: { ...labels, ip_family: view.family } })),
-      )
-  metrics.collectedGauge(
-    {
-      name: 'kubeproxy_sync_proxy_rules_iptables_total',
-      help: 'Rules that this proxy wants in the kernel.',
-      labels: ['table', 'ip_family'],
-    },
-    perFamily((view) => {
+type Counted = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[]
+
+interface ProxyCount {
+  readonly name: string
+  readonly help: string
+  /** The labels beside the family. */
+  readonly labels: readonly string[]
+  readonly read: (view: ProxyView) => Counted
+}
+
+/** Figures that are counted only when metrics are asked for. */
+const proxyCounts: readonly ProxyCount[] = [
+  {
+    name: 'kubeproxy_sync_proxy_rules_iptables_total',
+    help: 'Rules that this proxy wants in the kernel.',
+    labels: ['table'],
+    read: (view) => {
       const { nat, filter } = view.ruleCounts()
       return [
         [{ table: 'nat' }, nat],
         [{ table: 'filter' }, filter],
       ]
-    }),
-  )
-  metrics.collectedGauge(
-    {
-      name: 'kubeproxy_sync_proxy_rules_no_local_endpoints_total',
-      help: 'Ports of Services with a Local traffic policy and no endpoint on this node.',
-      labels: ['traffic_policy', 'ip_family'],
     },
-    perFamily((view) => {
+  },
+  {
+    name: 'kubeproxy_sync_proxy_rules_no_local_endpoints_total',
+    help: 'Ports of Services with a Local traffic policy and no endpoint on this node.',
+    labels: ['traffic_policy'],
+    read: (view) => {
       const { internal, external } = view.noLocalEndpointCounts()
       return [
         [{ traffic_policy: 'internal' }, internal],
         [{ traffic_policy: 'external' }, external],
       ]
-    }),
-  )
-  metrics.collectedGauge(
-    {
-      name: 'kubeproxy_sync_proxy_rules_service_changes_pending',
-      help: 'Services that changed and are not written yet.',
-      labels: ['ip_family'],
     },
-    perFamily(({ pendingCounts }) => [[{}, pendingCounts.services]]),
-  )
-  metrics.collectedGauge(
-    {
-      name: 'kubeproxy_sync_proxy_rules_endpoint_changes_pending',
-      help: 'Services whose endpoints changed and are not written yet.',
-      labels: ['ip_family'],
-    },
-    perFamily(({ pendingCounts }) => [[{}, pendingCounts.endpoints]]),
-  )
+  },
+  {
+    name: 'kubeproxy_sync_proxy_rules_service_changes_pending',
+    help: 'Services that changed and are not written yet.',
+    labels: [],
+    read: ({ pendingCounts }) => [[{}, pendingCounts.services]],
+  },
+  {
+    name: 'kubeproxy_sync_proxy_rules_endpoint_changes_pending',
+    help: 'Services whose endpoints changed and are not written yet.',
+    labels: [],
+    read: ({ pendingCounts }) => [[{}, pendingCounts.endpoints]],
+  },
+]
+
+/** Registers what is counted only when metrics are asked for, of all families together. */
+export function collectProxyCounts(metrics: Metrics, views: readonly ProxyView[]): void {
+  for (const { name, help, labels, read } of proxyCounts) {
+    metrics.collectedGauge({ name, help, labels: [...labels, 'ip_family'] }, () =>
+      views.flatMap((view) =>
+        read(view).map(([own, value]) => ({ value, labels: { ...own, ip_family: view.family } })),
+      ),
+    )
+  }
 }
 
 /** Asks the kernel at each scrape: what counts is its own rule. The count begins anew where that rule is written anew. */
