@@ -3,7 +3,7 @@ import type { ApiObject } from '../model/api-object.ts'
 /** The resources whose arrival in the kernel the demo waits for. */
 export type AppliedResource = 'services' | 'endpointslices'
 
-/** What the demo asks of a cluster. */
+/** The operations of a cluster that the demo uses. */
 export interface ClusterApi {
   /** Creates the object, or replaces the one of that name; the answer is what the API server stored. */
   apply(object: ApiObject): Promise<ApiObject>

@@ -18,7 +18,7 @@ const dataDirectory = '/run/platnet-demo'
 export const controlSocket = `${dataDirectory}/control.sock`
 export const adminKubeconfig = `${dataDirectory}/admin.kubeconfig`
 
-/** What CNI writes must not reach the host's own folders. */
+/** The options of CNI: nothing is written to the host's own folders. */
 const podNetwork = ['--cni-conf-dir', `${dataDirectory}/net.d`, '--cni-cache-dir', `${dataDirectory}/cni`]
 
 /** `platnet run` with everything it writes in `dataDirectory`, its log beside it. */

@@ -36,12 +36,18 @@ interface Endpoints {
   readonly resourceVersions: readonly string[]
 }
 
-/** What an operator says by `kubectl label namespace default pods.platform.internal/run=true`: nodes run the pods of it. */
+/**
+ * Returns the Namespace after `kubectl label namespace default pods.platform.internal/run=true`: nodes then run its
+ * pods.
+ */
 function describeNamespace({ labels }: Dialect): ApiObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { [labels.runPods]: 'true' } } }
 }
 
-/** What an operator would `kubectl apply`: the web servers. `generation` makes the template another one. */
+/**
+ * Returns the Deployment of the web servers, as an operator would `kubectl apply` it. Another `generation` changes the
+ * template.
+ */
 function describeDeployment(replicas: number, generation: number): ApiObject {
   const server = resolve(import.meta.dirname, 'web-server.program.ts')
   const labels = { app: appLabel }
@@ -178,7 +184,7 @@ function findServers(name: string): readonly number[] {
   })
 }
 
-/** None of a process that is gone. */
+/** Returns the command line of a process; empty for one that has ended. */
 function wordsOf(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')

@@ -1,6 +1,6 @@
 import type { LoadReport } from './load-report.ts'
 
-/** What a step did, what came of it, and whether that is what was promised. */
+/** The action of a step, its result, and whether that is the promised one. */
 export interface Finding {
   readonly tried: string
   readonly seen: string

@@ -9,7 +9,7 @@ export interface Target {
 export interface Answer {
   /** First word of the body: the pod's name. */
   readonly pod?: string
-  /** Why there is no pod's answer: an error code, `closed`, `timeout` or `status N`. */
+  /** The reason why no pod answered: an error code, `closed`, `timeout` or `status N`. */
   readonly failure?: string
 }
 

@@ -30,7 +30,7 @@ export interface Pod {
   kill(): Promise<void>
 }
 
-/** What the load generator is asked to do; defaults: half keep-alive, no limit of requests. */
+/** The parameters of the load generator; defaults: half keep-alive, no limit of requests. */
 export interface LoadRequest {
   /** An address or a name. */
   readonly host: string

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const counts = z.record(z.string(), z.number())
 
-/** What the load generator saw; the one line of JSON that it prints. */
+/** The results of the load generator, which it prints as one line of JSON. */
 export const loadReportSchema = z.strictObject({
   requests: z.number(),
   /** Answered with status 200, by kind of connection. */

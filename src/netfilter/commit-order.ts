@@ -44,7 +44,7 @@ function loseLast(filter: TableChange, gained: TableChange): TableChange {
   return { table: 'filter', set, remove: filter.remove }
 }
 
-/** By text: these chains may hold a rule for every Service. */
+/** Merges two versions of a chain, by the text of rules: these chains may hold a rule for every Service. */
 function unite(next: Chain, held: Chain): Chain {
   const known = textsOf(next)
   return [...next, ...held.filter((rule) => !known.has(renderRuleSpec(rule)))]

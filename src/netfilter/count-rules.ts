@@ -2,8 +2,8 @@ import type { Frontend } from './frontend.ts'
 import type { ProxyRuleSettings } from './settings.ts'
 
 /**
- * What a client list (of `recent`) or set counts beside the rules that name it: the kernel looks each of them up by walking through all that
- * there are, when a rule comes that names it.
+ * The cost of a client list (of `recent`) or set, in rules: when a rule with it is added, the kernel searches all lists
+ * for it.
  */
 const rulesPerClientList = 10
 

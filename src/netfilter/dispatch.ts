@@ -55,7 +55,7 @@ export interface DispatchOptions {
   readonly forms: readonly BucketForm[]
   /** The rules of all Services in this chain, in any order; asked for when the form changes. */
   readonly rules: () => Iterable<readonly [ObjectKey, Chain]>
-  /** What stands after the Services' rules; packets that none of them took reach it in both forms. */
+  /** The rules after those of the Services; packets that match no Service reach them in both forms. */
   readonly tail?: Chain
 }
 
@@ -72,7 +72,7 @@ const noEntries: ReadonlyMap<string, Chain> = new Map()
 export class DispatchChain {
   readonly options: DispatchOptions
   #tail: Chain
-  /** By chain; while the form is flat the only bucket is the shared chain itself. */
+  /** The buckets by chain; in the flat form the only bucket is the shared chain itself. */
   readonly #buckets = new Map<string, Bucket>()
   #stale = new Set<string>()
   /** The chains beside the shared one that were handed over last. */
@@ -221,9 +221,9 @@ interface Step {
 }
 
 /**
- * By the last byte of the destination, in two steps of 16, and by half of the byte before it in a third: addresses are given
- * out one after the other, so that these spread them evenly, and both families and all kinds of addresses fit in the same
- * buckets. The way there never changes.
+ * The steps of a bucket tree: the last byte of the destination in two steps of 16, then half of the byte before it.
+ * Addresses are allocated in sequence, so these bits spread them evenly, and both families and all kinds of addresses
+ * fit in the same buckets. The path to a bucket never changes.
  */
 const steps: readonly Step[] = [4, 0, 8].map((shift) => ({ shift, values: 16 }))
 
@@ -293,7 +293,7 @@ function lastBitsOf(rule: Rule): number {
 /** How many neighbouring ports share a bucket: the usual 2,768 node ports make 44. */
 const portsPerBucket = 64
 
-/** By protocol and port, in ranges; only ranges in use have a bucket. */
+/** Returns buckets by protocol and port, in ranges; only ranges in use have a bucket. */
 export function bucketsByPort(root: string, limits = dispatchLimits): readonly BucketForm[] {
   return [{ limits: limits.buckets, layout: portLayout(root) }]
 }

@@ -11,7 +11,7 @@ export interface BaseChain {
   readonly where: string
   readonly hook: FilterHook
   readonly policy: 'accept' | 'drop'
-  /** What its rules say, one text each: `-A`'s rest, or a line of `nft list chain`. */
+  /** The rules, one text each: the rest of an `-A` line, or a line of `nft list chain`. */
   readonly rules: readonly string[]
   /** Other chains of an iptables table, by name; empty for tables written with nft. */
   readonly chains: ReadonlyMap<string, readonly string[]>
@@ -19,7 +19,7 @@ export interface BaseChain {
   readonly isOurs: boolean
 }
 
-/** What becomes of a packet in a base chain. */
+/** The verdict of a base chain on a packet. */
 export interface ForeignVerdict {
   readonly where: string
   readonly verdict: 'accept' | 'drop' | 'reject'
@@ -29,7 +29,7 @@ export interface ForeignVerdict {
   readonly unclear: readonly string[]
 }
 
-/** What `iptables -t filter -S` prints, as its base chains. */
+/** Reads the output of `iptables -t filter -S` as base chains. */
 export function readIptablesChains(listed: string, program: string): readonly BaseChain[] {
   const policies = new Map<string, string>()
   const chains = new Map<string, string[]>()
@@ -83,7 +83,7 @@ function isOfIptables(family: string, table: string, chain: string): boolean {
   return /^ip6?$/.test(family) && /^(filter|mangle|raw|security)$/.test(table) && chain === chain.toUpperCase()
 }
 
-/** What `nft list chain` prints of it. */
+/** Reads the output of `nft list chain` as a base chain. */
 export function readNftRules({ family, table, chain, hook, policy }: NftBaseChain, listed: string): BaseChain {
   const lines = listed.split('\n').filter((line) => line.startsWith('\t\t') && !/^\t\ttype /.test(line))
   const where = `table ${family} ${table}, chain ${chain}`
@@ -91,8 +91,9 @@ export function readNftRules({ family, table, chain, hook, policy }: NftBaseChai
 }
 
 /**
- * What a base chain makes of a new connection's first packet. `isAcceptedByUs`: our own rules in it have accepted the packet; our chains are passed
- * over otherwise. Rules in words that we do not use are named as unclear where they could decide.
+ * Evaluates a base chain for the first packet of a new connection. `isAcceptedByUs`: our own rules in it have accepted
+ * the packet; otherwise our chains are skipped. Rules with words that we do not use are named as unclear where they
+ * could decide.
  */
 export function evaluateBaseChain(
   base: BaseChain,

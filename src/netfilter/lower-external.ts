@@ -61,7 +61,7 @@ function shortCircuitPods(frontend: Frontend, { localTraffic: detector }: ProxyR
   return [rule([localTraffic(detector)], all)]
 }
 
-/** Who is let in; the others go on untranslated and meet a verdict in filter. */
+/** Returns the chain that admits the source ranges; other packets stay untranslated and meet a verdict in filter. */
 function firewallChain(frontend: Frontend, { nodeIps = [] }: ProxyRuleSettings): Chain {
   const { sourceRanges = [], loadBalancerVips } = frontend
   const enter = (source: Match) => rule([source], jump(externalChainOf(frontend)))

@@ -23,8 +23,9 @@ export const chains = {
 } as const
 
 /**
- * What stands between `PLAT-` and 80 bits of a hash, 25 characters in all of the 28 a chain's name may have. `SVC` balances
- * over all endpoints, `SVL` over those of this node, `EXT` takes what comes by an external way, `FW` asks who may use a load balancer.
+ * The kind of a Service's chain, which stands between `PLAT-` and 80 bits of a hash: 25 of the 28 characters that a
+ * chain's name may have. `SVC` balances over all endpoints, `SVL` over those of this node, `EXT` takes packets to
+ * external addresses, `FW` checks the source ranges of a load balancer.
  */
 export type ServiceChainKind = 'SVC' | 'SVL' | 'EXT' | 'FW'
 

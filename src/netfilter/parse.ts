@@ -41,7 +41,7 @@ export function parseSave(text: string, listedTable: TableName = 'filter'): Save
   return parser.finish()
 }
 
-/** What probably stands in the kernel. Its rules are taken where the text is theirs, which is quicker than reading them. */
+/** The rules that the kernel probably holds. Where the text is equal they are used, which is faster than parsing. */
 export interface ExpectedRules {
   readonly chains: ReadonlyMap<string, SavedChain>
   readonly family: IpFamily
@@ -87,7 +87,7 @@ export function equalChains(a: SavedChain, b: SavedChain): boolean {
   return a === b || (a.length === b.length && a.every((rule, index) => equalRules(rule, b[index] ?? { unparsed: '' })))
 }
 
-/** What stands after `-A CHAIN `; undefined where any part of it is not in the vocabulary of `Rule`. */
+/** Parses the text after `-A CHAIN `; returns undefined where any part of it is not in the vocabulary of `Rule`. */
 export function parseRuleSpec(spec: string): Rule | undefined {
   const parts: RulePart[] = []
   for (let rest = spec.trim(); rest !== ''; ) {

@@ -22,7 +22,7 @@ export function renderRule(chain: string, rule: Rule, family: IpFamily = 'IPv4')
   return spec === '' ? `-A ${checkName(chain)}` : `-A ${checkName(chain)} ${spec}`
 }
 
-/** What stands after `-A CHAIN `; for `-I`, `-D` and comparisons. */
+/** Returns the text after `-A CHAIN `; also for `-I`, `-D` and comparisons. */
 export function renderRuleSpec(rule: Rule, family: IpFamily = 'IPv4'): string {
   const words: string[] = []
   for (const match of rule.matches) words.push(...sourceWords(match, family))
@@ -231,7 +231,10 @@ function checkInterface(name: string): string {
   })
 }
 
-/** What the kernel can keep: 255 bytes (XT_MAX_COMMENT_LEN less its zero), printable ASCII; anything else is shown as `?`. */
+/**
+ * Limits a comment to what the kernel stores: 255 bytes (XT_MAX_COMMENT_LEN less its zero), printable ASCII; any other
+ * character becomes `?`.
+ */
 function cleanComment(comment: string): string {
   const printable = /[^\x20-\x7e]/.test(comment) ? comment.replace(/[^\x20-\x7e]/g, '?') : comment
   return printable.slice(0, 255)

@@ -35,7 +35,7 @@ export type Match =
   /** At most 15 numbers in all, of which a range takes two; a rule has one such match. */
   | { readonly kind: 'destination-ports'; readonly protocol: L4Protocol; readonly ports: readonly PortRange[] }
   | { readonly kind: 'icmpv6-type'; readonly type: number }
-  /** What these sides of the packet hold stands in this ipset; one side for each part of its elements. */
+  /** Matches if these fields of the packet form an element of this ipset; one field for each part of its elements. */
   | { readonly kind: 'in-set'; readonly set: string; readonly by: readonly Side[]; readonly negated?: boolean }
 
 type L4Protocol = 'tcp' | 'udp' | 'sctp'
@@ -62,7 +62,7 @@ export type Target =
   | { readonly kind: 'accept' }
   | { readonly kind: 'drop' }
   | { readonly kind: 'return' }
-  /** By an ICMP message (port unreachable), or by a reset where the rule is for TCP alone. */
+  /** Refuses with an ICMP message (port unreachable), or with a reset where the rule is for TCP alone. */
   | { readonly kind: 'reject'; readonly withReset?: true }
   | { readonly kind: 'dnat'; readonly address: Ip; readonly port: number }
   | { readonly kind: 'masquerade'; readonly randomFully: boolean }
@@ -82,7 +82,7 @@ export interface Rule {
 /** Rules of one chain in their order. */
 export type Chain = readonly Rule[]
 
-/** What the proxy's tables of one IP family hold (or should): our own chains only, hook jumps apart. */
+/** The content of the proxy's tables of one IP family, wanted or present: our own chains only, without hook jumps. */
 export type Ruleset = Readonly<Record<ProxyTable, ReadonlyMap<string, Chain>>>
 
 /** A jump from a built-in chain into one of ours; kept at the top of the built-in chain, in listed order. */
@@ -92,11 +92,11 @@ export interface Hook {
   readonly rule: Rule
 }
 
-/** What changes in one table, in one commit: chains written whole, chains removed, single rules that go. */
+/** The changes of one table in one commit: chains written whole, chains removed, single rules deleted. */
 export interface TableChange {
   readonly table: TableName
   readonly set: ReadonlyMap<string, Chain>
   readonly remove: readonly string[]
-  /** By what they say, from chains that stay; a commit fails where one is not there. */
+  /** Rules to delete by their text, from chains that stay; a commit fails where one does not exist. */
   readonly drop?: ReadonlyMap<string, Chain>
 }

@@ -20,8 +20,8 @@ export interface SetPlan {
 }
 
 /**
- * What turns the sets that the kernel holds into those that are wanted. A set whose timeout differs is exchanged for a new
- * one of its name in one step, so rules that name it stay as they are; whom it remembered is forgotten.
+ * Plans the commands that turn the sets in the kernel into the wanted ones. A set with another timeout is replaced by a
+ * new one of the same name in one step, so rules that name it stay as they are; its members are lost.
  *
  * @param held our own sets only, as `parseSets` gives them
  */

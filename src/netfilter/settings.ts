@@ -2,9 +2,9 @@ import type { Cidr, Ip, IpFamily } from '../model/ip.ts'
 
 /** Detection of traffic of this cluster's pods (kube-proxy's `detectLocalMode`). */
 export type LocalTraffic =
-  /** By source: the network of all pods, or of this node's. */
+  /** Local traffic has a source address in this network: the network of all pods, or this node's part of it. */
   | { readonly kind: 'source'; readonly cidr: Cidr }
-  /** By the interface it comes in on: a bridge, or (with `isPrefix`) all whose names begin so. */
+  /** Local traffic arrives on this interface: a bridge, or (with `isPrefix`) all interfaces with this prefix. */
   | { readonly kind: 'interface'; readonly name: string; readonly isPrefix: boolean }
 
 /** Settings that shape every Service's rules of one family. An absent one has the documented default. */

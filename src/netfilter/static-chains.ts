@@ -32,7 +32,10 @@ export function nodePortTail(settings: ProxyRuleSettings): Chain {
 /** The last rule of filter PLAT-SERVICES. */
 export const externalTail: Chain = [rule([], jump(chains.external))]
 
-/** What node ports are opened on, one rule's matches each: given addresses, or all of this node that other machines can reach. */
+/**
+ * Returns the matches for the addresses of node ports, one list per rule: given addresses, or all of this node that
+ * other machines can reach.
+ */
 function nodePortAddresses({ family, nodePortAddresses: given }: ProxyRuleSettings): readonly (readonly Match[])[] {
   return given === undefined
     ? [anyNodeAddress(family)]

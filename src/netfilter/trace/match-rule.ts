@@ -69,7 +69,7 @@ function lastBits(address: Ip): number {
   return Number(ipToBigInt(address) & 0xffffn)
 }
 
-/** What is made on this node has come in by none. */
+/** Matches the interface of arrival; a packet of this node itself has none. */
 function matchInterface(wanted: string, inInterface = ''): boolean {
   return wanted.endsWith('+') ? inInterface.startsWith(wanted.slice(0, -1)) : inInterface === wanted
 }

@@ -9,7 +9,7 @@ export interface TracedPacket {
   readonly protocol: Protocol
   /** The destination's. */
   readonly port: number
-  /** What conntrack says of it; only `NEW` ones are translated by rules. */
+  /** The connection state by conntrack; only `NEW` ones are translated by rules. */
   readonly state: 'NEW' | 'ESTABLISHED' | 'RELATED' | 'INVALID'
   /** Made by a program on this node, or come in over a link. */
   readonly origin: 'this-node' | 'elsewhere'
