@@ -3,25 +3,25 @@ import { join } from 'node:path'
 import { describeError } from '../../model/errors.ts'
 import type { Limits } from './container-launch.ts'
 
-/** Where this kernel lets limits be set; a machine may have both versions mounted (hybrid), each controller in one of them. */
+/** The hierarchy of each controller. A machine can have both versions mounted (hybrid), with each controller in one of them. */
 export interface CgroupLayout {
   readonly memory: Hierarchy | undefined
   readonly cpu: Hierarchy | undefined
   readonly pids: Hierarchy | undefined
 }
 
-/** What of a container is limited; `processes` where the machine can. */
+/** The limits of one container; `processes` is ignored on a machine without the controller. */
 export interface GroupLimits extends Limits {
   readonly processes?: number
 }
 
 interface Hierarchy {
   readonly version: 1 | 2
-  /** Its mount point. */
+  /** The mount point. */
   readonly root: string
 }
 
-/** The folders a container's processes join, and which limits could not be set and why. */
+/** The folders of the control groups that a container's processes join, and the limits that do not hold with the reasons. */
 export interface ContainerCgroups {
   readonly folders: readonly string[]
   readonly problems: readonly string[]
@@ -30,7 +30,7 @@ export interface ContainerCgroups {
 const ownFolder = 'platnet'
 const cpuPeriodUs = 100_000
 
-/** Looks at what is mounted; changes nothing. */
+/** Finds the mounted controllers below `root`. Changes nothing. */
 export function detectCgroups(root = '/sys/fs/cgroup'): CgroupLayout {
   const unified = readWords(join(root, 'cgroup.controllers'))
   const find = (controller: keyof CgroupLayout): Hierarchy | undefined => {
@@ -41,14 +41,14 @@ export function detectCgroups(root = '/sys/fs/cgroup'): CgroupLayout {
   return { memory: find('memory'), cpu: find('cpu'), pids: find('pids') }
 }
 
-/** Makes the groups of one container with its limits. Never throws: a limit that cannot be set is a problem to tell. */
+/** Creates the control groups of one container with its limits. Never throws: a limit that cannot be set is in `problems`. */
 export function makeCgroups(layout: CgroupLayout, name: string, limits: GroupLimits): ContainerCgroups {
   const folders = new Set<string>()
   const problems: string[] = []
   for (const [controller, files] of Object.entries(limitFiles(layout, limits))) {
     const hierarchy = layout[controller as keyof CgroupLayout]
     if (hierarchy === undefined) {
-      problems.push(`no control group limits ${controller} on this machine: the ${controller} limit does not hold`)
+      problems.push(`the ${controller} limit does not hold: this machine has no control group for ${controller}`)
       continue
     }
     try {
@@ -60,7 +60,7 @@ export function makeCgroups(layout: CgroupLayout, name: string, limits: GroupLim
   return { folders: [...folders], problems }
 }
 
-/** Takes the groups of a container away whose processes are gone; what is not there is fine. */
+/** Removes the control groups of a container that has ended. Does nothing for groups that do not exist. */
 export function removeCgroups(layout: CgroupLayout, name: string): void {
   for (const hierarchy of [layout.memory, layout.cpu, layout.pids]) {
     const folder = hierarchy && join(hierarchy.root, ownFolder, name)
@@ -68,12 +68,12 @@ export function removeCgroups(layout: CgroupLayout, name: string): void {
     try {
       rmdirSync(folder)
     } catch {
-      // Still busy: it is empty soon, holds no memory to speak of, and the pod's next removal tries again.
+      // The group still has a process. It uses little memory, and the next removal of the pod's groups tries again.
     }
   }
 }
 
-/** By controller: file and text. Version 2 says both of a CPU limit's numbers in one file. */
+/** Returns file names and texts by controller. Version 2 has both numbers of a CPU limit in one file. */
 function limitFiles(
   layout: CgroupLayout,
   { memoryBytes, cpuMillis, processes }: GroupLimits,

@@ -6,7 +6,7 @@ import type { PodRuntime } from './runtime.ts'
 
 export interface RuntimeChoices {
   readonly kind: (typeof podNetworks)[number]
-  /** Where the engine listens; the usual places when absent. */
+  /** The engine's socket; the usual paths are tried if it is undefined. */
   readonly engineSocket: string | undefined
   readonly namespaces: () => PodRuntime
   readonly engine: (client: EngineClient) => PodRuntime
@@ -16,13 +16,13 @@ export interface RuntimeChoices {
 
 export interface ChosenRuntime {
   readonly runtime: PodRuntime
-  /** In words, for status: `namespaces`, or `container-bridge` and why. */
+  /** A text for the status: `namespaces`, or `container-bridge` with the reason. */
   readonly description: string
-  /** Empty where nothing was tried. */
+  /** The results of the probes; empty if none ran. */
   readonly capabilities: readonly Capability[]
 }
 
-/** Namespaces where they work or were asked for; else a container engine's bridge. What does not work is named in the log. */
+/** Chooses namespaces if they work or are requested, else a container engine's bridge. Logs each capability that does not work. */
 export async function chooseRuntime(choices: RuntimeChoices): Promise<ChosenRuntime> {
   const { kind, engineSocket, namespaces, engine, probe = probeNamespaces, log } = choices
   const client = new EngineClient(
@@ -33,10 +33,10 @@ export async function chooseRuntime(choices: RuntimeChoices): Promise<ChosenRunt
   const capabilities = await probe()
   const missing = capabilities.filter(({ problem }) => problem !== undefined)
   for (const { name, problem } of missing)
-    log.warn('this machine does not do what pods need', { capability: name, problem })
+    log.warn('this machine lacks a capability that pods need', { capability: name, problem })
   if (kind !== 'auto' || missing.length === 0) return { runtime: namespaces(), description: 'namespaces', capabilities }
   const names = missing.map(({ name }) => name).join(', ')
-  log.warn("pods are attached to a container engine's bridge, since namespaces do not work here", {
+  log.warn('pods run in a container engine, because namespaces do not work on this machine', {
     socket: client.socketPath,
     missing: names,
   })

@@ -4,7 +4,7 @@ import type { CniRuntime, CniSandbox, StallReason } from '../cni/index.ts'
 import { PodError } from './errors.ts'
 import type { PodNetwork } from './runtime.ts'
 
-/** Pod networks by the CNI plugins of this node. */
+/** Attaches pods by the CNI plugins of this node. */
 export class CniNetwork implements PodNetwork {
   readonly #cni: CniRuntime
   readonly #log: Logger
@@ -20,7 +20,8 @@ export class CniNetwork implements PodNetwork {
     await this.#cni.del(sandbox)
     throw new PodError('no-address', 'the plugins of the default network gave the pod no address', {
       object: `Pod ${sandbox.podNamespace}/${sandbox.podName}`,
-      remedy: 'put a list with address management ("ipam") first: "platnet cni list" shows which one pods get',
+      remedy:
+        'put a list whose plugin has "ipam" first in lexical order; "platnet cni list" shows the list that pods get',
     })
   }
 
@@ -38,7 +39,9 @@ export class CniNetwork implements PodNetwork {
 
   async collect(live: readonly CniSandbox[]): Promise<void> {
     const { deleted, errors } = await this.#cni.garbage.collect(live)
-    for (const attachment of deleted) this.#log.info('a network attachment without a pod is undone', { attachment })
-    for (const error of errors) this.#log.warn('a network attachment without a pod could not be undone', { error })
+    for (const attachment of deleted)
+      this.#log.info('the network attachment of a pod that is gone is removed', { attachment })
+    for (const error of errors)
+      this.#log.warn('the network attachment of a pod that is gone could not be removed', { error })
   }
 }

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { findProcess, isAlive, type ProcessIdentity } from '../../host/index.ts'
 import type { ContainerState } from './plan.ts'
 
-/** A shim that has not shown itself by then will not be waited for. */
+/** The time in which a shim must have claimed its run. */
 const shimDeadlineMs = 10_000
-/** The same for one that an agent before this one started: most likely it was killed together with that agent. Should it come after all, it finds its run taken. */
+/** The limit for the shim of an earlier agent, which was probably killed together with that agent. A late shim finds its run claimed and ends. */
 const earlierShimDeadlineMs = 1000
 
-/** Stands for the shim in a run that will never begin. */
+/** Takes the place of the shim in a run that must not start. */
 const claimed: ProcessIdentity = { pid: 0, startTicks: 0 }
 
-/** What the files of one run and the processes they name tell. The shim and the container's first process write them. */
+/** Reads the state of a run from its files, which the shim and the container's first process write, and from the processes that they name. */
 export function readRun(folder: string, nowMs: number): ContainerState {
   const exit = readNumbers(join(folder, 'exit'))
   const startedAtMs = modifiedMs(join(folder, 'shim')) ?? nowMs
@@ -27,12 +27,12 @@ export function readRun(folder: string, nowMs: number): ContainerState {
   if (shim.pid === claimed.pid) return { kind: 'none' }
   const program = findProgram(folder)
   if (program !== undefined && isAlive(program)) return { kind: 'running', startedAtMs }
-  // While the shim lives it will say how the container ended.
+  // A living shim will write how the container ended.
   if (isAlive(shim)) return program === undefined ? { kind: 'starting' } : { kind: 'running', startedAtMs }
-  return lost(startedAtMs, lastSeenMs(folder, startedAtMs))
+  return lost(startedAtMs, lastChangeMs(folder, startedAtMs))
 }
 
-/** The container's first process, as this machine's other processes know it. */
+/** Finds the first process of the container by its pid on the host. */
 export function findProgram(folder: string): ProcessIdentity | undefined {
   const own = readIdentity(join(folder, 'pid'))
   if (own !== undefined) return own
@@ -44,7 +44,7 @@ export function findShim(folder: string): ProcessIdentity | undefined {
   return readIdentity(join(folder, 'shim'))
 }
 
-/** Takes the run for itself: true means that no shim has begun it, and none ever will. */
+/** Claims the run in place of a shim. True means that no shim has claimed it and none can any more. */
 export function claimRun(folder: string): boolean {
   const claim = join(folder, 'claim')
   try {
@@ -67,7 +67,7 @@ function lost(startedAtMs: number, finishedAtMs: number): ContainerState {
   return { kind: 'exited', exitCode: undefined, startedAtMs, finishedAtMs }
 }
 
-function lastSeenMs(folder: string, startedAtMs: number): number {
+function lastChangeMs(folder: string, startedAtMs: number): number {
   return Math.max(startedAtMs, modifiedMs(folder) ?? startedAtMs)
 }
 
@@ -76,7 +76,7 @@ function readIdentity(file: string): ProcessIdentity | undefined {
   return pid === undefined || startTicks === undefined ? undefined : { pid, startTicks }
 }
 
-/** Undefined for a file that is missing or holds anything else. */
+/** Returns undefined for a missing file and for other content. */
 function readNumbers(file: string): number[] | undefined {
   try {
     const words = readFileSync(file, 'utf8').trim().split(' ')

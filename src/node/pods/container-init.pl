@@ -1,10 +1,10 @@
 #!/usr/bin/perl -w
-# Makes a process a container, from what `launch` in its folder says (launch-file.ts), and becomes the container's program:
-#   start FOLDER                        a new container; its pid and start time are in FOLDER/pid once it has its view of the machine
-#   exec FOLDER PID TICKS COMMAND …     one more program in the container whose first process that is
-# `inside` and `beside` are the second halves of both. A container may ask for /proc/self/exe as its program and write to it, so this program
-# is executed once more from a mount that is read-only before anything of a container is near (CVE-2019-5736).
-# Nothing is loaded after that, and no path is followed through a link that a container may have made.
+# Creates a container from the file `launch` in FOLDER (launch-file.ts) and becomes the program of the container:
+#   start FOLDER                        a new container; writes its pid and start time to FOLDER/pid when its mounts are complete
+#   exec FOLDER PID TICKS COMMAND …     another program in the container with this first process
+# `inside` and `beside` are their second parts. A container could use /proc/self/exe as its program and write to it (CVE-2019-5736), so this
+# program executes itself again from a read-only mount before it enters a container. After that it loads no file and follows no link that a
+# container could have created.
 use strict;
 
 my ($clone_newns, $clone_newuts, $clone_newipc, $clone_newpid, $clone_newnet) =
@@ -15,19 +15,19 @@ my ($attr_rdonly, $attr_nosuid, $attr_nodev, $attr_noexec) = (1, 2, 4, 8);
 my ($at_fdcwd, $at_recursive, $mnt_detach) = (-100, 0x8000, 2);
 my ($o_path, $o_cloexec) = (0x200000, 0x80000);
 my ($open_tree_clone, $at_empty_path) = (1, 0x1000);
-# The source is a descriptor; the target may be a link.
+# MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS: the source is a descriptor, the target can be a link.
 my $move_mount_flags = 4 | 0x10;
 my $all_fds = 0x7fffffff;
 my $not_there = 2;
 my $invalid = 22;
-# Of a container whose view could not be made, as runc's.
+# The exit code if the container could not be created; runc uses the same one.
 my $failure = 128;
 
 my ($verb, $folder, @rest) = @ARGV;
 my %plan = read_plan("$folder/launch");
 my %number = @{ $plan{numbers} };
 my ($view, $stage) = ("$folder/view", "$folder/stage");
-# What is open for as long as its path is used.
+# Handles that stay open while their paths in /proc/self/fd are used.
 my @held;
 
 sub fail {
@@ -51,7 +51,7 @@ sub read_plan {
 
 sub one { return $plan{ $_[0] }[0] // '' }
 
-# The copies may be written to: syscall wants that of a string.
+# Copies the arguments, because syscall requires writable strings.
 sub call {
     my ($name, @args) = @_;
     return syscall($number{$name} + 0, @args);
@@ -72,7 +72,7 @@ sub set_mount {
     return;
 }
 
-# A mount of its own of what is at a path, which is itself at no path yet.
+# Returns a detached mount of a path.
 sub copy_mount {
     my ($path, $set) = @_;
     my $fd = call('open_tree', $at_fdcwd, "$path", $open_tree_clone | $o_cloexec);
@@ -120,8 +120,8 @@ sub start_ticks {
     return (split / /, $stat)[19] // '';
 }
 
-# A service manager sets both for the agent; a container has what containers have.
-sub be_plain {
+# Resets umask and OOM score, which a service manager sets for the agent.
+sub reset_process {
     umask 022;
     open my $handle, '>', '/proc/self/oom_score_adj' or return;
     syswrite $handle, '0';
@@ -129,7 +129,7 @@ sub be_plain {
     return;
 }
 
-# From here on nothing of the host can be written to through a path, whatever its mode says.
+# Leaves the host's namespaces and makes every mount read-only, so that no path leads to a writable file of the host.
 sub leave_host {
     must('unshare', $clone_newns | $clone_newuts | $clone_newipc);
     mount_at('', '/', '', $ms_rec | $ms_private, '');
@@ -137,13 +137,13 @@ sub leave_host {
     return;
 }
 
-sub again {
+sub exec_self {
     my ($next, @more) = @_;
     exec $^X, '-w', $0, $next, $folder, @more or fail("exec $^X");
 }
 
-# As `again`, by a read-only mount of this program alone: a namespace of mounts, copied for each probe, would cost more than the probe.
-sub again_unchangeable {
+# Executes this program again from a read-only mount of its interpreter. A mount namespace for each probe would cost more than the probe.
+sub exec_self_readonly {
     my ($next, @more) = @_;
     my $fd = copy_mount($^X, $attr_rdonly);
     exec { "/proc/self/fd/$fd" } $^X, '-w', $0, $next, $folder, @more or fail("exec $^X");
@@ -172,14 +172,14 @@ sub start {
     defined(my $child = fork) or fail('fork');
     if (!$child) {
         close $ready;
-        be_plain();
+        reset_process();
         leave_host();
         end_with_parent();
-        again('inside', keep_open($tell));
+        exec_self('inside', keep_open($tell));
     }
     close $tell;
     $SIG{$_} = 'IGNORE' for qw(HUP INT TERM);
-    # Nobody may look for the program, or run another one beside it, before it sees nothing of the host.
+    # The pid is published only now, so that no probe enters the container while it still sees the host.
     if (sysread $ready, my $word, 1) {
         write_file("$folder/pid.new", "$child " . start_ticks($child) . "\n");
         rename "$folder/pid.new", "$folder/pid" or fail("$folder/pid");
@@ -210,7 +210,7 @@ sub inside {
     become(sub { open my $handle, '>&=', $tell or fail('pipe'); syswrite $handle, '1' }, @{ $plan{command} });
 }
 
-# A root of its own, in memory, with what may be seen of the host.
+# Creates a root in memory with the permitted paths of the host.
 sub make_host_view {
     mount_at('tmpfs', $view, 'tmpfs', $ms_nosuid | $ms_nodev, 'mode=755,' . one('scratch'));
     my @folders = @{ $plan{folders} };
@@ -232,7 +232,7 @@ sub make_host_view {
 }
 
 sub make_root_view {
-    # Its last name may be no link; the operator's folder around it is trusted.
+    # The last name must not be a link; the operator's folder above it is trusted.
     sysopen my $root, one('root'), $o_path | one('nofollow') or fail(one('root'));
     my $path = '/proc/self/fd/' . fileno $root;
     $! = 20;
@@ -242,7 +242,7 @@ sub make_root_view {
     return;
 }
 
-# What is at a path, if anything, is empty from now on.
+# Mounts an empty file or folder over an existing path.
 sub cover {
     my ($path) = @_;
     return if !-e $path;
@@ -263,7 +263,7 @@ sub make_dev {
     my $plain = $ms_nosuid | $ms_noexec;
     mount_at('devpts', "$dev/pts", 'devpts', $plain, 'newinstance,ptmxmode=0666,mode=0620,gid=5');
     mount_at('tmpfs', "$dev/shm", 'tmpfs', $plain | $ms_nodev, 'mode=1777,size=64m');
-    # Not every kernel has it.
+    # Some kernels do not have mqueue, so its failure is ignored.
     call('mount', my $source = 'mqueue', my $target = "$dev/mqueue", my $type = 'mqueue', $plain | $ms_nodev, my $data = '');
     my %links = (ptmx => 'pts/ptmx', fd => '/proc/self/fd', stdin => 'fd/0', stdout => 'fd/1', stderr => 'fd/2');
     symlink $links{$_}, "$dev/$_" or fail("link $_") for keys %links;
@@ -283,7 +283,7 @@ sub make_proc {
     return $proc;
 }
 
-# The host's network is in the host's; no control group is in either.
+# With the host's network it is the host's /sys. Neither has control groups.
 sub make_sys {
     my $sys = "$stage/sys";
     mkdir $sys;
@@ -293,7 +293,7 @@ sub make_sys {
     return $sys;
 }
 
-# Done when nothing but the container's own root is left: links on the way lead nowhere else.
+# Mounts a volume after pivot_root, so that links on the path stay in the container's root.
 sub attach {
     my ($volume, $target) = @_;
     make_folders($target);
@@ -301,7 +301,7 @@ sub attach {
     return;
 }
 
-# The path of a folder, or file, in the view, made where it is missing; never through a link.
+# Returns the path of a folder or file in the view. Creates what is missing and follows no link.
 sub place {
     my ($path, $is_folder) = @_;
     my ($at, @names) = ($view, grep { $_ ne '' } split m{/}, $path);
@@ -314,7 +314,7 @@ sub place {
         sysopen my $handle, "$at/$name", $o_path | one('nofollow') or fail($path);
         push @held, $handle;
         $at = '/proc/self/fd/' . fileno $handle;
-        # Of a link this is the link itself.
+        # O_PATH with O_NOFOLLOW opens a link itself, so this check refuses it.
         next if $is_last_file ? -f $at : -d $at;
         $! = 20;
         fail("the root filesystem's $path");
@@ -328,7 +328,7 @@ sub put {
     return;
 }
 
-# Gives up every right that is not the container's, and becomes the program; `$last` is done right before that.
+# Drops every right that the container must not have, calls `$last` and executes the program.
 sub become {
     my ($last, @command) = @_;
     chdir one('workdir') or fail(one('workdir'));
@@ -348,7 +348,7 @@ sub become {
     $last->();
     $SIG{$_} = 'DEFAULT' for qw(HUP INT TERM PIPE);
     %ENV = map { split /=/, $_, 2 } @{ $plan{env} };
-    # Perl's own words on it are not for the log.
+    # Suppresses Perl's own warning, which would be in the log.
     $^W = 0;
     { exec { $command[0] } @command }
     my $code = $! == $not_there ? 127 : 126;
@@ -371,12 +371,12 @@ sub become_user {
     return;
 }
 
-# Of those that it may keep: what a service manager took from the agent a container has not either.
+# Limits the capabilities to the given ones that this process has: a service manager can have taken some from the agent.
 sub limit_capabilities {
     my ($low, $high) = (0, 0);
     for (@_) { $_ < 32 ? ($low |= 1 << $_) : ($high |= 1 << $_ - 32) }
     my ($header, $held) = (pack('L2', 0x20080522, 0), pack 'L6', (0) x 6);
-    # Not by `call`: the kernel would write to a copy.
+    # `call` would give the kernel a copy to write to.
     syscall($number{capget} + 0, $header, $held) == 0 or fail('capget');
     my (undef, $own_low, undef, undef, $own_high) = unpack 'L6', $held;
     ($low, $high) = ($low & $own_low, $high & $own_high);
@@ -384,7 +384,7 @@ sub limit_capabilities {
     return;
 }
 
-# Becoming another user makes the kernel forget it.
+# PR_SET_PDEATHSIG. A change of the user resets it, so it is set again after that.
 sub end_with_parent { must('prctl', 1, 9, 0, 0, 0) }
 
 sub exec_outside {
@@ -393,15 +393,15 @@ sub exec_outside {
     $! = 0;
     start_ticks($pid) eq $ticks or fail('the container has ended');
     write_file("$_/cgroup.procs", '0') for @{ $plan{cgroups} };
-    be_plain();
-    again_unchangeable('beside', (map { keep_open($_) } @namespaces), @command);
+    reset_process();
+    exec_self_readonly('beside', (map { keep_open($_) } @namespaces), @command);
 }
 
 sub beside {
     my ($ipc, $uts, $net, $pid, $mnt, @command) = @rest;
-    # What runs there may not look into this process, which is still of the host.
+    # PR_SET_DUMPABLE 0: processes of the container must not read this process, which still has access to the host.
     must('prctl', 4, 0, 0, 0, 0);
-    # A service manager that restricts namespaces wants to be told which one it is.
+    # A service manager that restricts namespaces requires the type of each namespace.
     must('setns', $ipc + 0, $clone_newipc);
     must('setns', $uts + 0, $clone_newuts);
     must('setns', $net + 0, $clone_newnet);

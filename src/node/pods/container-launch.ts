@@ -11,25 +11,26 @@ export interface Limits {
   readonly memoryBytes?: number
 }
 
-/** Everything that starting a container needs to know. */
+/** The complete plan of a container's start. */
 export interface Launch {
   /** The program and its arguments. */
   readonly command: readonly string[]
-  /** Only an engine looks at it. */
+  /** Used by an engine alone. */
   readonly image: string
   readonly env: readonly (readonly [name: string, value: string])[]
-  /** Empty: the root. */
+  /** Empty for the root. */
   readonly workingDir: string
   readonly security: Security
   readonly limits: Limits
-  /** The pod's volumes, at their places in the container. */
+  /** The volumes of the pod with their paths in the container. */
   readonly mounts: readonly Mount[]
-  /** A folder to be the container's root; undefined: a root of its own with the host's programs. */
+  /** The folder that becomes the container's root; undefined for a new root with the host's programs. */
   readonly rootFilesystem: string | undefined
 }
 
+/** The reason why this node cannot run a container. */
 export interface Refusal {
-  /** CamelCase, as the reasons of container states are. */
+  /** CamelCase, the format of reasons in container states. */
   readonly reason: string
   readonly message: string
 }
@@ -38,20 +39,20 @@ export type LaunchDecision =
   | { readonly kind: 'launch'; readonly launch: Launch }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-/** What of the node counts; the downward API makes variables of it. */
+/** The facts beside the Pod that decide a launch. */
 export interface PodFacts {
   readonly nodeName: string
   readonly hostIp: Ip
   readonly podIps: readonly Ip[]
-  /** Where programs in the cluster find the API server; undefined: they are not told. */
+  /** The Service of the API server for the environment; undefined if the environment must not have it. */
   readonly apiService: ApiService | undefined
-  /** Containers come from images that an engine has. */
+  /** Containers run from the images of an engine. */
   readonly runsImages: boolean
-  /** The folder whose own folders may be root filesystems; undefined where none may. */
+  /** The folder whose own folders may be root filesystems; undefined if none may. */
   readonly rootFilesystems: string | undefined
 }
 
-/** The Service `kubernetes`, as clients in a container look for it. */
+/** The Service `kubernetes`, whose address clients in a container read from the environment. */
 export interface ApiService {
   readonly ip: Ip
   readonly port: number
@@ -59,7 +60,7 @@ export interface ApiService {
 
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** How a container is run here, or why it is not. Pure. */
+/** Plans how a container runs on this node, or why it cannot. Pure. */
 export function planLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFacts, dialect: Dialect): LaunchDecision {
   const { rootFilesystem } = dialect.annotations
   const root = pod.annotations[rootFilesystem]
@@ -69,8 +70,10 @@ export function planLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFac
   })
   if (container.command.length === 0 && !(facts.runsImages && container.image !== '')) {
     const image =
-      container.image === '' ? 'there is no image' : `the image ${JSON.stringify(container.image)} is not fetched`
-    const message = `this node runs processes and ${image}: give the container a command (and a root filesystem by the annotation ${rootFilesystem}), or run the pod beside a kubelet`
+      container.image === ''
+        ? 'the container has no image'
+        : `the image ${JSON.stringify(container.image)} is not fetched`
+    const message = `this node runs containers as processes, and ${image}: give the container a command (and a root filesystem by the annotation ${rootFilesystem}), or run the pod on a node with a kubelet`
     return refuse('ImageNotSupported', message)
   }
   const rootFault = root === undefined ? undefined : findRootFault(root, facts)
@@ -104,26 +107,26 @@ function describeLaunch(pod: PodSpec, container: ContainerSpec, facts: PodFacts,
   }
 }
 
-/** A folder right below the operator's: nothing that a pod can write to is on the way to it. */
+/** Returns why the root is not a direct child of the operator's folder. On the path to a child nothing is writable for pods. */
 function findRootFault(root: string, { runsImages, rootFilesystems }: PodFacts): string | undefined {
-  if (runsImages) return "an engine's container has the root filesystem of its image"
-  if (rootFilesystems === undefined) return 'this node allows none (--pod-root-filesystems)'
+  if (runsImages) return 'a container of an engine has the root filesystem of its image'
+  if (rootFilesystems === undefined) return 'this node allows no root filesystems (--pod-root-filesystems)'
   const name = root.startsWith(`${rootFilesystems}/`) ? root.slice(rootFilesystems.length + 1) : ''
-  return /^(?!\.{1,2}$)[^/]+$/.test(name) ? undefined : `expected a folder right in ${rootFilesystems}`
+  return /^(?!\.{1,2}$)[^/]+$/.test(name) ? undefined : `expected a folder directly in ${rootFilesystems}`
 }
 
 function findUnsupported(container: ContainerSpec): string | undefined {
   const { envFrom, env, volumeDevices, restartPolicy, readinessProbe, livenessProbe, startupProbe } = container
   if ([readinessProbe, livenessProbe, startupProbe].some((probe) => probe?.grpc)) return 'grpc probes are not supported'
   if (restartPolicy !== '')
-    return 'restartPolicy of a single container is not supported: an init container that runs on (a sidecar) would hold up the pod for ever'
-  if (volumeDevices.length > 0) return 'volumeDevices are not supported: a container sees no disks'
+    return 'restartPolicy of a single container is not supported: an init container that does not end (a sidecar) would block the pod'
+  if (volumeDevices.length > 0) return 'volumeDevices are not supported: a container has no block devices'
   if (envFrom.length > 0) return 'envFrom is not supported: write the variables as env'
   const foreign = env.find(({ valueFrom }) => valueFrom !== undefined && !valueFrom.fieldRef)
   return foreign && `env ${foreign.name}: only values and fieldRef are supported`
 }
 
-/** The pod's own variables over what every container has; a name that occurs twice has its last value. */
+/** Merges the container's variables over those that every container has. A name that occurs twice has its last value. */
 function describeEnvironment(pod: PodSpec, container: ContainerSpec, facts: PodFacts): (readonly [string, string])[] {
   const values = new Map([
     ['PATH', defaultPath],
@@ -148,12 +151,12 @@ function apiVariables(service: ApiService | undefined): (readonly [string, strin
   ]
 }
 
-/** The pod's name in its own eyes: at most 63 characters, as Linux wants it. */
+/** Returns the host name in the pod: at most 63 characters, the limit of Linux. */
 export function hostnameOf({ name, spec }: PodSpec): string {
   return spec.hostname === '' ? name.slice(0, 63).replace(/[-.]+$/, '') : spec.hostname
 }
 
-/** `$(NAME)` becomes the variable's value, `$$(NAME)` stays `$(NAME)`, an unknown name stays as it is. */
+/** Expands `$(NAME)` to the variable's value and `$$(NAME)` to `$(NAME)`; an unknown name stays unchanged. */
 export function expandReferences(text: string, values: ReadonlyMap<string, string>): string {
   return text.replace(/\$(\$|\(([-._A-Za-z0-9]+)\))/g, (whole, _, name: string | undefined) =>
     name === undefined ? '$' : (values.get(name) ?? whole),

@@ -31,7 +31,7 @@ export class ContainerMonitor {
     this.#watches = new RunWatches(parts.onChange)
   }
 
-  /** What the last `observe` found, by container. */
+  /** The result of the last `observe`, by container. */
   get observed(): Readonly<Record<string, Observed>> {
     return this.#observed
   }

@@ -4,14 +4,15 @@ import { judge, type ProbeKind, type ProbeTarget, type ProbeVerdict, runProbe } 
 
 export interface ContainerProbesParts {
   readonly target: ProbeTarget
-  /** A container that was ready before this process came stays so until a probe says otherwise. */
+  /** The run was ready when the earlier agent ended; it stays ready until a probe fails. */
   readonly wasReady: boolean
+  /** Called when the verdict of a kind of probe changes. */
   readonly onChange: (kind: ProbeKind, isHealthy: boolean, why: string | undefined) => void
-  /** Each time that a probe fails, also when that changes nothing. */
+  /** Called for each failed probe, also if the verdict stays. */
   readonly onFailure: (kind: ProbeKind, why: string) => void
 }
 
-/** The probes of one run of one container. Readiness begins with "no", liveness with "yes"; both wait for the startup probe. */
+/** Runs the probes of one run of one container. It starts as not ready and alive; both probes wait for the startup probe. */
 export class ContainerProbes {
   readonly #parts: ContainerProbesParts
   readonly #stopping = new AbortController()
@@ -34,7 +35,7 @@ export class ContainerProbes {
     this.#stopping.abort()
   }
 
-  /** As the container's status says it. */
+  /** The field `started` of the container's status. */
   get isStarted(): boolean {
     return this.#isStarted
   }
@@ -43,7 +44,7 @@ export class ContainerProbes {
     return this.#isStarted && this.#isReady
   }
 
-  /** The container is to be started again. */
+  /** True if the container must restart. */
   get isUnhealthy(): boolean {
     return this.#isUnhealthy
   }
@@ -57,10 +58,10 @@ export class ContainerProbes {
     if (readinessProbe !== undefined) void this.#follow('readiness', readinessProbe, verdictOf(this.#isReady))
   }
 
-  /** The startup probe ends with its first success, or when it has failed for good. */
-  async #follow(kind: ProbeKind, probe: ProbeSpec, begun: ProbeVerdict): Promise<void> {
+  /** Probes until `stop`. The startup probe ends with its first success, or when it fails at its threshold. */
+  async #follow(kind: ProbeKind, probe: ProbeSpec, initial: ProbeVerdict): Promise<void> {
     const { signal } = this.#stopping
-    let verdict = begun
+    let verdict = initial
     await pause(probe.initialDelaySeconds * 1000, signal)
     while (!signal.aborted) {
       const failure = await runProbe(probe, this.#parts.target)
@@ -68,14 +69,14 @@ export class ContainerProbes {
       if (failure !== undefined) this.#parts.onFailure(kind, failure)
       const next = judge(verdict, failure, probe)
       const hasFailedToStart = kind === 'startup' && next.failures >= probe.failureThreshold
-      if (next.isHealthy !== verdict.isHealthy || hasFailedToStart) this.#take(kind, next.isHealthy, failure)
+      if (next.isHealthy !== verdict.isHealthy || hasFailedToStart) this.#apply(kind, next.isHealthy, failure)
       verdict = next
       if (kind === 'startup' && (next.isHealthy || hasFailedToStart)) return
       await pause(probe.periodSeconds * 1000, signal)
     }
   }
 
-  #take(kind: ProbeKind, isHealthy: boolean, why: string | undefined): void {
+  #apply(kind: ProbeKind, isHealthy: boolean, why: string | undefined): void {
     if (kind === 'startup') this.#isStarted = isHealthy
     if (kind === 'readiness') this.#isReady = isHealthy
     else this.#isUnhealthy = !isHealthy
@@ -83,7 +84,7 @@ export class ContainerProbes {
   }
 }
 
-/** As the Event says it. */
+/** Builds the message of the Event. */
 export function describeProbeFailure(kind: ProbeKind, container: string, why: string): string {
   return `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)} probe of ${container} failed: ${why}`
 }

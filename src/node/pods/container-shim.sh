@@ -1,13 +1,13 @@
 #!/bin/sh
-# Runs one container to its end and needs no other process: container-shim.sh FOLDER, with the container's plan in FOLDER/launch.
-# In FOLDER it leaves: shim (its identity, made once: who makes it first may go on), pid (by container-init.pl), log/N (output,
-# rotated by size), exit (code, time and, where memory is limited, how many processes that cost; last of all).
-#   PLATNET_CGROUPS      folders of control groups to join
-#   PLATNET_LOG_BYTES    size of one piece of the log
-#   PLATNET_LOG_PIECES   how many pieces are kept
+# Runs one container to its end and needs no other process: container-shim.sh FOLDER. The plan of the container is FOLDER/launch.
+# It writes these files in FOLDER: shim (its identity; the process that creates the file first has claimed the run), pid (by
+# container-init.pl), log/N (the output, rotated by size), exit (exit code, time and, with a memory limit, the number of OOM kills; last).
+#   PLATNET_CGROUPS      folders of the control groups to join
+#   PLATNET_LOG_BYTES    size of one log file
+#   PLATNET_LOG_PIECES   number of log files to keep
 set -u
 cd "$1" || exit 1
-# Field 22 of /proc/self/stat is when the process started: with its pid it names one process for good.
+# Field 22 of /proc/self/stat is the start time of the process. Start time and pid together identify one process.
 read -r stat </proc/$$/stat
 started() { shift 21; echo "$1"; }
 # shellcheck disable=SC2086 # a list of numbers
@@ -19,14 +19,14 @@ test "$is_late" -eq 0 || exit 0
 trap '' HUP INT TERM
 scripts=$(dirname "$0")
 
-# 0 is the process that writes.
+# The kernel takes 0 as the writing process.
 join_cgroups() {
   for folder in $PLATNET_CGROUPS; do
     echo 0 >"$folder/cgroup.procs" || echo "platnet: cannot join the control group $folder" >&2
   done
 }
 
-# Each version of control groups has a file of its own for it.
+# Version 2 of control groups has the number in memory.events, version 1 in memory.oom_control.
 count_oom_kills() {
   for folder in $PLATNET_CGROUPS; do
     cat "$folder/memory.events" "$folder/memory.oom_control" 2>/dev/null
@@ -35,12 +35,12 @@ count_oom_kills() {
 
 run() {
   join_cgroups
-  # The container has the usual signals, whatever its shim ignores.
+  # The shim ignores these signals; the container must not.
   trap - HUP INT TERM
   exec perl -w "$scripts/container-init.pl" start "$1"
 }
 
-# Not beside the other files: those are watched, and this is written to with each line.
+# The log has its own folder: the agent watches FOLDER, and the log changes with each line.
 mkdir -p log
 {
   (run "$1") </dev/null

@@ -46,13 +46,13 @@ const ownerLabel = 'platnet.owner'
 const podLabel = 'platnet.pod'
 const containerLabel = 'platnet.container'
 const attemptLabel = 'platnet.attempt'
-/** Of what a container wrote last, kept when it goes: as much as one piece of a process' log. */
+/** The end of a container's output that is kept after its removal: the size of one log file of a process. */
 const keptLogBytes = 1024 * 1024
 const execPollMs = 50
 
 /**
- * Pods as containers of an engine, for machines where we may not make namespaces: no CNI, the engine's bridge gives the address. A container
- * that sleeps holds the pod's network, the others join it.
+ * Creates pods as containers of an engine, for machines where namespaces do not work. There is no CNI: the engine's bridge gives the address. A
+ * sandbox container that sleeps has the network of the pod; the other containers join it.
  */
 export class EngineRuntime implements PodRuntime {
   readonly #parts: EngineRuntimeParts
@@ -90,17 +90,17 @@ export class EngineRuntime implements PodRuntime {
     return sandbox.hostNetwork ? this.#parts.hostIps : [await this.#addressOf(name)]
   }
 
-  /** An engine says what it does when it is done. */
+  /** Always undefined: an engine does not report progress. */
   stallReasonOf(): undefined {}
 
-  /** A pod that has ended keeps what its containers wrote, in the folder where processes have it. */
+  /** Keeps the output of the containers in the folder of their runs, where the output of processes is. */
   async removeSandbox(sandbox: PodSandbox): Promise<void> {
     const found = await this.#list([`${podLabel}=${sandbox.uid}`])
     for (const each of found) await this.#keepLog(sandbox, each)
     await this.#removeAll(found)
   }
 
-  /** An engine that does not give the log keeps no pod from going. */
+  /** A log that the engine does not return must not stop the removal of the pod. */
   async #keepLog({ uid }: PodSandbox, { Id, Labels }: Listed): Promise<void> {
     const [container, attempt] = [Labels?.[containerLabel], Number(Labels?.[attemptLabel] ?? Number.NaN)]
     if (container === undefined || !Number.isInteger(attempt)) return
@@ -111,7 +111,7 @@ export class EngineRuntime implements PodRuntime {
       await writeFile(join(folder, '0'), text, { mode: 0o600 })
     } catch (error) {
       const { log } = this.#parts
-      log.warn("a container's output could not be kept", { pod: uid, container, error: describeError(error) })
+      log.warn('the output of a container could not be kept', { pod: uid, container, error: describeError(error) })
     }
   }
 
@@ -159,7 +159,7 @@ export class EngineRuntime implements PodRuntime {
     const { Status, ExitCode, OOMKilled, StartedAt, FinishedAt } = stateSchema.parse(found).State
     const startedAtMs = timeOf(StartedAt, nowMs)
     if (Status === 'running' || Status === 'paused') return { kind: 'running', startedAtMs }
-    // One that was created and never started is as good as none.
+    // A container that was created and never started has no run.
     if (Status === 'created' || Status === 'initialized' || Status === 'configured') return { kind: 'none' }
     if (Status !== 'exited' && Status !== 'dead' && Status !== 'stopped') return { kind: 'starting' }
     const finishedAtMs = timeOf(FinishedAt, nowMs)
@@ -171,12 +171,12 @@ export class EngineRuntime implements PodRuntime {
     try {
       await this.#call('POST', `/containers/${containerName(sandbox, run)}/kill`, { signal })
     } catch (error) {
-      // Gone, or not running any more.
+      // The container is gone or has ended.
       if (!(error instanceof EngineError) || !['not-found', 'conflict'].includes(error.code)) throw error
     }
   }
 
-  /** What the program started goes on in its container after its time: an engine has no call that ends it. */
+  /** A program that exceeds its time goes on in the container: an engine has no call that ends it. */
   async exec(
     sandbox: PodSandbox,
     run: ContainerRun,
@@ -196,12 +196,12 @@ export class EngineRuntime implements PodRuntime {
     const body = { Cmd: command, AttachStdout: true, AttachStderr: true }
     const created = await engine.call({ method: 'POST', path: `/containers/${name}/exec`, body, signal })
     const path = `/exec/${createdSchema.parse(created).Id}`
-    // Attached: the answer ends with the program. An engine may need a moment to know how it ended.
+    // The answer of an attached exec ends with the program. The engine knows the exit code a moment later.
     const attached = { body: { Detach: false, Tty: false }, answersText: true, signal }
     const output = String(await engine.call({ method: 'POST', path: `${path}/start`, ...attached }))
     for (;;) {
-      const told = await engine.call({ method: 'GET', path: `${path}/json`, signal })
-      const { ExitCode, Running } = executedSchema.parse(told)
+      const inspected = await engine.call({ method: 'GET', path: `${path}/json`, signal })
+      const { ExitCode, Running } = executedSchema.parse(inspected)
       if (Running === false && ExitCode != null) return { exitCode: ExitCode, output: output.slice(0, 1024) }
       await sleep(execPollMs, undefined, { signal })
     }
@@ -221,7 +221,9 @@ export class EngineRuntime implements PodRuntime {
     ]
     const ip = texts.map((text) => parseIp(text ?? '')).find((each) => each !== undefined)
     if (ip !== undefined) return ip
-    throw new EngineError('bad-answer', 'the container engine gave the pod no address', { object: name })
+    throw new EngineError('bad-answer', 'the container engine gave the sandbox container of the pod no address', {
+      object: name,
+    })
   }
 
   #labels({ uid, namespace, name }: PodSandbox): Record<string, string> {
@@ -237,11 +239,11 @@ export class EngineRuntime implements PodRuntime {
     return listSchema.parse(await this.#call('GET', '/containers/json', query))
   }
 
-  /** Those that joined a pod's network before the one that holds it. */
+  /** Removes the sandbox containers last, because the others use their network. */
   async #removeAll(found: readonly Listed[]): Promise<void> {
     const joined = found.filter(({ Labels }) => Labels?.[containerLabel] !== undefined)
-    const holders = found.filter((each) => !joined.includes(each))
-    for (const { Id } of [...joined, ...holders]) await this.#remove(Id)
+    const sandboxes = found.filter((each) => !joined.includes(each))
+    for (const { Id } of [...joined, ...sandboxes]) await this.#remove(Id)
   }
 
   async #remove(id: string): Promise<void> {
@@ -262,19 +264,19 @@ function sandboxName({ uid }: PodSandbox): string {
   return `platnet-${uid}`
 }
 
-/** As the engine knows one run of one container. */
+/** Returns the engine's name for one run of one container. */
 export function containerName({ uid }: Pick<PodSandbox, 'uid'>, { container, attempt }: ContainerRun): string {
   return `platnet-${uid}-${container}-${attempt}`
 }
 
-/** The last so many bytes of a stream. */
+/** Reads a stream to its end and returns at most its last `bytes` bytes. */
 async function lastOf(chunks: AsyncIterable<Buffer>, bytes: number): Promise<Buffer> {
   let kept: Buffer[] = []
   let length = 0
   for await (const chunk of chunks) {
     kept.push(chunk)
     length += chunk.length
-    // Joined only now and then: a chunk may be a single line.
+    // Joins rarely, because a chunk can be a single line.
     if (length > 2 * bytes) {
       kept = [Buffer.concat(kept).subarray(-bytes)]
       length = bytes

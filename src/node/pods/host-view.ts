@@ -1,26 +1,26 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 
-/** What a container without a root filesystem has at `/`. Paths are absolute and the same inside and outside. */
+/** The content of `/` in a container without a root filesystem. Paths are absolute and equal inside and outside. */
 export interface HostView {
-  /** Empty and its own, with its mode in octal. */
+  /** Empty folders of the container, with their modes in octal. */
   readonly folders: readonly (readonly [path: string, mode: string])[]
   readonly links: readonly (readonly [path: string, to: string])[]
-  /** Of the host, read-only; no program is set-user-id there and no file a device. */
+  /** Paths of the host, mounted read-only, nosuid and nodev. */
   readonly shown: readonly string[]
-  /** Empty, should they be below what is shown. */
+  /** Paths below `shown` that are empty inside. */
   readonly hidden: readonly string[]
 }
 
 export interface HostViewSettings {
-  /** What the operator adds to what is shown. */
+  /** The paths that the operator adds. */
   readonly shown: readonly string[]
-  /** Keys, sockets, what is written down of pods. */
+  /** Keys, sockets and the records of pods. */
   readonly hidden: readonly string[]
 }
 
 const programFolders = ['/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin', '/usr']
 
-/** Of /etc what programs look at and nothing that is secret: where libraries are, names, certificates of authorities, what programs are set to. */
+/** The files of /etc that programs read and that hold no secrets: paths of libraries, names, CA certificates, settings of programs. */
 const plainFiles = [
   ...['alternatives', 'ca-certificates', 'ca-certificates.conf', 'debian_version', 'fonts', 'gai.conf', 'group'],
   ...['host.conf', 'inputrc', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'locale.alias', 'localtime', 'magic'],
@@ -42,10 +42,10 @@ const ownFolders = [
   ['/var/tmp', '1777'],
 ] as const
 
-/** Settings of programs that an operator added there, which may hold passwords. */
+/** Settings of programs that an operator installed; they can contain passwords. */
 const hiddenEverywhere = ['/usr/local/etc']
 
-/** Looks at what this machine has of it. */
+/** Plans the view from the paths that exist on this machine. */
 export function planHostView(settings: HostViewSettings): HostView {
   const links: [string, string][] = []
   const shown: string[] = []
@@ -61,7 +61,7 @@ export function planHostView(settings: HostViewSettings): HostView {
   return { folders: ownFolders, links, shown: all, hidden: all.flatMap((path) => hiddenBelow(path, hidden)) }
 }
 
-/** Where what is to be hidden would be seen through a folder that is shown, whatever links lead to either. */
+/** Finds the paths below `shown` at which a hidden path would be visible. Resolves the links of both. */
 function hiddenBelow(shown: string, hidden: readonly string[]): string[] {
   const root = realPath(shown)
   if (root === undefined) return []
@@ -73,7 +73,7 @@ function hiddenBelow(shown: string, hidden: readonly string[]): string[] {
   })
 }
 
-/** Undefined for what is not there. */
+/** Returns undefined for a path that does not exist. */
 function realPath(path: string): string | undefined {
   try {
     return realpathSync(path)

@@ -6,27 +6,27 @@ import { seccompFilter } from './seccomp-filter.ts'
 import { capabilityNumbers } from './security-context.ts'
 import type { SystemCalls } from './system-calls.ts'
 
-/** What container-init.pl makes a container of. */
+/** The input of container-init.pl for one container. */
 export interface LaunchPlan {
   readonly launch: Launch
   readonly calls: SystemCalls
-  /** Undefined where the launch names a root filesystem. */
+  /** Undefined if the launch has a root filesystem. */
   readonly view: HostView | undefined
   /** Path of the network namespace; undefined for the host's. */
   readonly netnsPath: string | undefined
   readonly hostname: string | undefined
-  /** Files to show inside: the resolver's, the hosts file. */
+  /** Files to mount inside: `resolv.conf` and `hosts`. */
   readonly files: readonly { readonly source: string; readonly target: string }[]
-  /** Folders to show inside, read-only: volumes. */
+  /** Volumes: folders to mount inside, read-only. */
   readonly volumes: readonly { readonly source: string; readonly target: string }[]
-  /** Folders of the control groups that programs beside the container's join. */
+  /** Folders of the control groups that programs of exec probes join. */
   readonly cgroups: readonly string[]
 }
 
-/** What a container may write to its root in all, which is memory; its own memory limit counts that, too. */
+/** The limits of the container's root, a tmpfs. Its content also counts for the memory limit of the container. */
 const scratchLimits = 'size=256m,nr_inodes=100k'
 
-/** Names and their values, each a word that ends with a zero byte: NAME COUNT VALUE … Later versions read it, so a name keeps its meaning. Pure. */
+/** Encodes the plan as fields NAME COUNT VALUE …, each terminated by a zero byte. Later versions read the file, so a name keeps its meaning. Pure. */
 function launchText(plan: LaunchPlan): string {
   const { launch, calls, view } = plan
   const { security } = launch
@@ -56,18 +56,19 @@ function launchText(plan: LaunchPlan): string {
     command: launch.command,
   }
   return Object.entries(values)
-    .flatMap(([name, all]) => [name, all.length, ...all])
-    .map((word) => `${word}\0`)
+    .flatMap(([name, fields]) => [name, fields.length, ...fields])
+    .map((field) => `${field}\0`)
     .join('')
 }
 
 const launchFile = 'launch'
 
+/** Writes the launch file into the folder of a run. */
 export async function writeLaunch(folder: string, plan: LaunchPlan): Promise<void> {
   await writeFile(join(folder, launchFile), launchText(plan), { mode: 0o600 })
 }
 
-/** Where it is in the folder of a run; runs of versions before this one have none. */
+/** Returns the path of the launch file in the folder of a run. Runs of versions before 0.2 have none. */
 export function launchFileOf(folder: string): string {
   return join(folder, launchFile)
 }

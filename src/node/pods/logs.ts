@@ -10,43 +10,43 @@ import type { ContainerRun } from './runtime.ts'
 
 /** The output of one run of one container. */
 interface LogSource {
-  /** Holds the pieces of the log. */
+  /** The folder with the files of the log, whose names sort by age. */
   readonly folder: string
-  /** True once nothing more will come. */
+  /** True when no more output can come. */
   readonly isOver: () => boolean
 }
 
 export interface LogRequest {
   readonly namespace: string
   readonly pod: string
-  /** The pod's only one when absent. */
+  /** If undefined, the only container of the pod. */
   readonly container: string | undefined
-  /** The run before the last one. */
+  /** Read the run before the last one. */
   readonly previous: boolean
 }
 
 export interface LogOptions {
-  /** Until the container ends. */
+  /** Read until the container ends. */
   readonly follow: boolean
-  /** Of what is there already, only so many lines at the end; all when absent. */
+  /** The number of existing lines to read, from the end; all if undefined. */
   readonly tail?: number | undefined
 }
 
 const pollMs = 200
 const newline = 10
 
-/** What a container of this node wrote; needs no agent, but its engine where one has it. Throws PodError `no-logs`, EngineError. */
+/** Reads the output of a container of this node, without the agent, but with the engine that runs the container. Throws PodError `no-logs`, EngineError. */
 export async function* readLog(folders: PodFolders, request: LogRequest, options: LogOptions): AsyncGenerator<Buffer> {
   const { record, run } = findRun(folders, request)
   const folder = folders.runFolder(record.uid, run)
-  // What an engine's containers wrote is in the folder once they are gone.
+  // The output of an engine's container is in the folder after its removal.
   if (record.engineSocket !== undefined && !existsSync(join(folder, 'log'))) {
     const engine = new EngineClient(record.engineSocket)
     try {
       yield* readEngineLog(engine, containerName(record, run), options)
     } catch (error) {
       if (!(error instanceof EngineError) || error.code !== 'not-found') throw error
-      const message = `the engine does not have the container ${run.container} any more, nor what it wrote`
+      const message = `the engine has removed the container ${run.container} and its output`
       throw new PodError('no-logs', message, { object: `Pod ${record.namespace}/${record.name}`, cause: error })
     }
     return
@@ -62,9 +62,10 @@ function findRun(folders: PodFolders, request: LogRequest): { readonly record: S
   const found = folders.readAll().pods.filter((each) => each.namespace === namespace && each.name === pod)
   const record = found.at(-1)
   if (record === undefined) {
-    throw new PodError('no-logs', 'no pod of that name runs on this node', {
+    throw new PodError('no-logs', 'no pod of this name runs on this node', {
       object,
-      remedy: 'ask on the node that runs it ("kubectl get pods -o wide"), or say where its pods are with --pods-dir',
+      remedy:
+        'run the command on the node of the pod ("kubectl get pods -o wide"), or give the folder of the pods with --pods-dir',
     })
   }
   const container = wanted ?? onlyContainer(record, object)
@@ -74,15 +75,15 @@ function findRun(folders: PodFolders, request: LogRequest): { readonly record: S
 }
 
 function hasNotRun({ namespace, pod, previous }: LogRequest, container: string): PodError {
-  const how = previous ? 'has not run before' : 'has not run yet'
-  return new PodError('no-logs', `the container ${container} ${how}`, { object: `Pod ${namespace}/${pod}` })
+  const state = previous ? 'has not run before' : 'has not run yet'
+  return new PodError('no-logs', `the container ${container} ${state}`, { object: `Pod ${namespace}/${pod}` })
 }
 
-/** The log from its oldest piece, or its last lines; with `follow` until the container ends. */
+/** Reads the log from its oldest file, or its last lines; with `follow` until the container ends. */
 async function* followLog({ folder, isOver }: LogSource, { follow, tail }: LogOptions): AsyncGenerator<Buffer> {
   let { piece, offset } = tail === undefined ? { piece: listFolder(folder)[0], offset: 0 } : findTail(folder, tail)
   for (;;) {
-    // Asked before reading: what was written until then is read below.
+    // Checked before the read, so that the read below sees everything that was written until then.
     const wasOver = isOver()
     const pieces = listFolder(folder)
     piece ??= pieces[0]
@@ -102,11 +103,11 @@ async function* followLog({ folder, isOver }: LogSource, { follow, tail }: LogOp
   }
 }
 
-/** Where the last lines begin. Pieces are small: each is read whole, from the newest on. */
+/** Finds the start of the last lines. Reads whole files, which are small, from the newest one. */
 function findTail(folder: string, lines: number): { piece: string | undefined; offset: number } {
   const pieces = listFolder(folder)
   let left = lines
-  // What ends the last line begins none.
+  // The newline at the end of the log does not start another line.
   let isEnd = true
   for (const piece of pieces.toReversed()) {
     const text = readWhole(join(folder, piece))
@@ -122,7 +123,7 @@ function findTail(folder: string, lines: number): { piece: string | undefined; o
   return { piece: pieces[0], offset: 0 }
 }
 
-/** Empty for a piece that was rotated away. */
+/** Returns an empty buffer for a file that was rotated away. */
 function readWhole(file: string): Buffer {
   try {
     return readFileSync(file)
@@ -131,7 +132,7 @@ function readWhole(file: string): Buffer {
   }
 }
 
-/** A piece that was rotated away, or went with its pod, ends where it was read to. */
+/** Reads a file from `start`. A file that was rotated away or removed with its pod ends there. */
 async function* readPiece(file: string, start: number): AsyncGenerator<Buffer> {
   try {
     yield* createReadStream(file, { start })
@@ -145,7 +146,7 @@ function onlyContainer({ containers }: StoredPod, object: string): string {
   const [name] = names
   if (name !== undefined && names.length === 1) return name
   const known = names.length === 0 ? 'none has run yet' : `one of: ${names.join(', ')}`
-  throw new PodError('no-logs', `the pod has ${names.length} containers: say which (${known})`, {
+  throw new PodError('no-logs', `the pod has ${names.length} containers: name one (${known})`, {
     object,
     remedy: 'add --container NAME',
   })

@@ -6,14 +6,14 @@ import type { Labels } from './pod-permission.ts'
 
 export interface NamespaceLabelsParts {
   readonly client: ApiClient
-  /** Hears the name of a namespace whose labels may be other ones now. */
+  /** Called with the name of a namespace whose labels may have changed. */
   readonly onChange: (namespace: string) => void
   readonly log: Logger
 }
 
 const labelsSchema = z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()).nullish() }) })
 
-/** The labels of all namespaces, as the API has them. */
+/** Follows the labels of all namespaces through the API. */
 export class NamespaceLabels implements Component {
   readonly name = 'namespace-labels'
   readonly #informer: Informer
@@ -42,12 +42,12 @@ export class NamespaceLabels implements Component {
     })
   }
 
-  /** Undefined while they are not known. */
+  /** Returns the labels of a namespace; undefined while they are unknown. */
   of(namespace: string): Labels | undefined {
     return this.#labels.get(namespace)
   }
 
-  /** Resolves when all are known. */
+  /** Resolves after the first list. */
   async start(scope: { signal: AbortSignal }): Promise<void> {
     await this.#informer.start(scope)
   }
@@ -61,7 +61,7 @@ export class NamespaceLabels implements Component {
   }
 }
 
-/** None where they are not as they should be: such a namespace allows nothing. */
+/** Returns no labels for an invalid object, so that the namespace allows nothing. */
 function labelsIn(item: WireObject): Labels {
   return labelsSchema.safeParse(item).data?.metadata.labels ?? {}
 }

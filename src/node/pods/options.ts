@@ -3,12 +3,12 @@ import { declareOptions, filePath, filePathList, flagValue } from '../../config/
 
 const commands = ['run', 'agent'] as const
 
-/** How pods get their addresses. */
+/** The values of `--pod-network`. */
 export const podNetworks = ['auto', 'host-gw', 'vxlan', 'container-bridge'] as const
 
-/** What no pod is to see, nor anything around it. */
+/** Folders that pods must not see; a folder that contains one is refused too. */
 const secretFolders = ['/boot', '/dev', '/etc', '/proc', '/root', '/run', '/sys', '/var/lib/platnet', '/var/run']
-const expectedFolder = `expected absolute folders, without "." and "..", that hold none of ${secretFolders.join(', ')}`
+const expectedFolder = `expected absolute folders, without "." and "..", that contain none of ${secretFolders.join(', ')}`
 
 function isShowable(folder: string): boolean {
   const isPlain = /^(\/(?!\.{1,2}(\/|$))[^/]+)+$/.test(folder)
@@ -23,7 +23,7 @@ export const podsOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      "Run the pods that are bound to this node, of namespaces with the label pods.<platform domain>/run=true: as processes with the host's programs, or in a container engine",
+      "Run the pods that are bound to this node and whose namespace has the label pods.<platform domain>/run=true, as processes with the host's programs or in a container engine",
   },
   podHostFolders: {
     schema: filePathList.refine((folders) => folders.every(isShowable), { error: expectedFolder }).optional(),
@@ -48,7 +48,7 @@ export const podsOptions = declareOptions({
     reload: 'restart',
     commands,
     description:
-      "How pods get their network: CNI, and the other nodes' pods by routes (host-gw) or a VXLAN device (vxlan); or a container engine's bridge; auto is host-gw where namespaces work, else the bridge",
+      'The network of pods: CNI with routes to the pods of other nodes (host-gw) or with a VXLAN device (vxlan), or the bridge of a container engine (container-bridge); auto is host-gw if namespaces work, else container-bridge',
   },
   engineSocket: {
     schema: filePath.optional(),

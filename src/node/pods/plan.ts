@@ -1,49 +1,49 @@
 import type { Ip } from '../../model/ip.ts'
 
-/** What of a container's run is known from its files and processes. */
+/** The state of one run of a container, as its files and processes show it. */
 export type ContainerState =
   | { readonly kind: 'none' }
-  /** Its shim was started and has not told the program's pid yet. */
+  /** The shim has started; the program has not. */
   | { readonly kind: 'starting' }
   | { readonly kind: 'running'; readonly startedAtMs: number }
   | ContainerEnd
 
 export interface ContainerEnd {
   readonly kind: 'exited'
-  /** Undefined where nobody is left who saw it end. */
+  /** Undefined if no process was left to record the exit code. */
   readonly exitCode: number | undefined
   readonly startedAtMs: number
   readonly finishedAtMs: number
-  /** The kernel killed it, or something in it, at its memory limit. */
+  /** The kernel killed the program, or a process of it, at the memory limit of the container. */
   readonly isOutOfMemory?: boolean
 }
 
-/** The run that is going on, or was the last one, and how dear failing has become. */
+/** The current or last run of a container. */
 export interface ContainerRecord {
-  /** 0 for the first run. */
+  /** The number of the run, from 0. */
   readonly attempt: number
-  /** Failures in a row, as far as they count for the delay before the next run. */
+  /** The number of restarts that count for the delay before the next run (`restartDelayMs`). */
   readonly level: number
-  /** When this run was told to end although the pod goes on. */
+  /** Time of the SIGTERM to this run alone (ms since 1970); the pod goes on. */
   readonly stopAtMs?: number
-  /** How this run ended, kept where the runtime may forget it together with the sandbox. */
+  /** How this run ended; stored because a runtime may forget it together with the sandbox. */
   readonly end?: ContainerEnd
 }
 
-/** What is written down about a pod, so that whoever comes after a crash goes on where it stood. */
+/** The stored progress of a pod, with which an agent continues after a crash. */
 export interface PodRecord {
   readonly uid: string
   readonly namespace: string
   readonly name: string
-  /** `making` is written before anything is made, `removing` before anything is taken away. */
+  /** `making` is stored before anything is created, `removing` before anything is removed. */
   readonly sandbox: 'none' | 'making' | 'ready' | 'removing'
   readonly ips: readonly Ip[]
   readonly containers: Readonly<Record<string, ContainerRecord>>
-  /** When all containers were told to end, and how long they have. */
+  /** Time of the SIGTERM to all containers (ms since 1970), and their grace period. */
   readonly stop?: { readonly atMs: number; readonly graceSeconds: number }
 }
 
-/** The part of a Pod that decides what happens to it. */
+/** The part of a Pod that decides its next step. */
 export interface WantedPod {
   readonly restartPolicy: 'Always' | 'OnFailure' | 'Never'
   readonly graceSeconds: number
@@ -53,17 +53,17 @@ export interface WantedPod {
 }
 
 export interface PodSituation {
-  /** Undefined when the API has no such pod any more. */
+  /** Undefined if the API does not have the pod any more. */
   readonly pod: WantedPod | undefined
   readonly record: PodRecord | undefined
   readonly states: Readonly<Record<string, ContainerState>>
-  /** Containers that cannot be run here at all. */
+  /** Containers that this node cannot run at all. */
   readonly refused: ReadonlySet<string>
-  /** Nothing new is begun for the pod: it may not have containers here. Those that run go on. */
+  /** No container may start for the pod now. Running containers go on. */
   readonly isDenied: boolean
-  /** Containers whose liveness or startup probe has failed often enough. */
+  /** Containers whose liveness or startup probe failed as often as its threshold says. */
   readonly unhealthy: ReadonlySet<string>
-  /** No traffic is sent to the pod any more: every plane of this node has applied that. */
+  /** Every plane of this node has applied that no traffic goes to the pod. */
   readonly isOutOfRules: boolean
   readonly nowMs: number
 }
@@ -71,35 +71,36 @@ export interface PodSituation {
 export type PodStep =
   | { readonly do: 'make-sandbox' }
   | { readonly do: 'start'; readonly container: string; readonly attempt: number; readonly level: number }
-  /** SIGTERM to one container that is to be started again, then SIGKILL. */
+  /** SIGTERM to one container, which restarts after its end. */
   | { readonly do: 'stop-container'; readonly container: string }
+  /** SIGKILL to that container after the grace period. */
   | { readonly do: 'kill-container'; readonly container: string }
-  /** SIGTERM to all. */
+  /** SIGTERM to all containers. */
   | { readonly do: 'stop'; readonly graceSeconds: number }
-  /** SIGKILL to all. */
+  /** SIGKILL to all containers. */
   | { readonly do: 'kill' }
   | { readonly do: 'remove-sandbox' }
   | { readonly do: 'delete-object' }
-  /** Nothing is left but what is written down. */
+  /** Removes the stored record, the last thing that is left of the pod. */
   | { readonly do: 'forget' }
-  /** Look again when something changes, at the latest then. */
+  /** Nothing to do until something changes, at the latest until `untilMs` (ms since 1970). */
   | { readonly do: 'wait'; readonly untilMs?: number }
 
 const firstBackoffMs = 10_000
 const maxBackoffMs = 300_000
-/** A run that long was no failure to start. */
+/** A run of this length resets the delay of the next restart. */
 const healthyRunMs = 600_000
 /**
- * A pod whose endpoint nobody takes out of the rules ends all the same. Long enough for controllers of another machine to take over from ones that died: they wait for a Lease of 15 s, look
- * every 2 s, and then write.
+ * A pod ends after this time also if its endpoint is still in the rules. Controllers of another machine need less to take over from dead ones: a
+ * Lease of 15 s, a check every 2 s, and the write.
  */
 const outOfRulesDeadlineMs = 20_000
 const rulesPollMs = 20
 const processPollMs = 1000
-/** What a pod gets that was taken from the API without a grace. */
+/** The grace period of a pod whose object disappeared without a deletion. */
 const forcedGraceSeconds = 1
 
-/** The one next step for a pod. Pure: after a crash the same situation gives the same step again, so every step may be repeated. */
+/** Plans the next step of a pod. Pure: the same situation gives the same step after a crash, so every step must be repeatable. */
 export function planPod(situation: PodSituation): PodStep {
   const { pod, record } = situation
   if (pod === undefined && record === undefined) return { do: 'forget' }
@@ -110,7 +111,7 @@ export function planPod(situation: PodSituation): PodStep {
   return planContainers(situation, pod)
 }
 
-/** Every container has ended for good, or one that had to come first failed. */
+/** Tells whether every container has ended and does not restart, or an init container failed and does not restart. */
 export function isFinished({ pod, record, states }: Pick<PodSituation, 'pod' | 'record' | 'states'>): boolean {
   if (pod === undefined || record === undefined) return false
   const hasFailedInit = pod.initContainers.some((name) => {
@@ -124,12 +125,12 @@ export function isFinished({ pod, record, states }: Pick<PodSituation, 'pod' | '
   })
 }
 
-/** How long after its end a container is started again: at once for the first time, then 10 s doubling to 5 min. */
+/** Returns the time from the end of a container to its restart: 0 for the first restart, then 10 s, doubled up to 5 min. */
 export function restartDelayMs(level: number): number {
   return level === 0 ? 0 : Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(level - 1, 10))
 }
 
-/** A pod that has done its work keeps its name and logs, and gives its address back. */
+/** A finished pod keeps its record and its logs; its network is removed, which releases the address. */
 function planFinished({ record }: PodSituation): PodStep {
   return record === undefined || record.sandbox === 'none' ? { do: 'wait' } : { do: 'remove-sandbox' }
 }
@@ -170,14 +171,14 @@ function planRunning({ pod, record, unhealthy, nowMs }: PodSituation, name: stri
   return unhealthy.has(name) ? { do: 'stop-container', container: name } : poll
 }
 
-/** Out of the rules, SIGTERM, grace, SIGKILL, network, namespace, object: each only after the one before. */
+/** Plans the end in this order: out of the rules, SIGTERM, grace period, SIGKILL, network, namespace, object. */
 function planEnd(situation: PodSituation): PodStep {
   const { pod, record, states } = situation
   const isRunning = Object.values(states).some(({ kind }) => kind === 'running' || kind === 'starting')
   if (record !== undefined && isRunning) return planStop(situation, record)
   if (record !== undefined && record.sandbox !== 'none') return { do: 'remove-sandbox' }
   if (pod?.deletion !== undefined) return { do: 'delete-object' }
-  // A pod whose containers were told to end can only be on its way out: its object goes before what is written down.
+  // The record goes last. A record with `stop` and without an object belongs to a pod that is already deleted.
   return { do: 'forget' }
 }
 
@@ -188,7 +189,7 @@ function planStop({ pod, isOutOfRules, nowMs }: PodSituation, { stop }: PodRecor
     if (mayWait && !isOutOfRules) return { do: 'wait', untilMs: nowMs + rulesPollMs }
     return { do: 'stop', graceSeconds: deletion?.graceSeconds ?? forcedGraceSeconds }
   }
-  // A later request may shorten the grace.
+  // A later deletion request may shorten the grace period.
   const graceSeconds = Math.min(stop.graceSeconds, deletion?.graceSeconds ?? forcedGraceSeconds)
   const killAtMs = stop.atMs + graceSeconds * 1000
   return nowMs >= killAtMs ? { do: 'kill' } : { do: 'wait', untilMs: Math.min(killAtMs, nowMs + processPollMs) }
@@ -211,7 +212,7 @@ function soonest(steps: readonly PodStep[]): PodStep {
   return times.length === 0 ? { do: 'wait' } : { do: 'wait', untilMs: Math.min(...times) }
 }
 
-/** The earliest of these; undefined where there is none. */
+/** Returns the earliest of the times; undefined if there is none. */
 export function soonerOf(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)

@@ -1,10 +1,10 @@
 import { type ApiClient, ApiError, type ObjectRef } from '../../client/index.ts'
 import type { PodSpec } from './pod-spec.ts'
 
-/** What a node's agent writes about its pods. */
+/** The writes of a node's agent about its pods. */
 export interface PodApi {
   writeStatus(pod: PodSpec, status: Readonly<Record<string, unknown>>): Promise<void>
-  /** The last step of a deletion; a pod that is gone, or another one of its name, is fine. */
+  /** Completes the deletion of a pod. Does nothing if the pod is gone or its name belongs to another pod now. */
   remove(pod: PodSpec): Promise<void>
 }
 
@@ -30,7 +30,7 @@ function refOf({ namespace, name }: PodSpec): ObjectRef {
   return { resource: { group: '', version: 'v1', resource: 'pods' }, namespace, name }
 }
 
-/** A conflict is another pod of that name: ours is gone. */
+/** Ignores that the pod is gone; a conflict means that another pod has its name. */
 async function unlessGone(request: Promise<unknown>): Promise<void> {
   try {
     await request

@@ -2,14 +2,14 @@ import type { EventRecorder } from '../../client/index.ts'
 import type { PodStep } from './plan.ts'
 import type { DenialReason } from './pod-permission.ts'
 
-/** The pod an Event is about. */
+/** The pod that an Event is about. */
 export interface PodIdentity {
   readonly namespace: string
   readonly name: string
   readonly uid: string
 }
 
-/** As kubelet calls them, which people know and search for, and those of our own. */
+/** The reasons of kubelet, which users know and search for, and those of denials. */
 export type PodEventReason =
   | Exclude<DenialReason, 'NamespaceNotRead'>
   | 'Started'
@@ -23,7 +23,7 @@ export type PodEventReason =
   | 'FailedValidation'
 
 const normalReasons: ReadonlySet<PodEventReason> = new Set(['Started', 'Killing'])
-/** The failed steps that Events report; the others concern the node alone. */
+/** The steps whose failure is an Event of the pod; other failures concern the node alone. */
 export const stepFailures: Readonly<
   Partial<Record<PodStep['do'], { readonly reason: PodEventReason; readonly what: string }>>
 > = {
@@ -34,10 +34,10 @@ export const stepFailures: Readonly<
   'remove-sandbox': { reason: 'FailedKillPod', what: 'Error taking the network from pod' },
 }
 
-/** A probe that fails every second is told, and counted, this often. */
+/** An equal Event is recorded, and counted, once in this time: a probe can fail every second. */
 const repeatMs = 20_000
 
-/** What `kubectl describe pod` shows of one pod's life on this node. Never fails and never waits. */
+/** Records the Events of pods that `kubectl describe pod` shows. Never throws and never waits. */
 export class PodEvents {
   readonly #recorder: EventRecorder
   readonly #nowMs: () => number

@@ -59,10 +59,10 @@ const recordSchema = z.object({
   stop: z.object({ atMs: z.number(), graceSeconds: z.number() }).optional(),
 })
 
-/** What is written down about a pod: what happened to it, and what taking it away needs to know. */
+/** The record of a pod: its progress, and everything that its removal needs. */
 export type StoredPod = PodRecord & PodSandbox
 
-/** What a pod's containers see at places of their own: as texts, or where they are. */
+/** The network files of a pod: their texts, or their paths on the host. */
 export interface PodFiles {
   /** `/etc/resolv.conf` */
   readonly resolver: string
@@ -72,7 +72,7 @@ export interface PodFiles {
 
 const recordFile = 'pod.json'
 
-/** The folders of this node's pods, one a uid: what is written down about each, its files and the runs of its containers. */
+/** The folders of this node's pods, one per uid, with the record, the network files and the runs of the containers. */
 export class PodFolders {
   readonly root: string
   /** The folder of volumes, on a tmpfs by default, because volumes contain tokens and Secrets. */
@@ -96,13 +96,13 @@ export class PodFolders {
     return join(this.folder(uid), 'containers', container, String(attempt))
   }
 
-  /** Where a pod's files are. */
+  /** Returns the paths of the network files. */
   files(uid: string): PodFiles {
     const folder = this.folder(uid)
     return { resolver: join(folder, 'resolv.conf'), hosts: join(folder, 'hosts') }
   }
 
-  /** Every user of a container may read them, whatever this process' umask. */
+  /** Writes the network files, readable for every user of a container. */
   async writeFiles(uid: string, texts: PodFiles): Promise<void> {
     await mkdir(this.folder(uid), { recursive: true, mode: 0o700 })
     const { resolver, hosts } = this.files(uid)
@@ -115,7 +115,7 @@ export class PodFolders {
     }
   }
 
-  /** Everything that is written down; a record that cannot be read (never written to its end) is left out and its folder named. */
+  /** Reads all records. `unreadable` has the uids whose record is missing or incomplete. */
   readAll(): { readonly pods: readonly StoredPod[]; readonly unreadable: readonly string[] } {
     const pods: StoredPod[] = []
     const unreadable: string[] = []
@@ -127,7 +127,7 @@ export class PodFolders {
     return { pods, unreadable }
   }
 
-  /** Durable when it resolves: written beside, synced, renamed. */
+  /** Writes a record; it is durable when the promise resolves (written to a temporary file, synced, renamed). */
   async write(record: StoredPod): Promise<void> {
     const folder = this.folder(record.uid)
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -142,6 +142,7 @@ export class PodFolders {
     await rename(`${file}.new`, file)
   }
 
+  /** Removes the record, the network files and the logs. */
   remove(uid: string): void {
     rmSync(this.folder(uid), { recursive: true, force: true })
   }
@@ -156,12 +157,12 @@ export class PodFolders {
   }
 }
 
-/** Each agent of a machine has a folder of its own. */
+/** Returns a folder for each folder of pods, so that two agents on one machine do not share it. */
 function volumesRootOf(root: string): string {
   return join('/run/platnet/volumes', createHash('sha256').update(root).digest('hex').slice(0, 12))
 }
 
-/** The names in a folder; none where there is no folder. */
+/** Returns the sorted names in a folder; none if it does not exist. */
 export function listFolder(folder: string): string[] {
   try {
     return readdirSync(folder).toSorted()

@@ -3,23 +3,24 @@ import type { PodSpec } from './pod-spec.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
-/** Two parties decide whether pods run on this node: its operator by an option, and who may change a namespace by labels of it. */
+/** The two permissions that a pod needs to run on this node: of the node's operator by an option, of the namespace by its labels. */
 export interface PodPermission {
-  /** What `--run-pods` says. */
+  /** The value of `--run-pods`. */
   readonly isOn: boolean
-  /** Labels of a namespace; undefined while they are not known. */
+  /** Returns the labels of a namespace; undefined while they are unknown. */
   readonly labelsOf: (namespace: string) => Labels | undefined
 }
 
-/** In CamelCase, as reasons of container states and of Events are. */
+/** The reasons in container states and in Events. */
 export type DenialReason = 'PodsNotEnabled' | 'NamespaceNotRead' | 'NamespaceNotEnabled' | 'HostNetworkNotEnabled'
 
+/** The reason why no container of a pod may start now. */
 export interface Denial {
   readonly reason: DenialReason
   readonly message: string
 }
 
-/** Why no container of the pod is started now; undefined where they may be. Those that run go on. Pure. */
+/** Returns why no container of the pod may start now; undefined if they may. Running containers go on. Pure. */
 export function findDenial(pod: PodSpec, { isOn, labelsOf }: PodPermission, dialect: Dialect): Denial | undefined {
   if (!isOn) {
     const message =
@@ -31,15 +32,15 @@ export function findDenial(pod: PodSpec, { isOn, labelsOf }: PodPermission, dial
   if (labels === undefined)
     return { reason: 'NamespaceNotRead', message: `the labels of the namespace ${namespace} are not known yet` }
   const { runPods, hostNetworkPods } = dialect.labels
-  const lack = (label: string, why: string) =>
-    `the namespace ${namespace} has no label ${label}=true: ${why}; who may change it allows that with "kubectl label namespace ${namespace} ${label}=true"`
+  const missing = (label: string, why: string) =>
+    `the namespace ${namespace} has no label ${label}=true: ${why}; an administrator of the namespace allows it with "kubectl label namespace ${namespace} ${label}=true"`
   if (labels[runPods] !== 'true') {
-    const message = lack(runPods, 'its pods would run programs of this node as processes of this node')
+    const message = missing(runPods, 'its pods would run programs of this node as processes of this node')
     return { reason: 'NamespaceNotEnabled', message }
   }
   const hasHostPort = spec.containers.some(({ ports }) => ports.some(({ hostPort }) => hostPort > 0))
   if (!(spec.hostNetwork || hasHostPort) || labels[hostNetworkPods] === 'true') return undefined
   const asked = spec.hostNetwork ? 'hostNetwork' : 'hostPort'
-  const message = lack(hostNetworkPods, `${asked} takes addresses and ports of this node`)
+  const message = missing(hostNetworkPods, `${asked} takes addresses and ports of this node`)
   return { reason: 'HostNetworkNotEnabled', message }
 }

@@ -79,7 +79,7 @@ const containerSchema = z.object({
     [],
   ),
   resources: absentAs(z.object({ limits: absentAs(z.record(z.string(), quantity), {}) }), { limits: {} }),
-  /** Of an init container: one that runs on beside the others. */
+  /** Set for an init container that is a sidecar. */
   restartPolicy: absentAs(text, ''),
   volumeMounts: absentAs(z.array(mountSchema).max(maxListLength), []),
   volumeDevices: absentAs(z.array(z.unknown()), []),
@@ -134,7 +134,7 @@ const podSchema = z.object({
 export type ProbeSpec = NonNullable<z.output<typeof probeSchema>>
 export type ContainerSpec = z.output<typeof containerSchema>
 
-/** A Pod of the API as this node uses it. */
+/** A parsed Pod of the API. */
 export interface PodSpec {
   /** `namespace/name` */
   readonly key: string
@@ -144,18 +144,19 @@ export interface PodSpec {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   readonly spec: z.output<typeof podSchema>['spec']
-  /** Set when somebody asked for the pod's end: since then (ms since 1970), and how long it may take. */
+  /** The time of the deletion request (ms since 1970) and its grace period; undefined without one. */
   readonly deletion: { readonly atMs: number; readonly graceSeconds: number } | undefined
-  /** As the API has it, for what others wrote there. */
+  /** The status in the API, with the fields of other writers. */
   readonly status: Readonly<Record<string, unknown>>
 }
 
 export type ParsedPod =
   | { readonly kind: 'pod'; readonly pod: PodSpec }
-  /** Another part of the system made it to show something that it runs itself. */
+  /** A mirror pod: another runtime runs it and shows it in the API. */
   | { readonly kind: 'mirror' }
   | { readonly kind: 'unusable'; readonly fault: string }
 
+/** Parses a Pod. An invalid one is `unusable`, with up to five faults. */
 export function parsePod(json: unknown, dialect: Dialect): ParsedPod {
   const parsed = podSchema.safeParse(json)
   if (!parsed.success) {
@@ -165,7 +166,7 @@ export function parsePod(json: unknown, dialect: Dialect): ParsedPod {
   const { metadata, spec, status } = parsed.data
   const { namespace, name, labels, annotations, deletionTimestamp, deletionGracePeriodSeconds } = metadata
   if (dialect.annotations.mirrorPod in annotations) return { kind: 'mirror' }
-  // The timestamp of a deletion is when the grace ends.
+  // `deletionTimestamp` is the end of the grace period.
   const endMs = deletionTimestamp == null ? Number.NaN : Date.parse(deletionTimestamp)
   const deletion = Number.isNaN(endMs)
     ? undefined

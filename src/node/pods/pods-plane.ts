@@ -38,28 +38,27 @@ export interface PodsPlaneParts {
   readonly nodeName: string
   readonly hostIps: readonly [Ip, ...Ip[]]
   readonly folders: PodFolders
-  /** Asked once, at the start: finding out what the machine can do takes a moment. */
+  /** Called once, at the start, because the probes of the machine take time. */
   readonly chooseRuntime: () => Promise<ChosenRuntime>
   readonly traffic: Traffic
   readonly clusterDns: ClusterDns
-  /** The Service by which programs in pods find the API server, if they are to know it. */
   readonly apiService: NodeFacts['apiService']
-  /** What `--run-pods` says. */
+  /** The value of `--run-pods`. */
   readonly isOn: boolean
-  /** The folder whose own folders may be root filesystems. */
+  /** The folder whose own folders may be root filesystems; undefined if none may. */
   readonly rootFilesystems: string | undefined
   readonly metrics: Parameters<typeof createPodsMetrics>[0]
   readonly log: Logger
 }
 
 /**
- * So many pods get or lose their network at a time. More than there are processors only share them, and all end late; two more than
- * that, as plugins also wait (for the kernel, for the gate).
+ * The number of pods that create or remove their sandbox at the same time. A higher number would share the same processors, and every pod
+ * would be late. It is two above the number of processors, because plugins also wait (for the kernel, for the gate).
  */
 export const sandboxesAtOnce = availableParallelism() + 2
 const hostResolverFile = '/etc/resolv.conf'
 
-/** Runs the pods that are bound to this node: a worker for each, fed by the API and by what is written down here. */
+/** Runs the pods that are bound to this node, with one worker per pod. The pods come from the API and from the stored records. */
 export class PodsPlane implements Component {
   readonly name = 'pods'
   readonly #parts: PodsPlaneParts
@@ -82,7 +81,7 @@ export class PodsPlane implements Component {
     this.#volumes = new VolumeKeeper({
       folders: parts.folders,
       api: new HttpVolumeApi(parts.client),
-      onTrouble: (pod, error) => this.#tellStaleVolumes(pod, error),
+      onTrouble: (pod, error) => this.#reportStaleVolumes(pod, error),
     })
     this.#namespaces = new NamespaceLabels({
       client: parts.client,
@@ -98,13 +97,13 @@ export class PodsPlane implements Component {
     })
   }
 
-  /** Takes up the pods an agent before this one ran; nobody's leftovers are removed before the first pod is made. */
+  /** Removes what pods without a record left, then continues the pods of the earlier agent, then starts to follow the API. */
   async start(scope: { signal: AbortSignal }): Promise<void> {
     const { folders, log } = this.#parts
     if (await hasKubelet(this.#parts)) {
       this.#kubelet = true
       log.warn(
-        'this node has a kubelet, which runs its pods: they are left alone; say so with --components without pods',
+        'this node has a kubelet, which runs its pods: this agent runs none; start it with --components without pods',
       )
       return
     }
@@ -113,7 +112,7 @@ export class PodsPlane implements Component {
     this.#chosen = chosen
     const { pods, unreadable } = folders.readAll()
     for (const uid of unreadable) {
-      log.warn('what is written down about a pod cannot be read and is dropped', { folder: folders.folder(uid) })
+      log.warn('the record of a pod cannot be read and is removed', { folder: folders.folder(uid) })
       folders.remove(uid)
     }
     await this.#collect(
@@ -122,12 +121,12 @@ export class PodsPlane implements Component {
     )
     await this.#volumes.collect(new Set(pods.map(({ uid }) => uid)))
     for (const record of pods) this.#workers.set(record.uid, this.#createWorker(chosen, record))
-    if (pods.length > 0) log.info('pods of an agent before this one are taken up', { pods: pods.length })
+    if (pods.length > 0) log.info('the pods of the earlier agent continue', { pods: pods.length })
     if (this.#parts.isOn) await this.#namespaces.start(scope)
     await this.#informer.start(scope)
   }
 
-  /** Every process of a pod goes on. */
+  /** Ends the work on all pods. Their processes go on. */
   async stop(scope: { signal: AbortSignal }): Promise<void> {
     await Promise.all([this.#informer.stop(), this.#namespaces.stop()])
     await Promise.all(this.#workers.values().map((worker) => worker.stop(scope)))
@@ -157,12 +156,12 @@ export class PodsPlane implements Component {
     try {
       await runtime.collect(live)
     } catch (error) {
-      this.#parts.log.warn('leftovers of pods could not be removed', { error: describeError(error) })
+      this.#parts.log.warn('what earlier pods left could not be removed', { error: describeError(error) })
     }
   }
 
   /** Containers continue with their current files. */
-  #tellStaleVolumes(pod: PodSpec, error: unknown): void {
+  #reportStaleVolumes(pod: PodSpec, error: unknown): void {
     this.#parts.log.warn("the update of a pod's volumes failed; a retry follows", { pod: pod.key, error })
     new PodEvents(this.#events).record(pod, 'FailedMount', `volumes are not up to date: ${describeError(error)}`)
   }
@@ -193,7 +192,7 @@ export class PodsPlane implements Component {
     if (parsed.kind === 'mirror') return
     if (parsed.kind === 'unusable') {
       const { namespace, name } = object.metadata
-      this.#parts.log.warn('a pod cannot be used', { pod: `${namespace}/${name}`, fault: parsed.fault })
+      this.#parts.log.warn('this node cannot run a pod', { pod: `${namespace}/${name}`, fault: parsed.fault })
       const identity = { namespace: namespace ?? '', name, uid: object.metadata.uid ?? '' }
       new PodEvents(this.#events).record(identity, 'FailedValidation', `this node cannot run the pod: ${parsed.fault}`)
       return
@@ -235,7 +234,7 @@ export class PodsPlane implements Component {
   }
 }
 
-/** A kubelet tells its version in the Node object; we tell none, or one that bears our name. */
+/** Tells whether a kubelet runs on this node: it writes its version into the Node object; this agent writes none, or one with its own name. */
 async function hasKubelet({ client, nodeName }: PodsPlaneParts): Promise<boolean> {
   const ref = { resource: { group: '', version: 'v1', resource: 'nodes' }, name: nodeName }
   const node = await client.get(ref).catch(() => undefined)

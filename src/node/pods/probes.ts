@@ -6,31 +6,31 @@ import type { Ip } from '../../model/ip.ts'
 import type { ContainerSpec, ProbeSpec } from './pod-spec.ts'
 import type { ExecResult } from './runtime.ts'
 
-/** The first one and those that redirects lead to. */
+/** The limit of requests of one probe: the first one and its redirects. */
 const maxHttpRequests = 10
-/** Those that say where to ask instead. */
+/** The statuses whose header `location` is followed. */
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 
-/** Undefined: the probe succeeded; otherwise why not. */
+/** The reason of a failed probe; undefined if it succeeded. */
 export type ProbeFailure = string | undefined
 
 export interface ProbeTarget {
-  /** Where the pod is reached. */
+  /** The address of the pod. */
   readonly ip: Ip
   readonly container: ContainerSpec
   readonly exec: (command: readonly string[], timeoutMs: number) => Promise<ExecResult>
 }
 
-/** Asks once. Never throws. */
+/** Runs a probe once. Never throws. */
 export async function runProbe(probe: ProbeSpec, target: ProbeTarget): Promise<ProbeFailure> {
   const timeoutMs = probe.timeoutSeconds * 1000
   try {
     if (probe.exec) return await probeExec(probe.exec.command, timeoutMs, target)
     if (probe.httpGet) return await probeHttp(probe.httpGet, timeoutMs, target)
     if (probe.tcpSocket) return await probeTcp(probe.tcpSocket, timeoutMs, target)
-    return 'the probe says neither httpGet, tcpSocket nor exec'
+    return 'the probe has none of httpGet, tcpSocket and exec'
   } catch (error) {
     return describeError(error)
   }
@@ -42,8 +42,8 @@ async function probeExec(command: readonly string[], timeoutMs: number, { exec }
 }
 
 /**
- * A status from 200 to 399 is success. As kubelet does it, redirects are followed as long as they stay on the host, one that leads to another
- * host is success, and no certificate is checked.
+ * Succeeds for a status from 200 to 399. Like kubelet it follows redirects on the same host, takes a redirect to another host as success, and
+ * does not verify certificates.
  */
 async function probeHttp(
   { path, port, host, scheme, httpHeaders }: NonNullable<ProbeSpec['httpGet']>,
@@ -53,22 +53,22 @@ async function probeHttp(
   const own = Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value]))
   const headers = { 'user-agent': 'platnet-probe', accept: '*/*', ...own }
   const signal = AbortSignal.timeout(timeoutMs)
-  let place: HttpPlace = {
+  let current: HttpTarget = {
     protocol: scheme === 'HTTPS' ? 'https:' : 'http:',
     host: host === '' ? target.ip : host,
     port: portOf(port, target.container),
     path: path.startsWith('/') ? path : `/${path}`,
   }
-  for (let asked = 0; asked < maxHttpRequests; asked++) {
-    const { status, location } = await get(place, headers, signal)
-    const next = redirectStatuses.has(status) ? redirected(place, location) : undefined
+  for (let sent = 0; sent < maxHttpRequests; sent++) {
+    const { status, location } = await get(current, headers, signal)
+    const next = redirectStatuses.has(status) ? redirected(current, location) : undefined
     if (next === undefined) return status >= 200 && status < 400 ? undefined : `the answer has the status ${status}`
-    place = next
+    current = next
   }
   return `${maxHttpRequests} answers in a row are redirects`
 }
 
-interface HttpPlace {
+interface HttpTarget {
   readonly protocol: 'http:' | 'https:'
   readonly host: string
   readonly port: number
@@ -80,9 +80,9 @@ interface HttpAnswer {
   readonly location: string | undefined
 }
 
-/** What a server answers, its body left unread. */
-function get({ protocol, ...place }: HttpPlace, headers: Record<string, string>, signal: AbortSignal) {
-  const options = { ...place, headers, agent: false as const, signal }
+/** Sends a GET request and does not read the body of the answer. */
+function get({ protocol, ...address }: HttpTarget, headers: Record<string, string>, signal: AbortSignal) {
+  const options = { ...address, headers, agent: false as const, signal }
   return new Promise<HttpAnswer>((resolve, reject) => {
     const asked = protocol === 'https:' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options)
     asked.once('error', reject)
@@ -94,8 +94,8 @@ function get({ protocol, ...place }: HttpPlace, headers: Record<string, string>,
   })
 }
 
-/** Undefined where an answer leads to no other place on the same host. */
-function redirected(place: HttpPlace, location: string | undefined): HttpPlace | undefined {
+/** Returns the target of a redirect; undefined if it is not on the same host. */
+function redirected(place: HttpTarget, location: string | undefined): HttpTarget | undefined {
   const { host, port, path } = place
   const asked = URL.parse(`${place.protocol}//${isIPv6(host) ? `[${host}]` : host}:${port}${path}`)
   if (asked === null || location === undefined) return undefined
@@ -133,7 +133,7 @@ export interface ProbeVerdict {
   readonly failures: number
 }
 
-/** A verdict changes after as many equal answers in a row as the probe's thresholds say. Pure. */
+/** Counts a result. The verdict changes after as many equal results in a row as the threshold of the probe. Pure. */
 export function judge(verdict: ProbeVerdict, failure: ProbeFailure, probe: ProbeSpec): ProbeVerdict {
   const successes = failure === undefined ? verdict.successes + 1 : 0
   const failures = failure === undefined ? 0 : verdict.failures + 1

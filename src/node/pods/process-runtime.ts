@@ -31,7 +31,7 @@ export interface ProcessRuntimeParts {
   readonly folders: PodFolders
   readonly network: PodNetwork
   readonly cgroups: CgroupLayout
-  /** What pods with the host's network have as theirs. */
+  /** The addresses of pods with `hostNetwork`. */
   readonly hostIps: readonly Ip[]
   readonly view: HostViewSettings
   readonly namespaces: Pick<NetnsMaker, 'create' | 'delete'>
@@ -45,15 +45,15 @@ const init = resolve(import.meta.dirname, 'container-init.pl')
 const netnsFolder = '/run/netns'
 const logPieceBytes = 1024 * 1024
 const logPieces = 10
-/** Of one container, threads included: one that forks without end takes none from the rest of the node. */
-const mostProcesses = 4096
+/** The limit of processes and threads of one container, so that a container that forks without end does not exhaust the node's. */
+const maxProcesses = 4096
 const maxExecOutputBytes = 1024 * 1024
 
-/** Pods as network namespaces, containers as processes in namespaces of their own, each under a shim that outlives this process. */
+/** Creates pods as network namespaces, and containers as processes in their own namespaces, each under a shim that outlives this process. */
 export class ProcessRuntime implements PodRuntime {
   readonly engineSocket = undefined
   readonly #parts: ProcessRuntimeParts
-  /** Of this agent's own folder: two agents of one machine leave each other's pods alone. */
+  /** Derived from the folder of this agent, so that two agents on one machine do not touch each other's pods. */
   readonly #netnsPrefix: string
 
   constructor(parts: ProcessRuntimeParts) {
@@ -63,40 +63,40 @@ export class ProcessRuntime implements PodRuntime {
 
   async makeSandbox(sandbox: PodSandbox): Promise<readonly Ip[]> {
     if (sandbox.hostNetwork) return this.#parts.hostIps
-    // Whatever an interrupted attempt left would be in the way of the next one.
-    if (await this.#isBegun(sandbox)) await this.removeSandbox(sandbox)
+    // A new attempt fails if the namespace or the interface of an interrupted one exists.
+    if (await this.#mayExist(sandbox)) await this.removeSandbox(sandbox)
     await this.#parts.namespaces.create(this.#netnsName(sandbox))
-    return this.#parts.network.attach(this.#networkSandbox(sandbox))
+    return this.#parts.network.attach(this.#cniSandbox(sandbox))
   }
 
-  /** The namespace goes last: plugins that do not find it leave rules behind. */
+  /** Removes the namespace last: plugins that do not find it leave rules behind. */
   async removeSandbox(sandbox: PodSandbox): Promise<void> {
     this.#removeCgroups(sandbox)
     if (sandbox.hostNetwork) return
-    await this.#parts.network.detach(this.#networkSandbox(sandbox))
+    await this.#parts.network.detach(this.#cniSandbox(sandbox))
     await this.#parts.namespaces.delete(this.#netnsName(sandbox))
   }
 
   stallReasonOf(sandbox: PodSandbox): StallReason | undefined {
-    return sandbox.hostNetwork ? undefined : this.#parts.network.stallReasonOf(this.#networkSandbox(sandbox))
+    return sandbox.hostNetwork ? undefined : this.#parts.network.stallReasonOf(this.#cniSandbox(sandbox))
   }
 
-  /** Plugins are not asked to undo what nobody began: that would cost a new pod as much as its network does. */
-  async #isBegun(sandbox: PodSandbox): Promise<boolean> {
+  /** Tells whether there is anything to undo. DEL for a new pod would take as long as its ADD. */
+  async #mayExist(sandbox: PodSandbox): Promise<boolean> {
     if (existsSync(this.#netnsPath(sandbox))) return true
-    return this.#parts.network.isAttached(this.#networkSandbox(sandbox))
+    return this.#parts.network.isAttached(this.#cniSandbox(sandbox))
   }
 
   async start(pod: PodSpec, sandbox: PodSandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
     const { folders, cgroups } = this.#parts
     const folder = folders.runFolder(sandbox.uid, run)
-    // A run that never began, or half a folder of one.
+    // The folder can exist if an earlier attempt did not start the run.
     rmSync(folder, { recursive: true, force: true })
     await this.#removeEarlierRuns(sandbox, run)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const { folders: groups, problems } = makeCgroups(cgroups, cgroupName(sandbox, run), {
       ...launch.limits,
-      processes: mostProcesses,
+      processes: maxProcesses,
     })
     await this.#writeLaunch(pod, sandbox, folder, launch, groups)
     const env = {
@@ -119,11 +119,11 @@ export class ProcessRuntime implements PodRuntime {
       signalProcess(program, signal)
       return
     }
-    // Nothing runs yet: a shim that has not begun never will, one that has is cut off together with what it started.
+    // The program has not started. A shim that has not claimed the run now never will; one that has is killed with its process group.
     const isClaimed = claimRun(folder)
-    const begun = findShim(folder)
-    if (isClaimed || signal !== 'SIGKILL' || begun === undefined) return
-    signalGroup(begun, 'SIGKILL')
+    const startedShim = findShim(folder)
+    if (isClaimed || signal !== 'SIGKILL' || startedShim === undefined) return
+    signalGroup(startedShim, 'SIGKILL')
   }
 
   async exec(
@@ -133,14 +133,14 @@ export class ProcessRuntime implements PodRuntime {
     timeoutMs: number,
   ): Promise<ExecResult> {
     const folder = this.#parts.folders.runFolder(sandbox.uid, run)
-    const [program, begun] = [findProgram(folder), findShim(folder)]
-    if (program === undefined || begun === undefined)
-      throw new PodError('not-running', 'the container does not run', { object: run.container })
-    const [file, ...words] = existsSync(launchFileOf(folder))
+    const [program, startedShim] = [findProgram(folder), findShim(folder)]
+    if (program === undefined || startedShim === undefined)
+      throw new PodError('not-running', 'the container is not running', { object: `container ${run.container}` })
+    const [file, ...args] = existsSync(launchFileOf(folder))
       ? ['perl', '-w', init, 'exec', folder, String(program.pid), String(program.startTicks), ...command]
-      : enterEarlierRun(program.pid, begun.pid, command)
-    // Together with what it started: of a program that hangs the one outside alone would be killed, and its output stay open.
-    const { endedBy, exitCode, stdout, stderr } = await (this.#parts.run ?? runProgram)(file, words, {
+      : enterEarlierRun(program.pid, startedShim.pid, command)
+    // `runProgram` kills the process group at the deadline. A child that stays alive would keep the output open.
+    const { endedBy, exitCode, stdout, stderr } = await (this.#parts.run ?? runProgram)(file, args, {
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/bin:/sbin:/bin`, LC_ALL: 'C' },
       timeoutMs,
       maxOutputBytes: maxExecOutputBytes,
@@ -153,10 +153,10 @@ export class ProcessRuntime implements PodRuntime {
   async collect(live: readonly PodSandbox[]): Promise<void> {
     const withNetwork = live.filter(({ hostNetwork }) => !hostNetwork)
     const names = new Set(withNetwork.map((sandbox) => this.#netnsName(sandbox)))
-    await this.#parts.network.collect(withNetwork.map((sandbox) => this.#networkSandbox(sandbox)))
+    await this.#parts.network.collect(withNetwork.map((sandbox) => this.#cniSandbox(sandbox)))
     for (const name of await listNetns(this.#parts.run)) {
       if (!name.startsWith(this.#netnsPrefix) || names.has(name)) continue
-      this.#parts.log.info('a namespace without a pod is removed', { netns: name })
+      this.#parts.log.info('the namespace of a pod that is gone is removed', { netns: name })
       await this.#parts.namespaces.delete(name)
     }
   }
@@ -170,7 +170,10 @@ export class ProcessRuntime implements PodRuntime {
   ): Promise<void> {
     const calls = systemCallsOf(process.arch)
     if (calls === undefined)
-      throw new PodError('not-possible', `containers cannot be processes on this processor (${process.arch})`)
+      throw new PodError(
+        'not-possible',
+        `containers cannot be processes on this processor (${process.arch}); use --pod-network container-bridge`,
+      )
     await writeLaunch(folder, {
       launch,
       calls,
@@ -191,7 +194,7 @@ export class ProcessRuntime implements PodRuntime {
     return pod.spec.hostNetwork ? [resolverFile] : [resolverFile, { source: hosts, target: '/etc/hosts' }]
   }
 
-  /** Of the runs before this one only the last is asked for again; a container that fails for days has thousands. */
+  /** Keeps the previous run, whose log and state are still read. A container that fails for days has thousands of runs. */
   async #removeEarlierRuns(sandbox: PodSandbox, { container, attempt }: ContainerRun): Promise<void> {
     const { folders, cgroups } = this.#parts
     for (const name of listFolder(join(folders.folder(sandbox.uid), 'containers', container))) {
@@ -218,7 +221,7 @@ export class ProcessRuntime implements PodRuntime {
     return `${netnsFolder}/${this.#netnsName(sandbox)}`
   }
 
-  #networkSandbox(sandbox: PodSandbox): CniSandbox {
+  #cniSandbox(sandbox: PodSandbox): CniSandbox {
     const { uid, namespace, name, portMappings, bandwidth } = sandbox
     return {
       containerId: uid,

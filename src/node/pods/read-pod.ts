@@ -9,7 +9,7 @@ import type { ContainerRun } from './runtime.ts'
 import { containerId } from './status.ts'
 import type { Observed } from './view-containers.ts'
 
-/** The part of a pod that decides what happens to it. */
+/** Extracts the part of a pod that decides its next step. */
 export function wantedOf({ spec, deletion }: PodSpec): WantedPod {
   return {
     restartPolicy: spec.restartPolicy,
@@ -20,12 +20,12 @@ export function wantedOf({ spec, deletion }: PodSpec): WantedPod {
   }
 }
 
-/** Also among the init containers. */
+/** Finds a container or init container by name. */
 export function findContainer({ spec }: PodSpec, name: string): ContainerSpec | undefined {
   return [...spec.initContainers, ...spec.containers].find((container) => container.name === name)
 }
 
-/** What is written down of a pod before anything is made for it. Throws PodError `invalid-annotation`. */
+/** Creates the first record of a pod, which is stored before anything is created for it. Throws PodError `invalid-annotation`. */
 export function newRecord(pod: PodSpec, engineSocket: string | undefined, dialect: Dialect): StoredPod {
   const { uid, namespace, name, spec } = pod
   const ports = spec.containers.flatMap((container) => container.ports.filter(({ hostPort }) => hostPort > 0))
@@ -54,13 +54,13 @@ export function withEnds(
   return Object.fromEntries(entries)
 }
 
-/** A second's worth may go at once, and always what the kernel hands over in one piece (64 KiB). */
+/** The burst is the traffic of one second, at least the 64 KiB that the kernel passes on in one piece. */
 const leastBurstBits = 8 * 64 * 1024
-/** As Kubernetes bounds it: 1k to 1P. */
+/** Kubernetes' bounds of a rate in bits per second: 1k to 1P. */
 const [leastRate, mostRate] = [1e3, 1e15]
-/** What the bandwidth plugin can count. */
+/** The maximum of the bandwidth plugin. */
 const mostBurstBits = 2 ** 32 - 1
-/** The kernel counts the time that a burst takes in 64 ns, in 32 bits. */
+/** The kernel counts the duration of a burst in units of 64 ns, in 32 bits. */
 const mostBurstSeconds = 200
 
 function bandwidthOf(pod: PodSpec, { annotations }: Dialect): { readonly bandwidth?: Bandwidth } {
@@ -80,7 +80,7 @@ function rateOf({ key, annotations }: PodSpec, name: string): number | undefined
   if (text === undefined) return undefined
   const rate = readRate(text)
   if (rate >= leastRate && rate <= mostRate) return rate
-  const message = `the annotation ${name} is ${JSON.stringify(text)}: expected bits a second from 1k to 1P, such as 10M`
+  const message = `the annotation ${name} is ${JSON.stringify(text)}: expected bits per second from 1k to 1P, for example 10M`
   throw new PodError('invalid-annotation', message, { object: `Pod ${key}` })
 }
 
@@ -96,7 +96,7 @@ function burstOf(rate: number): number {
   return Math.min(mostBurstBits, rate * mostBurstSeconds, Math.max(leastBurstBits, Math.ceil(rate)))
 }
 
-/** The API says that this very run was ready: true also when another agent said so. */
+/** Tells whether the status in the API has this run as ready, also if an earlier agent wrote it. */
 export function wasReady({ uid, status }: PodSpec, { container, attempt }: ContainerRun): boolean {
   const statuses = Array.isArray(status['containerStatuses']) ? status['containerStatuses'] : []
   const id = containerId(uid, container, attempt)

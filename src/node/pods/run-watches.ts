@@ -1,24 +1,24 @@
 import { type FSWatcher, watch } from 'node:fs'
 
-/** Watches the folders of containers' runs, one a container: what changes in them wakes. */
+/** Watches one run folder per container and calls `onChange` when a file in it changes. */
 export class RunWatches {
-  readonly #wake: () => void
+  readonly #onChange: () => void
   readonly #watchers = new Map<string, { readonly folder: string; readonly watcher: FSWatcher }>()
 
-  constructor(wake: () => void) {
-    this.#wake = wake
+  constructor(onChange: () => void) {
+    this.#onChange = onChange
   }
 
-  /** A container's earlier run is no longer watched. Where no watch can be had, whoever asks for it looks by itself now and then. */
+  /** Replaces the watch of the container's earlier run. Without a watch (inotify's limits) the caller's polling finds the change. */
   watch(container: string, folder: string): void {
     if (this.#watchers.get(container)?.folder === folder) return
     this.drop(container)
     try {
-      const watcher = watch(folder, { persistent: false }, () => this.#wake())
+      const watcher = watch(folder, { persistent: false }, () => this.#onChange())
       watcher.on('error', () => this.drop(container))
       this.#watchers.set(container, { folder, watcher })
     } catch {
-      // No folder, or no more watches (inotify's limits).
+      // The folder is gone, or the limits of inotify are reached.
     }
   }
 

@@ -4,7 +4,7 @@ import type { Launch } from './container-launch.ts'
 import type { ContainerState } from './plan.ts'
 import type { PodSpec } from './pod-spec.ts'
 
-/** A pod as its network and its processes know it; all of it is written down before anything is made. */
+/** The environment that the containers of a pod share: its identity and its network. It is stored before anything is created. */
 export interface PodSandbox {
   readonly uid: string
   readonly namespace: string
@@ -12,9 +12,9 @@ export interface PodSandbox {
   readonly hostNetwork: boolean
   readonly portMappings: readonly PortMapping[]
   readonly bandwidth?: Bandwidth
-  /** Of the first container; an engine holds the pod's network with it. */
+  /** The image of the first container; an engine runs the sandbox container from it. */
   readonly image: string
-  /** Where the engine listens that has the pod's containers; absent where they are processes of this node. */
+  /** The socket of the engine that runs the containers of the pod; absent if they are processes of this node. */
   readonly engineSocket?: string
 }
 
@@ -29,32 +29,32 @@ export interface ExecResult {
   readonly output: string
 }
 
-/** What pods are made of on this node: namespaces and processes, or the containers of an engine. Each method may be repeated. */
+/** Creates pods on this node as namespaces and processes, or as containers of an engine. Every method can be repeated. */
 export interface PodRuntime {
-  /** Where its engine listens, in whose images containers may be; undefined where containers are processes. */
+  /** The socket of the engine, whose images containers can use; undefined if containers are processes. */
   readonly engineSocket: string | undefined
-  /** The addresses of the pod. Makes anew what an interrupted attempt left half done. */
+  /** Resolves with the addresses of the pod. Replaces what an interrupted attempt left. */
   makeSandbox(sandbox: PodSandbox): Promise<readonly Ip[]>
   removeSandbox(sandbox: PodSandbox): Promise<void>
-  /** Why making or removing the sandbox takes long at this moment; undefined where it does not. */
+  /** Returns why the creation or removal of the sandbox takes long now; undefined if it does not. */
   stallReasonOf(sandbox: PodSandbox): StallReason | undefined
-  /** Resolves when the start is on its way. The problems are what of the wishes could not be had. */
+  /** Resolves when the start is under way, with the requested limits that do not hold and the reasons. */
   start(pod: PodSpec, sandbox: PodSandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]>
   state(sandbox: PodSandbox, run: ContainerRun, nowMs: number): ContainerState | Promise<ContainerState>
   signal(sandbox: PodSandbox, run: ContainerRun, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** Runs a program inside the container, for probes. Throws where that is not possible. */
+  /** Runs the program of a probe inside the container. Throws PodError if the container does not run or the time is over. */
   exec(sandbox: PodSandbox, run: ContainerRun, command: readonly string[], timeoutMs: number): Promise<ExecResult>
-  /** Takes away everything of pods that are not among the living. */
+  /** Removes everything of pods that are not among `live`. */
   collect(live: readonly PodSandbox[]): Promise<void>
 }
 
-/** Gives and takes a pod's interface: CNI as a rule. */
+/** Adds and removes the interface of a pod. */
 export interface PodNetwork {
   attach(sandbox: CniSandbox): Promise<readonly Ip[]>
   detach(sandbox: CniSandbox): Promise<void>
   stallReasonOf(sandbox: CniSandbox): StallReason | undefined
-  /** Whether an attach began that no detach has finished, by this process or one before it. */
+  /** Tells whether an `attach` of this or an earlier process has begun and no `detach` has completed since. */
   isAttached(sandbox: CniSandbox): Promise<boolean>
-  /** Undoes what was made for sandboxes that are not among these. */
+  /** Removes the attachments of sandboxes that are not among `live`. */
   collect(live: readonly CniSandbox[]): Promise<void>
 }

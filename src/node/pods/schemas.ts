@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 export const maxListLength = 1000
 
-/** What the API leaves out, or has as null, is that value. */
+/** Reads an absent or null field as `value`. */
 export const absentAs = <S extends z.ZodType>(schema: S, value: z.output<S>) =>
   z.preprocess((json) => (json === null ? undefined : json), schema.optional()).transform((found) => found ?? value)
 

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 
-/** As whom a container's processes run, and what they may do. */
+/** The user and the rights of a container's processes. */
 export interface Security {
-  /** Undefined: the root for a process, what its image says for an engine's container. */
+  /** Undefined for root, and in an engine for the user of the image. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
-  /** Beside that of the user. */
+  /** The supplementary groups. */
   readonly groups: readonly number[]
-  /** Without `CAP_`; all a process of the root has, and the most that any gets. */
+  /** Without the prefix `CAP_`: the capabilities of root processes and the bounding set of all. */
   readonly capabilities: readonly CapabilityName[]
   readonly noNewPrivileges: boolean
   readonly isRootReadOnly: boolean
 }
 
-/** Numbers as in linux/capability.h. These may be asked for. */
+/** The numbers in linux/capability.h of the capabilities that a container can request. */
 export const capabilityNumbers = {
   CHOWN: 0,
   DAC_OVERRIDE: 1,
@@ -31,7 +31,7 @@ export const capabilityNumbers = {
 
 type CapabilityName = keyof typeof capabilityNumbers
 
-/** What a container has that asks for nothing: less than containerd gives, as CRI-O does. */
+/** The capabilities of a container without a request: those of CRI-O, which are fewer than containerd's. */
 const defaultCapabilities: readonly CapabilityName[] = [
   'CHOWN',
   'DAC_OVERRIDE',
@@ -51,7 +51,7 @@ const id = z
 const profile = z.looseObject({ type: z.string().nullish() })
 const names = z.array(z.string()).max(100)
 
-/** Fields that a Pod and a container have both. What is not known here is kept, to be refused by its name. */
+/** The fields of both a Pod and a container. The schemas keep unknown fields, so that they are refused by name. */
 const sharedFields = {
   runAsUser: id.nullish(),
   runAsGroup: id.nullish(),
@@ -89,7 +89,7 @@ export const containerSecuritySchema = containerFieldsSchema.nullish().transform
 type PodSecurity = Partial<z.output<typeof podFieldsSchema>>
 type ContainerSecurity = Partial<z.output<typeof containerFieldsSchema>>
 
-/** Fields of a Pod's spec that would let it see more of the host than a container may. */
+/** The fields of a Pod's spec that share namespaces of the host or change its users. */
 export interface SharedNamespaces {
   readonly hostPID: boolean
   readonly hostIPC: boolean
@@ -98,8 +98,8 @@ export interface SharedNamespaces {
 }
 
 /**
- * What holds for a container, its own fields before those of its pod, as Kubernetes merges them. Throws TypeError, which names the field and
- * why, where this node cannot do what is asked. `hasImage`: an engine runs it, and the image says who it runs as. Pure.
+ * Decides the security of a container; its own fields override those of its pod, as in Kubernetes. `hasImage` means that an engine runs it,
+ * with the user of the image. Throws TypeError with the field and the reason if this node cannot honour it. Pure.
  */
 export function decideSecurity(pod: PodSecurity, container: ContainerSecurity, hasImage: boolean): Security {
   refuseUnknown('securityContext of the pod', pod, podFields)
@@ -115,11 +115,11 @@ export function decideSecurity(pod: PodSecurity, container: ContainerSecurity, h
   }
 }
 
-/** Throws TypeError where a pod asks to share the host's namespaces, or users of its own. */
+/** Throws TypeError if a pod requests the host's namespaces, a shared process namespace or a user namespace. */
 export function refuseSharedNamespaces(spec: SharedNamespaces): void {
   const asked = (['hostPID', 'hostIPC', 'shareProcessNamespace'] as const).find((field) => spec[field])
-  if (asked !== undefined) throw refusal(asked, 'each container has process and IPC namespaces of its own')
-  if (!spec.hostUsers) throw refusal('hostUsers: false', 'containers have the users of the host')
+  if (asked !== undefined) throw refusal(asked, 'each container has its own process and IPC namespaces')
+  if (!spec.hostUsers) throw refusal('hostUsers: false', 'containers use the users of the host')
 }
 
 function refusal(field: string, why: string): TypeError {
@@ -133,10 +133,13 @@ function refuseUnknown(where: string, context: object, known: object): void {
 
 function refuseForPod({ sysctls, supplementalGroupsPolicy, seLinuxChangePolicy }: PodSecurity): void {
   const [sysctl] = sysctls ?? []
-  if (sysctl !== undefined) throw refusal(`sysctls ${sysctl.name}`, 'pods have the settings that a new namespace has')
+  if (sysctl !== undefined) throw refusal(`sysctls ${sysctl.name}`, 'pods keep the settings of a new namespace')
   if (supplementalGroupsPolicy != null && supplementalGroupsPolicy !== 'Strict')
-    throw refusal(`supplementalGroupsPolicy ${supplementalGroupsPolicy}`, 'groups of /etc/group are not added (Strict)')
-  if (seLinuxChangePolicy != null) throw refusal('seLinuxChangePolicy', 'no SELinux label is given to containers')
+    throw refusal(
+      `supplementalGroupsPolicy ${supplementalGroupsPolicy}`,
+      'only Strict is supported, so groups of /etc/group are not added',
+    )
+  if (seLinuxChangePolicy != null) throw refusal('seLinuxChangePolicy', 'containers get no SELinux label')
 }
 
 function refuseForContainer(pod: PodSecurity, container: ContainerSecurity): void {
@@ -144,10 +147,10 @@ function refuseForContainer(pod: PodSecurity, container: ContainerSecurity): voi
   const { seLinuxOptions, windowsOptions, seccompProfile, appArmorProfile } = { ...pod, ...definedOf(container) }
   if (privileged === true) throw refusal('privileged', 'a container has no rights over the host')
   if (procMount != null && procMount !== 'Default')
-    throw refusal(`procMount ${procMount}`, 'what of /proc tells of the host is hidden')
+    throw refusal(`procMount ${procMount}`, 'the parts of /proc that show the host are hidden')
   if (Object.values(seLinuxOptions ?? {}).some((value) => value != null && value !== ''))
-    throw refusal('seLinuxOptions', 'no SELinux label is given to containers')
-  if (windowsOptions != null) throw refusal('windowsOptions', 'this is Linux')
+    throw refusal('seLinuxOptions', 'containers get no SELinux label')
+  if (windowsOptions != null) throw refusal('windowsOptions', 'this node runs Linux')
   const seccomp = seccompProfile?.type ?? 'RuntimeDefault'
   if (seccomp !== 'RuntimeDefault')
     throw refusal(`seccompProfile ${seccomp}`, 'every container has the filter RuntimeDefault')
@@ -160,10 +163,10 @@ function decideUser(pod: PodSecurity, container: ContainerSecurity, hasImage: bo
   if (runAsNonRoot === true && runAsUser === 0)
     throw new TypeError("container's runAsUser breaks non-root policy: runAsNonRoot is set and runAsUser is 0")
   if (runAsNonRoot === true && runAsUser == null)
-    throw new TypeError('container has runAsNonRoot and would run as root: give it a runAsUser')
+    throw new TypeError('container has runAsNonRoot and would run as root: set runAsUser')
   if (runAsUser == null && runAsGroup == null) return undefined
   if (runAsUser == null && hasImage)
-    throw new TypeError('runAsGroup is set without runAsUser: who the image runs as is not known')
+    throw new TypeError('runAsGroup is set without runAsUser, and the user of the image is unknown: set runAsUser')
   return { uid: runAsUser ?? 0, gid: runAsGroup ?? 0 }
 }
 
@@ -173,7 +176,7 @@ function decideCapabilities({ capabilities }: ContainerSecurity): readonly Capab
   const held = new Set<CapabilityName>(dropped.has('ALL') ? [] : defaultCapabilities)
   for (const name of added) {
     if (!isAddable(name))
-      throw refusal(`capabilities.add ${name}`, `at most these are given: ${Object.keys(capabilityNumbers).join(', ')}`)
+      throw refusal(`capabilities.add ${name}`, `supported are ${Object.keys(capabilityNumbers).join(', ')}`)
     held.add(name)
   }
   return [...held].filter((name) => !dropped.has(name))

@@ -13,10 +13,10 @@ import {
 import type { Denial } from './pod-permission.ts'
 import type { PodSpec } from './pod-spec.ts'
 
-/** What is known of a container beside its run's state. */
+/** The facts about a container that its status shows. */
 export interface ContainerView {
   readonly state: ContainerState
-  /** The run before this one. */
+  /** The state of the run before this one. */
   readonly previous: ContainerState
   readonly isStarted: boolean
   readonly isReady: boolean
@@ -56,7 +56,7 @@ const statusSchema = z.looseObject({
 
 type Condition = z.output<typeof conditionSchema>
 
-/** The fields of the pod's status that are ours; conditions that others keep stand among them as they were. Pure. */
+/** Builds the status fields that a node agent writes. Conditions of other writers stay unchanged. Pure. */
 export function describeStatus(view: PodView): Json {
   const { pod, record, hostIps, nowMs } = view
   const before = statusSchema.catch({}).parse(pod.status)
@@ -75,7 +75,7 @@ export function describeStatus(view: PodView): Json {
   }
 }
 
-/** Of a container that has ended and waits for its next start: why, and how long it waits in all. */
+/** Returns the delay of a container's restart and kubelet's message about it; undefined if the container does not wait for a restart. */
 export function backOffOf(
   view: PodView,
   name: string,
@@ -88,7 +88,7 @@ export function backOffOf(
   return { delayMs, message: `back-off ${delayMs / 1000}s restarting failed container=${name} pod=${pod}_${namespace}` }
 }
 
-/** The part of a status that differs from what the API has; undefined when nothing does. */
+/** Returns the status fields that differ from `before`; undefined if none does. */
 export function changedStatus(before: Json, wanted: Json): Json | undefined {
   const changed = Object.entries(wanted).filter(([field, value]) => !isDeepStrictEqual(before[field], value))
   return changed.length === 0 ? undefined : Object.fromEntries(changed)
@@ -116,7 +116,7 @@ export function phaseOf({ pod, wanted, record, containers }: PodView): string {
 
 function describeConditions(view: PodView, before: readonly Condition[]): readonly Condition[] {
   const { pod, wanted, record, containers, nowMs } = view
-  const why = whyOf(view)
+  const problem = problemOf(view)
   const phase = phaseOf(view)
   const isOver = phase === 'Succeeded' || phase === 'Failed'
   const unready = wanted.containers.filter((name) => isOver || containers[name]?.isReady !== true)
@@ -132,7 +132,11 @@ function describeConditions(view: PodView, before: readonly Condition[]): readon
   const gateWhy = { reason: 'ReadinessGatesNotReady', message: `not true yet: ${closed.join(', ')}` }
   const own = [
     condition('PodScheduled', true),
-    condition('PodReadyToStartContainers', record?.sandbox === 'ready', why === undefined ? {} : { message: why }),
+    condition(
+      'PodReadyToStartContainers',
+      record?.sandbox === 'ready',
+      problem === undefined ? {} : { message: problem },
+    ),
     condition('Initialized', isInitialized, { reason: 'ContainersNotInitialized' }),
     condition('ContainersReady', unready.length === 0, unreadyWhy),
     condition('Ready', unready.length + closed.length === 0, unready.length > 0 ? unreadyWhy : gateWhy),
@@ -173,7 +177,7 @@ function describeContainer(view: PodView, spec: { name: string; image: string },
   }
 }
 
-/** Names one run of one container for good. */
+/** Returns the ID of one run of one container, which is never used again. */
 export function containerId(uid: string, name: string, attempt: number): string {
   return `platnet://${uid}/${name}/${attempt}`
 }
@@ -190,19 +194,19 @@ function describeState(state: ContainerState, view: PodView, name: string): Json
   const backOff = backOffOf(view, name)
   if (backOff !== undefined) return { waiting: { reason: 'CrashLoopBackOff', message: backOff.message } }
   if (state.kind === 'exited') return { terminated: describeEnd(state) }
-  const message = whyOf(view)
+  const message = problemOf(view)
   const isSandboxFailure = view.failure !== undefined && view.record?.sandbox !== 'ready'
   const reason = isSandboxFailure ? 'CreatePodSandboxError' : 'ContainerCreating'
   return { waiting: { reason, ...(message !== undefined && { message }) } }
 }
 
-/** Why there is no network yet, or still one. */
-function whyOf({ failure, stall }: PodView): string | undefined {
+/** Joins the failure of the last step and the stall of the current one. */
+function problemOf({ failure, stall }: PodView): string | undefined {
   const parts = [failure, stall].filter((part) => part !== undefined)
   return parts.length === 0 ? undefined : parts.join('; ')
 }
 
-/** It would be started if nothing barred the pod. */
+/** Tells whether a denial alone keeps the container from starting. */
 export function isHeldBack(view: PodView, name: string): boolean {
   const state = view.containers[name]?.state ?? { kind: 'none' }
   return (
@@ -212,7 +216,7 @@ export function isHeldBack(view: PodView, name: string): boolean {
   )
 }
 
-/** It has ended and will be started again. */
+/** Tells whether the container has ended and will restart. */
 function isBackingOff(state: ContainerState, { pod, wanted }: PodView, name: string): boolean {
   if (state.kind !== 'exited' || pod.deletion !== undefined) return false
   const isInit = wanted.initContainers.includes(name)
@@ -232,14 +236,14 @@ function describeEnd(end: ContainerEnd): Json {
   }
 }
 
-/** In the words of kubelet. */
+/** Returns kubelet's reason. */
 function reasonOf({ exitCode, isOutOfMemory }: ContainerEnd): string {
   if (exitCode === undefined) return 'ContainerStatusUnknown'
   if (exitCode === 0) return 'Completed'
   return isOutOfMemory === true ? 'OOMKilled' : 'Error'
 }
 
-/** RFC 3339 in UTC with whole seconds, as every timestamp of the API. */
+/** Formats a time as RFC 3339 in UTC with whole seconds, the format of timestamps in the API. */
 function formatTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

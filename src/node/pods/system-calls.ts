@@ -1,12 +1,12 @@
-/** The numbers that Linux gives its system calls on one kind of processor (asm/unistd.h), as far as containers need them. */
+/** The numbers of Linux' system calls on one architecture (asm/unistd.h) that containers need. */
 export interface SystemCalls {
-  /** As the kernel tells it to a seccomp filter (AUDIT_ARCH_…). */
+  /** The architecture in a seccomp filter (AUDIT_ARCH_…). */
   readonly auditArchitecture: number
   /** O_NOFOLLOW */
   readonly openNoFollow: number
-  /** Those by which container-init.pl makes a container. */
+  /** The calls of container-init.pl. */
   readonly init: Readonly<Record<InitCall, number>>
-  /** Those that a container may not make. */
+  /** The calls that a container must not make. */
   readonly refused: readonly number[]
   readonly clone: number
   readonly socket: number
@@ -33,7 +33,7 @@ type InitCall =
   | 'umount2'
   | 'unshare'
 
-/** Since Linux 5.1 a new call has the same number everywhere. */
+/** Refused calls since Linux 5.1, whose numbers are equal on all architectures. */
 const newCalls = {
   io_uring_setup: 425,
   io_uring_enter: 426,
@@ -49,9 +49,9 @@ const newCalls = {
   quotactl_fd: 443,
   set_mempolicy_home_node: 450,
 }
-/** Later ones than these are refused as unknown. */
+/** Calls with a higher number are refused as unknown. */
 export const lastKnownCall = 456
-/** Changes to the machine, its clock, modules, mounts, namespaces, keys and memory placement; views into the kernel and other processes' files. */
+/** Refused because they change the machine (clock, modules, mounts, namespaces, keys, memory placement) or read the kernel or other processes' files. */
 const refusedX64 = {
   ...{ uselib: 134, ustat: 136, sysfs: 139, vhangup: 153, pivot_root: 155, _sysctl: 156, acct: 163, settimeofday: 164 },
   ...{ mount: 165, umount2: 166, swapon: 167, swapoff: 168, reboot: 169, sethostname: 170, setdomainname: 171 },
@@ -121,7 +121,7 @@ const arm64: SystemCalls = {
   personality: 92,
 }
 
-/** Undefined where containers cannot be processes: this machine's processor is none of those. */
+/** Returns undefined for an architecture on which containers cannot be processes. */
 export function systemCallsOf(architecture: string): SystemCalls | undefined {
   return { x64, arm64 }[architecture]
 }

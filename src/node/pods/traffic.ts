@@ -4,43 +4,45 @@ import type { Ip } from '../../model/ip.ts'
 import { type AppliedRevisions, scopeOfPod } from '../state/applied.ts'
 import type { NodeState } from '../state/node-state.ts'
 
-/** Whether pods still get new connections through this node. */
+/** Tells whether pods can get new connections through this node. */
 export interface Traffic {
-  /** True once every plane has applied a state in which no Service sends anything new to the pod. */
+  /** True after every plane has applied a state in which no Service sends new connections to the pod. */
   isOut(pod: TrafficTarget): boolean
 }
 
-/** A pod as endpoints name it. */
+/** The identity of a pod in endpoints. */
 export interface TrafficTarget {
   readonly uid: string
   readonly namespace: string
   readonly name: string
-  /** Its addresses are the node's, which others have as well. */
+  /** Its addresses are those of the node, which other pods have too. */
   readonly hostNetwork: boolean
   readonly ips: readonly Ip[]
 }
 
-/** What was found of a pod last, and in which revision of the node's state. */
+/** The result of the last search for the Services of a pod. */
 interface Found {
+  /** The revision of the node's state that was searched. */
   readonly revision: number
-  /** The pod's, by which it was looked for. */
+  /** The addresses that the search was for, joined by commas. */
   readonly ips: string
-  /** All that send to it. */
+  /** The Services that send to the pod. */
   readonly services: ReadonlySet<ObjectKey>
-  /** Services that changed since; others are not looked at again. */
+  /** The Services that changed since the search; only these are searched again. */
   readonly changed: Set<ObjectKey>
-  /** The revision since which none sends to it. */
+  /** The first revision in which no Service sends to the pod; undefined while one does. */
   readonly outSince: number | undefined
 }
 
 /**
- * Asks the node's state and its planes. Asked every few milliseconds while a pod leaves, so it looks at all Services only once, and from then on at those
- * that had the pod and those that changed: a drained node has many pods that leave, and each of them changes Services.
+ * Reads the node's state and the revisions that its planes have applied. Workers ask every few milliseconds while a pod ends. The first search
+ * reads all Services; later ones read those that had the pod and those that changed, because on a drained node many pods end and change
+ * Services.
  */
 export class StateTraffic implements Traffic {
   readonly #state: NodeState
   readonly #applied: Pick<AppliedRevisions, 'isApplied'>
-  /** By uid: a name may be another pod's later. */
+  /** The results by uid, because a later pod can have the same name. */
   readonly #found = new Map<string, Found>()
 
   constructor(state: NodeState, applied: Pick<AppliedRevisions, 'isApplied'>) {
@@ -56,14 +58,14 @@ export class StateTraffic implements Traffic {
       this.#found.delete(pod.uid)
       return false
     }
-    const { outSince } = this.#look(pod)
+    const { outSince } = this.#search(pod)
     if (outSince === undefined) return false
     const isApplied = this.#applied.isApplied(outSince, scopeOfPod(objectKey(pod.namespace, pod.name), pod.ips))
     if (isApplied) this.#found.delete(pod.uid)
     return isApplied
   }
 
-  #look(pod: TrafficTarget): Found {
+  #search(pod: TrafficTarget): Found {
     const { revision } = this.#state
     const ips = pod.ips.join()
     const last = this.#found.get(pod.uid)

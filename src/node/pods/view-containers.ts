@@ -4,7 +4,7 @@ import type { ContainerState } from './plan.ts'
 import type { PodSpec } from './pod-spec.ts'
 import type { ContainerView } from './status.ts'
 
-/** The observed states of a container. */
+/** The observed states of the current run of a container and of the run before it. */
 export interface Observed {
   readonly state: ContainerState
   readonly previous: ContainerState
@@ -12,7 +12,7 @@ export interface Observed {
 
 export const none: ContainerState = { kind: 'none' }
 
-/** The view of each container of a pod, by its name. */
+/** Combines states, probes and refusals into the view of each container, by its name. */
 export function viewContainers(
   { spec }: PodSpec,
   states: Readonly<Record<string, Observed>>,

@@ -12,15 +12,15 @@ export interface VolumeFile {
 /** The decoded data of a ConfigMap or a Secret. */
 export type DataObject = ReadonlyMap<string, Buffer>
 
-/** What the files are made of, beside the pod itself. */
+/** The fetched sources of the files, beside the pod itself. */
 export interface Fetched {
-  /** By `configmaps/NAME` and `secrets/NAME`; undefined for one that is not there. */
+  /** Objects by `configmaps/NAME` and `secrets/NAME`; undefined for one that does not exist. */
   readonly objects: ReadonlyMap<string, DataObject | undefined>
-  /** By `tokenKey`. */
+  /** Tokens by `tokenKey`. */
   readonly tokens: ReadonlyMap<string, string>
 }
 
-/** Who owns the files; the root does where both are undefined. */
+/** The owner of the files; root if both are undefined. */
 export interface VolumeOwner {
   /** The user of all containers, if they have the same one. */
   readonly user: number | undefined

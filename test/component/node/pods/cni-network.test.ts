@@ -4,7 +4,7 @@ import { CniNetwork } from '../../../../src/node/pods/cni-network.ts'
 import { silentLogger } from '../../../../src/observe/index.ts'
 import { FakeCni, okResult, sandbox } from '../../../helpers/fake-cni.ts'
 
-test('a list that gives no address is a failure that is undone: a pod without one cannot serve', async (t) => {
+test('an ADD without an address fails and is undone, because the pod could serve no traffic', async (t) => {
   const cni = new FakeCni(t)
   const plugin = cni.plugin('only')
   cni.list('only')

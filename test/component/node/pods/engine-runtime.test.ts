@@ -21,12 +21,12 @@ const deadlineMs = 30_000
 const hangMs = 5000
 
 interface Program {
-  /** What the engine sends of its output. */
+  /** The output that the engine sends. */
   readonly say: (response: ServerResponse) => void
   readonly isRunning?: boolean
 }
 
-/** Asks a program of an engine that has one container. */
+/** Runs a probe's program in the one container of an engine. */
 async function ask(context: TestContext, { say, isRunning = false }: Program, timeoutMs: number) {
   const socket = join(makeTemporaryFolder(context), 'engine.sock')
   const server = createServer(({ url = '' }, response) => {
@@ -43,7 +43,7 @@ async function ask(context: TestContext, { say, isRunning = false }: Program, ti
   return runtime.exec(sandbox, run, ['check', '--all'], timeoutMs)
 }
 
-/** Says the same every few milliseconds, so that the connection is never idle. */
+/** Sends the same text every few milliseconds, so that the connection is never idle. */
 function sayOften(response: ServerResponse): void {
   const timer = setInterval(() => response.write('still here\n'), 20)
   const over = setTimeout(() => response.end(), hangMs)
@@ -56,7 +56,7 @@ function sayNothing(response: ServerResponse): void {
 }
 
 describe("a program that a probe runs in an engine's container", () => {
-  test('tells how it ended and what it said', async (context) => {
+  test('returns its exit code and its output', async (context) => {
     const result = await ask(context, { say: (response) => response.end('bad\n') }, deadlineMs)
     assert.deepEqual(result, { exitCode: 3, output: 'bad\n' })
   })
@@ -66,7 +66,7 @@ describe("a program that a probe runs in an engine's container", () => {
     ['keeps talking', { say: sayOften }],
     ['never comes to an end of which the engine knows', { say: (response) => response.end(), isRunning: true }],
   ] as const satisfies readonly (readonly [string, Program])[]) {
-    test(`has its time, also where it ${how}`, async (context) => {
+    test(`ends at its time limit, also if it ${how}`, async (context) => {
       const startedMs = performance.now()
       const message = 'check did not end within 300 ms'
       await assert.rejects(ask(context, program, 300), { code: 'not-running', message })
@@ -75,7 +75,7 @@ describe("a program that a probe runs in an engine's container", () => {
   }
 })
 
-test("an engine's container has the rights that were decided for it, and the one that holds the network has none", async (context) => {
+test("an engine's container has the decided rights, and the sandbox container has none", async (context) => {
   const socket = join(makeTemporaryFolder(context), 'engine.sock')
   const created: AnyObject[] = []
   const server = createServer(async (request, response) => {

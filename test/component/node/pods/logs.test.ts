@@ -24,7 +24,7 @@ const record: StoredPod = {
 }
 const request = { namespace: 'default', pod: 'web', container: undefined, previous: false }
 
-/** A pod of one container whose second run goes on; gives the folder of its log. */
+/** Creates a pod of one container whose second run goes on; returns the folder of its log. */
 async function makeLog(context: TestContext, stored: StoredPod = record) {
   const folders = new PodFolders(makeTemporaryFolder(context))
   await folders.write(stored)
@@ -39,14 +39,14 @@ async function readAll(log: AsyncIterable<Buffer>): Promise<string> {
 }
 
 describe('the log of a container', () => {
-  test('is read from its oldest piece to its end', async (context) => {
+  test('is read from its oldest file to its end', async (context) => {
     const { folders, log } = await makeLog(context)
     writeFileSync(join(log, '1000007'), 'seven ')
     writeFileSync(join(log, '1000008'), 'eight')
     assert.equal(await readAll(readLog(folders, request, { follow: false })), 'seven eight')
   })
 
-  test('is followed over new pieces and pieces that are gone, until the container has ended', async (context) => {
+  test('is followed over new and removed files, until the container has ended', async (context) => {
     const { folders, run, log } = await makeLog(context)
     writeFileSync(join(log, '1000000'), 'a')
     const following = readLog(folders, request, { follow: true })
@@ -63,7 +63,7 @@ describe('the log of a container', () => {
     assert.equal((await following.next()).done, true)
   })
 
-  test('shows its last lines over pieces, however it ends, and goes on from there', async (context) => {
+  test('shows its last lines over several files, with or without a final newline, and goes on from there', async (context) => {
     const { folders, run, log } = await makeLog(context)
     writeFileSync(join(log, '1000000'), 'one\ntwo\nth')
     writeFileSync(join(log, '1000001'), 'ree\nfour\n')
@@ -89,7 +89,7 @@ describe('the log of a container', () => {
     assert.equal((await following.next()).done, true)
   })
 
-  test('that is not there is an error that says what to do', async (context) => {
+  test('that does not exist is an error with a remedy', async (context) => {
     const { folders } = await makeLog(context)
     const ask = (changes: object) => readAll(readLog(folders, { ...request, ...changes }, { follow: false }))
     await assert.rejects(ask({ pod: 'other' }), { code: 'no-logs', object: 'Pod default/other' })
@@ -100,7 +100,7 @@ describe('the log of a container', () => {
     await assert.rejects(ask({}), { code: 'no-logs', message: /one of: main, side/ })
   })
 
-  test('goes with the pod: who follows it gets an end', async (context) => {
+  test('ends for its reader when the pod is removed', async (context) => {
     const { folders, log } = await makeLog(context)
     writeFileSync(join(log, '1000000'), 'a')
     const following = readLog(folders, request, { follow: true })
@@ -111,7 +111,7 @@ describe('the log of a container', () => {
   })
 })
 
-describe('the log that an engine has', () => {
+describe('the log of an engine', () => {
   const frame = (stream: number, text: string) => {
     const head = Buffer.alloc(8)
     head.writeUInt8(stream)
@@ -129,7 +129,7 @@ describe('the log that an engine has', () => {
     return readAll(readEngineLog(engine, 'c', { follow: false }))
   }
 
-  test('is the same however its frames are cut into pieces', async () => {
+  test('does not depend on how its frames are split into chunks', async () => {
     const whole = Buffer.concat([frame(1, 'out\n'), frame(2, ''), frame(2, 'err ü\n'), frame(1, 'x'.repeat(500))])
     for (const size of [1, 3, 8, 9, 100, whole.length]) {
       const chunks = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) =>
@@ -139,11 +139,11 @@ describe('the log that an engine has', () => {
     }
   })
 
-  test('that is no such log is an error', async () => {
+  test('in another format is an error', async () => {
     await assert.rejects(read([Buffer.from('plain text, no frames')]), { code: 'bad-answer' })
   })
 
-  /** An engine with one container of the pod and the one that holds its network; gives what was asked of it. */
+  /** Starts an engine with one container of the pod and its sandbox container; returns the requests that it got. */
   async function serveEngine(context: TestContext, socketPath: string, logStatus: number, log: Buffer) {
     const asked: string[] = []
     const labels = { 'platnet.container': 'main', 'platnet.attempt': '1' }

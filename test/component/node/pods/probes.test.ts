@@ -31,7 +31,7 @@ async function neverAsked(): Promise<ExecResult> {
   throw new Error('nothing was to be run')
 }
 
-/** What a readiness probe says of a server on this machine. */
+/** Runs a readiness probe against a server on this machine. */
 async function ask(probe: object, container: object = {}, exec?: ProbeTarget['exec']): Promise<string | undefined> {
   const timed = { timeoutSeconds: generousSeconds, ...probe }
   const spec = containerOf({ ...container, readinessProbe: timed })
@@ -61,7 +61,7 @@ describe('an HTTP probe', () => {
     }
   })
 
-  test('follows redirects on the same host, with its headers, and takes one to another host for success', async (context) => {
+  test('follows redirects on the same host, with its headers, and takes one to another host as success', async (context) => {
     const seen: unknown[] = []
     const locations = new Map<string | undefined, string>()
     const port = await serve(context, ({ url, headers }, response) => {
@@ -89,7 +89,7 @@ describe('an HTTP probe', () => {
     assert.equal(seen.length, 10)
   })
 
-  test("asks the port that the container calls so, with the probe's headers", async (context) => {
+  test("uses the container's port of that name, with the probe's headers", async (context) => {
     const seen: unknown[] = []
     const port = await serve(context, ({ headers, url }, response) => {
       seen.push([url, headers['x-probe'], headers.host])
@@ -105,7 +105,7 @@ describe('an HTTP probe', () => {
     assert.match((await ask({ httpGet: { port: 'other' } }, container)) ?? '', /no port named other/)
   })
 
-  test('over HTTPS takes any certificate, and fails where the port speaks plain HTTP', async (context) => {
+  test('over HTTPS accepts any certificate, and fails if the port speaks plain HTTP', async (context) => {
     const { certificate: cert, key } = makeThrowawayCa('unknown').issue('web')
     const answer: RequestListener = ({ url }, response) => void response.writeHead(url === '/ill' ? 500 : 200).end()
     const port = await listen(context, createHttpsServer({ cert, key }, answer))
@@ -116,14 +116,14 @@ describe('an HTTP probe', () => {
     assert.match((await ask({ httpGet: { port } })) ?? '', /./)
   })
 
-  test('fails where no process listens, and where no answer comes in time', async (context) => {
+  test('fails without a listener, and without an answer in time', async (context) => {
     const port = await serve(context, () => {})
     assert.match((await ask({ httpGet: { port }, timeoutSeconds: 1 })) ?? '', /./)
     assert.match((await ask({ httpGet: { port: await freePort() } })) ?? '', /ECONNREFUSED/)
   })
 })
 
-test('a TCP probe succeeds as soon as there is a connection', async (context) => {
+test('a TCP probe succeeds with a connection', async (context) => {
   const port = await listen(
     context,
     createServer((socket) => socket.on('error', () => {})),
@@ -132,14 +132,14 @@ test('a TCP probe succeeds as soon as there is a connection', async (context) =>
   assert.match((await ask({ tcpSocket: { port: await freePort() } })) ?? '', /ECONNREFUSED/)
 })
 
-test('an exec probe goes by the exit code, and says what the program said', async () => {
+test('an exec probe depends on the exit code, and its failure has the output', async () => {
   const exec = { command: ['check', '--all'] }
   assert.equal(await ask({ exec }, {}, async () => ({ exitCode: 0, output: 'fine' })), undefined)
   assert.equal(await ask({ exec }, {}, async () => ({ exitCode: 2, output: 'bad\n' })), 'check exited with 2: bad')
   assert.match((await ask({ exec })) ?? '', /nothing was to be run/)
 })
 
-test('a verdict changes after as many equal answers in a row as the thresholds say', () => {
+test('a verdict changes after as many equal results in a row as the threshold', () => {
   const probe = containerOf({
     readinessProbe: { exec: { command: ['x'] }, successThreshold: 2, failureThreshold: 3 },
   }).readinessProbe
@@ -155,7 +155,7 @@ test('a verdict changes after as many equal answers in a row as the thresholds s
 describe('the probes of a container', () => {
   const quick = { periodSeconds: 1, failureThreshold: 1 }
 
-  test('readiness and liveness are asked only after the startup probe has succeeded', async (context) => {
+  test('readiness and liveness probes start after the startup probe has succeeded', async (context) => {
     const asked: string[] = []
     const probe = (name: string) => ({ exec: { command: [name] }, ...quick })
     const container = containerOf({
@@ -181,7 +181,7 @@ describe('the probes of a container', () => {
     assert.deepEqual([probes.isStarted, probes.isUnhealthy], [true, false])
   })
 
-  test('a container that never starts up is unhealthy, as is one whose liveness fails', async (context) => {
+  test('a container is unhealthy if its startup probe never succeeds or its liveness probe fails', async (context) => {
     for (const kind of ['startupProbe', 'livenessProbe']) {
       const container = containerOf({ [kind]: { exec: { command: ['x'] }, ...quick } })
       const changes: unknown[] = []
@@ -202,7 +202,7 @@ describe('the probes of a container', () => {
     }
   })
 
-  test('a container that was ready before this process came stays so until a probe says otherwise', () => {
+  test('a container that was ready under an earlier agent stays ready until a probe fails', () => {
     const container = containerOf({
       startupProbe: { exec: { command: ['x'] } },
       readinessProbe: { exec: { command: ['x'] } },

@@ -12,7 +12,7 @@ import { env, makeRoot, runContainer, shell } from '../../../helpers/run-contain
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 const hostile = readFileSync(resolve(import.meta.dirname, 'hostile.pl'), 'utf8')
-/** What the hostile program calls beside the calls that make a container, by processor. */
+/** The system calls of the hostile program beside those that create a container, by architecture. */
 const otherCalls = {
   x64: {
     ...{ clone: 56, mknodat: 259, init_module: 175, finit_module: 313, kexec_load: 246, reboot: 169, bpf: 321 },
@@ -27,7 +27,7 @@ const otherCalls = {
 }[process.arch as string]
 const calls = { ...systemCallsOf(process.arch)?.init, ...otherCalls, clone3: 435, io_uring_setup: 425 }
 
-/** What the hostile program saw, by the name of each trial. */
+/** Reads the results of the hostile program, by the name of each trial. */
 async function runHostile(context: TestContext, launch: Partial<Launch>, netnsPath?: string) {
   const host = makeTemporaryFolder(context)
   const hidden = join(host, 'data')
@@ -50,7 +50,7 @@ async function runHostile(context: TestContext, launch: Partial<Launch>, netnsPa
   )
 }
 
-/** What holds whatever a container may do by its specification. */
+/** The results that every container must have, whatever its rights. */
 const always: Readonly<Record<string, string>> = {
   'read-secret': 'ENOENT',
   'read-shadow': 'ENOENT',
@@ -170,7 +170,7 @@ describe('a container', { skip: skipReason('perl', 'setsid') }, () => {
   after(() => lab.remove())
 
   for (const { what, security, own } of cases) {
-    test(`${what} reaches nothing of the host and may do what its specification says`, async (context) => {
+    test(`${what} reaches nothing of the host and has the rights of its specification`, async (context) => {
       const { name } = await lab.create()
       const seen = await runHostile(context, { security }, `/run/netns/${name}`)
       const wanted = { ...always, ...own }
@@ -178,7 +178,7 @@ describe('a container', { skip: skipReason('perl', 'setsid') }, () => {
     })
   }
 
-  test('has empty folders of its own, and none of what is hidden below a folder that is shown', async (context) => {
+  test('has its own empty folders, and hidden paths below a shown folder are empty', async (context) => {
     const shown = makeTemporaryFolder(context)
     chmodSync(shown, 0o755)
     mkdirSync(join(shown, 'keys'))
@@ -198,7 +198,7 @@ describe('a container', { skip: skipReason('perl', 'setsid') }, () => {
     ])
   })
 
-  test('gets no rights from a program that is set-user-ID, also where it may have more rights', async (context) => {
+  test('gets no rights from a set-user-ID program, also with allowPrivilegeEscalation', async (context) => {
     const shown = makeTemporaryFolder(context)
     chmodSync(shown, 0o755)
     copyFileSync('/usr/bin/id', join(shown, 'id'))
@@ -210,7 +210,7 @@ describe('a container', { skip: skipReason('perl', 'setsid') }, () => {
     assert.equal(log, '1000\n')
   })
 
-  test('whose program is what started it runs it from a file that cannot be changed', async (context) => {
+  test('whose program is /proc/self/exe runs it from a read-only file', async (context) => {
     const change = `chmod 0755, '/proc/self/exe' or print "$!\n"`
     const { log } = await runContainer(context, launchOf(['/proc/self/exe', '-e', change], { env }))
     assert.equal(log, 'Read-only file system\n')
@@ -221,13 +221,13 @@ describe('a container', { skip: skipReason('perl', 'setsid') }, () => {
     ['what is no program', ['/etc/passwd'], [126, 'platnet: /etc/passwd: Permission denied\n']],
     ['a program whose name is like a variable', ['a=b'], [127, 'platnet: a=b: No such file or directory\n']],
   ] as const) {
-    test(`with ${what} ends as in a shell and says why`, async (context) => {
+    test(`with ${what} ends with the exit code of a shell and reports why`, async (context) => {
       const { exitCode, log } = await runContainer(context, launchOf(command, { env }))
       assert.deepEqual([exitCode, log], wanted)
     })
   }
 
-  test('gets variables and arguments as they are', async (context) => {
+  test('gets variables and arguments unchanged', async (context) => {
     const odd = 'it\'s "$HOME" `x`\n=\t\u00fc'
     const command = ['perl', '-e', 'print "$ENV{ODD}|$ENV{EMPTY}|", join("|", @ARGV), "|", scalar keys %ENV', odd, '']
     const { log } = await runContainer(context, launchOf(command, { env: [...env, ['ODD', odd], ['EMPTY', '']] }))
@@ -236,7 +236,7 @@ describe('a container', { skip: skipReason('perl', 'setsid') }, () => {
 })
 
 describe('a container with a root filesystem of its own', { skip: skipReason('perl', 'setsid', 'ldd') }, () => {
-  test('sees that and nothing else, with its own files of the network, and writes to it', async (context) => {
+  test('sees nothing else, has its network files, and can write to it', async (context) => {
     const rootFilesystem = await makeRoot(context)
     const source = join(makeTemporaryFolder(context), 'resolv.conf')
     writeFileSync(source, 'nameserver 10.96.0.10\n')
@@ -255,7 +255,7 @@ describe('a container with a root filesystem of its own', { skip: skipReason('pe
     assert.equal(readFileSync(join(rootFilesystem, 'file'), 'utf8'), 'mine\n')
   })
 
-  test('does not write to it where it may not', async (context) => {
+  test('cannot write to it if it is read-only', async (context) => {
     const rootFilesystem = await makeRoot(context)
     const security = decideSecurity({}, { readOnlyRootFilesystem: true }, false)
     const { log } = await runContainer(context, shell('echo mine >/file', { rootFilesystem, security }))
@@ -267,7 +267,7 @@ describe('a container with a root filesystem of its own', { skip: skipReason('pe
     ['its /dev', 'dev'],
     ['its /etc', 'etc'],
   ] as const) {
-    test(`does not start where ${what} is a link, which would lead out of it`, async (context) => {
+    test(`does not start if ${what} is a link, which could lead out of it`, async (context) => {
       const rootFilesystem = await makeRoot(context)
       const target = makeTemporaryFolder(context)
       symlinkSync(target, join(rootFilesystem, path))
@@ -282,7 +282,7 @@ describe('a container with a root filesystem of its own', { skip: skipReason('pe
     })
   }
 
-  test('does not start where that is a link', async (context) => {
+  test('does not start if the root filesystem itself is a link', async (context) => {
     const link = join(makeTemporaryFolder(context), 'link')
     symlinkSync('/', link)
     const { exitCode, log } = await runContainer(context, shell('echo began', { rootFilesystem: link }))

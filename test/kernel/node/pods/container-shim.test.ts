@@ -33,7 +33,7 @@ function readLog(folder: string): string {
 }
 
 describe('the shim of a container', { skip: skipReason('unshare', 'setsid') }, () => {
-  test('keeps the last pieces of the output in order and the exit code', async (context) => {
+  test('keeps the last files of the output in order and the exit code', async (context) => {
     const folder = makeTemporaryFolder(context)
     await run(folder, 'i=100; while [ $i -lt 1100 ]; do echo line-$i; i=$((i + 1)); done; exit 7')
     assert.equal(await untilExited(folder), 7)
@@ -48,7 +48,7 @@ describe('the shim of a container', { skip: skipReason('unshare', 'setsid') }, (
     )
   })
 
-  test('names the very process it runs, which is gone when that is killed', async (context) => {
+  test('records the process that it runs, and ends when that is killed', async (context) => {
     const folder = makeTemporaryFolder(context)
     await run(folder, 'exec sleep 600')
     await until('it runs', () => readRun(folder, Date.now()).kind === 'running', deadlineMs)
@@ -59,7 +59,7 @@ describe('the shim of a container', { skip: skipReason('unshare', 'setsid') }, (
     assert.equal(readLog(folder), '')
   })
 
-  test('does nothing where its run was taken back before it began', async (context) => {
+  test('does nothing if its run was claimed before it started', async (context) => {
     const folder = makeTemporaryFolder(context)
     assert.equal(claimRun(folder), true)
     await run(folder, `touch ${folder}/began`)

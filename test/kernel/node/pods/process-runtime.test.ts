@@ -26,10 +26,10 @@ const network = {
   collect: async () => {},
 }
 
-/** Runs the script to its end as the container `main`, in the host's network. */
+/** Creates a runtime that runs a script to its end as the container `main`, in the host's network. */
 async function newNode(context: TestContext) {
   const end: (() => Promise<void>)[] = []
-  // Before the folder goes, by which it is known what runs: hooks run in the order in which they are given.
+  // Hooks run in order of registration. This one needs the folder, whose removal is registered later.
   context.after(() => Promise.all(end.map((each) => each())))
   const folders = new PodFolders(makeTemporaryFolder(context))
   await folders.writeFiles(uid, { resolver: '', hosts: '' })
@@ -84,13 +84,13 @@ async function newNode(context: TestContext) {
 }
 
 describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, () => {
-  test('leave their last run and the one before it', async (context) => {
+  test('keep their last run and the one before it', async (context) => {
     const { run, runs } = await newNode(context)
     for (const attempt of [0, 1, 2]) await run(attempt, 'exit 1', {})
     assert.deepEqual(runs(), ['1', '2'])
   })
 
-  test('end for want of memory at their limit, it is known why, and their control groups go with the pod', async (context) => {
+  test('end at their memory limit with OOMKilled as the reason, and their control groups go with the pod', async (context) => {
     const { run, runtime, groups } = await newNode(context)
     const limits = { memoryBytes: 16 * 1024 * 1024 }
     const { state, problems } = await run(0, 'tail /dev/zero', limits)
@@ -105,7 +105,7 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     assert.deepEqual(groups(), [])
   })
 
-  test('are asked by programs that have their time, and are killed then with what they started', async (context) => {
+  test('run probe programs, which are killed at their time limit with their children', async (context) => {
     const { run, runtime } = await newNode(context)
     await run(0, forever, {})
     const began = { container: 'main', attempt: 0 }
@@ -119,7 +119,7 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     assert.doesNotMatch((await ask('cat /proc/[0-9]*/cmdline', deadlineMs)).output, /sleep.20/)
   })
 
-  test('are asked as their user, with their variables and none of the agent, in their folder', async (context) => {
+  test('run probe programs as their user, with their variables and none of the agent, in their working folder', async (context) => {
     const { run, runtime } = await newNode(context)
     const security = decideSecurity({}, { runAsUser: 65534, runAsGroup: 65533 }, false)
     const env = [['PATH', '/bin:/usr/bin'] as const, ['COLOUR', 'dark "blue"'] as const]
@@ -128,13 +128,13 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     const ask = (...command: string[]) => runtime.exec(sandbox, began, command, deadlineMs)
     const isRunning = async () => runtime.state(sandbox, began, Date.now()).kind === 'running'
     await untilAsync('the container runs', isRunning, deadlineMs)
-    // Its pid is reported a moment before it joins the group.
+    // The shim publishes the pid a moment before the process enters its working folder.
     await untilAsync('it is in its folder', async () => (await ask('pwd')).output === '/usr\n', deadlineMs)
     assert.equal((await ask('sh', '-c', 'id -u; id -g; id -G')).output, '65534\n65533\n65533\n')
     assert.equal((await ask('env')).output, 'PATH=/bin:/usr/bin\nCOLOUR=dark "blue"\n')
   })
 
-  test('are asked by programs that have no more rights than they, and see as little', async (context) => {
+  test('run probe programs with the same rights and the same view', async (context) => {
     const { run, runtime } = await newNode(context)
     const security = decideSecurity(
       { supplementalGroups: [7] },
@@ -161,7 +161,7 @@ describe('the containers of a node', { skip: skipReason('unshare', 'setsid') }, 
     })
   })
 
-  test('that a version before this one started are still asked by programs, as their user and with their variables', async (context) => {
+  test('of an earlier version still run probe programs, as their user and with their variables', async (context) => {
     const { runtime, folders } = await newNode(context)
     const env = { PLATNET_USER: '65534:65533', PLATNET_ENV_COUNT: '1', PLATNET_ENV_0: 'COLOUR=dark "blue"' }
     const earlier = await runProgram('sleep', ['600'], { background: true, env })

@@ -18,7 +18,7 @@ async function makeVolume(context: TestContext, token = 'secret', mode = 0o644, 
 }
 
 describe('a container with a volume', { skip: skipReason('perl', 'setsid', 'ldd') }, () => {
-  test('reads its files, below the link /var/run too, and changes nothing of them, as root or not', async (context) => {
+  test('reads its files, also below the link /var/run, and cannot change them, as root or not', async (context) => {
     const volumes = [{ source: await makeVolume(context), target }]
     const script = `cat ${target}/token; echo x >${target}/token; echo x >${target}/new; rm ${target}/token; ls ${target}`
     for (const runAsUser of [0, 1000]) {
@@ -63,7 +63,7 @@ describe('a container with a volume', { skip: skipReason('perl', 'setsid', 'ldd'
     assert.equal(log, 'secret\n')
   })
 
-  test('sees what is written to it while it runs', async (context) => {
+  test('sees updates of the volume while it runs', async (context) => {
     const source = await makeVolume(context, 'old')
     const read = `read -r token <${target}/token`
     const script = `${read}; echo $token; while test "$token" = old; do sleep 0.05; ${read}; done; echo $token`
@@ -73,7 +73,7 @@ describe('a container with a volume', { skip: skipReason('perl', 'setsid', 'ldd'
     assert.equal((await running).log, 'old\nnew\n')
   })
 
-  test('has one within another', async (context) => {
+  test('has one volume within another', async (context) => {
     const [outer, inner] = [await makeVolume(context, 'outer'), await makeVolume(context, 'inner')]
     mkdirSync(join(outer, 'in'))
     const volumes = [
@@ -84,21 +84,21 @@ describe('a container with a volume', { skip: skipReason('perl', 'setsid', 'ldd'
     assert.equal(log, 'outer\ninner\n')
   })
 
-  test('does not start where the place cannot be made, and says which', async (context) => {
+  test('does not start if the mount path cannot be created, and names the path', async (context) => {
     const volumes = [{ source: await makeVolume(context), target: '/usr/share/platnet-none' }]
     const { exitCode, log } = await runContainer(context, shell('echo began'), { volumes })
     assert.equal(exitCode, 128)
     assert.match(log, /^platnet: mkdir \/usr\/share\/platnet-none: Read-only file system\n$/)
   })
 
-  test('does not start without it', async (context) => {
+  test('does not start if the volume is missing', async (context) => {
     const volumes = [{ source: join(makeTemporaryFolder(context), 'gone'), target }]
     const { exitCode, log } = await runContainer(context, shell('echo began'), { volumes })
     assert.equal(exitCode, 128)
     assert.match(log, /^platnet: open_tree .*gone: No such file or directory\n$/)
   })
 
-  test('has it in a root filesystem of its own, where links lead nowhere but into that', async (context) => {
+  test('has it in its root filesystem, where links stay within that', async (context) => {
     const rootFilesystem = await makeRoot(context)
     const outside = makeTemporaryFolder(context)
     for (const folder of ['var', 'run', outside]) mkdirSync(join(rootFilesystem, folder), { recursive: true })
@@ -114,7 +114,7 @@ describe('a container with a volume', { skip: skipReason('perl', 'setsid', 'ldd'
     assert.deepEqual(readdirSync(join(rootFilesystem, outside)).toSorted(), ['deep', 'far'])
   })
 
-  test('does not start where a link at its place leads nowhere', async (context) => {
+  test('does not start if its mount path is a dangling link', async (context) => {
     const rootFilesystem = await makeRoot(context)
     symlinkSync('/nowhere/at/all', join(rootFilesystem, 'data'))
     const volumes = [{ source: await makeVolume(context), target: '/data' }]

@@ -10,7 +10,7 @@ import {
   type WantedPod,
 } from '../../../../src/node/pods/plan.ts'
 
-/** One pod on a simulated node: what is written down and what is really there go apart when the agent is killed between the two. */
+/** One pod on a simulated node. The record and the node differ when the agent is killed between the write and the change. */
 class SimulatedPod {
   nowMs = 1_000_000
   pod: WantedPod | undefined
@@ -38,7 +38,7 @@ class SimulatedPod {
     return planPod({ pod, record, states, refused: none, isDenied: false, unhealthy: none, isOutOfRules, nowMs })
   }
 
-  /** `killed`: the agent ends after the step was written down and before anything was done. */
+  /** `killed`: the agent ends after the step was stored and before it changed the node. */
   perform(step: PodStep, killed: boolean): void {
     this.log.push(step)
     this.#write(this.#noteOf(step))
@@ -126,7 +126,7 @@ function apply(world: SimulatedPod, happening: Event): void {
   } else if (happening.kind === 'step') takeStep(world, happening.killed)
 }
 
-/** Every step that is planned is a step that may be taken. */
+/** Asserts that the planned step is allowed now. */
 function takeStep(world: SimulatedPod, killed: boolean): void {
   const step = world.plan()
   const { record, pod, nowMs } = world
@@ -151,7 +151,7 @@ function takeStep(world: SimulatedPod, killed: boolean): void {
 }
 
 describe('the plan of a pod', () => {
-  test('whatever happens and wherever the agent is killed, no step is taken out of order', () => {
+  test('no sequence of events and kills of the agent leads to a step out of order', () => {
     fc.assert(
       fc.property(wantedPod, fc.array(event, { maxLength: 60 }), (pod, events) => {
         const world = new SimulatedPod(pod)
@@ -161,7 +161,7 @@ describe('the plan of a pod', () => {
     )
   })
 
-  test('a pod that is to go is gone in the end, and nothing of it is left', () => {
+  test('a deleted pod disappears in the end, and nothing of it is left', () => {
     fc.assert(
       fc.property(wantedPod, fc.array(event, { maxLength: 40 }), (pod, events) => {
         const world = new SimulatedPod(pod)
@@ -180,7 +180,7 @@ describe('the plan of a pod', () => {
     )
   })
 
-  test('a pod that stays in the rules gets its signal after 20 s, and not before', () => {
+  test('a pod that stays in the rules gets its SIGTERM after 20 s, and not before', () => {
     const world = new SimulatedPod({
       restartPolicy: 'Always',
       graceSeconds: 1,
@@ -195,7 +195,7 @@ describe('the plan of a pod', () => {
     assert.deepEqual([world.plan(), world.nowMs - deletedMs], [{ do: 'stop', graceSeconds: 5 }, 20_000])
   })
 
-  test('init containers run one after the other, each to its success, before any other', () => {
+  test('init containers run one after the other, each to its success, before the containers', () => {
     const world = new SimulatedPod({
       restartPolicy: 'Always',
       graceSeconds: 1,
@@ -205,7 +205,7 @@ describe('the plan of a pod', () => {
     })
     for (let steps = 0; steps < 20; steps += 1) {
       takeStep(world, false)
-      // The first of them fails once.
+      // The first init container fails once.
       world.exit('one/0', 1)
       world.exit('one/1', 0)
       world.exit('two/0', 0)
@@ -215,7 +215,7 @@ describe('the plan of a pod', () => {
     assert.deepEqual(started, ['one/0', 'one/1', 'two/0', 'a/0', 'b/0'])
   })
 
-  test('a container that keeps failing is started at once, then after 10 s, doubling to 5 min', () => {
+  test('a failing container restarts at once, then after 10 s, doubled up to 5 min', () => {
     const world = new SimulatedPod({
       restartPolicy: 'Always',
       graceSeconds: 1,

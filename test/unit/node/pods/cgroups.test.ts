@@ -7,7 +7,7 @@ import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 const limits = { cpuMillis: 250, memoryBytes: 64 * 1024 * 1024 }
 
-/** Folders and files as a kernel would show them. */
+/** Creates folders and files like those of a kernel. */
 function makeTree(context: TestContext, files: Readonly<Record<string, string>>): string {
   const root = makeTemporaryFolder(context)
   for (const [name, text] of Object.entries(files)) {
@@ -19,8 +19,8 @@ function makeTree(context: TestContext, files: Readonly<Record<string, string>>)
 
 const read = (...parts: readonly string[]) => readFileSync(join(...parts), 'utf8')
 
-describe('the limits of a container', () => {
-  test('stand in one group where the machine has version 2', (context) => {
+describe('the control groups of a container', () => {
+  test('are one group on a machine with version 2', (context) => {
     const root = makeTree(context, { 'cgroup.controllers': 'cpuset cpu io memory pids\n' })
     const { folders, problems } = makeCgroups(detectCgroups(root), 'u-main-0', limits)
     const folder = join(root, 'platnet/u-main-0')
@@ -28,7 +28,7 @@ describe('the limits of a container', () => {
     assert.deepEqual([read(folder, 'memory.max'), read(folder, 'cpu.max')], ['67108864', '25000 100000'])
   })
 
-  test('stand in a group of each controller where it has version 1, also beside an empty version 2', (context) => {
+  test('are one group per controller on a machine with version 1, also beside an empty version 2', (context) => {
     const root = makeTree(context, {
       'memory/cgroup.procs': '',
       'cpu/cgroup.procs': '',
@@ -42,14 +42,14 @@ describe('the limits of a container', () => {
     assert.deepEqual([read(cpu, 'cpu.cfs_period_us'), read(cpu, 'cpu.cfs_quota_us')], ['100000', '25000'])
   })
 
-  test('that cannot be had are told, and the others hold', (context) => {
+  test('report a limit that does not hold, and hold the others', (context) => {
     const root = makeTree(context, { 'cpu/cgroup.procs': '' })
     const { folders, problems } = makeCgroups(detectCgroups(root), 'u-main-0', limits)
     assert.deepEqual(folders, [join(root, 'cpu/platnet/u-main-0')])
-    assert.deepEqual(problems, ['no control group limits memory on this machine: the memory limit does not hold'])
+    assert.deepEqual(problems, ['the memory limit does not hold: this machine has no control group for memory'])
   })
 
-  test('hold for the number of processes where the machine has that, and nothing is said where it has not', (context) => {
+  test('limit the number of processes if the machine has the controller, and report nothing if it does not', (context) => {
     const [second, first, none] = [
       makeTree(context, { 'cgroup.controllers': 'memory pids\n' }),
       makeTree(context, { 'pids/cgroup.procs': '' }),
@@ -60,7 +60,7 @@ describe('the limits of a container', () => {
     assert.deepEqual([none?.folders, none?.problems], [[], []])
   })
 
-  test('make no group where there are none', (context) => {
+  test('do not exist without limits', (context) => {
     const root = makeTree(context, { 'cgroup.controllers': 'cpu memory' })
     const layout = detectCgroups(root)
     assert.deepEqual(makeCgroups(layout, 'u-main-0', {}), { folders: [], problems: [] })

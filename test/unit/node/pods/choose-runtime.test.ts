@@ -21,26 +21,26 @@ function choose(kind: RuntimeChoices['kind'], found: readonly Capability[]) {
   })
 }
 
-describe('what pods are made of', () => {
-  test('namespaces where everything that was tried works', async () => {
+describe('the runtime of a node', () => {
+  test('is namespaces if every probe of the machine succeeds', async () => {
     const { runtime, description, capabilities } = await choose('auto', works)
     assert.deepEqual([runtime, description, capabilities], [namespaces, 'namespaces', works])
   })
 
-  test("else an engine's bridge, and what does not work is named", async () => {
+  test("is an engine's bridge if a probe fails, and the log names the probe", async () => {
     const { runtime, description } = await choose('auto', fails)
     assert.equal(runtime, engine)
     assert.equal(description, 'container-bridge through /run/test/engine.sock (bind-mount not possible)')
   })
 
-  test('whoever says which gets it', async () => {
+  test('is the requested one', async () => {
     assert.equal((await choose('host-gw', fails)).runtime, namespaces)
     assert.equal((await choose('vxlan', fails)).runtime, namespaces)
     assert.equal((await choose('container-bridge', works)).runtime, engine)
   })
 })
 
-test('an engine that is away is an error that says where it was looked for', async () => {
+test('an engine that does not answer is an error with the path of its socket', async () => {
   const client = new EngineClient('/run/platnet-no-such-engine.sock')
   await assert.rejects(client.call({ method: 'GET', path: '/_ping' }), {
     code: 'engine-away',

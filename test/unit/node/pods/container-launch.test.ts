@@ -28,8 +28,8 @@ function launch(container: object, metadata: object = {}, spec: object = {}): La
   return planLaunch(parsed.pod, first, facts, dialect)
 }
 
-describe('how a container is run', () => {
-  test('variables are values, fields of the pod and references to those before them', () => {
+describe('the launch of a container', () => {
+  test('variables are values, fields of the pod and references to earlier variables', () => {
     const decision = launch({
       command: ['serve', '--name=$(NAME)', '$$(NAME)', '$(UNKNOWN)'],
       args: ['$(NEXT)'],
@@ -49,7 +49,7 @@ describe('how a container is run', () => {
     )
   })
 
-  test('variables lead clients in the cluster to the API server, unless the container has its own', () => {
+  test('variables have the address of the API server, unless the container sets its own', () => {
     const parsed = parse({
       containers: [{ name: 'c', command: ['x'], env: [{ name: 'KUBERNETES_SERVICE_PORT', value: '1' }] }],
     })
@@ -67,7 +67,7 @@ describe('how a container is run', () => {
     )
   })
 
-  test('limits are read as quantities, users from container before pod', () => {
+  test('limits are quantities, and the user of the container overrides that of the pod', () => {
     const decision = launch(
       { command: ['x'], resources: { limits: { cpu: '250m', memory: '64Mi' } }, securityContext: { runAsUser: 1000 } },
       {},
@@ -119,7 +119,7 @@ describe('how a container is run', () => {
   }
 
   const { rootFilesystem } = dialect.annotations
-  test('a root filesystem is a folder right in the folder that the operator named', () => {
+  test('a root filesystem is a folder directly in the folder of the operator', () => {
     const decision = launch({ command: ['x'] }, { annotations: { [rootFilesystem]: '/srv/roots/web' } })
     assert.ok(decision.kind === 'launch')
     assert.equal(decision.launch.rootFilesystem, '/srv/roots/web')
@@ -139,7 +139,7 @@ describe('how a container is run', () => {
       const decision = launch({ command: ['x'] }, { annotations: { [rootFilesystem]: root } })
       assert.ok(decision.kind === 'refused')
       assert.equal(decision.refusal.reason, 'InvalidRootFilesystem')
-      assert.match(decision.refusal.message, /expected a folder right in \/srv\/roots$/)
+      assert.match(decision.refusal.message, /expected a folder directly in \/srv\/roots$/)
     })
 
   for (const [field, value] of Object.entries({
@@ -154,7 +154,7 @@ describe('how a container is run', () => {
       assert.match(decision.refusal.message, new RegExp(`^${field}.* is not supported`))
     })
 
-  test('references are expanded once: what a value holds is not looked at again', () => {
+  test('references are expanded once: references in a value stay', () => {
     const values = new Map([
       ['A', '$(B)'],
       ['B', 'b'],
@@ -164,7 +164,7 @@ describe('how a container is run', () => {
 })
 
 describe('a Pod of the API', () => {
-  test('a deletion began when its timestamp says less the grace', () => {
+  test('a deletion began at its timestamp minus the grace period', () => {
     const parsed = parse(
       { containers: [{ name: 'c' }] },
       {
@@ -176,7 +176,7 @@ describe('a Pod of the API', () => {
     assert.deepEqual(parsed.pod.deletion, { atMs: Date.parse('2026-01-01T00:00:00Z'), graceSeconds: 30 })
   })
 
-  test('a mirror pod is nobody that this node runs', () => {
+  test('a mirror pod is not run by this node', () => {
     assert.deepEqual(parse({ containers: [{ name: 'c' }] }, { annotations: { [dialect.annotations.mirrorPod]: '' } }), {
       kind: 'mirror',
     })

@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { planHostView } from '../../../../src/node/pods/host-view.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
-/** A folder `srv` with a data folder in it, and a link to each beside it. */
+/** Creates a folder `srv` with a data folder in it, and a link to each beside it. */
 function makeFolders(context: TestContext) {
   const folder = makeTemporaryFolder(context)
   const [srv, data] = [join(folder, 'srv'), join(folder, 'srv/data')]
@@ -20,7 +20,7 @@ function makeFolders(context: TestContext) {
   return { hiddenOf }
 }
 
-describe('what a container sees of the host', () => {
+describe('the view of a container', () => {
   for (const [shown, hidden, wanted] of [
     ['srv', 'srv/data', ['srv/data']],
     ['srv', 'srv/data/ca.key', ['srv/data/ca.key']],
@@ -32,11 +32,11 @@ describe('what a container sees of the host', () => {
     ['srv', 'nothing', []],
     ['nothing', 'srv', []],
   ] as const)
-    test(`of ${hidden}, which is secret, nothing is seen through ${shown}`, (context) => {
+    test(`does not show the secret ${hidden} through ${shown}`, (context) => {
       assert.deepEqual(makeFolders(context).hiddenOf(shown, hidden), wanted)
     })
 
-  test('is nothing that holds secrets of every machine, and no home folder', () => {
+  test('contains no usual place of secrets and no home folder', () => {
     const { shown, folders, links } = planHostView({ shown: [], hidden: [] })
     const secret = [
       '/etc',

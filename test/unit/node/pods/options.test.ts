@@ -7,13 +7,13 @@ function load(flags: Record<string, string | boolean>) {
   return loadOptions({ pods: podsOptions }, { command: 'agent', flags }).values.pods
 }
 
-describe('what an operator lets pods see', () => {
-  test('is nothing, and no pod runs, unless the operator says so', () => {
+describe('the folders of the host that pods see', () => {
+  test('are none by default, and no pod runs by default', () => {
     const { runPods, podHostFolders, podRootFilesystems } = load({})
     assert.deepEqual([runPods, podHostFolders, podRootFilesystems], [false, undefined, undefined])
   })
 
-  test('are folders that hold no secret of every machine', () => {
+  test('can be folders without usual places of secrets', () => {
     assert.deepEqual(load({ podHostFolders: '/opt/app,/root/project' }).podHostFolders, ['/opt/app', '/root/project'])
     assert.equal(load({ podRootFilesystems: '/srv/roots' }).podRootFilesystems, '/srv/roots')
   })
@@ -32,7 +32,7 @@ describe('what an operator lets pods see', () => {
     '/srv/',
     '//etc',
   ])
-    test(`is not ${folder}`, () => {
+    test(`cannot be ${folder}`, () => {
       assert.throws(() => load({ podHostFolders: `/opt/app,${folder}` }), /expected absolute folders/)
       assert.throws(() => load({ podRootFilesystems: folder }), /expected absolute folders/)
     })

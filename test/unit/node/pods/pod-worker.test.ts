@@ -29,12 +29,12 @@ function makePod(container: object = {}, restartPolicy = 'Never', more: object =
   return parsed.pod
 }
 
-/** A worker whose node is made up: one container that ends when it is killed. Everything done to the node is noted. */
+/** Creates a worker with a fake node: one container that ends on SIGKILL. Every change of the node is recorded in `events`. */
 function makeWorker(context: TestContext, record?: StoredPod) {
   const folders = new PodFolders(makeTemporaryFolder(context))
   const events: string[] = []
   const phases: unknown[] = []
-  const told: string[] = []
+  const recorded: string[] = []
   const statuses: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
   const network: { stallReason?: StallReason; made?: Promise<void> } = {}
@@ -45,15 +45,15 @@ function makeWorker(context: TestContext, record?: StoredPod) {
   const runtime: PodRuntime = {
     engineSocket: undefined,
     makeSandbox: async () => {
-      events.push(`make the network, written down as ${written()?.sandbox}`)
+      events.push(`make the network, recorded as ${written()?.sandbox}`)
       await network.made
       if (node.faults-- > 0) throw new Error('no address is free')
       return [ipOf('10.244.0.7')]
     },
-    removeSandbox: async () => void events.push(`remove the network, written down as ${written()?.sandbox}`),
+    removeSandbox: async () => void events.push(`remove the network, recorded as ${written()?.sandbox}`),
     stallReasonOf: () => network.stallReason,
     start: async (_pod, _sandbox, { attempt }) => {
-      events.push(`start run ${attempt}, written down as ${written()?.containers['main']?.attempt}`)
+      events.push(`start run ${attempt}, recorded as ${written()?.containers['main']?.attempt}`)
       node.state = { kind: 'running', startedAtMs: Date.now() }
       return []
     },
@@ -79,7 +79,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
       },
       events: {
         record: ({ metadata }, type, reason, message) =>
-          void told.push(`${metadata.uid} ${type} ${reason}: ${message}`),
+          void recorded.push(`${metadata.uid} ${type} ${reason}: ${message}`),
       },
       traffic: {
         isOut: () => {
@@ -120,15 +120,15 @@ function makeWorker(context: TestContext, record?: StoredPod) {
     record,
   )
   context.after(() => worker.stop({ signal: AbortSignal.timeout(deadlineMs) }))
-  return { worker, folders, events, phases, told, statuses, node, network, volumes, semaphore, permission }
+  return { worker, folders, events, phases, recorded, statuses, node, network, volumes, semaphore, permission }
 }
 
-describe('one pod', () => {
+describe('a pod', () => {
   for (const [what, deletion] of [
     ['is being deleted', { atMs: Date.now(), graceSeconds: 1 }],
     ['is gone', undefined],
   ] as const) {
-    test(`that ${what} before anything was made for it is forgotten`, async (context) => {
+    test(`that ${what} before anything was created for it is forgotten`, async (context) => {
       const { worker, events, node } = makeWorker(context)
       worker.setPod({ ...makePod(), deletion })
       if (deletion === undefined) worker.setPod(undefined)
@@ -137,46 +137,41 @@ describe('one pod', () => {
     })
   }
 
-  test('ends in the order that loses nothing, each step after the one before', async (context) => {
-    const { worker, folders, events, phases, told, node } = makeWorker(context)
+  test('ends in the order that loses no traffic, each step after the previous one', async (context) => {
+    const { worker, folders, events, phases, recorded, node } = makeWorker(context)
     const pod = makePod()
     worker.setPod(pod)
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
-    assert.deepEqual(events.splice(0), ['make the network, written down as making', 'start run 0, written down as 0'])
+    assert.deepEqual(events.splice(0), ['make the network, recorded as making', 'start run 0, recorded as 0'])
     // Later than now, so that a slow machine does not reach the end of the wait for the rules.
     worker.setPod({ ...pod, deletion: { atMs: Date.now() + deadlineMs, graceSeconds: 1 } })
-    await until('it was asked often whether the rules still lead to it', () => node.asked > 3, deadlineMs)
+    await until('the worker has asked often whether the pod is out of the rules', () => node.asked > 3, deadlineMs)
     assert.deepEqual(events, [])
     node.isOut = true
     const outMs = performance.now()
     await until('nothing is left', () => node.isForgotten, deadlineMs)
-    assert.deepEqual(events, [
-      'SIGTERM',
-      'SIGKILL',
-      'remove the network, written down as removing',
-      'remove the object',
-    ])
+    assert.deepEqual(events, ['SIGTERM', 'SIGKILL', 'remove the network, recorded as removing', 'remove the object'])
     assert.ok(performance.now() - outMs >= 990, 'it did not get its grace')
     assert.equal(existsSync(folders.folder('u-1')), false)
-    assert.deepEqual(told, [
+    assert.deepEqual(recorded, [
       'u-1 Normal Started: Started container main',
       'u-1 Normal Killing: Stopping container main',
     ])
   })
 
-  test('goes without waiting for anybody when its object is gone', async (context) => {
+  test('ends without waiting for the rules if its object is gone', async (context) => {
     const { worker, events, phases, node } = makeWorker(context)
     worker.setPod(makePod())
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
     events.splice(0)
     worker.setPod(undefined)
     await until('nothing is left', () => node.isForgotten, deadlineMs)
-    assert.deepEqual(events, ['SIGTERM', 'SIGKILL', 'remove the network, written down as removing'])
+    assert.deepEqual(events, ['SIGTERM', 'SIGKILL', 'remove the network, recorded as removing'])
     assert.equal(node.asked, 0)
   })
 
-  test('whose plugin hangs says so while it does, and why its network failed while that is undone', async (context) => {
-    const { worker, phases, told, statuses, network } = makeWorker(context)
+  test('whose plugin hangs reports that meanwhile, and the failure of its ADD while the ADD is undone', async (context) => {
+    const { worker, phases, recorded, statuses, network } = makeWorker(context)
     const made = Promise.withResolvers<void>()
     network.made = made.promise
     network.stallReason = { waitsFor: 'the plugin sleepy (ADD) has been running' }
@@ -188,14 +183,14 @@ describe('one pod', () => {
       () => statuses.some(waits('ContainerCreating', 'the plugin sleepy (ADD) has')),
       deadlineMs,
     )
-    assert.deepEqual(told, [])
+    assert.deepEqual(recorded, [])
     network.stallReason = {
       failure: 'the plugin sleepy (ADD) was killed',
       waitsFor: 'the plugin sleepy (DEL) is running',
     }
     const both = 'the plugin sleepy (ADD) was killed; the plugin sleepy (DEL) is running'
     await until('its failure', () => statuses.some(waits('CreatePodSandboxError', both)), deadlineMs)
-    assert.deepEqual(told, [
+    assert.deepEqual(recorded, [
       'u-1 Warning FailedCreatePodSandBox: Failed to create pod sandbox: the plugin sleepy (ADD) was killed',
     ])
     made.resolve()
@@ -203,7 +198,7 @@ describe('one pod', () => {
     assert.doesNotMatch(statuses.at(-1) ?? '', /sleepy/)
   })
 
-  test('whose turn does not come says whose plugin hangs, and gets its network when that has ended', async (context) => {
+  test('that waits for a slot reports whose plugin hangs, and gets its network after that plugin ends', async (context) => {
     const { worker, events, phases, statuses, semaphore } = makeWorker(context)
     const other = Promise.withResolvers<void>()
     const stallReason = () => ({ waitsFor: 'the plugin sleepy (ADD) has been running' })
@@ -221,29 +216,25 @@ describe('one pod', () => {
     assert.doesNotMatch(statuses.at(-1) ?? '', /sleepy/)
   })
 
-  test('whose network could not be made gets it with another attempt, and says so meanwhile', async (context) => {
-    const { worker, events, phases, told, node } = makeWorker(context)
+  test('whose network fails gets it with a retry, and reports the failure meanwhile', async (context) => {
+    const { worker, events, phases, recorded, node } = makeWorker(context)
     node.faults = 1
     worker.setPod(makePod())
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
     assert.equal(events.filter((event) => event.startsWith('make')).length, 2)
     assert.equal(worker.failure, undefined)
     assert.equal(phases[0], 'Pending')
-    assert.equal(told[0], 'u-1 Warning FailedCreatePodSandBox: Failed to create pod sandbox: no address is free')
+    assert.equal(recorded[0], 'u-1 Warning FailedCreatePodSandBox: Failed to create pod sandbox: no address is free')
   })
 
-  test('has its volumes before its container starts, says why they are not there, and loses them with its network', async (context) => {
-    const { worker, events, phases, told, statuses, node, volumes } = makeWorker(context)
+  test('has its volumes before its container starts, reports why they are missing, and loses them with its network', async (context) => {
+    const { worker, events, phases, recorded, statuses, node, volumes } = makeWorker(context)
     volumes.faults = 1
     const pod = makePod({}, 'Never', { volumes: [{ name: 'web', configMap: { name: 'web' } }] })
     worker.setPod(pod)
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)
-    assert.deepEqual(events.splice(0).slice(1), [
-      'make the volumes',
-      'make the volumes',
-      'start run 0, written down as 0',
-    ])
-    assert.equal(told[0], 'u-1 Warning FailedMount: configmap "web" not found')
+    assert.deepEqual(events.splice(0).slice(1), ['make the volumes', 'make the volumes', 'start run 0, recorded as 0'])
+    assert.equal(recorded[0], 'u-1 Warning FailedMount: configmap "web" not found')
     const waiting = '"waiting":{"reason":"ContainerCreating","message":"configmap \\"web\\" not found"}'
     assert.ok(
       statuses.some((status) => status.includes(waiting)),
@@ -257,41 +248,41 @@ describe('one pod', () => {
     assert.deepEqual(new Set(volumes.dropped), new Set(['u-1']))
   })
 
-  test('whose container fails, its probe, or what it asks for, says so in Events as people know them', async (context) => {
+  test('reports failed probes, restarts and back-off in Events of kubelet', async (context) => {
     const probe = { exec: { command: ['check'] }, periodSeconds: 1, failureThreshold: 1 }
     const why = 'check exited with 3: not yet'
-    // A pod of its own: a container that is killed for its liveness may not come to its readiness.
+    // In a separate pod, because a failed liveness probe can kill the container before its readiness probe runs.
     const unready = makeWorker(context)
     unready.worker.setPod(makePod({ readinessProbe: probe }, 'Always'))
-    await until('its probe failed', () => unready.told.some((line) => line.includes('Unhealthy')), deadlineMs)
+    await until('its probe failed', () => unready.recorded.some((line) => line.includes('Unhealthy')), deadlineMs)
     assert.ok(
-      unready.told.includes(`u-1 Warning Unhealthy: Readiness probe of main failed: ${why}`),
-      unready.told.join('\n'),
+      unready.recorded.includes(`u-1 Warning Unhealthy: Readiness probe of main failed: ${why}`),
+      unready.recorded.join('\n'),
     )
-    const { worker, told, statuses, node } = makeWorker(context)
+    const { worker, recorded, statuses, node } = makeWorker(context)
     worker.setPod(makePod({ livenessProbe: probe }, 'Always'))
-    await until('its probe failed', () => told.some((line) => line.includes('Killing')), deadlineMs)
-    assert.ok(told.includes(`u-1 Warning Unhealthy: Liveness probe of main failed: ${why}`), told.join('\n'))
-    assert.ok(told.some((line) => /Killing: Container main failed its liveness/.test(line)))
+    await until('its probe failed', () => recorded.some((line) => line.includes('Killing')), deadlineMs)
+    assert.ok(recorded.includes(`u-1 Warning Unhealthy: Liveness probe of main failed: ${why}`), recorded.join('\n'))
+    assert.ok(recorded.some((line) => /Killing: Container main failed its liveness/.test(line)))
     const end = () => ({ kind: 'exited', exitCode: 1, startedAtMs: Date.now(), finishedAtMs: Date.now() }) as const
     node.state = end()
     worker.wake()
     await until('it runs a second time', () => node.state.kind === 'running', deadlineMs)
     node.state = { ...end(), exitCode: 137, isOutOfMemory: true }
     worker.wake()
-    await until('it waits', () => told.some((line) => line.includes('BackOff')), deadlineMs)
-    assert.equal(told.at(-1), 'u-1 Warning BackOff: back-off 10s restarting failed container=main pod=web_shop')
+    await until('it waits', () => recorded.some((line) => line.includes('BackOff')), deadlineMs)
+    assert.equal(recorded.at(-1), 'u-1 Warning BackOff: back-off 10s restarting failed container=main pod=web_shop')
     await until('why', () => statuses.some((status) => /"exitCode":137,"reason":"OOMKilled"/.test(status)), deadlineMs)
   })
 
-  test('of a namespace without the label gets nothing and says why, and runs once the namespace has it', async (context) => {
-    const { worker, events, told, statuses, phases, permission } = makeWorker(context)
+  test('of a namespace without the label gets nothing, reports why, and runs after the namespace has the label', async (context) => {
+    const { worker, events, recorded, statuses, phases, permission } = makeWorker(context)
     permission.labels = {}
     worker.setPod(makePod())
-    await until('it says so', () => told.length > 0, deadlineMs)
+    await until('the Event is recorded', () => recorded.length > 0, deadlineMs)
     assert.deepEqual([events, phases], [[], ['Pending']])
     assert.match(
-      told.join(),
+      recorded.join(),
       /^u-1 Warning NamespaceNotEnabled: the namespace shop has no label pods.platform.internal\/run=true/,
     )
     assert.match(statuses.join(), /"waiting":{"reason":"NamespaceNotEnabled"/)
@@ -304,18 +295,18 @@ describe('one pod', () => {
     assert.equal(phases.at(-1), 'Running')
   })
 
-  test('that waits for the labels of its namespace says nothing of it in Events', async (context) => {
-    const { worker, told, statuses, permission } = makeWorker(context)
+  test('that waits for the labels of its namespace records no Event about that', async (context) => {
+    const { worker, recorded, statuses, permission } = makeWorker(context)
     permission.labels = undefined
     worker.setPod(makePod())
     await until('its status says so', () => /NamespaceNotRead/.test(statuses.join()), deadlineMs)
-    assert.deepEqual(told, [])
+    assert.deepEqual(recorded, [])
   })
 
-  test('of a node that was told to run none goes on as it is, is not started again, and ends when it is deleted', async (context) => {
+  test('of a node without --run-pods goes on, does not restart, and ends after its deletion', async (context) => {
     const pod = makePod({}, 'Always')
     const stored = { ...newRecord(pod, undefined, dialect), sandbox: 'ready', ips: [ipOf('10.244.0.7')] } as const
-    const { worker, events, told, node, statuses, permission } = makeWorker(context, {
+    const { worker, events, recorded, node, statuses, permission } = makeWorker(context, {
       ...stored,
       containers: { main: { attempt: 0, level: 0 } },
     })
@@ -323,26 +314,26 @@ describe('one pod', () => {
     node.state = { kind: 'running', startedAtMs: Date.now() }
     worker.setPod(pod)
     await until('it counts as running', () => /"running":/.test(statuses.join()), deadlineMs)
-    assert.deepEqual(told, [])
+    assert.deepEqual(recorded, [])
     node.state = { kind: 'exited', exitCode: 1, startedAtMs: 0, finishedAtMs: Date.now() }
     worker.wake()
-    await until('it says why it does not run', () => told.length > 0, deadlineMs)
-    assert.match(told.join(), /PodsNotEnabled: this node runs no pods/)
+    await until('the Event is recorded', () => recorded.length > 0, deadlineMs)
+    assert.match(recorded.join(), /PodsNotEnabled: this node runs no pods/)
     assert.deepEqual(events, [])
     node.isOut = true
     worker.setPod({ ...pod, deletion: { atMs: Date.now(), graceSeconds: 0 } })
     await until('it is gone', () => node.isForgotten, deadlineMs)
-    assert.deepEqual(events, ['remove the network, written down as removing', 'remove the object'])
+    assert.deepEqual(events, ['remove the network, recorded as removing', 'remove the object'])
   })
 
-  test('whose container cannot be run here says so', async (context) => {
-    const { worker, told } = makeWorker(context)
+  test('whose container cannot run on this node reports the reason', async (context) => {
+    const { worker, recorded } = makeWorker(context)
     worker.setPod(makePod({ command: undefined, image: 'nginx' }))
-    await until('it says so', () => told.length > 0, deadlineMs)
-    assert.match(told.join(), /^u-1 Warning Failed: Error: ImageNotSupported: /)
+    await until('the Event is recorded', () => recorded.length > 0, deadlineMs)
+    assert.match(recorded.join(), /^u-1 Warning Failed: Error: ImageNotSupported: /)
   })
 
-  test('whose container was to be told to end by an agent that was killed before it did is told by the next one', async (context) => {
+  test('gets the SIGTERM from the next agent if an agent was killed between the record and the signal', async (context) => {
     const pod = makePod({}, 'Always')
     const containers = { main: { attempt: 0, level: 0, stopAtMs: Date.now() } }
     const ready = {
@@ -354,11 +345,11 @@ describe('one pod', () => {
     const { worker, events, node } = makeWorker(context, ready)
     node.state = { kind: 'running', startedAtMs: Date.now() }
     worker.setPod(pod)
-    await until('it is told', () => events.length > 0, deadlineMs)
+    await until('it gets the signal', () => events.length > 0, deadlineMs)
     assert.deepEqual(events, ['SIGTERM'])
   })
 
-  test('that a later agent takes up from what is written down is not started a second time', async (context) => {
+  test('that a later agent continues from its record does not start a second time', async (context) => {
     const { worker, folders, events, phases } = makeWorker(context)
     worker.setPod(makePod())
     await until('it runs', () => phases.at(-1) === 'Running', deadlineMs)

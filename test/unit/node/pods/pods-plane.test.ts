@@ -11,7 +11,7 @@ import { ipOf } from '../../../helpers/addresses.ts'
 import { createRecordingLogger } from '../../../helpers/recording-logger.ts'
 import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
-test('a node that tells a version of kubelet is left alone: nothing is tried, read, removed or asked for', async (context) => {
+test('a node with a kubelet gets no worker: nothing is probed, read, removed or requested', async (context) => {
   const folders = new PodFolders(makeTemporaryFolder(context))
   mkdirSync(join(folders.root, 'unreadable'))
   const { log, lines } = createRecordingLogger()

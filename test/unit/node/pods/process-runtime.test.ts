@@ -8,7 +8,7 @@ import { makeTemporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 const sandbox = { uid: 'u1', namespace: 'default', name: 'web-0', hostNetwork: false, portMappings: [], image: '' }
 
-/** A runtime that writes down what it would do; `isAttached` is what its network remembers. */
+/** Creates a runtime that records its calls; `isAttached` is the answer of its network. */
 function newRuntime(
   t: TestContext,
   isAttached: boolean,
@@ -38,13 +38,13 @@ function newRuntime(
   }
 }
 
-test('a new pod gets its network without anything being undone first', async (t) => {
+test('a new pod gets its network without an earlier removal', async (t) => {
   const { runtime, done } = newRuntime(t, false)
   await runtime.makeSandbox(sandbox)
   assert.deepEqual(done, ['create', 'attach'])
 })
 
-test('what an interrupted attempt attached is undone before the pod gets its network', async (t) => {
+test('the network of an interrupted attempt is removed before the pod gets its network', async (t) => {
   const { runtime, done } = newRuntime(t, true)
   await runtime.makeSandbox(sandbox)
   assert.deepEqual(done, ['detach', 'delete', 'create', 'attach'])
@@ -52,7 +52,7 @@ test('what an interrupted attempt attached is undone before the pod gets its net
 
 const run = { container: 'main', attempt: 0 }
 
-test('a run that an agent before this one began and whose shim was killed with it begins again after a second', (t) => {
+test('a run whose shim was killed together with an earlier agent starts again after a second', (t) => {
   const { runtime, folders } = newRuntime(t, false)
   const folder = folders.runFolder(sandbox.uid, run)
   mkdirSync(folder, { recursive: true })
@@ -62,7 +62,7 @@ test('a run that an agent before this one began and whose shim was killed with i
   assert.equal(runtime.state(sandbox, run, begunMs + 1100).kind, 'none')
 })
 
-test('a shim of our own is waited for ten seconds', (t) => {
+test('a shim of this agent has ten seconds to claim its run', (t) => {
   const { runtime, folders } = newRuntime(t, false)
   mkdirSync(folders.runFolder(sandbox.uid, run), { recursive: true })
   assert.equal(runtime.state(sandbox, run, Date.now() + 9000).kind, 'starting')

@@ -13,7 +13,7 @@ function recordOf(annotations: Record<string, string>) {
   return newRecord(parsed.pod, undefined, dialect)
 }
 
-test('rates of a pod are read from its annotations, each with a burst of a second, at least of 64 KiB where the kernel can count it', () => {
+test('rates come from annotations, each with a burst of one second and at least 64 KiB if the kernel can count it', () => {
   assert.equal(recordOf({}).bandwidth, undefined)
   assert.deepEqual(recordOf({ 'kubernetes.io/ingress-bandwidth': '10M' }).bandwidth, {
     ingressRate: 10_000_000,
@@ -30,10 +30,10 @@ test('rates of a pod are read from its annotations, each with a burst of a secon
 })
 
 for (const wrong of ['', '0', '999', '-10M', '2P', 'fast', '10M; reboot']) {
-  test(`a rate of ${JSON.stringify(wrong)} keeps the pod from starting, and its annotation is named`, () => {
+  test(`a rate of ${JSON.stringify(wrong)} keeps the pod from starting, and the error names the annotation`, () => {
     assert.throws(() => recordOf({ 'kubernetes.io/egress-bandwidth': wrong }), {
       code: 'invalid-annotation',
-      message: /the annotation kubernetes.io\/egress-bandwidth is .*expected bits a second/,
+      message: /the annotation kubernetes.io\/egress-bandwidth is .*expected bits per second/,
       object: 'Pod shop/web',
     })
   })

@@ -5,7 +5,7 @@ import { type SystemCalls, systemCallsOf } from '../../../../src/node/pods/syste
 
 const [allow, notPermitted, unknownCall] = [0x7fff_0000, 0x5_0001, 0x5_0026]
 
-/** What the kernel would answer: classic BPF as seccomp(2) runs it. */
+/** Runs the filter like seccomp(2): an interpreter of classic BPF. */
 function judge(calls: SystemCalls, number: number, argument = 0, architecture = calls.auditArchitecture): number {
   const program = seccompFilter(calls)
   const data: Readonly<Record<number, number>> = { 0: number, 4: architecture, 16: argument }
@@ -30,7 +30,7 @@ for (const architecture of ['x64', 'arm64']) {
     const calls = systemCallsOf(architecture)
     assert.ok(calls)
 
-    test('refuses each of those that change or show the machine, and nothing else that it knows', () => {
+    test('refuses each call that changes or shows the machine, and no other known call', () => {
       const refused = Array.from({ length: 457 }, (_, number) => number).filter(
         (number) => judge(calls, number) !== allow,
       )
@@ -41,7 +41,7 @@ for (const architecture of ['x64', 'arm64']) {
       for (const number of calls.refused) assert.equal(judge(calls, number), notPermitted)
     })
 
-    test('says of calls that are newer than it, of other ways to say a number, and of clone3, that there are none', () => {
+    test('answers ENOSYS to newer calls, to other encodings of a number, and to clone3', () => {
       for (const number of [435, 457, 1000, 0x4000_0001, 0xffff_ffff]) assert.equal(judge(calls, number), unknownCall)
     })
 
@@ -49,13 +49,13 @@ for (const architecture of ['x64', 'arm64']) {
       assert.equal(judge(calls, 1, 0, 0x4000_0003), notPermitted)
     })
 
-    test('lets threads and processes be made, and no namespaces', () => {
+    test('allows threads and processes, and no namespaces', () => {
       assert.equal(judge(calls, calls.clone, 0x3d_0f00), allow)
       for (const flag of [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000])
         assert.equal(judge(calls, calls.clone, flag | 17), notPermitted)
     })
 
-    test('lets sockets be made but those of a virtual machine, and no odd personality', () => {
+    test('allows sockets except vsock, and only the usual personalities', () => {
       assert.deepEqual(
         [1, 2, 10, 16].map((family) => judge(calls, calls.socket, family)),
         [allow, allow, allow, allow],

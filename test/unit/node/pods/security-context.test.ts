@@ -4,8 +4,8 @@ import { decideSecurity } from '../../../../src/node/pods/security-context.ts'
 
 const decide = (pod: object, container: object, hasImage = false) => decideSecurity(pod, container, hasImage)
 
-describe('what a container may do', () => {
-  test('is little where nothing is asked for', () => {
+describe('the security of a container', () => {
+  test('has few rights by default', () => {
     const capabilities = [
       'CHOWN',
       'DAC_OVERRIDE',
@@ -21,13 +21,13 @@ describe('what a container may do', () => {
     assert.deepEqual(decide({}, {}), { ...plain, capabilities })
   })
 
-  test('is what the container says before what its pod says, field by field; null says nothing', () => {
+  test('comes from the container before the pod, field by field; null counts as absent', () => {
     const pod = { runAsUser: 1, runAsGroup: 2, runAsNonRoot: true, fsGroup: 5, supplementalGroups: [6, 5, 7] }
     const { user, groups } = decide(pod, { runAsUser: 3, runAsGroup: null })
     assert.deepEqual([user, groups], [{ uid: 3, gid: 2 }, [5, 6, 7]])
   })
 
-  test('a user has the group 0 where none is named, as in Kubernetes', () => {
+  test('has group 0 for a user without a group, like Kubernetes', () => {
     assert.deepEqual(decide({}, { runAsUser: 1000 }).user, { uid: 1000, gid: 0 })
     assert.deepEqual(decide({}, { runAsGroup: 1000 }).user, { uid: 0, gid: 1000 })
   })
@@ -41,12 +41,12 @@ describe('what a container may do', () => {
       assert.deepEqual(decide({}, { capabilities }).capabilities, held)
     })
 
-  test('new privileges are only for one that asks for them', () => {
+  test('allows new privileges only on request', () => {
     assert.equal(decide({}, { allowPrivilegeEscalation: false }).noNewPrivileges, true)
     assert.equal(decide({}, { allowPrivilegeEscalation: true }).noNewPrivileges, false)
   })
 
-  test('what asks for nothing special by its name is taken', () => {
+  test('accepts fields with their default values', () => {
     decide(
       {
         seccompProfile: { type: 'RuntimeDefault' },
@@ -83,8 +83,8 @@ describe('what a container may do', () => {
       assert.throws(() => decide(pod, container), { name: 'TypeError', message: expected })
     })
 
-  test('an image says who it runs as: a group alone is refused', () => {
-    assert.throws(() => decide({}, { runAsGroup: 5 }, true), /who the image runs as is not known/)
+  test('has no group without a user if the image decides the user', () => {
+    assert.throws(() => decide({}, { runAsGroup: 5 }, true), /the user of the image is unknown/)
     assert.equal(decide({}, {}, true).user, undefined)
   })
 })

@@ -9,7 +9,7 @@ import { ipOf } from '../../../helpers/addresses.ts'
 const pod = { uid: 'u-1', namespace: 'shop', name: 'web', hostNetwork: false, ips: [ipOf('10.244.0.7')] }
 const service = 'shop/web' as ObjectKey
 
-/** A state of one Service with these endpoints, and two planes. */
+/** Creates a state of one Service with these endpoints, and two planes. */
 function makeNode(endpoints: readonly Partial<Endpoint>[]) {
   let revision = 5
   let tell: (change: { readonly services: ReadonlySet<string> }) => void = () => {}
@@ -51,7 +51,7 @@ function makeNode(endpoints: readonly Partial<Endpoint>[]) {
   return { node, isOut: () => traffic.isOut(pod) }
 }
 
-test('a pod is out of the rules once every plane has applied a state that has it nowhere as ready', () => {
+test('a pod is out of the rules after every plane has applied a state without a ready endpoint of it', () => {
   const ready = { address: ipOf('10.244.0.7'), ready: true }
   const { node, isOut } = makeNode([ready])
   assert.equal(isOut(), false)
@@ -60,13 +60,13 @@ test('a pod is out of the rules once every plane has applied a state that has it
   assert.equal(isOut(), false, 'no plane has that state')
   node.planes = { proxy: 6, dns: 5 }
   assert.equal(isOut(), false, 'one plane has not')
-  // The state goes on; what counts is the revision in which the pod was out for the first time.
+  // Later revisions follow; the first revision without the pod counts.
   node.revision = 9
   node.planes = { proxy: 6, dns: 6 }
   assert.equal(isOut(), true)
 })
 
-test('an endpoint is found by the name of its pod too, and one that comes back begins anew', () => {
+test('an endpoint is found by the name of its pod too, and one that returns starts over', () => {
   const { node, isOut } = makeNode([])
   node.planes = { proxy: 4, dns: 5 }
   assert.equal(isOut(), false)
@@ -81,13 +81,13 @@ test('an endpoint is found by the name of its pod too, and one that comes back b
   assert.equal(isOut(), true)
 })
 
-test('nobody is out as long as the API has not been listed', () => {
+test('no pod is out of the rules before the first list of the API', () => {
   const { node, isOut } = makeNode([])
   node.synced = false
   assert.equal(isOut(), false)
 })
 
-test('nothing is looked at twice in one revision, and later only what had the pod before or changed', () => {
+test('one revision is searched once, and later only Services that had the pod or changed', () => {
   const { node, isOut } = makeNode([{ address: ipOf('10.244.0.7'), ready: true }])
   const looks = () => node.looks.splice(0)
   assert.deepEqual([isOut(), looks()], [false, ['shop/first', 'shop/web']])
