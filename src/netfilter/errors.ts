@@ -7,6 +7,7 @@ type NetfilterErrorCode =
   | 'too-many-ports'
   | 'bad-set-name'
   | 'bad-set-element'
+  | 'unknown-set'
 
 /** A rule that must not become text. Our own code builds all rules, so this always means a bug in it. */
 export class NetfilterError extends PlatnetError<NetfilterErrorCode> {}

@@ -7,6 +7,7 @@ import { type ChangeReader, hooksOf, readChains, readHooks } from './read-kernel
 import type { Reconciler } from './reconciler.ts'
 import { addReports, unchanged, type VerifyReport } from './reports.ts'
 import type { WantedRules } from './wanted-rules.ts'
+import type { SetDrift } from './wanted-sets.ts'
 import type { Drift } from './wanted-table.ts'
 
 export interface DriftRepairParts {
@@ -23,6 +24,8 @@ export interface DriftRepairParts {
   readonly onVerified: (report: VerifyReport) => void
   readonly log: Logger
 }
+
+type HeldSets = Awaited<ReturnType<Reconciler['memberSets']['read']>>
 
 const maxLogged = 10
 
@@ -73,18 +76,48 @@ export class DriftRepair {
     const startedMs = performance.now()
     const { hookPlacements } = reconciler
     wanted.beginRead()
+    const heldSets = await this.#readSets()
     const held = await changes.readIfChanged(wanted.ruleset)
     const readMs = performance.now() - startedMs
-    if (held === undefined) return this.#publish({ drift: [], readMs, write: unchanged })
+    if (held === undefined) return this.#repairSets(heldSets, readMs)
     const differing = await wanted.findDiffering(held)
     const report = await exclusive(async () => {
-      const drift = wanted.compare(held, differing)
+      const drift = [...wanted.compare(held, differing), ...(await this.#compareSets(heldSets))]
       const chains = await reconciler.flush()
       if (hookPlacements !== reconciler.hookPlacements) return { drift, readMs, write: chains }
       const hooks = await reconciler.placeHooks(hooksOf(held))
       return { drift: [...drift, ...hooks.drift], readMs, write: addReports(chains, hooks.write) }
     })
     if (report.drift.length === 0) changes.remember()
+    return this.#publish(report)
+  }
+
+  /** Compares the sets with members of ours alone, and puts back what others changed. Throws RulesError. */
+  async verifySets(): Promise<VerifyReport> {
+    const startedMs = performance.now()
+    if (!this.#parts.reconciler.isKernelKnown) return { drift: [], readMs: 0, write: unchanged }
+    const held = await this.#readSets()
+    return this.#repairSets(held, performance.now() - startedMs)
+  }
+
+  async #readSets(): Promise<HeldSets | undefined> {
+    const { wanted, reconciler } = this.#parts
+    if (!wanted.memberSets.isUsed) return undefined
+    wanted.memberSets.beginRead()
+    return reconciler.memberSets.read()
+  }
+
+  async #compareSets(held: HeldSets | undefined): Promise<readonly SetDrift[]> {
+    return held === undefined ? [] : this.#parts.reconciler.memberSets.compare(held)
+  }
+
+  async #repairSets(held: HeldSets | undefined, readMs: number): Promise<VerifyReport> {
+    const { reconciler, exclusive } = this.#parts
+    if (held === undefined) return this.#publish({ drift: [], readMs, write: unchanged })
+    const report = await exclusive(async () => {
+      const drift = await this.#compareSets(held)
+      return { drift, readMs, write: drift.length === 0 ? unchanged : await reconciler.flush() }
+    })
     return this.#publish(report)
   }
 

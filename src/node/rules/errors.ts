@@ -13,14 +13,20 @@ export type RulesErrorCode =
   | 'timeout'
   | 'not-synced'
   | 'not-our-table'
+  /** The kernel or ipset does not take a set or a member. */
+  | 'set-refused'
+  /** Rules name a set that should go, or that another kind of set should replace. */
+  | 'set-in-use'
 
-/** Where in the input of `iptables-restore` it failed, as far as the program reported. */
+/** Where in the input of `iptables-restore` or `ipset restore` it failed, as far as the program reported. */
 export interface FailedLine {
   /** 1 for the first. */
   readonly number: number
   readonly text: string
+  /** `ipset` for sets. */
   readonly table: string
   readonly chain?: string
+  readonly set?: string
 }
 
 /** Reading or writing the kernel's rules failed. Nothing of what was to be written is lost: the writer tries again. */
@@ -46,6 +52,23 @@ export function explainRestoreFailure(thrown: unknown, input: string): unknown {
   return new RulesError(code, `writing rules failed${where}`, {
     ...(line === undefined ? {} : { line }),
     ...(line?.chain === undefined ? {} : { object: `chain ${line.chain}` }),
+    ...(remedy === undefined ? {} : { remedy }),
+    cause: thrown,
+  })
+}
+
+/** Turns what `ipset restore` of these lines threw into a RulesError. Anything else is returned as it came. */
+export function explainSetFailure(thrown: unknown, lines: readonly string[]): unknown {
+  if (!(thrown instanceof ExecError)) return thrown
+  const isInUse = /in use by a kernel component/.test(thrown.stderr)
+  const { code, remedy } = classify(thrown, isInUse ? 'set-in-use' : 'set-refused')
+  const number = Number(/\bline (\d+)/.exec(thrown.stderr)?.[1] ?? Number.NaN)
+  const text = lines[number - 1]
+  const set = /^\w+ (\S+)/.exec(text ?? '')?.[1]
+  const where = text === undefined ? '' : ` at line ${number}, ${JSON.stringify(text)}`
+  return new RulesError(code, `writing ipsets failed${where}`, {
+    ...(text === undefined ? {} : { line: { number, text, table: 'ipset', ...(set === undefined ? {} : { set }) } }),
+    ...(set === undefined ? {} : { object: `set ${set}` }),
     ...(remedy === undefined ? {} : { remedy }),
     cause: thrown,
   })

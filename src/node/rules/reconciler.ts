@@ -7,9 +7,10 @@ import { keepChainInUse } from './chains-in-use.ts'
 import { RulesError } from './errors.ts'
 import { type HookDrift, planHooks } from './hook-plan.ts'
 import type { Iptables } from './iptables.ts'
+import { MemberSetWriter, noSets as noSetReport } from './member-set-writer.ts'
 import type { OwnCommits } from './own-commits.ts'
 import { type ChangeReader, readBeforeWriting, readChains, readHooks, readStamps, readTables } from './read-kernel.ts'
-import { addReports, reportRestore, unchanged, type WriteReport } from './reports.ts'
+import { addReports, reportRestore, reportSets, unchanged, type WriteReport } from './reports.ts'
 import { renderInTimeSlices } from './restore-text.ts'
 import type { WantedRules } from './wanted-rules.ts'
 import type { Drift } from './wanted-table.ts'
@@ -36,13 +37,17 @@ const maxRecoveries = 4
 export class Reconciler {
   readonly #parts: ReconcilerParts
   readonly #addressSets: AddressSetWriter
+  readonly memberSets: MemberSetWriter
   #isKernelKnown = false
   #areHooksInPlace = false
   #hookPlacements = 0
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts
-    this.#addressSets = new AddressSetWriter(parts.iptables.choice.family, parts.iptables.run)
+    const { iptables, wanted, log } = parts
+    const { family } = iptables.choice
+    this.#addressSets = new AddressSetWriter(family, iptables.run)
+    this.memberSets = new MemberSetWriter({ family, run: iptables.run, wanted: wanted.memberSets, log })
   }
 
   /** Whether the kernel has been compared with the wanted rules, by reading it or by PLAT-STATE. */
@@ -67,11 +72,23 @@ export class Reconciler {
     return { ...addReports(written, placed?.write ?? unchanged), durationMs: performance.now() - startedMs }
   }
 
+  /** Writes everything unwritten: what comes into sets, then the chains, then what goes from sets. Throws RulesError. */
+  async flush(): Promise<WriteReport> {
+    if (!this.#parts.wanted.memberSets.isUsed) return this.#flushChains()
+    const startedMs = performance.now()
+    const isAlone = this.#parts.wanted.unwritten().length === 0
+    const before = await this.memberSets.writeBefore({ isAlone })
+    const written = isAlone ? unchanged : await this.#flushChains()
+    const after = isAlone ? noSetReport : await this.memberSets.writeAfter()
+    const durationMs = performance.now() - startedMs
+    return [reportSets(before, durationMs), reportSets(after, durationMs)].reduce(addReports, written)
+  }
+
   /**
-   * Writes everything unwritten. A restore may be refused because others removed what it builds on: the chains that the kernel
+   * Writes the chains. A restore may be refused because others removed what it builds on: the chains that the kernel
    * names are read and written again before the refusal counts, at last all chains. Throws RulesError.
    */
-  async flush(): Promise<WriteReport> {
+  async #flushChains(): Promise<WriteReport> {
     const { wanted, log } = this.#parts
     for (let attempt = 1; ; ) {
       try {
@@ -80,10 +97,18 @@ export class Reconciler {
         if (!(error instanceof RulesError) || error.code !== 'restore-failed' || attempt > maxRecoveries) throw error
         if (isGoneAlready(error) || keepChainInUse(wanted.tables, error, log)) continue
         attempt++
-        const isSetMade = await this.#addressSets.ensureAgain(wanted.sets)
+        const isSetMade = await this.#ensureSetsAgain()
         if ((await this.#findDriftBehind(error, attempt <= maxRecoveries)).length === 0 && !isSetMade) throw error
       }
     }
+  }
+
+  /** Others may have removed sets that no rule named yet. */
+  async #ensureSetsAgain(): Promise<boolean> {
+    const areMade = await this.#addressSets.ensureAgain(this.#parts.wanted.sets)
+    if (!(await this.memberSets.relearn())) return areMade
+    await this.memberSets.writeBefore({ isAlone: false })
+    return true
   }
 
   /** Puts our jumps where they belong in the built-in chains. `held`: the hooks as they were read. Throws RulesError. */

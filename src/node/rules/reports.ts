@@ -1,6 +1,8 @@
 import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import type { HookDrift } from './hook-plan.ts'
+import type { SetReport } from './member-set-writer.ts'
+import type { SetDrift } from './wanted-sets.ts'
 import type { Drift } from './wanted-table.ts'
 
 export interface WriteReport {
@@ -15,11 +17,13 @@ export interface WriteReport {
   readonly restores: number
   /** Rules of the chains that were set, PLAT-STATE's too. */
   readonly rules: Readonly<Record<TableName, number>>
+  /** Absent where no set with members of ours changed. */
+  readonly sets?: SetReport
 }
 
 export interface VerifyReport {
   /** The changes by other programs that were repaired; empty if there were none. */
-  readonly drift: readonly (Drift | HookDrift)[]
+  readonly drift: readonly (Drift | HookDrift | SetDrift)[]
   readonly readMs: number
   readonly write: WriteReport
 }
@@ -72,5 +76,17 @@ export function addReports(a: WriteReport, b: WriteReport): WriteReport {
       filter: a.rules.filter + b.rules.filter,
       mangle: a.rules.mangle + b.rules.mangle,
     },
+    ...addSets(a.sets, b.sets),
   }
+}
+
+/** The report of what was written to sets alone. */
+export function reportSets(sets: SetReport, durationMs: number): WriteReport {
+  return sets.restores === 0 ? unchanged : { ...unchanged, kind: 'written', durationMs, sets }
+}
+
+function addSets(a: SetReport | undefined, b: SetReport | undefined): Pick<WriteReport, 'sets'> {
+  if (a === undefined || b === undefined) return a === undefined ? (b === undefined ? {} : { sets: b }) : { sets: a }
+  const [added, removed] = [a.added + b.added, a.removed + b.removed]
+  return { sets: { added, removed, restores: a.restores + b.restores } }
 }

@@ -1,14 +1,21 @@
 import { TimeSlice } from '../../loop/time-slice.ts'
+import type { IpFamily } from '../../model/ip.ts'
 import { emptyXorHash, type XorHash } from '../../model/xor-hash.ts'
+import type { SetChange } from '../../netfilter/member-sets.ts'
 import type { SavedTables } from '../../netfilter/parse.ts'
 import type { Chain, Ruleset, TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
 import type { Stamp } from '../../netfilter/state-chain.ts'
 import { RulesError } from './errors.ts'
+import { WantedSets } from './wanted-sets.ts'
 import { type Drift, WantedTable } from './wanted-table.ts'
 
 const noSets: AddressSets = new Map()
 const noChains: ReadonlyMap<string, Chain> = new Map()
+
+function isSetChange(sets: AddressSets | SetChange): sets is SetChange {
+  return !(sets instanceof Map)
+}
 
 /** The chains that the tables should hold. */
 export type WantedChains = Ruleset & { readonly mangle?: ReadonlyMap<string, Chain> }
@@ -27,8 +34,10 @@ export class WantedRules {
   readonly ruleset: WantedChains
   #objects: XorHash = emptyXorHash
   #sets: AddressSets = noSets
+  readonly memberSets: WantedSets
 
-  constructor(tables: readonly TableName[]) {
+  constructor(tables: readonly TableName[], family: IpFamily) {
+    this.memberSets = new WantedSets(family)
     this.tableNames = tables
     this.tables = tables.map((name) => new WantedTable(name))
     this.byName = Object.fromEntries(this.tables.map((table) => [table.name, table]))
@@ -42,9 +51,14 @@ export class WantedRules {
   }
 
   /** Other work gets its turn meanwhile: tens of thousands of chains take a second. */
-  async apply(changes: readonly TableChange[], objects: XorHash, sets: AddressSets = noSets): Promise<void> {
+  async apply(
+    changes: readonly TableChange[],
+    objects: XorHash,
+    sets: AddressSets | SetChange = noSets,
+  ): Promise<void> {
     const slice = new TimeSlice()
-    this.#sets = sets
+    if (isSetChange(sets)) await this.memberSets.apply(sets)
+    else this.#sets = sets
     for (const { table, set, remove } of changes) {
       const wanted = this.#tableOf(table)
       for (const name of remove) wanted.want(name, undefined)

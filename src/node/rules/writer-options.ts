@@ -20,6 +20,8 @@ export interface RulesWriterOptions {
   readonly observer?: RulesObserver
   /** Time between two comparisons with the kernel; at least 50 times what the last reading took. Default 30 s, with legacy 8 s. */
   readonly verifyIntervalMs?: number
+  /** Time between two looks at the sets with members of ours, which the kernel does not report. Default 5 s. */
+  readonly setCheckIntervalMs?: number
   /** Whether a listener reports changes of others: comparing is then only a safety net, every half an hour at most. */
   readonly isWatched?: () => boolean
   /** How large changes are split; by default what suits the flavour. */

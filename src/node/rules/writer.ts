@@ -2,6 +2,7 @@ import type { Component, Health, HealthLevel } from '../../loop/component.ts'
 import { Slots } from '../../loop/slots.ts'
 import { describeError } from '../../model/errors.ts'
 import type { XorHash } from '../../model/xor-hash.ts'
+import type { MemberEntry, SetChange } from '../../netfilter/member-sets.ts'
 import type { TableChange, TableName } from '../../netfilter/ruleset.ts'
 import type { AddressSets } from '../../netfilter/sets.ts'
 import { stampsMatch } from '../../netfilter/state-chain.ts'
@@ -9,11 +10,13 @@ import { DriftRepair } from './drift-repair.ts'
 import { RulesError } from './errors.ts'
 import { planHooks } from './hook-plan.ts'
 import type { ChainCounters } from './iptables.ts'
+import { readMembers } from './member-set-writer.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
 import { ChangeReader, readHooks, readStamps, readTables } from './read-kernel.ts'
 import { Reconciler } from './reconciler.ts'
 import type { VerifyReport, WriteReport } from './reports.ts'
+import { SetUpkeep } from './set-upkeep.ts'
 import { VerifySchedule } from './verify-schedule.ts'
 import { type WantedChains, WantedRules } from './wanted-rules.ts'
 import type { RulesWriterOptions } from './writer-options.ts'
@@ -31,6 +34,7 @@ export class RulesWriter implements Component {
   readonly #reconciler: Reconciler
   readonly #repair: DriftRepair
   readonly #schedule: VerifySchedule
+  readonly #upkeep: SetUpkeep
   readonly #operations = new Slots(1)
   #wasAsked = false
   #isRecognised = false
@@ -42,7 +46,7 @@ export class RulesWriter implements Component {
     const base = tables === proxyTables ? 'rules' : `${tables.join('-')}-rules`
     this.name = family === 'IPv4' ? base : `${base}-ipv6`
     this.#options = options
-    this.#wanted = new WantedRules(tables)
+    this.#wanted = new WantedRules(tables, family)
     const shared = {
       ...options,
       batches,
@@ -59,16 +63,19 @@ export class RulesWriter implements Component {
       onVerified: (report) => observer?.verified(report),
     })
     this.#schedule = new VerifySchedule({ ...options, flavour, verify: () => this.verify() })
+    this.#upkeep = this.#createUpkeep()
   }
 
   async start(_scope: { signal: AbortSignal }): Promise<void> {
     this.#options.log.info('writing rules', { ...this.#options.iptables.choice })
     this.#schedule.start()
+    this.#upkeep.start()
   }
 
   /** Rules stay in the kernel: only `cleanupRules` removes them. */
-  async stop(_scope: { signal: AbortSignal }): Promise<void> {
+  async stop(scope: { signal: AbortSignal }): Promise<void> {
     this.#schedule.stop()
+    await this.#upkeep.stop(scope)
     await Promise.all([this.#repair.idle(), this.#idle()])
   }
 
@@ -110,10 +117,11 @@ export class RulesWriter implements Component {
 
   /**
    * The first write: `changes` are all chains that should stand. Compares PLAT-STATE with them: where that agrees, nothing is written
-   * and nothing else is read; else the tables are read and only what differs is written. `sets` are those that the rules name; the
-   * map never changes afterwards. Throws RulesError.
+   * and nothing else is read; else the tables are read and only what differs is written. `sets`: all
+   * sets that the rules name, in a map that never changes afterwards, or the change that makes sets with members of ours, which are
+   * read and compared too. Throws RulesError.
    */
-  sync(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets): Promise<WriteReport> {
+  sync(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets | SetChange): Promise<WriteReport> {
     return this.#exclusive(() => {
       this.#wasAsked = true
       return this.#write(changes, objects, sets)
@@ -121,7 +129,7 @@ export class RulesWriter implements Component {
   }
 
   /** Writes the chains of `changes` and whatever earlier failures left, in one restore unless it is very large. Throws RulesError. */
-  write(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets): Promise<WriteReport> {
+  write(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets | SetChange): Promise<WriteReport> {
     return this.#exclusive(() => {
       if (!this.#wasAsked) throw new RulesError('not-synced', 'the first write must be a sync')
       return this.#write(changes, objects, sets)
@@ -151,17 +159,41 @@ export class RulesWriter implements Component {
     })
   }
 
+  /** The members of a set, and what each one counted; none where there is no such set. Throws RulesError. */
+  membersOf(set: string): Promise<readonly MemberEntry[]> {
+    return readMembers(this.#options.iptables.run, set)
+  }
+
   /** Packets and bytes that the rules of a chain took since it was written; in nat the first of each connection. Throws RulesError. */
   countersOf(table: TableName, chain: string): Promise<ChainCounters> {
     return this.#options.iptables.readCounters(table, chain)
   }
 
-  async #write(changes: readonly TableChange[], objects: XorHash, sets?: AddressSets): Promise<WriteReport> {
+  async #write(
+    changes: readonly TableChange[],
+    objects: XorHash,
+    sets?: AddressSets | SetChange,
+  ): Promise<WriteReport> {
     await this.#wanted.apply(changes, objects, sets)
     const report = await this.#reconciler.reconcile()
+    if (this.#wanted.memberSets.leftovers.length > 0) this.#upkeep.removeSoon()
     this.#options.log.debug('rules written', { ...report })
     this.#options.observer?.wrote(report)
     return report
+  }
+
+  #createUpkeep(): SetUpkeep {
+    const { log, setCheckIntervalMs } = this.#options
+    const { memberSets } = this.#reconciler
+    return new SetUpkeep({
+      isUsed: () => this.#wanted.memberSets.isUsed,
+      isAsExpected: () => this.#exclusive(() => memberSets.isAsExpected()),
+      verify: () => this.#repair.verifySets(),
+      removeLeftovers: () => this.#exclusive(() => memberSets.removeLeftovers()),
+      warnOfLeftovers: () => memberSets.warnOfLeftovers(),
+      ...(setCheckIntervalMs === undefined ? {} : { intervalMs: setCheckIntervalMs }),
+      log,
+    })
   }
 
   #onKernelKnown(isAdopted: boolean): void {
