@@ -117,14 +117,8 @@ export class EngineRuntime implements PodRuntime {
 
   async start(pod: PodSpec, sandbox: PodSandbox, run: ContainerRun, launch: Launch): Promise<readonly string[]> {
     const name = containerName(sandbox, run)
-    const { folders } = this.#parts
-    const { resolver, hosts } = folders.files(sandbox.uid)
-    const volumes = launch.mounts.map(
-      ({ volume, target }) => `${join(folders.volumesFolder(sandbox.uid), volume)}:${target}:ro`,
-    )
     await this.#remove(name)
-    const { cpuMillis, memoryBytes } = launch.limits
-    const { user, groups, capabilities, noNewPrivileges, isRootReadOnly } = launch.security
+    const { user } = launch.security
     await this.#create(name, {
       Image: launch.image,
       ...(launch.command.length === 0 ? {} : { Entrypoint: launch.command.slice(0, 1), Cmd: launch.command.slice(1) }),
@@ -139,18 +133,19 @@ export class EngineRuntime implements PodRuntime {
       },
       HostConfig: {
         NetworkMode: `container:${sandboxName(sandbox)}`,
-        CapDrop: ['ALL'],
-        CapAdd: capabilities,
-        GroupAdd: groups.map(String),
-        ReadonlyRootfs: isRootReadOnly,
-        SecurityOpt: noNewPrivileges ? ['no-new-privileges'] : [],
-        Binds: [`${resolver}:/etc/resolv.conf:ro`, `${hosts}:/etc/hosts:ro`, ...volumes],
-        ...(memoryBytes === undefined ? {} : { Memory: memoryBytes }),
-        ...(cpuMillis === undefined ? {} : { NanoCpus: cpuMillis * 1_000_000 }),
+        ...hostConfigOf(launch),
+        Binds: this.#binds(sandbox, launch),
       },
     })
     await this.#call('POST', `/containers/${name}/start`)
     return []
+  }
+
+  #binds({ uid }: PodSandbox, { mounts }: Launch): readonly string[] {
+    const { folders } = this.#parts
+    const { resolver, hosts } = folders.files(uid)
+    const volumes = mounts.map(({ volume, target }) => `${join(folders.volumesFolder(uid), volume)}:${target}:ro`)
+    return [`${resolver}:/etc/resolv.conf:ro`, `${hosts}:/etc/hosts:ro`, ...volumes]
   }
 
   async state(sandbox: PodSandbox, run: ContainerRun, nowMs: number): Promise<ContainerState> {
@@ -257,6 +252,21 @@ export class EngineRuntime implements PodRuntime {
     body?: unknown,
   ): Promise<unknown> {
     return this.#parts.engine.call({ method, path, query, ...(body === undefined ? {} : { body }) })
+  }
+}
+
+/** Returns the rights and the limits of a container as fields of the engine's `HostConfig`. */
+function hostConfigOf({ limits, security }: Launch) {
+  const { cpuMillis, memoryBytes } = limits
+  const { groups, capabilities, noNewPrivileges, isRootReadOnly } = security
+  return {
+    CapDrop: ['ALL'],
+    CapAdd: capabilities,
+    GroupAdd: groups.map(String),
+    ReadonlyRootfs: isRootReadOnly,
+    SecurityOpt: noNewPrivileges ? ['no-new-privileges'] : [],
+    ...(memoryBytes === undefined ? {} : { Memory: memoryBytes }),
+    ...(cpuMillis === undefined ? {} : { NanoCpus: cpuMillis * 1_000_000 }),
   }
 }
 
