@@ -123,7 +123,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
 
 /** Parts of a room that are pure while the room has a shell. */
 const pureFolders =
-  /^src\/node\/(pods\/volumes\/plan-|policy\/(compiled-policy|effect|evaluate|explain-policy|matrix|port-ranges|verdict)[a-z-]*\.ts$|dns\/((wire|zone|corefile)\/|plugins\/(hosts|kubernetes|loadbalance|rewrite|template)\/|plugins\/.*directives?\.ts$|configuration\/(read-corefile|named-files)\.ts$))/
+  /^src\/node\/(pods\/volumes\/plan-|policy\/(address-spans|compiled-policy|effect|evaluate|explain-policy|matrix|pod-groups|reach|relations|verdict)\.ts$|dns\/((wire|zone|corefile)\/|plugins\/(hosts|kubernetes|loadbalance|rewrite|template)\/|plugins\/.*directives?\.ts$|configuration\/(read-corefile|named-files)\.ts$))/
 
 const purePackages = ['node:crypto', 'node:net', 'ipaddr.js', 'zod', 're2js']
 const impureCalls = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bprocess\.|\bsetTimeout\(|\bfetch\(|\bconsole\./

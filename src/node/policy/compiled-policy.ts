@@ -7,6 +7,7 @@ export type AddressValue = number | bigint
 
 /** A policy in one direction with its networks as numbers. */
 export interface CompiledPolicy {
+  readonly policy: NetworkPolicy
   readonly key: string
   readonly namespace: string
   readonly rules: readonly CompiledRule[]
@@ -34,7 +35,7 @@ export interface AddressRange {
 /** Undefined if the policy does not isolate in that direction. */
 export function compilePolicy(policy: NetworkPolicy, direction: Direction): CompiledPolicy | undefined {
   const rules = policy[direction]
-  return rules && { key: policy.key, namespace: policy.namespace, rules: rules.map(compileRule) }
+  return rules && { policy, key: policy.key, namespace: policy.namespace, rules: rules.map(compileRule) }
 }
 
 function compileRule({ peers, ports }: PolicyRule): CompiledRule {

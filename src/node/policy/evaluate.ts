@@ -21,8 +21,8 @@ export interface EvaluatorOptions {
 }
 
 interface Isolation {
-  readonly ingress: readonly CompiledPolicy[]
-  readonly egress: readonly CompiledPolicy[]
+  readonly ingress: CompiledPolicy[]
+  readonly egress: CompiledPolicy[]
 }
 
 /** An end of a flow, with the pod of its address. */
@@ -35,11 +35,15 @@ interface Party {
 /** The flow as one direction sees it. */
 interface Question {
   readonly direction: Direction
+  /** The pod that is judged. */
+  readonly subject: PolicyPod | undefined
   readonly peer: Party
   readonly flow: Flow
   /** The pod whose port names count. */
   readonly target: PolicyPod | undefined
 }
+
+type RuleMatch = number | 'all-peers' | 'no-peer' | 'no-port'
 
 const unjudged = {
   noPod: { isAllowed: true, reason: 'no-pod' },
@@ -69,17 +73,21 @@ export class PolicyEvaluator {
   }
 
   judge(flow: Flow): Verdict {
-    const source = this.#party(flow.source)
-    const destination = this.#party(flow.destination)
-    const target = destination.pod
-    const egress = this.#judgeDirection(source, { direction: 'egress', peer: destination, flow, target })
-    const ingress = this.#judgeDirection(destination, { direction: 'ingress', peer: source, flow, target })
+    const { asSource, asDestination } = this.#questionsOf(flow)
+    const egress = this.#judgeDirection(asSource)
+    const ingress = this.#judgeDirection(asDestination)
     return { isAllowed: egress.isAllowed && ingress.isAllowed, egress, ingress }
   }
 
-  /** Returns the keys of the policies that select a pod in a direction, sorted; none if it is not isolated there. */
-  isolatingPolicies(pod: PolicyPod, direction: Direction): readonly string[] {
-    return this.#isolationOf(pod)[direction].map(({ key }) => key)
+  /** Tells whether both directions allow a flow; for many flows, because it does not gather why one is denied. */
+  allows(flow: Flow): boolean {
+    const { asSource, asDestination } = this.#questionsOf(flow)
+    return this.#allowsDirection(asSource) && this.#allowsDirection(asDestination)
+  }
+
+  /** Returns the policies that isolate a pod in a direction, sorted by key; none if it is not isolated there. */
+  isolatingPolicies(pod: PolicyPod, direction: Direction): readonly NetworkPolicy[] {
+    return this.#isolationOf(pod)[direction].map(({ policy }) => policy)
   }
 
   #party({ pod, address }: FlowEnd): Party {
@@ -92,15 +100,36 @@ export class PolicyEvaluator {
     return this.#podsByIp.get(address)
   }
 
-  #judgeDirection({ pod }: Party, question: Question): DirectionVerdict {
+  #questionsOf(flow: Flow) {
+    const source = this.#party(flow.source)
+    const destination = this.#party(flow.destination)
+    const target = destination.pod
+    return {
+      asSource: { direction: 'egress', subject: source.pod, peer: destination, flow, target },
+      asDestination: { direction: 'ingress', subject: target, peer: source, flow, target },
+    } as const
+  }
+
+  #judgeDirection(question: Question): DirectionVerdict {
+    const isolating = this.#isolatingOf(question)
+    if (!Array.isArray(isolating)) return isolating
+    return this.#findAllowing(isolating, question) ?? this.#explainDenial(isolating, question)
+  }
+
+  #allowsDirection(question: Question): boolean {
+    const isolating = this.#isolatingOf(question)
+    return Array.isArray(isolating) ? this.#findAllowing(isolating, question) !== undefined : isolating.isAllowed
+  }
+
+  /** The policies that decide, or the verdict where none does. */
+  #isolatingOf({ direction, subject: pod, peer }: Question): CompiledPolicy[] | DirectionVerdict {
     if (pod === undefined) return unjudged.noPod
     if (this.#options.judges === 'this-node' && !pod.isLocal) return unjudged.otherNode
-    if (question.peer.pod?.key === pod.key) return unjudged.itself
-    if (pod.isLocal && this.#isThisNode(question.peer)) return unjudged.ownNode
+    if (peer.pod?.key === pod.key) return unjudged.itself
+    if (pod.isLocal && this.#isThisNode(peer)) return unjudged.ownNode
     if (pod.isUnknown === true) return unknownPod
-    const policies = this.#isolationOf(pod)[question.direction]
-    if (policies.length === 0) return unjudged.notIsolated
-    return this.#findAllowing(policies, question) ?? this.#explainDenial(policies, question)
+    const policies = this.#isolationOf(pod)[direction]
+    return policies.length === 0 ? unjudged.notIsolated : policies
   }
 
   #isThisNode({ pod, address }: Party): boolean {
@@ -109,10 +138,11 @@ export class PolicyEvaluator {
 
   #findAllowing(policies: readonly CompiledPolicy[], question: Question): AllowedByRule | undefined {
     for (const policy of policies) {
-      for (const [place, rule] of policy.rules.entries()) {
-        const match = this.#matchRule(rule, policy.namespace, question)
-        if (typeof match === 'object')
-          return { isAllowed: true, reason: 'rule', policy: policy.key, rule: place, peer: match.peer }
+      for (let place = 0; place < policy.rules.length; place += 1) {
+        const match = this.#matchRule(policy.rules[place], policy.namespace, question)
+        if (match === 'no-peer' || match === 'no-port') continue
+        const peer = match === 'all-peers' ? undefined : match
+        return { isAllowed: true, reason: 'rule', policy: policy.key, rule: place, peer }
       }
     }
     return undefined
@@ -121,25 +151,25 @@ export class PolicyEvaluator {
   #explainDenial(policies: readonly CompiledPolicy[], question: Question): DirectionVerdict {
     const describe = ({ key, namespace, rules }: CompiledPolicy): PolicyMismatch => ({
       policy: key,
-      rules: rules.map((rule) => (this.#matchRule(rule, namespace, question) === 'port' ? 'port' : 'peer')),
+      rules: rules.map((rule) => (this.#matchRule(rule, namespace, question) === 'no-port' ? 'port' : 'peer')),
     })
     return { isAllowed: false, reason: 'no-rule', policies: policies.map(describe) }
   }
 
   /** The place of the peer that matches with a port, or what does not match. */
-  #matchRule(
-    { peers, ports }: CompiledRule,
-    namespace: string,
-    question: Question,
-  ): { readonly peer: number | undefined } | 'peer' | 'port' {
-    if (peers === undefined) return matchesPorts(ports, question, true) ? { peer: undefined } : 'port'
-    let mismatch: 'peer' | 'port' = 'peer'
-    for (const [place, peer] of peers.entries()) {
-      const isPods = peer.kind === 'pods'
+  #matchRule(rule: CompiledRule | undefined, namespace: string, question: Question): RuleMatch {
+    if (rule === undefined) return 'no-peer'
+    const { peers, ports } = rule
+    if (peers === undefined) return matchesPorts(ports, question, true) ? 'all-peers' : 'no-port'
+    let mismatch: RuleMatch = 'no-peer'
+    for (let place = 0; place < peers.length; place += 1) {
+      const peer = peers[place]
+      const isPods = peer?.kind === 'pods'
+      if (peer === undefined) continue
       const isMatch = isPods ? this.#matchesPod(peer, namespace, question.peer.pod) : holds(peer, question.peer)
       if (!isMatch) continue
-      if (matchesPorts(ports, question, isPods || question.direction === 'ingress')) return { peer: place }
-      mismatch = 'port'
+      if (matchesPorts(ports, question, isPods || question.direction === 'ingress')) return place
+      mismatch = 'no-port'
     }
     return mismatch
   }

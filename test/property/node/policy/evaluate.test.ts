@@ -90,6 +90,7 @@ describe('the evaluator', () => {
         for (const flow of flows) {
           const { isAllowed, egress, ingress } = evaluator.judge(flow)
           assert.equal(isAllowed, egress.isAllowed && ingress.isAllowed)
+          assert.equal(evaluator.allows(flow), isAllowed)
         }
       }),
     )

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { NetworkPolicy, PolicyPod } from '../../../../src/model/network-policy.ts'
 import { type EvaluatorOptions, PolicyEvaluator } from '../../../../src/node/policy/evaluate.ts'
+import type { Direction } from '../../../../src/node/policy/verdict.ts'
 import { clusterOf, ipBlock, podOf, podsPeer, policyOf, portNamed } from '../../../helpers/policy-cluster.ts'
 import {
   cornerNamespaces,
@@ -194,7 +195,8 @@ describe('the evaluator', () => {
     const [first] = cornerPods
     assert.ok(first !== undefined)
     const evaluator = evaluatorOf({ policies })
-    assert.deepEqual(evaluator.isolatingPolicies(first, 'ingress'), ['x/a', 'x/b'])
-    assert.deepEqual(evaluator.isolatingPolicies(first, 'egress'), ['x/a'])
+    const keys = (direction: Direction) => evaluator.isolatingPolicies(first, direction).map(({ key }) => key)
+    assert.deepEqual(keys('ingress'), ['x/a', 'x/b'])
+    assert.deepEqual(keys('egress'), ['x/a'])
   })
 })
