@@ -17,8 +17,6 @@ export interface ResolverQuestion {
   readonly overTcp: boolean
   /** The address of the client, which takes one of its query slots. Undefined where the server itself asks, to renew an answer. */
   readonly client: string | undefined
-  /** Receives a new message once, however many clients wait for it. Returns it with what clients may see. */
-  readonly keep?: (fresh: UpstreamAnswer) => UpstreamAnswer
 }
 
 /**
@@ -55,12 +53,15 @@ interface ResolvedSilence {
   readonly plugin: Answer['plugin']
 }
 
-export type ResolverNext = (question: ResolverQuestion) => Resolution | Promise<Resolution>
+/** Receives a new message once, however many clients wait for it, and its key. Returns it with what clients may see. */
+export type KeepAnswer = (key: string, fresh: UpstreamAnswer) => UpstreamAnswer
+
+export type ResolverNext = (question: ResolverQuestion, keep?: KeepAnswer) => Resolution | Promise<Resolution>
 
 /** One plugin of a server block on the resolver thread. The handlers of a block have an order. */
 export interface ResolverHandler {
   /** Resolves the question, or passes it on with `next`. A question without client is never rejected; its promises do not reject. */
-  resolve(question: ResolverQuestion, next: ResolverNext): Resolution | Promise<Resolution>
+  resolve(question: ResolverQuestion, next: ResolverNext, keep?: KeepAnswer): Resolution | Promise<Resolution>
   start?(): void
   /** Ends what the handler does by itself. Questions in progress go on. */
   stop?(): void

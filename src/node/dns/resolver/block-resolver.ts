@@ -36,7 +36,7 @@ export class BlockResolver {
     this.#server = block.server
     this.#onFailure = events.onFailure
     this.#first = this.handlers.reduceRight<ResolverNext>(
-      (next, handler) => (question) => handler.resolve(question, next),
+      (next, handler) => (question, keep) => handler.resolve(question, next, keep),
       () => noHandler,
     )
   }

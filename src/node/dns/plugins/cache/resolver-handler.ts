@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Series } from '../../metrics/series.ts'
 import { isUnder } from '../../wire/name.ts'
 import type { ForwardList } from '../forward/forward-list.ts'
-import type { Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from '../resolver-handler.ts'
+import type { KeepAnswer, Resolution, ResolverHandler, ResolverNext, ResolverQuestion } from '../resolver-handler.ts'
 import { AnswerCache, type CachedAnswer, isUsableStale } from './answer-cache.ts'
 import { isFailure } from './lifetime.ts'
 import { cacheSeries } from './metrics.ts'
@@ -17,6 +17,7 @@ export class CacheResolverHandler implements ResolverHandler {
   readonly answers: AnswerCache
   readonly #plugin: CachePlugin
   readonly #forwards: ForwardList
+  readonly #keep: KeepAnswer
 
   /** `before` is the handler of the same block before a reload. Its answers are kept. */
   constructor(plugin: CachePlugin, forwards: ForwardList, before?: CacheResolverHandler) {
@@ -24,6 +25,9 @@ export class CacheResolverHandler implements ResolverHandler {
     this.answers.changeSettings(plugin.settings)
     this.#plugin = plugin
     this.#forwards = forwards
+    this.#keep = (key, { message, layout }) => {
+      return { message, layout: this.answers.put(key, message, layout, performance.now()) }
+    }
   }
 
   series(server: string): Iterable<Series> {
@@ -37,8 +41,7 @@ export class CacheResolverHandler implements ResolverHandler {
     const cached = this.answers.find(key, nowMs)
     if (cached !== undefined && cached.expiresAtMs > nowMs) return this.#hit(question, next, cached, nowMs)
     this.answers.counts.misses += 1
-    const asking = this.#keeping(question)
-    return cached === undefined ? next(asking) : this.#resolveExpired(asking, next, cached, nowMs)
+    return cached === undefined ? next(question, this.#keep) : this.#resolveExpired(question, next, cached, nowMs)
   }
 
   #hit(question: ResolverQuestion, next: ResolverNext, cached: CachedAnswer, nowMs: number): Resolution {
@@ -58,18 +61,10 @@ export class CacheResolverHandler implements ResolverHandler {
     }
   }
 
-  /** Returns the question with what keeps its new answer. */
-  #keeping({ query, key, overTcp, client }: ResolverQuestion): ResolverQuestion {
-    const keep: ResolverQuestion['keep'] = ({ message, layout }) => {
-      return { message, layout: this.answers.put(key, message, layout, performance.now()) }
-    }
-    return { query, key, overTcp, client, keep }
-  }
-
   #prefetch(question: ResolverQuestion, next: ResolverNext): void {
     if (this.#forwards.find(question.query.name) === undefined) return
     this.answers.counts.prefetches += 1
-    void next({ ...this.#keeping(question), client: undefined })
+    void next({ ...question, client: undefined }, this.#keep)
   }
 
   #resolveExpired(
@@ -79,7 +74,7 @@ export class CacheResolverHandler implements ResolverHandler {
     nowMs: number,
   ): Resolution | Promise<Resolution> {
     const serveStale = this.#serveStaleOf(expired, nowMs)
-    if (serveStale === undefined && !isUsableStale(expired, nowMs)) return next(question)
+    if (serveStale === undefined && !isUsableStale(expired, nowMs)) return next(question, this.#keep)
     if (serveStale !== undefined && failedRecently(expired, serveStale, nowMs)) return this.#giveStale(expired)
     const isDown = this.#forwards.find(question.query.name)?.forwarder.allDown === true
     if (isDown || serveStale?.mode === 'immediate') {
@@ -104,12 +99,12 @@ export class CacheResolverHandler implements ResolverHandler {
   }
 
   async #renew(question: ResolverQuestion, next: ResolverNext, stale: CachedAnswer): Promise<void> {
-    if (isUnanswered(await next({ ...question, client: undefined }))) noteFailure(stale)
+    if (isUnanswered(await next({ ...question, client: undefined }, this.#keep))) noteFailure(stale)
   }
 
   /** Returns the fresh answer, or the stale one where that says more. */
   async #verify(question: ResolverQuestion, next: ResolverNext, stale: CachedAnswer): Promise<Resolution> {
-    const fresh = await next(question)
+    const fresh = await next(question, this.#keep)
     const serveStale = this.#serveStaleOf(stale, performance.now())
     if (fresh.kind === 'message' && serveStale === undefined) return fresh
     if (isUnanswered(fresh)) {

@@ -1,7 +1,14 @@
 import { SingleFlight } from '../../../../loop/single-flight.ts'
 import { rcode } from '../../wire/codes.ts'
 import type { Query } from '../../wire/query.ts'
-import type { Resolution, ResolverHandler, ResolverQuestion, UpstreamAnswer } from '../resolver-handler.ts'
+import type {
+  KeepAnswer,
+  Resolution,
+  ResolverHandler,
+  ResolverNext,
+  ResolverQuestion,
+  UpstreamAnswer,
+} from '../resolver-handler.ts'
 import type { ActiveForward, ForwardList } from './forward-list.ts'
 
 export interface ForwardHandlerEvents {
@@ -26,15 +33,20 @@ export class ForwardResolverHandler implements ResolverHandler {
     this.#forwards.close()
   }
 
-  resolve(question: ResolverQuestion): Resolution | Promise<Resolution> {
+  resolve(question: ResolverQuestion, _: ResolverNext, keep?: KeepAnswer): Resolution | Promise<Resolution> {
     const forward = this.#forwards.find(question.query.name)
     if (forward === undefined) return { kind: 'code', plugin: '', rcode: rcode.SERVFAIL, because: 'no-upstream' }
-    if (question.client === undefined) return this.#fetch(question, forward).then(found, () => failure)
-    return this.#askFor(question.client, question, forward)
+    if (question.client === undefined) return this.#fetch(question, forward, keep).then(found, () => failure)
+    return this.#askFor(question.client, question, forward, keep)
   }
 
   /** Asks for a client. Takes one of its query slots meanwhile. */
-  #askFor(client: string, question: ResolverQuestion, forward: ActiveForward): Promise<Resolution> {
+  #askFor(
+    client: string,
+    question: ResolverQuestion,
+    forward: ActiveForward,
+    keep: KeepAnswer | undefined,
+  ): Promise<Resolution> {
     const { limiter } = forward
     return new Promise((resolve) => {
       const slot = limiter.take(client, () => resolve(this.#reject()))
@@ -43,17 +55,21 @@ export class ForwardResolverHandler implements ResolverHandler {
         limiter.release(slot)
         resolve(resolution)
       }
-      this.#fetch(question, forward).then(
+      this.#fetch(question, forward, keep).then(
         (answer) => done(found(answer)),
         (error: unknown) => done(this.#fail(question, error)),
       )
     })
   }
 
-  #fetch({ query, key, overTcp, keep }: ResolverQuestion, forward: ActiveForward): Promise<UpstreamAnswer> {
-    return this.#flights.run(key, async () => {
-      const answer = await this.#forwards.ask(query, overTcp, forward)
-      return keep === undefined ? answer : keep(answer)
+  #fetch(
+    { query, key, overTcp }: ResolverQuestion,
+    forward: ActiveForward,
+    keep: KeepAnswer | undefined,
+  ): Promise<UpstreamAnswer> {
+    return this.#flights.run(key, () => {
+      const answer = this.#forwards.ask(query, overTcp, forward)
+      return keep === undefined ? answer : answer.then((fresh) => keep(key, fresh))
     })
   }
 
@@ -71,6 +87,14 @@ export class ForwardResolverHandler implements ResolverHandler {
 const failure: Resolution = { kind: 'code', plugin: 'forward', rcode: rcode.SERVFAIL, because: 'failed' }
 
 function found({ message, layout }: UpstreamAnswer): Resolution {
-  const isFresh = { ageMs: 0, ageSeconds: 0, ttlSeconds: undefined, copy: undefined }
-  return { kind: 'message', plugin: 'forward', message, layout, ...isFresh }
+  return {
+    kind: 'message',
+    plugin: 'forward',
+    message,
+    layout,
+    ageMs: 0,
+    ageSeconds: 0,
+    ttlSeconds: undefined,
+    copy: undefined,
+  }
 }
