@@ -106,16 +106,13 @@ export class PodWorker {
   }
 
   async #observe(): Promise<void> {
-    const { permission, node, volumes } = this.#parts
     await this.#containers.observe()
-    const { object } = this.#pod
     const isRunning = Object.values(this.#containers.observed).some(({ state }) => state.kind === 'running')
-    if (isRunning && object !== undefined) volumes.keep(object)
+    if (isRunning && this.#pod.object !== undefined) this.#parts.volumes.keep(this.#pod.object)
     await this.#executor.repeatSignals()
-    this.#problems = {
-      ...this.#problems,
-      denial: this.#pod.object && findDenial(this.#pod.object, permission, node.dialect),
-    }
+    const { permission, node } = this.#parts
+    const denial = this.#pod.object && findDenial(this.#pod.object, permission, node.dialect)
+    this.#problems = { ...this.#problems, denial }
   }
 
   #plan(): PodStep {
@@ -136,14 +133,15 @@ export class PodWorker {
 
   async #execute(step: Exclude<PodStep, { do: 'wait' }>): Promise<void> {
     this.#step = step.do
-    if (step.do === 'forget') this.#finish()
     try {
       await this.#executor.execute(step)
       this.#problems = { ...this.#problems, failure: undefined }
     } finally {
       this.#problems = { ...this.#problems, stall: undefined }
     }
-    if (step.do === 'forget' && this.#pod.uid !== undefined) this.#parts.onForgotten(this.#pod.uid)
+    if (step.do !== 'forget') return
+    this.#finish()
+    if (this.#pod.uid !== undefined) this.#parts.onForgotten(this.#pod.uid)
   }
 
   /** Ends everything that could wake the worker. */

@@ -38,7 +38,7 @@ function makeWorker(context: TestContext, record?: StoredPod) {
   const statuses: string[] = []
   const node = { state: { kind: 'none' } as ContainerState, isOut: false, asked: 0, isForgotten: false, faults: 0 }
   const network: { stallReason?: StallReason; made?: Promise<void> } = {}
-  const volumes = { faults: 0, kept: 0, dropped: [] as string[] }
+  const volumes = { faults: 0, dropFaults: 0, kept: 0, dropped: [] as string[] }
   const permission = { isOn: true, labels: { [dialect.labels.runPods]: 'true' } as Labels | undefined }
   const semaphore = new SandboxSemaphore(1)
   const written = () => folders.readAll().pods[0]
@@ -108,7 +108,10 @@ function makeWorker(context: TestContext, record?: StoredPod) {
         },
         keep: () => void volumes.kept++,
         follow: () => {},
-        drop: async (uid) => void volumes.dropped.push(uid),
+        drop: async (uid) => {
+          if (volumes.dropFaults-- > 0) throw new Error('the folder is busy')
+          volumes.dropped.push(uid)
+        },
       },
       semaphore,
       metrics: createPodsMetrics(createMetrics(), () => []),
@@ -136,6 +139,14 @@ describe('a pod', () => {
       assert.deepEqual(events, deletion === undefined ? [] : ['remove the object'])
     })
   }
+
+  test('whose volumes cannot be removed is forgotten with a retry', async (context) => {
+    const { worker, node, volumes } = makeWorker(context)
+    volumes.dropFaults = 1
+    worker.setPod({ ...makePod(), deletion: { atMs: Date.now(), graceSeconds: 0 } })
+    await until('the pod is forgotten', () => node.isForgotten, deadlineMs)
+    assert.deepEqual([volumes.dropFaults, volumes.dropped], [-1, ['u-1']])
+  })
 
   test('ends in the order that loses no traffic, each step after the previous one', async (context) => {
     const { worker, folders, events, phases, recorded, node } = makeWorker(context)
