@@ -5,12 +5,12 @@ import { deadlineMs, isReady, PodsLab } from '../helpers/pods-lab.ts'
 import { untilAsync } from '../helpers/until.ts'
 
 const lab = new PodsLab()
-/** Ends at once when asked, and costs nothing until then: there are fifty of it. */
+/** A program that ends at once on SIGTERM and needs few resources, because fifty of it run. */
 const patient = { command: ['sh', '-c', 'trap "exit 0" TERM; sleep 3600 & wait'] }
 
 interface Crash {
   readonly step: string
-  /** From the line that announces the step to SIGKILL. */
+  /** The time from the log line of the step to SIGKILL. */
   readonly delayMs: number
 }
 
@@ -28,7 +28,7 @@ const crashes: readonly Crash[] = [
 let onLine: (line: string) => void = () => {}
 const lastLines: string[] = []
 process.on('uncaughtExceptionMonitor', () => process.stderr.write(`${lastLines.slice(-100).join('\n')}\n`))
-/** Without proxy and DNS, whose start takes longer than a pod's life; pods and agents that have them are killed in real-pods. */
+/** Without proxy and DNS, whose start takes longer than a pod's life; real-pods kills agents with them. */
 const podsAlone = ['--components', 'pods,registration']
 const startAgent = (flags: readonly string[]) =>
   lab.startAgent(flags, (line) => {
@@ -36,7 +36,7 @@ const startAgent = (flags: readonly string[]) =>
     onLine(line)
   })
 
-/** Resolves when the agent has announced that step of that pod and is killed: it may still be about to forget the pod before. */
+/** Resolves when the agent has logged that step of that pod and is killed. The pod before may not be forgotten yet. */
 function killAt({ step, delayMs }: Crash, name: string): Promise<void> {
   return new Promise((resolve) => {
     onLine = (line) => {
@@ -47,7 +47,7 @@ function killAt({ step, delayMs }: Crash, name: string): Promise<void> {
   })
 }
 
-/** One pod's whole life, the agent killed once at that step; the next one finishes it, and is the one that the next pod sees killed. */
+/** Runs one pod from creation to removal, with the agent killed once at that step. The next agent finishes the pod and is killed with the next one. */
 async function crashAt(crash: Crash, name: string): Promise<void> {
   const killed = killAt(crash, name)
   const goOn = async () => {

@@ -20,11 +20,11 @@ describe('pods and an agent that is killed', {
     seen = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
   })
 
-  test('killed with -9 at any step of making or removing a pod, another agent finishes it and leaves nothing', () => {
+  test('after SIGKILL of the agent at any step of a pod, the next agent finishes the pod and nothing is left', () => {
     assert.equal(seen.survived.length, seen.wanted, seen.survived.join(', '))
   })
 
-  test('50 pods made and removed at once each have an address of their own, and leave nothing', () => {
+  test('50 pods that are created and removed at once have different addresses, and nothing is left', () => {
     const { addresses, restarts, leftovers, processes } = seen.many
     assert.deepEqual([addresses, restarts, processes], [50, 0, 0])
     for (const [what, names] of Object.entries(leftovers)) assert.deepEqual(names, [], what)

@@ -42,7 +42,7 @@ async function observeRun() {
   return { status: pod.status, log: await lab.logs('shell'), limits: readLimits(pod.metadata.uid) }
 }
 
-/** What the kernel holds of the limits of the pod's container, and which of its processes are under them. */
+/** Reads the limits of the pod's container from the kernel, and the processes that they apply to. */
 function readLimits(uid: string) {
   const { memory, cpu, pids } = detectCgroups()
   const read = (hierarchy: typeof memory, ...files: readonly [string, string]) => {
@@ -78,7 +78,7 @@ async function observeServers() {
   }
 }
 
-/** A container with a root filesystem of its own. */
+/** Observes a container with a root filesystem. */
 async function observeRoot() {
   const makeRoot = `set -e
     root=${rootsFolder}/plain
@@ -144,7 +144,7 @@ async function observeTrouble() {
   }
 }
 
-/** They are written without anybody waiting for it. */
+/** Waits for the Events, because the agent does not wait for their writes. */
 async function eventsOf(name: 'image' | 'crash' | 'sick'): Promise<string[]> {
   const last = { image: 'Warning Failed', crash: 'Warning BackOff', sick: 'Normal Killing' }[name]
   await untilAsync(`${name}: ${last}`, async () => (await lab.events(name)).includes(last), deadlineMs)
@@ -231,7 +231,7 @@ async function observeOtherNamespace() {
   return refused
 }
 
-/** As beside a kubelet: an agent whose components leave pods alone, while one is made and another one is to end. */
+/** Observes an agent without the component pods, like beside a kubelet, while one pod is created and another one is deleted. */
 async function observeWithoutPods(program: () => Promise<unknown>) {
   await lab.stopAgent()
   const before = { program: await program(), leftovers: await lab.leftovers() }

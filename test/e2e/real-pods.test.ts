@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { runIsolated } from '../../src/demo/isolate.ts'
 import { skipReason } from '../helpers/netns.ts'
 
-/** The status of a pod that nothing but the API server has touched. */
+/** The status of a pod that only the API server has written. */
 const asCreated = { phase: 'Pending', qosClass: 'BestEffort' }
 
 describe('pods that really run on one node', {
@@ -44,7 +44,7 @@ describe('pods that really run on one node', {
     assert.match(containerID, /^platnet:\/\/.+\/main\/0$/)
   })
 
-  test('its limits of memory and CPU are in the control groups that it is in, where the machine has such', (context) => {
+  test('its limits of memory and CPU are set in its control groups, if the machine has the controllers', (context) => {
     const { memory, cpu, pids } = seen.observeRun.limits
     if (pids === undefined) context.diagnostic('no control group limits processes here')
     else assert.deepEqual(pids, { value: ['4096'], isIn: true })
@@ -59,7 +59,7 @@ describe('pods that really run on one node', {
     assert.deepEqual([direct, hostPort, hostNetwork, hostIp], ['web', 'web', 'host', '192.0.2.1'])
   })
 
-  test('with a root filesystem named by annotation it sees that alone', () => {
+  test('with a root filesystem from the annotation it sees nothing else', () => {
     const lines = seen.observeRoot.filter((line: string) => !line.startsWith('lib') && line !== 'usr')
     assert.deepEqual(lines.slice(0, 6), [
       'bin',
@@ -72,11 +72,11 @@ describe('pods that really run on one node', {
     assert.equal(lines.at(-1), 'oci')
   })
 
-  test('init containers run in order, a failed one again, and a pod that has done its work has succeeded', () => {
+  test('init containers run in order, a failed one restarts, and a pod whose containers are done has succeeded', () => {
     assert.deepEqual(seen.observeOrder, { exitCodes: [0, 0, 0], isInTurn: true, restarts: 1 })
   })
 
-  test('what does not run says why; what fails is started again, its exit code and output kept', () => {
+  test('a refused container reports the reason; a failed one restarts, with its exit code and output kept', () => {
     const { image, crash, previous, sick, events } = seen.observeTrouble
     assert.equal(image.reason, 'ImageNotSupported')
     assert.match(image.message, /the image "nginx" is not fetched/)
@@ -95,13 +95,13 @@ describe('pods that really run on one node', {
     assert.equal(new Set(statuses).size, 1, statuses.join('\n'))
   })
 
-  test('an agent whose components leave pods alone touches none: not one that is new, nor one that is to end', () => {
+  test('an agent without the component pods touches no pod, neither a new nor a deleted one', () => {
     const { isSame, doomed, bystander } = seen.observeRestarts.beside
     assert.equal(isSame, true)
     assert.deepEqual([doomed, bystander], [asCreated, asCreated])
   })
 
-  test('an agent without --run-pods starts none and says so, lets those that run go on, and ends those that are deleted', () => {
+  test('an agent without --run-pods starts no pod and reports that; running pods go on, and deleted ones end', () => {
     const { early, events, status, ticker, isSame } = seen.observeRestarts.off
     assert.match(early.message, /^this node runs no pods: its agent must be started with --run-pods/)
     assert.deepEqual(events, ['Warning PodsNotEnabled'])
@@ -109,13 +109,13 @@ describe('pods that really run on one node', {
     assert.deepEqual([ticker, isSame], [undefined, true])
   })
 
-  test('a pod of a namespace without the label waits, says how it would run, and runs once the namespace has it', () => {
+  test('a pod of a namespace without the label waits, names the label, and runs after the namespace has it', () => {
     const { reason, message } = seen.observeRestarts.off.other
     assert.equal(reason, 'NamespaceNotEnabled')
     assert.match(message, /"kubectl label namespace other pods.platform.internal\/run=true"$/)
   })
 
-  test('a pod that is gone has left nothing; one that only shows something is not touched', () => {
+  test('a deleted pod has left nothing; a mirror pod is not touched', () => {
     const { leftovers, mirror } = seen.observeEnd
     for (const [what, names] of Object.entries(leftovers)) assert.deepEqual(names, [], what)
     assert.deepEqual(mirror, asCreated)

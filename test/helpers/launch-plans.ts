@@ -9,7 +9,7 @@ import { systemCallsOf } from '../../src/node/pods/system-calls.ts'
 
 const shim = resolve(import.meta.dirname, '../../src/node/pods/container-shim.sh')
 
-/** A container with nothing of its own, in the host's network. */
+/** A container without volumes, limits and variables, in the host's network. */
 export function launchOf(command: readonly string[], changed: Partial<Launch> = {}): Launch {
   const security = decideSecurity({}, {}, false)
   const plain = { image: '', env: [], workingDir: '', limits: {}, mounts: [], rootFilesystem: undefined }
@@ -38,7 +38,7 @@ export function planOf(
   }
 }
 
-/** Starts the shim as the runtime does, with logs of `logPieces` of `logBytes`. */
+/** Starts the shim like the runtime, with `logPieces` log files of `logBytes`. */
 export async function startShim(
   folder: string,
   plan: LaunchPlan,

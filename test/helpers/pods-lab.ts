@@ -13,7 +13,7 @@ export type AnyObject = any
 
 export const deadlineMs = 60_000
 const launcher = resolve(import.meta.dirname, '../../scripts/platnet')
-/** The built-in one but that it does not answer on for 5 s after the agent was asked to stop. */
+/** The built-in Corefile without the 5 s of answers after the agent's SIGTERM. */
 export const quickCorefile = '/run/Corefile'
 const corefile = `.:53 {
   errors
@@ -22,9 +22,9 @@ const corefile = `.:53 {
   cache 30
 }
 `
-/** Folder that containers see and tests write to. */
+/** A folder that containers see and tests write to. */
 export const shownFolder = '/run/shown'
-/** Folder whose folders may be root filesystems. */
+/** The folder whose own folders may be root filesystems. */
 export const rootsFolder = '/run/roots'
 /** The options of an agent whose pods run Node. */
 export const podFlags = [
@@ -39,11 +39,11 @@ const podsResource = { group: '', version: 'v1', resource: 'pods' }
 export interface PodsLabOptions {
   readonly nodeAddress?: string
   readonly podCidr?: string
-  /** Where server and agent keep what is theirs. */
+  /** The data folders of server and agent. */
   readonly dataDir?: string
-  /** Where the gate of the lab's network list finds the agent, too. */
+  /** The control socket, which the gate of the lab's network list uses too. */
   readonly controlSocket?: string
-  /** What starts the agent with less than root's rights, say: a program and its arguments, to which the agent's command is added. */
+  /** A program and its arguments that start the agent's command, for example with fewer rights than root. */
   readonly agentPrefix?: readonly string[]
   /** More flags of the server. */
   readonly serverFlags?: readonly string[]
@@ -51,7 +51,7 @@ export interface PodsLabOptions {
   readonly agentIdentity?: 'admin' | 'agent'
 }
 
-/** What is on the node because of pods; two equal counts are a node that has leaked nothing. */
+/** The resources that pods use on the node. Two equal counts show that nothing leaked. */
 export interface Leftovers {
   readonly namespaces: readonly string[]
   readonly links: readonly string[]
@@ -99,7 +99,7 @@ export class PodsLab {
     await this.connect()
   }
 
-  /** The node's own address, a pod network of Debian's plugins. */
+  /** Creates the node's address and a pod network of Debian's plugins. */
   async buildNode(): Promise<void> {
     for (const folder of ['/run/net.d', shownFolder, rootsFolder]) mkdirSync(folder)
     mkdirSync(this.#dataDir, { recursive: true })
@@ -150,7 +150,7 @@ export class PodsLab {
     return this.#agent?.pid ?? 0
   }
 
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   async killAgent(): Promise<void> {
     this.#agent?.kill('SIGKILL')
     await this.#agent?.exited
@@ -167,7 +167,7 @@ export class PodsLab {
     return this.client.create({ resource: { ...resource, version: 'v1' }, ...place }, object as ApiObject)
   }
 
-  /** A pod of the default namespace with one container unless `spec` says otherwise. */
+  /** Creates a pod in the default namespace, with one container unless `spec` has others. */
   async createPod(
     name: string,
     container: AnyObject,
@@ -197,7 +197,7 @@ export class PodsLab {
     return list.items
   }
 
-  /** What `kubectl describe pod` would show below: type and reason of each Event of the pod. */
+  /** Returns type and reason of each Event of the pod. */
   async events(name: string): Promise<string[]> {
     const list = (await this.client.getDocument('/api/v1/namespaces/default/events')) as AnyObject
     const own = list.items.filter((event: AnyObject) => event.involvedObject.name === name)
@@ -245,7 +245,7 @@ export class PodsLab {
     return (await runProgram(launcher, args, { timeoutMs: deadlineMs })).stdout
   }
 
-  /** What the agent's metrics say, by its own token. */
+  /** Reads the agent's metrics with its own token. */
   async metrics(): Promise<string> {
     const authorization = `Bearer ${readFileSync(`${this.#dataDir}/agent.token`, 'utf8').trim()}`
     const options = { host: '127.0.0.1', port: 10_250, path: '/metrics', headers: { authorization } }
@@ -273,13 +273,13 @@ export class PodsLab {
     }
   }
 
-  /** Those that have the folder of a pod among their words. */
+  /** Finds the processes with the folder of a pod in their command line. */
   processes(): string[] {
     const words = `${this.#dataDir}/pods/`
     return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && wordsOf(name).includes(words))
   }
 
-  /** Resolves when pods have left nothing, processes (shims, and what they started) included; their objects may go before their networks. */
+  /** Resolves when nothing of pods is left, including processes (shims and their children). Objects can disappear before networks. */
   async waitClean(): Promise<void> {
     let last = {}
     try {
@@ -311,7 +311,7 @@ export class PodsLab {
   }
 }
 
-/** Has nodes run the pods of a namespace, also those with the host's network and ports. */
+/** Labels a namespace so that nodes run its pods, also those with the host's network and ports. */
 export async function allowPods(client: ApiClient, name = 'default'): Promise<void> {
   const labels = { 'pods.platform.internal/run': 'true', 'pods.platform.internal/host-network': 'true' }
   const namespaces = { group: '', version: 'v1', resource: 'namespaces' }
@@ -330,7 +330,7 @@ function networkList(subnet: string, socket: string) {
   return { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [bridge, portmap, gate] }
 }
 
-/** Empty for a process that is gone. */
+/** Returns an empty list for a process that has ended. */
 function wordsOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
