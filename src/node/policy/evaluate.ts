@@ -90,8 +90,13 @@ export class PolicyEvaluator {
     return this.#isolationOf(pod)[direction].map(({ policy }) => policy)
   }
 
-  #party({ pod, address }: FlowEnd): Party {
-    return { pod: pod ?? (address === undefined ? undefined : this.#podAt(address)), address, value: undefined }
+  /** Returns the pod of an end: the given one, or the one that has the address. */
+  podOf({ pod, address }: FlowEnd): PolicyPod | undefined {
+    return pod ?? (address === undefined ? undefined : this.#podAt(address))
+  }
+
+  #party(end: FlowEnd): Party {
+    return { pod: this.podOf(end), address: end.address, value: undefined }
   }
 
   #podAt(address: Ip): PolicyPod | undefined {
