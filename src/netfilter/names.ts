@@ -43,10 +43,11 @@ export function isServiceChain(name: string): boolean {
   return /^PLAT-(SVC|SVL|EXT|FW|SEP)-/.test(name)
 }
 
-const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+/** RFC 4648. */
+export const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** 16 base32 digits (RFC 4648) of SHA-256 over the parts; no part holds the separator. */
-function shortHash(parts: readonly string[]): string {
+/** 16 base32 digits of SHA-256 over the parts; no part holds the separator. */
+export function shortHash(parts: readonly string[]): string {
   const digest = hash('sha256', parts.join(' '), 'hex')
   return base32(Number.parseInt(digest.slice(0, 10), 16)) + base32(Number.parseInt(digest.slice(10, 20), 16))
 }

@@ -1,0 +1,67 @@
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { IpFamily } from '../../model/ip.ts'
+import { markBits } from '../mark-bits.ts'
+import { jump, rule } from '../rule-parts.ts'
+import type { Chain, Match, Rule, Side } from '../ruleset.ts'
+import {
+  bucketChain,
+  bucketSet,
+  denyChain,
+  fixedSets,
+  groupChain,
+  groupSet,
+  type PolicyDirection,
+  policyChain,
+} from './names.ts'
+
+const bit = markBits.policyAllowed
+
+/** The bit that says "allowed" is set. */
+export const isAllowed: Match = { kind: 'mark', value: bit, mask: bit }
+const clearBit: Rule = rule([isAllowed], { kind: 'mark-xor', mask: bit })
+
+/** The side of a packet that a direction isolates. */
+export function isolatedSide(direction: PolicyDirection): Side {
+  return direction === 'ingress' ? 'dst' : 'src'
+}
+
+/**
+ * Asks the policies of a group until one allows. What none allows is denied here, where a pod stands in its group: so an address
+ * that is isolated already, of a group that the kernel does not know yet, goes on as before.
+ */
+export function groupRules(direction: PolicyDirection, policies: readonly ObjectKey[]): Chain {
+  const asked = policies.flatMap((policy) => [
+    rule([], jump(policyChain(direction, policy))),
+    rule([isAllowed], { kind: 'return' }),
+  ])
+  return [...asked, rule([], { kind: 'goto', chain: denyChain(direction) })]
+}
+
+/** Leads the pods of each group of a bucket to its chain. A pod of none returns. */
+export function bucketRules(direction: PolicyDirection, family: IpFamily, groups: readonly string[]): Chain {
+  const side = isolatedSide(direction)
+  return groups.toSorted().map((group) =>
+    rule([{ kind: 'in-set', set: groupSet(direction, family, group), by: [side] }], {
+      kind: 'goto',
+      chain: groupChain(direction, group),
+    }),
+  )
+}
+
+/** Leads an isolated pod to its bucket. A mark that others set on the way here does not count, and none of ours leaves. */
+export function directionRules(direction: PolicyDirection, family: IpFamily, buckets: readonly string[]): Chain {
+  const side = isolatedSide(direction)
+  return [
+    clearBit,
+    rule([{ kind: 'in-set', set: fixedSets(family).unknown, by: [side] }], jump(denyChain(direction))),
+    ...buckets
+      .toSorted()
+      .map((bucket) =>
+        rule(
+          [{ kind: 'in-set', set: bucketSet(direction, family, bucket), by: [side] }],
+          jump(bucketChain(direction, bucket)),
+        ),
+      ),
+    clearBit,
+  ]
+}
