@@ -53,7 +53,8 @@ export interface MemberEntry {
 }
 
 const prefix = 'PLAT-NP-'
-const spare: Readonly<Record<IpFamily, string>> = { IPv4: 'PLAT-NP-SPARE4', IPv6: 'PLAT-NP-SPARE6' }
+/** The names under which new sets are made that take the place of others. */
+export const spareSets: Readonly<Record<IpFamily, string>> = { IPv4: 'PLAT-NP-SPARE4', IPv6: 'PLAT-NP-SPARE6' }
 
 /** Reads what `ipset save` prints, line by line so that the caller can pause; sets that are not ours are left out. */
 export class MemberSetParser {
@@ -144,7 +145,7 @@ export function createLines(name: string, set: MemberSet, members: ReadonlySet<s
 
 /** The new set takes the place of the old one in one step, for all rules that name it. */
 export function exchangeLines(name: string, set: MemberSet, members: ReadonlySet<string>): readonly string[] {
-  const other = spare[set.family]
+  const other = spareSets[set.family]
   return [...createLines(other, set, members), `swap ${other} ${checkMemberSetName(name)}`, `destroy ${other}`]
 }
 

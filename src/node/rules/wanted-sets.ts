@@ -13,6 +13,7 @@ import {
   removeLines,
   roomOf,
   type SetChange,
+  spareSets,
 } from '../../netfilter/member-sets.ts'
 
 /** How a set of ours in the kernel differs from what we want. */
@@ -76,31 +77,44 @@ export class WantedSets {
     for (const [name, elements] of checked.add) this.#addMembers(name, elements)
   }
 
-  /** Everything that the kernel lacks; sets that should go are apart (`destroyLines`). */
+  /** Everything that the kernel lacks; sets that should go are apart (`leftovers`). */
   write(): SetWrite {
     const before: string[] = []
     const after: string[] = []
     for (const name of [...this.#unwritten].sort()) {
-      const { wanted, members, held, add, remove } = this.#entryOf(name)
+      const entry = this.#entryOf(name)
+      const { wanted, members, held, add, remove } = entry
       if (wanted === undefined) continue
-      const fit = held && fitOf(wanted, held, members.size + remove.size)
+      const fit = wayOf(entry)
       if (fit === 'same') {
         before.push(...addLines(name, add))
         after.push(...removeLines(name, remove))
-      } else if (fit === 'exchange') before.push(...exchangeLines(name, wanted, members))
-      else before.push(...(held ? [`destroy ${name}`] : []), ...createLines(name, wanted, members))
+      } else if (fit === 'exchange') {
+        before.push(...exchangeLines(name, wanted, members.union(remove)))
+        after.push(...removeLines(name, remove))
+      } else before.push(...(held ? [`destroy ${name}`] : []), ...createLines(name, wanted, members))
     }
-    return { before, after }
+    return { before: [...this.#clearSpare(), ...before], after }
+  }
+
+  /** An exchange that failed half-way has left its set. */
+  #clearSpare(): readonly string[] {
+    const isNeeded = () => this.#unwritten.values().some((name) => wayOf(this.#entryOf(name)) === 'exchange')
+    const spare = spareSets[this.#family]
+    return this.#entries.has(spare) && isNeeded() ? [`destroy ${spare}`] : []
   }
 
   /** The kernel has carried out `write().before`, and nothing has changed since it was made. */
   confirmBefore(): void {
+    if (this.#clearSpare().length > 0) this.confirmDestroyed(spareSets[this.#family])
     for (const name of this.#unwritten) {
       const entry = this.#entryOf(name)
-      const { wanted, members, held, add, remove } = entry
+      const { wanted, members, add, remove } = entry
       if (wanted === undefined) continue
       this.#writtenSinceRead.add(name)
-      if (held === undefined || fitOf(wanted, held, members.size + remove.size) !== 'same') {
+      const way = wayOf(entry)
+      if (way === 'exchange') entry.held = shapeOf(wanted, members.size + remove.size)
+      else if (way !== 'same') {
         entry.held = shapeOf(wanted, members.size)
         remove.clear()
       }
@@ -258,6 +272,17 @@ export class WantedSets {
     this.#entries.set(name, entry)
     return entry
   }
+}
+
+/** The kernel enlarges the table of a set again and again as members come; with more than this a new set of the right size is quicker. */
+const manyMembers = 4_096
+
+/** The way from the kernel's set to the wanted one; undefined where the kernel has none. The old set must also have room for members that still go. */
+function wayOf({ wanted, members, held, add, remove }: Entry): ReturnType<typeof fitOf> | undefined {
+  if (wanted === undefined || held === undefined) return undefined
+  const fit = fitOf(wanted, held, members.size + remove.size)
+  const isQuicker = add.size > manyMembers && 2 * add.size > members.size && wanted.counters !== true
+  return fit === 'same' && isQuicker ? 'exchange' : fit
 }
 
 const noMembers: ReadonlySet<string> = new Set()
