@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { type Run, runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
@@ -54,13 +55,28 @@ export async function cleanupRules(log: Logger, run: Run = runProgram): Promise<
   return { removed, sets, failures }
 }
 
-/** No rule names them any more. Without the program there are none. */
+/** The kernel lets go of a set only when no packet can be at the last rule that named it. */
+const removalAttempts = 6
+const removalPauseMs = 50
+
+/** No rule of ours names them any more. Without the program there are none. */
 async function removeSets(run: Run): Promise<number> {
-  const listed = await run('ipset', ['list', '-name'], { timeoutMs }).catch(() => undefined)
-  const names = (listed?.stdout ?? '').split('\n').filter((name) => /^PLAT-[A-Z0-9-]+$/.test(name))
-  const input = names.map((name) => `destroy ${name}\n`).join('')
-  if (names.length > 0) await run('ipset', ['restore'], { timeoutMs, input })
+  const names = await listOurSets(run)
+  for (let attempt = 1, left = names; left.length > 0; attempt++, left = await listOurSets(run)) {
+    try {
+      await run('ipset', ['restore'], { timeoutMs, input: left.map((name) => `destroy ${name}\n`).join('') })
+      break
+    } catch (thrown) {
+      if (attempt === removalAttempts) throw thrown
+      await setTimeout(removalPauseMs * attempt)
+    }
+  }
   return names.length
+}
+
+async function listOurSets(run: Run): Promise<readonly string[]> {
+  const listed = await run('ipset', ['list', '-name'], { timeoutMs }).catch(() => undefined)
+  return (listed?.stdout ?? '').split('\n').filter((name) => /^PLAT-[A-Z0-9-]+$/.test(name))
 }
 
 interface TableRef {

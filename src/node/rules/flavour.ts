@@ -133,7 +133,7 @@ async function readVersion(run: Run, program: string): Promise<Version | undefin
 }
 
 /** Wrappers such as `ip netns exec` say 255 or 127 where the program does not exist. */
-function isMissing(thrown: unknown): boolean {
+export function isMissing(thrown: unknown): boolean {
   return thrown instanceof ExecError && (thrown.code === 'not-found' || /No such file|not found/.test(thrown.stderr))
 }
 

@@ -6,7 +6,7 @@ import { skipReason, type TestNetns, withNetns } from '../../../helpers/netns.ts
 import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf, savedTable } from './rules-fixture.ts'
 
-const skip = skipReason('iptables-nft', 'iptables-legacy')
+const skip = skipReason('iptables-nft', 'iptables-legacy', 'ipset')
 
 async function addForeignRules(netns: TestNetns, flavour: string): Promise<void> {
   const iptables = `iptables-${flavour}`
@@ -60,3 +60,24 @@ test('cleanup of both flavours at once loads no legacy table that is not in use'
     )
   }),
 )
+
+for (const flavour of ['nft', 'legacy'] as const) {
+  test(
+    `cleanup removes the rules of policies and the sets that they named (${flavour})`,
+    { skip, timeout: 60_000 },
+    () =>
+      withNetns(async (lab) => {
+        const netns = await lab.create()
+        const sets = Array.from({ length: 60 }, (_, index) => `PLAT-NP-A${index}`)
+        for (const name of [...sets, 'foreign']) await netns.exec('ipset', 'create', name, 'hash:ip')
+        const rules = sets.map((name) => `-A PLAT-NETPOL -m set --match-set ${name} src -j DROP\n`).join('')
+        const input = `*mangle\n:PLAT-NETPOL - [0:0]\n-A FORWARD -j PLAT-NETPOL\n${rules}COMMIT\n`
+        await netns.run(`iptables-${flavour}-restore`, ['--noflush'], { input, timeoutMs: 10_000 })
+        const { removed, sets: setCount, failures } = await cleanupRules(silentLogger, netns.run)
+        assert.deepEqual(failures, [])
+        assert.deepEqual(removed, [{ family: 'IPv4', flavour, table: 'mangle', chains: 1, hooks: 1 }])
+        assert.equal(setCount, 60)
+        assert.equal(await netns.exec('ipset', 'list', '-name'), 'foreign\n')
+      }),
+  )
+}

@@ -193,7 +193,7 @@ async function carryOut(steps: readonly Step[], shell: Shell): Promise<Wanted> {
 const sorted = (entries: readonly (readonly [string, Iterable<string>])[]) =>
   entries.map(([name, members]) => [name, [...members].sort()] as const).sort()
 
-test('whatever fails and whoever meddles, a comparison and a write leave the kernel with what is wanted', async () => {
+test('after any failures and changes by others, a comparison and a write leave the kernel with what is wanted', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const shell = new Shell()
