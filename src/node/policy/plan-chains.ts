@@ -1,3 +1,4 @@
+import type { Stages } from '../../loop/time-slice.ts'
 import type { IpFamily } from '../../model/ip.ts'
 import { addHash, emptyXorHash, hashItem, removeHash, type XorHash } from '../../model/xor-hash.ts'
 import { equalChains } from '../../netfilter/parse.ts'
@@ -37,8 +38,8 @@ export class PlannedChains {
     this.#changes.set(name, undefined)
   }
 
-  /** Ends the step; undefined where no chain differs. */
-  finish(): TableChange | undefined {
+  /** Ends the step, with a pause after each chain; undefined where no chain differs. */
+  *finish(): Stages<TableChange | undefined> {
     const set = new Map<string, Chain>()
     const remove: string[] = []
     for (const [name, next] of this.#changes) {
@@ -52,6 +53,7 @@ export class PlannedChains {
         this.#take(name, next)
         set.set(name, next)
       }
+      yield
     }
     this.#changes.clear()
     return set.size === 0 && remove.length === 0 ? undefined : { table: 'mangle', set, remove }

@@ -1,3 +1,4 @@
+import type { Stages } from '../../loop/time-slice.ts'
 import type { MemberSet, SetChange } from '../../netfilter/member-sets.ts'
 
 interface PlannedSet {
@@ -50,8 +51,8 @@ export class PlannedMembers {
     for (const [name, { set, counts }] of this.#sets) yield [name, set, counts.keys()]
   }
 
-  /** Ends the step. */
-  finish(): SetChange {
+  /** Ends the step, with a pause after each set. */
+  *finish(): Stages<SetChange> {
     const create = new Map<string, MemberSet>()
     const destroy: string[] = []
     const add = new Map<string, readonly string[]>()
@@ -62,6 +63,7 @@ export class PlannedMembers {
       if (now === undefined) continue
       create.set(name, now.set)
       if (now.counts.size > 0) add.set(name, [...now.counts.keys()])
+      yield
     }
     for (const [name, elements] of this.#touched) {
       if (this.#before.has(name)) continue

@@ -1,3 +1,4 @@
+import type { Stages } from '../../loop/time-slice.ts'
 import { type Ip, type IpFamily, ipFamily } from '../../model/ip.ts'
 import type { Labels, PolicyPod } from '../../model/network-policy.ts'
 import { matchesLabels } from '../../model/selector.ts'
@@ -51,7 +52,7 @@ export class PolicySets {
   }
 
   /** Counts a user of the set. A new set is filled from all pods, in short steps. */
-  *acquire(set: PolicySet): Generator<undefined, void> {
+  *acquire(set: PolicySet): Stages<void> {
     const active = this.#active.get(set.name)
     if (active !== undefined) {
       active.users++
@@ -90,7 +91,7 @@ export class PolicySets {
   }
 
   /** Takes other labels of a namespace: looks at its pods only for sets that select namespaces and now decide otherwise. */
-  *replaceNamespace(name: string, before: Labels | undefined, next: Labels | undefined): Generator<undefined, void> {
+  *replaceNamespace(name: string, before: Labels | undefined, next: Labels | undefined): Stages<void> {
     for (const set of this.#anywhere) {
       if (!decidesOtherwise(set, before, next)) continue
       let count = 0
@@ -102,7 +103,7 @@ export class PolicySets {
     }
   }
 
-  *#fill(set: PolicySet): Generator<undefined, void> {
+  *#fill(set: PolicySet): Stages<void> {
     let count = 0
     for (const namespace of this.#namespacesOf(set)) {
       const labels = this.#objects.namespaces.get(namespace)

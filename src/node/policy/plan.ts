@@ -111,18 +111,24 @@ export class PolicyPlan {
     for (const [key, pod] of changes.pods) {
       for (const policy of this.#updatePod(key, pod)) policies.add(policy)
       regrouped.add(key)
-      if (++count % objectsPerStep === 0) yield
+      if (pod?.isLocal === true || ++count % objectsPerStep === 0) yield
     }
-    for (const key of policies) yield* this.#updatePolicy(key)
-    for (const key of regrouped) this.#regroup(key)
-    return this.#finish()
+    for (const key of policies) {
+      yield* this.#updatePolicy(key)
+      yield
+    }
+    for (const key of regrouped) {
+      this.#regroup(key)
+      yield
+    }
+    return yield* this.#finish()
   }
 
-  #finish(): PolicyStep {
+  *#finish(): Stages<PolicyStep> {
     for (const direction of policyDirections) this.#groups[direction].finish()
     this.#sets.finish()
-    const table = this.#chains.finish()
-    const sets = this.#members.finish()
+    const table = yield* this.#chains.finish()
+    const sets = yield* this.#members.finish()
     return table === undefined ? { sets } : { table, sets }
   }
 
