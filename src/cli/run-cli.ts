@@ -10,6 +10,7 @@ import { addExplainCommand } from './explain.ts'
 import { addLogsCommand } from './logs.ts'
 import { addLongRunningCommands } from './long-running.ts'
 import { addPlanCommand } from './plan.ts'
+import { addPolicyCommand } from './policy.ts'
 import { type AddCommand, buildProgram, type CliContext } from './program.ts'
 import { addStatusCommand } from './status.ts'
 
@@ -19,6 +20,7 @@ const commands: readonly AddCommand[] = [
   addStatusCommand,
   addPlanCommand,
   addExplainCommand,
+  addPolicyCommand,
   addCleanupCommand,
   addConfigCommand,
   addDnsCommand,

@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import {
+  ApiClient,
+  type ApiResource,
+  accessByServer,
+  detectDialect,
+  listPages,
+  loadKubeconfig,
+  orAbsent,
+} from '../../client/index.ts'
+import { type ApiObject, objectKey } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { dnsPort } from '../../model/dns-ports.ts'
+import { parseIp } from '../../model/ip.ts'
+import type { NetworkPolicy, PolicyCluster, PolicyPod } from '../../model/network-policy.ts'
+import { readNamespace, readNetworkPolicy, readPolicyPod } from '../../node/policy/index.ts'
+import { formatProblem, type Parsed } from '../../node/state/index.ts'
+import { dataPaths } from '../composition/cluster-files.ts'
+import type { Options } from '../context.ts'
+
+/** The objects of the API that decide who reaches whom, as they are now. */
+export interface ListedCluster extends PolicyCluster {
+  readonly dialect: Dialect
+  readonly namespaces: readonly string[]
+  /** One line for each object, or part of one, that cannot be used. */
+  readonly problems: readonly string[]
+}
+
+interface Listed<Value> {
+  readonly items: readonly unknown[]
+  readonly values: readonly Value[]
+  readonly problems: readonly string[]
+}
+
+/**
+ * Lists NetworkPolicies, Pods and Namespaces with the access that `--kubeconfig` or `--server` names, else as the administrator of the
+ * server of this machine. Throws ApiError, KubeconfigError.
+ */
+export async function listPolicyCluster(options: Options['values']): Promise<ListedCluster> {
+  const client = new ApiClient(await findAccess(options))
+  try {
+    const dialect = await detectDialect(client)
+    const networking = { group: dialect.groups.networking, version: 'v1', resource: 'networkpolicies' }
+    const [policies, pods, namespaces] = await Promise.all([
+      listEach(client, networking, readNetworkPolicy),
+      listEach(client, core('pods'), (json) => readPolicyPod(json, '')),
+      listEach(client, core('namespaces'), readNamespace),
+    ])
+    const dns = pods.items.some((pod) => isDnsMirror(pod, dialect)) ? await findClusterDns(client) : []
+    return {
+      ...clusterOf(policies.values, [...pods.values, ...dns], namespaces.values),
+      dialect,
+      namespaces: namespaces.values.map(({ name }) => name),
+      problems: [policies, pods, namespaces].flatMap(({ problems }) => problems),
+    }
+  } finally {
+    client.close()
+  }
+}
+
+function core(resource: string): ApiResource {
+  return { group: '', version: 'v1', resource }
+}
+
+async function findAccess({ app, node }: Options['values']) {
+  if (node.kubeconfig !== undefined)
+    return loadKubeconfig(node.kubeconfig, node.server === undefined ? {} : { server: node.server })
+  if (node.server !== undefined) return accessByServer(node.server)
+  return loadKubeconfig(dataPaths(app.dataDir).adminKubeconfig)
+}
+
+function clusterOf(
+  policies: readonly NetworkPolicy[],
+  pods: readonly PolicyPod[],
+  namespaces: readonly { readonly name: string; readonly labels: PolicyPod['labels'] }[],
+): PolicyCluster {
+  const labels = new Map(namespaces.map((namespace) => [namespace.name, namespace.labels]))
+  return { policies: () => policies, pods: () => pods, namespaceLabels: (name) => labels.get(name) }
+}
+
+async function listEach<Value>(
+  client: ApiClient,
+  resource: ApiResource,
+  read: (json: unknown) => Parsed<Value>,
+): Promise<Listed<Value>> {
+  const { items, leftOut } = await listPages(client, { resource })
+  const parsed = items.map(read)
+  return {
+    items,
+    values: parsed.flatMap(({ value }) => value ?? []),
+    problems: [
+      ...parsed.flatMap(({ problems }) => problems.map(formatProblem)),
+      ...leftOut.map(
+        ({ identity, fault }) => `${resource.resource} ${identity.namespace ?? ''}/${identity.name}: ${fault}`,
+      ),
+    ],
+  }
+}
+
+const dnsService = { resource: core('services'), namespace: 'kube-system', name: 'kube-dns' } as const
+const dnsServiceSchema = z.object({
+  spec: z.object({ clusterIPs: z.array(z.string()).default([]), selector: z.record(z.string(), z.string()).nullish() }),
+})
+
+const annotatedSchema = z.object({ metadata: z.object({ annotations: z.record(z.string(), z.string()) }) })
+
+/** A Pod that stands for the DNS of a node of ours, which answers the address of the cluster DNS itself. */
+function isDnsMirror(pod: unknown, dialect: Dialect): boolean {
+  const annotations = annotatedSchema.safeParse(pod).data?.metadata.annotations ?? {}
+  return annotations[dialect.annotations.mirrorPod] === 'platnet-dns'
+}
+
+/** The address of the cluster DNS counts as a pod with the labels that its Service selects. */
+async function findClusterDns(client: ApiClient): Promise<readonly PolicyPod[]> {
+  const service: ApiObject | undefined = await orAbsent(client.get(dnsService))
+  const spec = dnsServiceSchema.safeParse(service).data?.spec
+  if (spec === undefined) return []
+  const ips = spec.clusterIPs.flatMap((text) => parseIp(text) ?? [])
+  const ports = [
+    { name: 'dns', protocol: 'UDP', port: dnsPort },
+    { name: 'dns-tcp', protocol: 'TCP', port: dnsPort },
+  ] as const
+  const { namespace, name } = dnsService
+  return [{ key: objectKey(namespace, name), namespace, labels: spec.selector ?? {}, ips, isLocal: false, ports }]
+}

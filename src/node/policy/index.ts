@@ -1,0 +1,8 @@
+export type { AddressSpan } from './address-spans.ts'
+export { type EffectRow, type PolicyEffect, policyEffect } from './effect.ts'
+export { type GroupedPods, type MatrixRow, type PolicyMatrix, policyMatrix } from './matrix.ts'
+export type { PortSet, Reach } from './reach.ts'
+export { readNamespace } from './read-namespace.ts'
+export { readNetworkPolicy } from './read-network-policy.ts'
+export { readPolicyPod } from './read-policy-pod.ts'
+export type { Direction } from './verdict.ts'
