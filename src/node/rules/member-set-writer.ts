@@ -63,10 +63,23 @@ export class MemberSetWriter {
     return drift.some(({ problem }) => problem !== 'unwanted')
   }
 
-  /** Makes sets and adds members; `isAlone`: no rules follow, so members also go. Throws RulesError. */
-  async writeBefore({ isAlone }: { readonly isAlone: boolean }): Promise<SetReport> {
-    const { wanted } = this.#parts
+  /**
+   * Makes sets and adds members; `isAlone`: no rules follow, so members also go. Where the kernel refuses that, as others have changed
+   * sets, they are read and written once more. Throws RulesError.
+   */
+  async writeBefore(way: { readonly isAlone: boolean }): Promise<SetReport> {
     await this.learn()
+    try {
+      return await this.#writeOnce(way)
+    } catch (error) {
+      if (!(error instanceof RulesError) || !/^set-/.test(error.code)) throw error
+      await this.learn()
+      return this.#writeOnce(way)
+    }
+  }
+
+  async #writeOnce({ isAlone }: { readonly isAlone: boolean }): Promise<SetReport> {
+    const { wanted } = this.#parts
     const { before, after } = wanted.write()
     const report = await this.#restore(isAlone ? [...before, ...after] : before)
     wanted.confirmBefore()

@@ -16,7 +16,7 @@ class Kernel {
   meddle({ name, member, action }: Extract<Step, { kind: 'meddle' }>): void {
     const members = this.sets.get(name)?.members
     if (action === 'flush') members?.clear()
-    else if (action === 'add') members?.add(member)
+    else if (action === 'add') members?.add(foreign)
     else members?.delete(member)
   }
 
@@ -93,6 +93,9 @@ type Step =
     }
   | { readonly kind: 'verify' }
 
+/** Never wanted. */
+const foreign = '10.9.9.9'
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('want'), wanted }) },
   {
@@ -104,7 +107,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('meddle'),
       name: fc.constantFrom('PLAT-NP-A', 'PLAT-NP-B'),
-      member: fc.constantFrom('10.0.0.1', '10.9.9.9'),
+      member: fc.constantFrom('10.0.0.1', foreign),
       action: fc.constantFrom('flush', 'add', 'remove'),
     }),
   },
@@ -140,7 +143,10 @@ class Shell {
   async write(failsAfter?: number): Promise<void> {
     if (!this.#isKnown) await this.verify()
     const { before, after } = this.sets.write()
-    this.#assertNothingLost(before)
+    if (this.#isTooFull(before)) {
+      this.#isKnown = false
+      return
+    }
     if (failsAfter !== undefined && failsAfter < before.length + after.length) {
       this.kernel.restore([...before, ...after], failsAfter)
       this.#isKnown = false
@@ -161,17 +167,31 @@ class Shell {
     this.#isKnown = true
   }
 
-  /** Before the rules have changed, no set of the same kind may lose a member. */
-  #assertNothingLost(before: readonly string[]): void {
+  /** Whether members that others added leave no room; the kernel then refuses the write. Else asserts what a write promises. */
+  #isTooFull(before: readonly string[]): boolean {
+    const copies = this.kernel.sets
+      .entries()
+      .map(([name, { create, members }]) => [name, { create, members: new Set(members) }] as const)
     const kernel = new Kernel()
-    kernel.sets = new Map(
-      this.kernel.sets.entries().map(([name, { create, members }]) => [name, { create, members: new Set(members) }]),
-    )
-    kernel.restore(before)
+    kernel.sets = new Map(copies)
+    try {
+      kernel.restore(before)
+    } catch (error) {
+      assert.match(String(error), /Hash is full/)
+      assert.ok(this.kernel.sets.values().some(({ members }) => members.has(foreign)))
+      return true
+    }
+    this.#assertNothingLost(kernel)
+    return false
+  }
+
+  /** Before the rules have changed, no set of the same kind may lose a member of ours. */
+  #assertNothingLost(kernel: Kernel): void {
     for (const [name, { create, members }] of this.kernel.sets) {
       const now = kernel.sets.get(name)
       if (name.startsWith('PLAT-NP-SPARE') || now === undefined || kindOf(now.create) !== kindOf(create)) continue
-      assert.ok(members.isSubsetOf(now.members), name)
+      const ours = new Set([...members].filter((member) => member !== foreign))
+      assert.ok(ours.isSubsetOf(now.members), name)
     }
   }
 }
