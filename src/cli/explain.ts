@@ -11,8 +11,11 @@ export const addExplainCommand: AddCommand = (program, context) => {
     .description(
       'explains what the wanted rules do with a connection ("platnet plan" compares them with the kernel), or what a Service leads to, and why',
     )
-    .argument('<source>', 'the client\'s address; or the word "service"')
-    .argument('<target>', 'ADDRESS:PORT, with /udp or /sctp where it is not TCP; or NAMESPACE/NAME of the Service')
+    .argument('<source>', 'the address of the client, or NAMESPACE/NAME of a pod; or the word "service"')
+    .argument(
+      '<target>',
+      'ADDRESS:PORT or NAMESPACE/POD:PORT, with /udp or /sctp where it is not TCP; or NAMESPACE/NAME of the Service',
+    )
     .option(
       '--in-interface <name>',
       'the interface on which the packet arrives; that of the route to its source when not set',
@@ -41,7 +44,7 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
   const question = parseTarget(request.source, request.target)
   if (question === undefined) {
     context.stderr.write(
-      `error: ${JSON.stringify(request.target)} is no target: expected ADDRESS:PORT, such as 10.96.0.10:53/udp or [fd00::a]:443\n`,
+      `error: ${JSON.stringify(request.target)} is no target: expected ADDRESS:PORT or NAMESPACE/POD:PORT, such as 10.96.0.10:53/udp, [fd00::a]:443 or default/web:80\n`,
     )
     return context.finish(exitCodes.usage)
   }
@@ -53,18 +56,22 @@ async function explainFlow(context: CliContext, request: FlowRequest): Promise<v
   )
 }
 
-/** Splits `10.96.0.10:53/udp` or `[fd00::a]:443`; undefined for any other form. The agent validates addresses and ports. */
+/**
+ * Splits `10.96.0.10:53/udp`, `[fd00::a]:443` or `default/web:80`; undefined for any other form. The agent validates addresses, pods and
+ * ports.
+ */
 function parseTarget(source: string, target: string): FlowQuestion | undefined {
-  const [, bracketed, plain, port, protocol = 'tcp'] =
-    /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})(?:\/(tcp|udp|sctp))?$/i.exec(target) ?? []
-  const destination = bracketed ?? plain
+  const { destination, port, protocol = 'tcp' } = targetForm.exec(target)?.groups ?? {}
   if (destination === undefined || port === undefined) return undefined
   const protocols = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
   const name = protocol.toLowerCase()
   return name === 'tcp' || name === 'udp' || name === 'sctp'
-    ? { source, destination, port, protocol: protocols[name] }
+    ? { source, destination: destination.replaceAll(/^\[|\]$/g, ''), port, protocol: protocols[name] }
     : undefined
 }
+
+const targetForm =
+  /^(?<destination>\[[0-9a-fA-F:.]+\]|[0-9.]+|[a-z0-9-]+\/[a-z0-9.-]+):(?<port>\d{1,5})(?:\/(?<protocol>tcp|udp|sctp))?$/i
 
 function printAnswer<Answer>(
   context: CliContext,

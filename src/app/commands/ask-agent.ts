@@ -1,8 +1,8 @@
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { PlatnetError } from '../../model/errors.ts'
-import type { FlowExplanation } from '../../node/proxy/index.ts'
 import type { AgentStatus } from '../composition/agent-status.ts'
+import type { FlowAnswer } from '../composition/flow-question.ts'
 import type { PlanAnswer, ServiceAnswer } from '../composition/proxy-questions.ts'
 
 export class AskError extends PlatnetError<'agent-away' | 'bad-question' | 'not-found' | 'bad-answer'> {}
@@ -27,7 +27,7 @@ export interface FlowQuestion {
 }
 
 /** Asks what becomes of a connection. Throws AskError, also for a question that the agent rejects. */
-export function askFlow(controlSocket: string, question: FlowQuestion): Promise<FlowExplanation> {
+export function askFlow(controlSocket: string, question: FlowQuestion): Promise<FlowAnswer> {
   return ask(controlSocket, `/explain/flow?${new URLSearchParams({ ...question })}`)
 }
 

@@ -1,5 +1,7 @@
 export type { AddressSpan } from './address-spans.ts'
 export { type EffectRow, type PolicyEffect, policyEffect } from './effect.ts'
+export { PolicyEvaluator } from './evaluate.ts'
+export { explainPolicy, type PolicyExplanation } from './explain-policy.ts'
 export { type GroupedPods, type MatrixRow, type PolicyMatrix, policyMatrix } from './matrix.ts'
 export type { PortSet, Reach } from './reach.ts'
 export { readNamespace } from './read-namespace.ts'

@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../model/api-object.ts'
-import { ipFamily } from '../../model/ip.ts'
+import { type Ip, ipFamily } from '../../model/ip.ts'
 import type { Service } from '../../model/service.ts'
 import type { BaseChain } from '../../netfilter/foreign-path.ts'
 import type { Frontend } from '../../netfilter/frontend.ts'
@@ -29,6 +29,8 @@ interface OutcomeExplanation {
   readonly verdict: TraceOutcome['verdict']
   /** `10.244.0.7:80` */
   readonly endpoint: string | undefined
+  /** Where it goes: the endpoint, or where it was sent to. */
+  readonly destination: { readonly address: Ip; readonly port: number }
   readonly masqueraded: boolean
   /** The rules it matches, `TABLE RULE`, in order. */
   readonly rules: readonly string[]
@@ -132,13 +134,14 @@ function guessUnserved({ destination }: TracedPacket, { all, settings }: Explain
   })
 }
 
-function describeOutcome(outcome: TraceOutcome, { destination }: TracedPacket): OutcomeExplanation {
+function describeOutcome(outcome: TraceOutcome, { destination, port }: TracedPacket): OutcomeExplanation {
   const { probability, verdict, endpoint, masqueraded, rules } = outcome
   const family = ipFamily(destination)
   return {
     probability,
     verdict,
     endpoint: endpoint && renderAddressPort(endpoint.address, endpoint.port),
+    destination: endpoint ?? { address: destination, port },
     masqueraded,
     rules: rules.map(({ table, chain, rule }) => `${table} ${renderRule(chain, rule, family)}`),
   }

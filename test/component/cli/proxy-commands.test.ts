@@ -277,7 +277,7 @@ describe('the commands that ask the running proxy', () => {
     const noAddress = await platnet('explain', 'no-address', '10.96.0.10:80')
     assert.match(noAddress.stderr, /source: expected an IP address/)
     assert.deepEqual([unknown.code, mixed.code, noAddress.code], [1, 2, 2])
-    assert.equal(noAddress.stderr, 'error: source: expected an IP address\n')
+    assert.equal(noAddress.stderr, 'error: source: expected an IP address or NAMESPACE/NAME of a pod\n')
     const strange = await platnet('explain', 'service', 'default/quite-another')
     assert.equal(strange.stderr, 'error: this node knows no Service default/quite-another\n')
   })
