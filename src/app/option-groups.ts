@@ -4,6 +4,7 @@ import { cniOptions } from '../node/cni/options.ts'
 import { dnsOptions } from '../node/dns/options.ts'
 import { nodeOptions } from '../node/options.ts'
 import { podsOptions } from '../node/pods/options.ts'
+import { policyOptions } from '../node/policy/options.ts'
 import { proxyOptions } from '../node/proxy/options.ts'
 import { observeOptions } from '../observe/index.ts'
 import { declareAppOptions } from './options.ts'
@@ -11,7 +12,7 @@ import { declareAppOptions } from './options.ts'
 /** The components that each command can run; `run` has those of `server` and `agent`. */
 export const partsOf = {
   server: ['api', 'controllers', 'scheduler'],
-  agent: ['proxy', 'dns', 'registration', 'cni', 'routes', 'pods'],
+  agent: ['proxy', 'policy', 'dns', 'registration', 'cni', 'routes', 'pods'],
 } as const satisfies Record<string, readonly string[]>
 
 /** Declares every option of the program, by owner. */
@@ -21,6 +22,7 @@ export const optionGroups = {
   controllers: controllerOptions,
   node: nodeOptions,
   proxy: proxyOptions,
+  policy: policyOptions,
   dns: dnsOptions,
   cni: cniOptions,
   pods: podsOptions,

@@ -18,7 +18,7 @@ export const addStatusCommand: AddCommand = (program, context) => {
   })
 }
 
-function renderStatus({ nodeName, components, applied, proxy, problems }: AgentStatus): string {
+function renderStatus({ nodeName, components, applied, proxy, policy, problems }: AgentStatus): string {
   const lines = [
     `node ${nodeName}, state revision ${applied.revision}`,
     ...Object.entries(components).map(([name, { level, message }]) => `  ${level.padEnd(8)} ${name}: ${message}`),
@@ -27,6 +27,7 @@ function renderStatus({ nodeName, components, applied, proxy, problems }: AgentS
         `  applied  ${plane}: revision ${revision}${applied.failing.includes(plane) ? ', and fails since' : ''}`,
     ),
     ...proxy.flatMap(renderProxy),
+    ...(policy ? renderPolicy(policy) : []),
     ...problems.map((problem) => `  problem  ${problem}`),
   ]
   return `${lines.join('\n')}\n`
@@ -53,4 +54,27 @@ function renderProxy({
         `  aside    ${family}: ${service} since ${new Date(sinceMs).toISOString()}, ${attempts} attempts, next ${retryAtMs === undefined ? 'when it changes' : new Date(retryAtMs).toISOString()}: ${reason}`,
     ),
   ]
+}
+
+function renderPolicy({
+  policies,
+  localPods,
+  isolated,
+  obstacles,
+  problems,
+  families,
+}: NonNullable<AgentStatus['policy']>) {
+  const { ingress, egress, unknown } = isolated
+  return [
+    `  policy   ${policies} NetworkPolicies; of ${localPods} pods here ${ingress} isolated for ingress, ${egress} for egress, ${unknown} not known yet`,
+    ...families.map(({ family, lastSync }) => `  policy   ${family}: ${renderSync(lastSync)}`),
+    ...obstacles.map((obstacle) => `  policy   NOT enforced: ${obstacle}`),
+    ...problems.flatMap(({ policy, messages }) => messages.map((message) => `  policy   ${policy}: ${message}`)),
+  ]
+}
+
+function renderSync(sync: { readonly atMs: number; readonly kind: string; readonly durationMs: number } | undefined) {
+  if (sync === undefined) return 'not synced yet'
+  const agoSeconds = Math.round((Date.now() - sync.atMs) / 1000)
+  return `last sync ${new Date(sync.atMs).toISOString()}, ${agoSeconds} s ago (${sync.kind}, ${Math.round(sync.durationMs)} ms)`
 }

@@ -64,6 +64,8 @@ export interface InformerOptions {
   readonly fieldSelector?: string
   /** Absent: whole objects. */
   readonly content?: Content
+  /** Replaces each object of a list as soon as it is parsed by what the handler needs of it, identity included; changes come whole. */
+  readonly reduce?: (json: unknown) => unknown
   readonly handler: InformerHandler
   readonly log: Logger
   readonly timing?: Partial<InformerTiming>
@@ -142,8 +144,8 @@ export class Informer implements Component {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, collection, fieldSelector, content, handler } = this.#options
-    const list = await listPages(client, collection, { fieldSelector, content, signal })
+    const { client, collection, fieldSelector, content, reduce, handler } = this.#options
+    const list = await listPages(client, collection, { fieldSelector, content, reduce, signal })
     const items = await this.#checkItems(list.items)
     signal.throwIfAborted()
     this.#leftOut.replace(list.leftOut)

@@ -16,6 +16,8 @@ export interface ListOptions {
   /** Only those objects: `spec.nodeName=node-1`. */
   readonly fieldSelector?: string | undefined
   readonly content?: Content | undefined
+  /** Replaces each object as soon as it is parsed by what the caller needs of it, identity included. */
+  readonly reduce?: ((json: unknown) => unknown) | undefined
 }
 
 /** `metadata`: objects come as PartialObjectMetadata, without spec and status. */
@@ -107,7 +109,7 @@ function listPage(
     const splitter = new ItemSplitter()
     for await (const chunk of chunks) {
       for (const item of splitter.push(chunk)) {
-        takeItem(item, found)
+        takeItem(item, found, options.reduce)
         if (slice.spent) await slice.pause()
       }
       if (slice.spent) await slice.pause()
@@ -124,7 +126,11 @@ interface FoundItems {
 }
 
 /** Throws for an item that cannot be read and does not say which object it is: whether that is missing could not be known. */
-function takeItem(item: SplitItem, { items, leftOut }: FoundItems): void {
+function takeItem(
+  item: SplitItem,
+  { items, leftOut }: FoundItems,
+  reduce: (json: unknown) => unknown = (json) => json,
+): void {
   if (item.kind === 'left-out') {
     leftOut.push(
       named(item.identity, new ApiError('bad-response', `an item of the list cannot be read: ${item.fault}`)),
@@ -132,7 +138,7 @@ function takeItem(item: SplitItem, { items, leftOut }: FoundItems): void {
     return
   }
   try {
-    items.push(parseJson(item.text))
+    items.push(reduce(parseJson(item.text)))
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const scanner = new IdentityScanner()

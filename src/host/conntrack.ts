@@ -5,11 +5,12 @@ import { type Ip, type IpFamily, ipFamily, parseIp } from '../model/ip.ts'
 import { type Run, runProgram } from './programs/index.ts'
 
 /** A conntrack entry at the time of the listing. */
-export interface Flow {
-  readonly protocol: FlowProtocol
-  /** Destination of the client's packets. */
+export interface Flow<Protocol extends FlowProtocol = 'udp' | 'tcp'> {
+  readonly protocol: Protocol
+  /** The client, before any translation. */
   readonly source: Ip
   readonly sourcePort: number
+  /** Destination of the client's packets. */
   readonly destination: Ip
   readonly destinationPort: number
   /** Source of the reply; differs from `destination` if DNAT applies. */
@@ -17,16 +18,16 @@ export interface Flow {
   readonly replySourcePort: number
 }
 
-type FlowProtocol = 'udp' | 'tcp'
+export type FlowProtocol = 'udp' | 'tcp' | 'sctp'
 
 const timeoutMs = 60_000
 
 /** Lists the conntrack entries of one protocol and family. Throws ExecError. */
-export async function listFlows(
+export async function listFlows<Protocol extends FlowProtocol>(
   family: IpFamily,
-  protocol: FlowProtocol,
+  protocol: Protocol,
   run: Run = runProgram,
-): Promise<readonly Flow[]> {
+): Promise<readonly Flow<Protocol>[]> {
   const args = ['-L', '-f', familyName(family), '-p', protocol]
   const { stdout } = await run('conntrack', args, { timeoutMs })
   return stdout.split('\n').flatMap((line) => parseFlow(line, protocol) ?? [])
@@ -37,12 +38,35 @@ export async function listFlows(
  * whole table and waits for the kernel (7 ms), so one command serves all clients of a destination and an endpoint: 10,000 commands took a minute. Throws ExecError.
  */
 export async function deleteFlows(flows: readonly Flow[], run: Run = runProgram): Promise<void> {
-  if (flows.length === 0) return
+  await runDeletions(flows.map(renderDeletion), run)
+}
+
+/**
+ * Deletes these entries and others between the same two ends to the same port, whatever port the client sends from; missing entries are
+ * no error. Throws ExecError.
+ */
+export async function deleteFlowsBetween(flows: readonly Flow<FlowProtocol>[], run: Run = runProgram): Promise<void> {
+  await runDeletions(
+    flows.map((flow) => `${renderDeletion(flow).trimEnd()} -s ${flow.source}\n`),
+    run,
+  )
+}
+
+/** Deletes every entry in which one of the addresses sends or answers; missing entries are no error. Throws ExecError. */
+export async function deleteFlowsOf(addresses: readonly Ip[], run: Run = runProgram): Promise<void> {
+  const deletions = addresses.flatMap((address) =>
+    ['-s', '-d', '-r'].map((side) => `-D -f ${familyName(ipFamily(address))} ${side} ${address}\n`),
+  )
+  await runDeletions(deletions, run)
+}
+
+async function runDeletions(deletions: readonly string[], run: Run): Promise<void> {
+  if (deletions.length === 0) return
   // conntrack opens its input by name, and a pipe of ours has no name.
   const folder = await mkdtemp(path.join(tmpdir(), 'platnet-conntrack-'))
   try {
     const file = path.join(folder, 'deletions')
-    await writeFile(file, [...new Set(flows.map(renderDeletion))].join(''))
+    await writeFile(file, [...new Set(deletions)].join(''))
     await run('conntrack', ['-R', file], { timeoutMs })
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -52,7 +76,7 @@ export async function deleteFlows(flows: readonly Flow[], run: Run = runProgram)
 /** Matches the tuple that occurs twice in a line: the original direction and the reply direction. */
 const tuple = /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+)/g
 
-function parseFlow(line: string, protocol: FlowProtocol): Flow | undefined {
+function parseFlow<Protocol extends FlowProtocol>(line: string, protocol: Protocol): Flow<Protocol> | undefined {
   if (!line.startsWith(`${protocol} `)) return undefined
   const [original, reply] = line.matchAll(tuple)
   const [source, destination, replySource] = [original?.[1], original?.[2], reply?.[1]].map((text = '') =>
@@ -70,7 +94,8 @@ function parseFlow(line: string, protocol: FlowProtocol): Flow | undefined {
   }
 }
 
-function renderDeletion({ protocol, destination, destinationPort, replySource, replySourcePort }: Flow): string {
+function renderDeletion(flow: Flow<FlowProtocol>): string {
+  const { protocol, destination, destinationPort, replySource, replySourcePort } = flow
   const asSent = `-d ${destination} --orig-port-dst ${destinationPort}`
   const asAnswered = `-r ${replySource} --reply-port-src ${replySourcePort}`
   return `-D -f ${familyName(ipFamily(destination))} -p ${protocol} ${asSent} ${asAnswered}\n`

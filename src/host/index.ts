@@ -1,4 +1,4 @@
-export { deleteFlows, type Flow, listFlows } from './conntrack.ts'
+export { deleteFlows, deleteFlowsBetween, deleteFlowsOf, type Flow, type FlowProtocol, listFlows } from './conntrack.ts'
 export { type Datagram, DatagramBatch } from './datagram-batch.ts'
 export { EngineClient, EngineError, engineSockets } from './engine-client.ts'
 export {
@@ -46,5 +46,5 @@ export {
 } from './programs/index.ts'
 export { FileError, readRegularFile, readRegularFileSync } from './regular-file.ts'
 export { interfaceTowards } from './route-to.ts'
-export { applySysctls, conntrackSysctls, nodeSysctls, readSysctl } from './sysctl.ts'
+export { applySysctls, bridgeIpv6Sysctl, conntrackSysctls, nodeSysctls, readSysctl } from './sysctl.ts'
 export { createNotifier, type Notifier } from './systemd.ts'

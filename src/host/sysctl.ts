@@ -33,6 +33,13 @@ export const nodeSysctls: readonly SysctlWish[] = [
   },
 ]
 
+/** NetworkPolicies need it on nodes with IPv6; Services there work without. */
+export const bridgeIpv6Sysctl: SysctlWish = {
+  name: 'net/bridge/bridge-nf-call-ip6tables',
+  value: 1,
+  why: 'without it (or the module br_netfilter) no NetworkPolicy holds between pods on one bridge by IPv6',
+}
+
 /** Settings of connection tracking; times in milliseconds, 0 keeps the current value. */
 export interface ConntrackWishes {
   readonly maxPerCore: number

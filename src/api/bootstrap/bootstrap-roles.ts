@@ -37,6 +37,7 @@ export function bootstrapBindings(dialect: Dialect): readonly BootstrapBinding[]
     { role: 'system:service-account-issuer-discovery', subjects: [group('system:serviceaccounts')] },
     { role: 'system:kube-controller-manager', subjects: [user('system:kube-controller-manager')] },
     { role: 'system:kube-scheduler', subjects: [user('system:kube-scheduler')] },
+    { role: 'system:node-network-policy', subjects: [group('system:nodes')] },
     { role: 'system:kube-proxy', subjects: [user('system:kube-proxy')] },
   ]
 }
@@ -127,7 +128,10 @@ function basicRoles({ groups }: Dialect): readonly BootstrapRole[] {
   ]
 }
 
-/** Returns the roles of components. `system:node` has no binding: the node authorizer gives each node access to its own objects. */
+/**
+ * Returns the roles of components. `system:node` has no binding: the node authorizer gives each node access to its own objects. What a NetworkPolicy
+ * allows depends on the labels and addresses of pods of other nodes, so all nodes have `system:node-network-policy`.
+ */
 function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
   const events = resources(['', groups.events], ['events'], ['create', 'patch', 'update'])
   const leases = resources([groups.coordination], ['leases'], ['create', 'get', 'list', 'patch', 'update', 'watch'])
@@ -137,6 +141,7 @@ function componentRoles({ groups }: Dialect): readonly BootstrapRole[] {
   ]
   return [
     { name: 'system:node', rules: [...network, events, leases] },
+    { name: 'system:node-network-policy', rules: [resources([''], ['pods'], ['list', 'watch'])] },
     { name: 'system:kube-proxy', rules: [...network, resources([groups.networking], ['servicecidrs'], read), events] },
     {
       name: 'system:kube-scheduler',

@@ -1,4 +1,5 @@
 import type { Component, Health } from '../../loop/component.ts'
+import type { PolicyPlane, PolicyStatus } from '../../node/policy/index.ts'
 import type { ProxyStatus, ProxyView } from '../../node/proxy/index.ts'
 import { type AppliedRevisions, formatProblem, type LiveNodeState } from '../../node/state/index.ts'
 
@@ -10,6 +11,8 @@ export interface AgentStatus {
   readonly applied: ReturnType<AppliedRevisions['report']>
   /** One entry per address family; empty if the proxy is not among the components. */
   readonly proxy: readonly ProxyStatus[]
+  /** Absent if policy is not among the components. */
+  readonly policy?: PolicyStatus
   /** One sentence for each part of an API object that this node cannot use. */
   readonly problems: readonly string[]
 }
@@ -20,6 +23,7 @@ export interface StatusSources {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly proxy: readonly ProxyView[]
+  readonly policy: Pick<PolicyPlane, 'status'> | undefined
   /** One sentence for each address or port that a Service claims and another one owns. */
   readonly refusedClaims: Iterable<string>
 }
@@ -30,6 +34,7 @@ export function describeAgent({
   state,
   applied,
   proxy,
+  policy,
   refusedClaims,
 }: StatusSources): AgentStatus {
   return {
@@ -38,6 +43,7 @@ export function describeAgent({
     components: Object.fromEntries(components.map((component) => [component.name, component.health()])),
     applied: applied.report(),
     proxy: proxy.map((view) => view.status()),
+    ...(policy && { policy: policy.status() }),
     problems: [...Array.from(state.problems(), formatProblem), ...refusedClaims],
   }
 }

@@ -1,6 +1,6 @@
 import { ApiClient, accessByServer, type ClusterAccess, loadKubeconfig } from '../../client/index.ts'
 import { ConfigError, configzDocument } from '../../config/index.ts'
-import { createFastRun, interfaceTowards, type Run } from '../../host/index.ts'
+import { createFastRun, interfaceTowards, NftMonitor, type Run } from '../../host/index.ts'
 import type { Component } from '../../loop/component.ts'
 import type { Dialect } from '../../model/dialect.ts'
 import { unspecifiedIpv4 } from '../../model/ip.ts'
@@ -24,6 +24,7 @@ import { ClusterConnection } from './cluster-connection.ts'
 import { dataPaths, ensureAgentTls } from './cluster-files.ts'
 import { composeDns, composeDnsSources, dnsQuestions } from './compose-dns.ts'
 import { composePods, type PodsParts } from './compose-pods.ts'
+import { composePolicy, type PolicySide } from './compose-policy.ts'
 import { composeProxy, type ProxySide } from './compose-proxy.ts'
 import { agentAccess, tellTrouble } from './delegated-access.ts'
 import { findApiServers } from './find-api-servers.ts'
@@ -43,14 +44,22 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
   const addresses = new ClusterAddresses()
   const applied = new AppliedRevisions(state)
   const gate = new CniGate({ state, applied, metrics: createGateMetrics(context.metrics), log: log.child('cni') })
-  const core = { context, client, state, addresses, applied, run }
+  const monitor = new NftMonitor(log.child('monitor'))
+  const core = { context, client, state, addresses, applied, run, monitor }
   const proxy = values.app.components.includes('proxy')
     ? await composeProxy({ ...core, apiServers: await findApiServers(access) })
     : undefined
+  const policy = values.app.components.includes('policy') ? await composePolicy(core) : undefined
   const dns = composeDns(context, state, applied, run)
-  const createSources = (dialect: Dialect) => composeSources({ ...core, gate, proxy, dns }, dialect)
+  const createSources = (dialect: Dialect) => composeSources({ ...core, gate, proxy, policy, dns }, dialect)
   const connection = new ClusterConnection({ client, createSources, log })
-  const working: readonly Component[] = [...(proxy?.components ?? []), ...(dns ? [dns] : []), connection]
+  const working: readonly Component[] = [
+    ...(proxy?.isWatchable || policy?.isWatchable ? [monitor] : []),
+    ...(proxy?.components ?? []),
+    ...(policy?.components ?? []),
+    ...(dns ? [dns] : []),
+    connection,
+  ]
   const control = createControlSocket({
     path: values.node.controlSocket,
     applied,
@@ -61,6 +70,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
         state,
         applied,
         proxy: proxy?.families.map(({ plane }) => plane.view) ?? [],
+        policy: policy?.plane,
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
     queries: questionsOf(proxy, dns, run),
@@ -72,11 +82,15 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
 
 interface SourceParts extends Omit<PodsParts, 'dialect' | 'onNetwork'> {
   readonly proxy: ProxySide | undefined
+  readonly policy: PolicySide | undefined
   readonly dns: DnsPlane | undefined
 }
 
 /** Composes what watches the API. The inputs of rules are listed in parallel; all other informers wait for them. */
-function composeSources({ proxy, dns, ...parts }: SourceParts, dialect: Dialect): readonly (readonly Component[])[] {
+function composeSources(
+  { proxy, policy, dns, ...parts }: SourceParts,
+  dialect: Dialect,
+): readonly (readonly Component[])[] {
   const { context, client, state, addresses } = parts
   const log = context.logging.logger('platform_kubelet').child('client')
   const registration = composeRegistration(context, client, dialect)
@@ -85,6 +99,7 @@ function composeSources({ proxy, dns, ...parts }: SourceParts, dialect: Dialect)
     ...createStateSources({ client, dialect, state, log }),
     new ClusterAddressWatch({ client, dialect, addresses, log }),
     ...(proxy?.createSources(dialect) ?? []),
+    ...(policy?.createSources(dialect) ?? []),
   ]
   return [
     rulesInputs,

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
 import { ConfigError } from '../../config/index.ts'
 import {
@@ -6,7 +5,7 @@ import {
   type Flow,
   listFlows,
   localAddresses,
-  NftMonitor,
+  type NftMonitor,
   type Run,
   readSysctl,
 } from '../../host/index.ts'
@@ -45,12 +44,15 @@ import type { AppliedRevisions, ClusterAddresses, LiveNodeState } from '../../no
 import type { Logger } from '../../observe/index.ts'
 import type { AppContext } from '../context.ts'
 import { warnOfAffinityLimit } from './affinity-limit.ts'
+import { hasIpv6 } from './has-ipv6.ts'
 import { NodeFactsWatch } from './node-facts.ts'
 import { findNodeName } from './node-identity.ts'
 import { serviceEvents, type TellOfService } from './service-events.ts'
 
 /** The service proxy: its components in start order, and one plane per address family. */
 export interface ProxySide {
+  /** Whether the kernel tells who changes its rules. */
+  readonly isWatchable: boolean
   readonly components: readonly Component[]
   readonly families: readonly ProxyFamily[]
   /** One sentence for each address or port that a Service claims and another one owns. */
@@ -87,6 +89,7 @@ export interface ProxySources {
   readonly state: LiveNodeState
   readonly applied: AppliedRevisions
   readonly run: Run
+  readonly monitor: NftMonitor
   readonly addresses: ClusterAddresses
   /** The addresses of this agent's API server: no external address of a Service may take them. */
   readonly apiServers: ReadonlySet<string>
@@ -97,13 +100,12 @@ export interface ProxySources {
  * other. Throws ConfigError, or the error of the program detection if no family can be served.
  */
 export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
-  const { context, client, state, applied, run, addresses, apiServers } = sources
+  const { context, client, state, applied, run, monitor, addresses, apiServers } = sources
   const log = context.logging.logger('platform_traffic_proxy')
   const options = proxyOptionsOf(context)
   const lacking = missingOption(options)
   if (lacking !== undefined)
     throw new ConfigError('config-invalid', [`--detect-local-mode ${options.detectLocalMode} needs ${lacking}`])
-  const monitor = new NftMonitor(log.child('monitor'))
   const tell = serviceEvents(new ApiEventRecorder(client, 'platnet-proxy', log.child('events')), state)
   const claimed = composeClaims({ state, addresses, apiServers, tell, log })
   collectRefusedClaims(context.metrics, () => claimed.refusals().values())
@@ -129,10 +131,9 @@ export async function composeProxy(sources: ProxySources): Promise<ProxySide> {
     health.checks.onNodeChange()
   })
   collectCounts(context, families)
-  const isWatchable = families.some(({ iptables }) => iptables.choice.flavour === 'nft')
   return {
+    isWatchable: families.some(({ iptables }) => iptables.choice.flavour === 'nft'),
     components: [
-      ...(isWatchable ? [monitor] : []),
       claimed,
       ...families.flatMap(({ writer, cleaner, plane }) => [writer, cleaner, plane]),
       parts.facts,
@@ -243,11 +244,6 @@ function proxyOptionsOf({ options }: AppContext): ProxyOptions {
   const { app, dns, node, proxy } = options.values
   const answeredHere = app.components.includes('dns') ? dns.clusterDns : undefined
   return { clusterCidr: node.clusterCidr, answeredHere, ...proxy }
-}
-
-/** Tells whether the kernel has IPv6: the file exists then, even without an address in it. */
-function hasIpv6(): boolean {
-  return existsSync('/proc/net/if_inet6')
 }
 
 async function composeFamily(parts: ProxyParts, family: IpFamily): Promise<ProxyFamily> {

@@ -1,10 +1,12 @@
 import { cpus } from 'node:os'
-import { conntrackSysctls, nodeSysctls } from '../../host/index.ts'
+import { bridgeIpv6Sysctl, conntrackSysctls, nodeSysctls } from '../../host/index.ts'
 import type { Options } from '../context.ts'
+import { hasIpv6 } from './has-ipv6.ts'
 
-/** Returns the kernel settings that this node needs: forwarding, and connection tracking if the proxy runs. */
+/** Returns the kernel settings that this node needs: forwarding, rules for packets on bridges, and connection tracking if the proxy runs. */
 export function wantedSysctls({ values: { app, proxy } }: Options) {
-  if (!app.components.includes('proxy')) return nodeSysctls
+  const ofNode = app.components.includes('policy') && hasIpv6() ? [...nodeSysctls, bridgeIpv6Sysctl] : nodeSysctls
+  if (!app.components.includes('proxy')) return ofNode
   const wishes = {
     maxPerCore: proxy.conntrackMaxPerCore,
     min: proxy.conntrackMin,
@@ -14,5 +16,5 @@ export function wantedSysctls({ values: { app, proxy } }: Options) {
     udpMs: proxy.conntrackUdpTimeout,
     udpStreamMs: proxy.conntrackUdpTimeoutStream,
   }
-  return [...nodeSysctls, ...conntrackSysctls(wishes, cpus().length)]
+  return [...ofNode, ...conntrackSysctls(wishes, cpus().length)]
 }

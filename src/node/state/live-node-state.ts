@@ -81,6 +81,11 @@ export class LiveNodeState implements NodeState {
     return this.#localPods.get(containerId)
   }
 
+  /** The last announcement of a pod that was not withdrawn. */
+  announcedPod(key: ObjectKey): LocalPod | undefined {
+    return this.#localPods.lastOf(key)
+  }
+
   /** A step of its own, so that planes act on the addresses and say so; the same again is none. */
   announcePod(pod: LocalPod): void {
     if (this.#localPods.put(pod)) this.#publishPod(pod)

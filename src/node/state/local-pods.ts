@@ -18,6 +18,8 @@ export class LocalPods {
   put(pod: LocalPod): boolean {
     const before = this.#pods.get(pod.containerId)
     if (before !== undefined && JSON.stringify(before) === JSON.stringify(pod)) return false
+    // At the end, so that the order is that of the announcements.
+    this.#pods.delete(pod.containerId)
     this.#pods.set(pod.containerId, pod)
     return true
   }
@@ -30,6 +32,11 @@ export class LocalPods {
 
   get(containerId: string): LocalPod | undefined {
     return this.#pods.get(containerId)
+  }
+
+  /** The announcement of a pod that came last and was not withdrawn. */
+  lastOf(key: ObjectKey): LocalPod | undefined {
+    return [...this.#pods.values()].findLast((pod) => pod.key === key)
   }
 
   keys(): ReadonlySet<ObjectKey> {

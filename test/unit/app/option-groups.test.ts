@@ -27,7 +27,18 @@ test('Without any source the options are their defaults.', () => {
     app: {
       config: undefined,
       dataDir: '/var/lib/platnet',
-      components: ['api', 'controllers', 'scheduler', 'proxy', 'dns', 'registration', 'cni', 'routes', 'pods'],
+      components: [
+        'api',
+        'controllers',
+        'scheduler',
+        'proxy',
+        'policy',
+        'dns',
+        'registration',
+        'cni',
+        'routes',
+        'pods',
+      ],
     },
     api: {
       dialect: 'platform',
@@ -91,6 +102,7 @@ test('Without any source the options are their defaults.', () => {
       proxyHealthzAddress: '0.0.0.0',
       proxyHealthzPort: 10256,
     },
+    policy: { policyUnknownPods: 'allow', policyLogDenied: undefined },
     dns: {
       clusterDns: ['10.96.0.10'],
       clusterDomain: 'cluster.local',

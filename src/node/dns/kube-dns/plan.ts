@@ -13,6 +13,17 @@ const ports = [
   { name: 'metrics', protocol: 'TCP', port: dnsMetricsPort, targetPort: dnsMetricsPort },
 ] as const
 
+/** Describes the cluster DNS as a pod: what NetworkPolicies select where this node answers its address. */
+export function clusterDnsPod() {
+  const answered = ports.filter(({ port }) => port === dnsPort)
+  return {
+    namespace: kubeDns.namespace,
+    name: kubeDns.name,
+    labels,
+    ports: answered.map(({ name, protocol, port }) => ({ name, protocol, port })),
+  } as const
+}
+
 /** Returns the Service of the cluster DNS, to which queries go on a node that does not answer them itself. */
 export function kubeDnsService(addresses: readonly Ip[]): ApiObject {
   return {

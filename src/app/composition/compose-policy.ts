@@ -1,0 +1,262 @@
+import { type ApiClient, ApiEventRecorder } from '../../client/index.ts'
+import {
+  deleteFlowsBetween,
+  deleteFlowsOf,
+  type Flow,
+  type FlowProtocol,
+  listFlows,
+  localAddresses,
+  type NftMonitor,
+  type Run,
+} from '../../host/index.ts'
+import type { Component } from '../../loop/component.ts'
+import { objectKey } from '../../model/api-object.ts'
+import type { Dialect } from '../../model/dialect.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Ip, IpFamily } from '../../model/ip.ts'
+import { policyHooks } from '../../netfilter/policy/hooks.ts'
+import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
+import { clusterDnsPod } from '../../node/dns/index.ts'
+import {
+  ClusterState,
+  collectPolicyCounts,
+  createFlowCutterMetrics,
+  createPolicyMetrics,
+  DenialLog,
+  FlowCutter,
+  findPolicyObstacles,
+  findRemotePods,
+  ListedCollections,
+  LivePlan,
+  PolicyEvaluator,
+  PolicyPlane,
+  type PolicyProblem,
+  PolicyProblems,
+  PolicyWatches,
+  policyPlane,
+  readDeniedCounts,
+} from '../../node/policy/index.ts'
+import { NodeWatch } from '../../node/proxy/index.ts'
+import { DriftWatch, detectIptables, type Flavour, Iptables, RulesError, RulesWriter } from '../../node/rules/index.ts'
+import type { AppliedRevisions, LiveNodeState } from '../../node/state/index.ts'
+import type { Logger } from '../../observe/index.ts'
+import type { AppContext } from '../context.ts'
+import { hasIpv6 } from './has-ipv6.ts'
+import { findNodeName } from './node-identity.ts'
+
+/** Enforcement of NetworkPolicies: its components in start order. */
+export interface PolicySide {
+  /** Whether the kernel tells who changes its rules. */
+  readonly isWatchable: boolean
+  readonly components: readonly Component[]
+  readonly plane: PolicyPlane
+  readonly state: ClusterState
+  /** Creates the informers for the server's dialect. */
+  createSources(dialect: Dialect): readonly Component[]
+}
+
+export interface PolicySources {
+  readonly context: AppContext
+  readonly client: ApiClient
+  readonly state: LiveNodeState
+  readonly applied: AppliedRevisions
+  readonly run: Run
+  readonly monitor: NftMonitor
+}
+
+interface PolicyFamily {
+  readonly family: IpFamily
+  readonly flavour: Flavour
+  readonly writer: RulesWriter
+  readonly plan: LivePlan
+  readonly cutter: FlowCutter<Flow<FlowProtocol>>
+}
+
+interface Shared {
+  readonly sources: PolicySources
+  readonly log: Logger
+  readonly state: ClusterState
+  readonly cutterMetricsOf: ReturnType<typeof createFlowCutterMetrics>
+}
+
+/**
+ * Composes the enforcement of NetworkPolicies. A family that cannot be served, a missing ipset or a bridge that passes packets by does not end the
+ * start: the health of the plane says that policies are not enforced.
+ */
+export async function composePolicy(sources: PolicySources): Promise<PolicySide> {
+  const { context, client, state: nodeState, applied, run } = sources
+  const log = context.logging.logger('platform_network_policy')
+  const state = new ClusterState()
+  addClusterDns(context, state)
+  const shared = { sources, log, state, cutterMetricsOf: createFlowCutterMetrics(context.metrics) }
+  const wanted: readonly IpFamily[] = hasIpv6() ? ['IPv4', 'IPv6'] : ['IPv4']
+  const results = await Promise.allSettled(wanted.map((family) => composeFamily(shared, family)))
+  const families = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  const unserved = results.flatMap((result) => (result.status === 'rejected' ? [describeError(result.reason)] : []))
+  const events = policyEvents(client, log)
+  const problems = new PolicyProblems(events.record)
+  const lists = new ListedCollections()
+  applied.register(policyPlane)
+  const plane = new PolicyPlane({
+    families,
+    state,
+    lists,
+    problems,
+    nodeState,
+    applied,
+    findObstacles: async () => [...unserved, ...(await findPolicyObstacles({ families: wanted, run }))],
+    metrics: createPolicyMetrics(context.metrics, wanted),
+    log,
+  })
+  const readable = families.map(({ family, writer }) => ({
+    family,
+    membersOf: (set: string) => writer.membersOf(set),
+  }))
+  collectPolicyCounts(context.metrics, {
+    state,
+    problems,
+    isEnforcing: () => plane.isEnforcing,
+    readDenied: () => readDeniedCounts(readable, state),
+  })
+  const denials = composeDenialLog(shared, readable)
+  return {
+    isWatchable: families.some(({ flavour }) => flavour === 'nft'),
+    components: [...families.flatMap(({ writer, cutter }) => [writer, cutter]), plane, ...denials],
+    plane,
+    state,
+    createSources: (dialect) => {
+      events.setDialect(dialect)
+      const nodeName = findNodeName(context.options.values.node.nodeName)
+      const remotePods = () => findRemotePods(state)
+      const parts = { client, dialect, nodeName, log: log.child('client') }
+      return [
+        new PolicyWatches({ ...parts, state, lists, problems, remotePods }),
+        ...composeNodeWatch(shared, families, parts),
+      ]
+    },
+  }
+}
+
+async function composeFamily(
+  { sources, log: base, state, cutterMetricsOf }: Shared,
+  family: IpFamily,
+): Promise<PolicyFamily> {
+  const { context, run, monitor } = sources
+  const log = family === 'IPv4' ? base : base.child('ipv6')
+  const choice = await detectIptables(run, family, 'auto')
+  const iptables = new Iptables(choice, run)
+  if ((await iptables.listChain('mangle', 'FORWARD')) === undefined)
+    throw new RulesError('save-failed', `${choice.program} cannot use the table mangle of ${family} on this node`)
+  const rulesLog = log.child('rules')
+  const isWatched = () => choice.flavour === 'nft' && monitor.isListening
+  const writer = new RulesWriter({ iptables, hooks: policyHooks(), tables: ['mangle'], log: rulesLog, isWatched })
+  if (choice.flavour === 'nft') monitor.subscribe(new DriftWatch({ family, writer, log: rulesLog }))
+  const cutter = new FlowCutter<Flow<FlowProtocol>>({
+    family,
+    flows: {
+      list: (protocol) => listFlows(family, protocol, run),
+      remove: (flows) => deleteFlowsBetween(flows, run),
+      removeOf: (addresses) => deleteFlowsOf(addresses, run),
+    },
+    judge: () => createJudge(state),
+    metrics: cutterMetricsOf(family),
+    log: log.child('conntrack'),
+  })
+  return { family, flavour: choice.flavour, writer, plan: new LivePlan(ruleSettings(context, family, [])), cutter }
+}
+
+/** Judges by the objects as they are now, so it is made anew for each search. */
+function createJudge(state: ClusterState) {
+  const own = localAddresses()
+  const evaluator = new PolicyEvaluator(state, {
+    judges: 'this-node',
+    isNodeAddress: (address) => own.has(address),
+    podAt: (address) => state.podAt(address),
+  })
+  const protocols = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
+  return ({
+    protocol,
+    source,
+    replySource,
+    replySourcePort,
+  }: Pick<Flow<FlowProtocol>, 'protocol' | 'source' | 'replySource' | 'replySourcePort'>) =>
+    evaluator.judge({
+      source: { address: source },
+      destination: { address: replySource },
+      protocol: protocols[protocol],
+      port: replySourcePort,
+    }).isAllowed
+}
+
+function ruleSettings(
+  { options }: AppContext,
+  family: IpFamily,
+  podCidrs: PolicyRuleSettings['podCidrs'],
+): PolicyRuleSettings {
+  const { policy } = options.values
+  return {
+    family,
+    dnsAddresses: dnsAddresses(options.values),
+    podCidrs,
+    isolatesUnknown: policy.policyUnknownPods === 'deny',
+    logsDenied: policy.policyLogDenied !== undefined,
+  }
+}
+
+function dnsAddresses({ app, dns }: AppContext['options']['values']): readonly Ip[] {
+  return app.components.includes('dns') ? dns.clusterDns : []
+}
+
+/** The cluster DNS addresses that this node answers count as a pod: no name of a pod has an @. */
+function addClusterDns({ options }: AppContext, state: ClusterState): void {
+  const ips = dnsAddresses(options.values)
+  if (ips.length === 0) return
+  const { namespace, name, labels, ports } = clusterDnsPod()
+  const key = objectKey(namespace, `${name}@this-node`)
+  const life = { uid: '', isLocal: true, isOutside: false, isTerminating: false, createdAtMs: 0 }
+  state.setPods(new Map([[key, { key, namespace, labels, ports, ips, ...life }]]))
+}
+
+/** The networks of this node's pods matter only where unknown addresses of them are isolated. */
+function composeNodeWatch(
+  { sources: { context } }: Shared,
+  families: readonly PolicyFamily[],
+  parts: { readonly client: ApiClient; readonly dialect: Dialect; readonly nodeName: string; readonly log: Logger },
+): readonly Component[] {
+  if (context.options.values.policy.policyUnknownPods === 'allow') return []
+  return [
+    new NodeWatch({
+      ...parts,
+      onNode: (node) => {
+        for (const { family, plan } of families) plan.configure(ruleSettings(context, family, node?.podCidrs ?? []))
+      },
+    }),
+  ]
+}
+
+function composeDenialLog(
+  { sources: { context }, log, state }: Shared,
+  families: ConstructorParameters<typeof DenialLog>[0]['families'],
+): readonly Component[] {
+  const seconds = context.options.values.policy.policyLogDenied
+  if (seconds === undefined) return []
+  const isNodeAddress = (address: Ip) => localAddresses().has(address)
+  return [new DenialLog({ families, state, isNodeAddress, intervalMs: seconds * 1000, log: log.child('denied') })]
+}
+
+/** Writes an Event on the policy for each new problem, once the dialect of the server is known. */
+function policyEvents(client: ApiClient, log: Logger) {
+  const recorder = new ApiEventRecorder(client, 'platnet-policy', log.child('events'))
+  let group: string | undefined
+  return {
+    setDialect: ({ groups }: Dialect) => {
+      group = groups.networking
+    },
+    record: ({ policy, uid, reason, messages }: PolicyProblem) => {
+      if (group === undefined || uid === undefined) return
+      const [namespace, name = ''] = policy.split('/')
+      const subject = { apiVersion: `${group}/v1`, kind: 'NetworkPolicy', metadata: { name, namespace, uid } }
+      recorder.record(subject, 'Warning', reason, messages.join('; '))
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import { inSlices, TimeSlice } from '../../loop/time-slice.ts'
+import type { ObjectKey } from '../../model/api-object.ts'
+import type { PolicyChanges } from '../../model/network-policy.ts'
+import type { SetChange } from '../../netfilter/member-sets.ts'
+import { policyChain, policyDirections } from '../../netfilter/policy/names.ts'
+import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
+import { PolicyPlan } from './plan.ts'
+import type { FamilyPlan, PlannedWrite } from './plane-parts.ts'
+
+/** Sets that only allow: peers, ports by name, and the addresses that are known. */
+const allowingSets = /^PLAT-NP-(P|N|KNOWN)[46]/
+
+/** Plans the rules of one family for `FamilySync`. */
+export class LivePlan implements FamilyPlan {
+  readonly #plan: PolicyPlan
+
+  constructor(settings: PolicyRuleSettings) {
+    this.#plan = new PolicyPlan(settings)
+  }
+
+  /** The next step hands over what other settings change. */
+  configure(settings: PolicyRuleSettings): void {
+    this.#plan.configure(settings)
+  }
+
+  async take(changes: PolicyChanges): Promise<PlannedWrite> {
+    const { table, sets } = await inSlices(this.#plan.updateInSteps(changes), new TimeSlice())
+    const tables = table === undefined ? [] : [table]
+    return { tables, sets, objects: this.#plan.hash, mayLose: tables.length > 0 || mayLose(sets) }
+  }
+
+  policyOf(chain: string): ObjectKey | undefined {
+    for (const { key } of this.#plan.activePolicies())
+      if (policyDirections.some((direction) => policyChain(direction, key) === chain)) return key
+    return undefined
+  }
+}
+
+/** An address that leaves a set of peers loses what it could reach; one that comes to the isolated ones may lose anything. */
+function mayLose({ create, add, remove, destroy }: SetChange): boolean {
+  const removes = remove.size + destroy.length > 0
+  return removes || [...create.keys(), ...add.keys()].some((set) => !allowingSets.test(set))
+}

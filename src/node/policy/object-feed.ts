@@ -1,0 +1,93 @@
+import type { InformerHandler, ObjectIdentity, WireObject } from '../../client/index.ts'
+import { ApiError } from '../../client/index.ts'
+import { type ObjectKey, objectKey } from '../../model/api-object.ts'
+import { describeError } from '../../model/errors.ts'
+import type { Logger } from '../../observe/index.ts'
+import { formatProblem, type Problem } from '../state/index.ts'
+import type { ListedCollections } from './listed-collections.ts'
+
+interface ReadObject<Value> {
+  readonly value: Value | undefined
+  readonly problems: readonly Problem[]
+}
+
+export interface ObjectFeedParts<Value> {
+  /** How the collection is named in messages and in `lists`. */
+  readonly name: string
+  readonly lists: ListedCollections
+  readonly read: (object: WireObject) => ReadObject<Value>
+  /** Takes what differs; undefined for objects that are gone or say nothing. */
+  readonly store: (objects: ReadonlyMap<ObjectKey, Value | undefined>) => void
+  /** Called with the problems of an object as it is now; none for one that is sound or gone. */
+  readonly onProblems?: (key: ObjectKey, problems: readonly Problem[], object: WireObject | undefined) => void
+  readonly log: Logger
+}
+
+/** Hands what one informer receives to a table. Keys are `namespace/name`, names for what has no namespace. */
+export class ObjectFeed<Value> implements InformerHandler {
+  readonly #parts: ObjectFeedParts<Value>
+  /** The objects that this feed put into the table, with their versions. */
+  readonly #versions = new Map<ObjectKey, string>()
+
+  constructor(parts: ObjectFeedParts<Value>) {
+    this.#parts = parts
+  }
+
+  onReplace(items: readonly WireObject[], _version: string, leftOut: readonly ObjectIdentity[]): void {
+    const kept = new Set([...items.map(keyOf), ...leftOut.map((metadata) => keyOf({ metadata }))])
+    const changes = new Map<ObjectKey, Value | undefined>()
+    for (const key of [...this.#versions.keys()].filter((known) => !kept.has(known))) this.#forget(key, changes)
+    for (const item of items) {
+      const key = keyOf(item)
+      if (this.#versions.get(key) !== item.metadata.resourceVersion) changes.set(key, this.#read(key, item))
+    }
+    this.#parts.store(changes)
+    this.#parts.lists.listed(this.#parts.name)
+  }
+
+  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: WireObject): void {
+    const key = keyOf(object)
+    const changes = new Map<ObjectKey, Value | undefined>()
+    if (type === 'DELETED') this.#forget(key, changes)
+    else changes.set(key, this.#read(key, object))
+    this.#parts.store(changes)
+  }
+
+  onProgress(): void {}
+
+  onFailure(error: unknown): void {
+    const isRefused = error instanceof ApiError && (error.status === 403 || error.status === 404)
+    if (isRefused) this.#parts.lists.denied(this.#parts.name, describeError(error))
+  }
+
+  /** Takes everything of this feed from the table: it is not followed any more. */
+  clear(): void {
+    const changes = new Map<ObjectKey, Value | undefined>()
+    for (const key of [...this.#versions.keys()]) this.#forget(key, changes)
+    this.#parts.store(changes)
+  }
+
+  #forget(key: ObjectKey, changes: Map<ObjectKey, Value | undefined>): void {
+    this.#versions.delete(key)
+    this.#parts.onProblems?.(key, [], undefined)
+    changes.set(key, undefined)
+  }
+
+  #read(key: ObjectKey, object: WireObject): Value | undefined {
+    const { read, onProblems, log } = this.#parts
+    const { resourceVersion } = object.metadata
+    const { value, problems } = read(object)
+    this.#versions.set(key, resourceVersion)
+    for (const problem of problems) log.warn(formatProblem(problem), { resourceVersion, ...problem })
+    onProblems?.(key, problems, object)
+    return value
+  }
+}
+
+function keyOf({
+  metadata: { namespace = '', name },
+}: {
+  readonly metadata: Partial<WireObject['metadata']>
+}): ObjectKey {
+  return namespace === '' ? (name ?? '') : objectKey(namespace, name ?? '')
+}
