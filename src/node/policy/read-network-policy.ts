@@ -41,8 +41,9 @@ export function readNetworkPolicy(json: unknown): Parsed<NetworkPolicy> {
 
 function readSpec(reader: FieldReader, spec: fields.JsonRecord): Omit<NetworkPolicy, 'key' | 'namespace' | 'name'> {
   reportUnknownFields(reader, spec, specFields, 'spec')
+  const isKnown = reader.problems.length === 0
   const { selector: podSelector } = readSelector(reader, spec['podSelector'], 'spec.podSelector')
-  const directions = readDirections(reader, spec)
+  const directions = readDirections(reader, spec, isKnown)
   return {
     podSelector,
     ...(directions.has('ingress') && { ingress: readRules(reader, spec['ingress'], 'ingress') }),
@@ -50,13 +51,16 @@ function readSpec(reader: FieldReader, spec: fields.JsonRecord): Omit<NetworkPol
   }
 }
 
-/** Applies the default of the API where the types are absent or empty; a type that is unknown counts as both. */
-function readDirections(reader: FieldReader, spec: fields.JsonRecord): ReadonlySet<Direction> {
+/**
+ * Applies the default of the API where the types are absent or empty; a type that is unknown counts as both, and so do absent ones
+ * beside a field that is unknown and may be their misspelling.
+ */
+function readDirections(reader: FieldReader, spec: fields.JsonRecord, isKnown: boolean): ReadonlySet<Direction> {
   const json = spec['policyTypes']
   if (json === undefined || json === null || (Array.isArray(json) && json.length === 0)) {
     const { egress } = spec
     const hasEgress = Array.isArray(egress) ? egress.length > 0 : egress !== undefined && egress !== null
-    return new Set(hasEgress ? ['ingress', 'egress'] : ['ingress'])
+    return new Set(hasEgress || !isKnown ? ['ingress', 'egress'] : ['ingress'])
   }
   const types = Array.isArray(json) ? json : [json]
   const found = types.map((type) => (typeof type === 'string' ? directionOf[type] : undefined))

@@ -187,5 +187,37 @@ for (const dialect of [createDialect('platform'), createDialect('kubernetes')]) 
         assert.match(err, expected)
       }
     })
+
+    test('the address of the cluster DNS counts as its pod where a node answers it', async () => {
+      const labels = { 'k8s-app': 'kube-dns' }
+      const ports = [{ name: 'dns', protocol: 'UDP', port: 53 }]
+      await create('/api/v1/namespaces/kube-system/services', {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'kube-dns' },
+        spec: { selector: labels, ports },
+      })
+      const egress = [
+        {
+          to: [{ namespaceSelector: {}, podSelector: { matchLabels: labels } }],
+          ports: [{ protocol: 'UDP', port: 'dns' }],
+        },
+      ]
+      const file = manifestOf(JSON.stringify(policyOf('out', { ...db, policyTypes: ['Egress'], egress })))
+      const effect = async () => (await platnet('test', '-f', file, '-n', 'x', ...access())).out
+      assert.doesNotMatch(await effect(), /kube-system/)
+      await create('/api/v1/namespaces/kube-system/serviceaccounts', {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { name: 'default' },
+      })
+      await create('/api/v1/namespaces/kube-system/pods', {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'mirror', labels, annotations: { [dialect.annotations.mirrorPod]: 'platnet-dns' } },
+        spec: { nodeName: 'n1', hostNetwork: true, containers: [{ name: 'dns', image: 'platnet' }] },
+      })
+      assert.match(await effect(), /^ {2}to kube-system\/kube-dns: everything -> UDP 53$/m)
+    })
   })
 }
