@@ -31,6 +31,7 @@ import { findApiServers } from './find-api-servers.ts'
 import { composeIdleMemory } from './idle-memory.ts'
 import { findMachineInfo } from './machine-info.ts'
 import { findNodeName } from './node-identity.ts'
+import { createPolicyExplainer } from './policy-explainer.ts'
 import { proxyQuestions } from './proxy-questions.ts'
 
 /** Composes the parts of a node agent in start order: health and metrics first, then what does the work. */
@@ -73,7 +74,7 @@ export async function composeAgent(context: AppContext, run = createFastRun()): 
         policy: policy?.plane,
         refusedClaims: proxy?.refusedClaims() ?? [],
       }),
-    queries: questionsOf(proxy, dns, run),
+    queries: questionsOf({ proxy, policy, dns }, run),
     gate,
     log: log.child('control'),
   })
@@ -109,12 +110,13 @@ function composeSources(
   ]
 }
 
-function questionsOf(proxy: ProxySide | undefined, dns: DnsPlane | undefined, run: Run) {
+function questionsOf({ proxy, policy, dns }: Pick<SourceParts, 'proxy' | 'policy' | 'dns'>, run: Run) {
   return {
     ...proxyQuestions(
       proxy?.families ?? [],
       (source) => interfaceTowards(source, run),
       (family) => readBaseChains(run, family),
+      policy && createPolicyExplainer(policy.state, () => policy.plane.caveat()),
     ),
     ...dnsQuestions(dns),
   }

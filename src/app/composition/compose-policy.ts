@@ -18,6 +18,7 @@ import { policyHooks } from '../../netfilter/policy/hooks.ts'
 import type { PolicyRuleSettings } from '../../netfilter/policy/settings.ts'
 import { clusterDnsPod } from '../../node/dns/index.ts'
 import {
+  barFlows,
   ClusterState,
   collectPolicyCounts,
   createFlowCutterMetrics,
@@ -155,6 +156,7 @@ async function composeFamily(
     family,
     flows: {
       list: (protocol) => listFlows(family, protocol, run),
+      bar: (flows) => barFlows(family, flows, run),
       remove: (flows) => deleteFlowsBetween(flows, run),
       removeOf: (addresses) => deleteFlowsOf(addresses, run),
     },

@@ -68,6 +68,11 @@ export interface FixedSets {
   readonly unknown: string
   /** Addresses of all local pods. */
   readonly known: string
+  /**
+   * Flows that were cut, as `server,protocol:port,client`: what the server still sends of one has no connection any more and must not begin
+   * a new one, through which the client could go on. A client that is allowed again begins anew and is not concerned.
+   */
+  readonly cut: string
   /** Flows that were denied in the last minute, as `source,protocol:port,destination`; stands only where denials are logged. */
   readonly log: string
 }
@@ -80,6 +85,7 @@ export function fixedSets(family: IpFamily): FixedSets {
     denied: { ingress: `PLAT-NP-CI${digit}`, egress: `PLAT-NP-CE${digit}` },
     unknown: `PLAT-NP-U${digit}`,
     known: `PLAT-NP-KNOWN${digit}`,
+    cut: `PLAT-NP-CUT${digit}`,
     log: `PLAT-NP-LOG${digit}`,
   }
 }

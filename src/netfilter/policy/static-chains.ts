@@ -22,8 +22,9 @@ const setBit: Rule = rule([], { kind: 'mark-or', mask: markBits.policyAllowed })
 
 /** A chain that returns lets the packet go on: what others say of it comes after. */
 function judgeForwarded(settings: PolicyRuleSettings): Chain {
-  const { isolated } = fixedSets(settings.family)
+  const { isolated, cut } = fixedSets(settings.family)
   return [
+    rule([{ kind: 'in-set', set: cut, by: ['src', 'src', 'dst'] }], { kind: 'drop' }),
     ...(settings.family === 'IPv6' ? neighbourDiscovery : []),
     rule([{ kind: 'in-set', set: isolated.egress, by: ['src'] }], jump(directionChain('egress'))),
     rule([{ kind: 'in-set', set: isolated.ingress, by: ['dst'] }], jump(directionChain('ingress'))),

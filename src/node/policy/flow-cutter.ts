@@ -21,6 +21,8 @@ export interface FlowCutterParts<Flow extends TrackedFlow> {
   readonly family: IpFamily
   readonly flows: {
     list(protocol: TransportName): Promise<readonly Flow[]>
+    /** Keeps what the servers of these still send from beginning a connection. */
+    bar(flows: readonly Flow[]): Promise<void>
     /** Deletes these, and others between the same ends to the same port. */
     remove(flows: readonly Flow[]): Promise<void>
     /** Deletes everything in which one of the addresses sends or answers. */
@@ -60,7 +62,7 @@ export class FlowCutter<Flow extends TrackedFlow> implements Component {
     this.#parts = parts
     this.#runner = new BoundedFrequencyRunner(() => this.#run(), {
       backoff: new Backoff({ baseMs: 500, maxMs: 60_000 }),
-      minGapMs: parts.minGapMs ?? ((lastRunMs) => Math.min(10 * lastRunMs, maxGapMs)),
+      minGapMs: parts.minGapMs ?? ((lastRunMs) => Math.min(4 * lastRunMs, maxGapMs)),
       onError: (error) => this.#onFailure(error),
     })
     this.#idle.resolve()
@@ -121,6 +123,7 @@ export class FlowCutter<Flow extends TrackedFlow> implements Component {
     this.#needsJudging = false
     try {
       const stale = await this.#findStale()
+      await this.#parts.flows.bar(stale)
       await this.#parts.flows.remove(stale)
       return stale
     } catch (error) {

@@ -1,4 +1,5 @@
 export type { AddressSpan } from './address-spans.ts'
+export { barFlows } from './bar-flows.ts'
 export { ClusterState } from './cluster-state.ts'
 export { DenialLog } from './denial-log.ts'
 export { readDeniedCounts } from './denied-counts.ts'

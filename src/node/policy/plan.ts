@@ -205,12 +205,16 @@ export class PolicyPlan {
 /** A minute is enough to write each denied flow to the log once; a flood of flows must not fill the memory of the kernel. */
 const log = { timeoutSeconds: 60, maxElements: 4096 }
 
+/** A server that is quiet does not know for a long time that its connection is cut; the kernel keeps an idle one for a day. */
+const cut = { timeoutSeconds: 86_400, maxElements: 65_536 }
+
 function staticSets({ family, logsDenied }: PolicyRuleSettings): ReadonlyMap<string, MemberSet> {
-  const { isolated, denied, unknown, known, log: logSet } = fixedSets(family)
+  const { isolated, denied, unknown, known, cut: cutSet, log: logSet } = fixedSets(family)
   const addresses: MemberSet = { type: 'hash:ip', family, maxElements: 65_536 }
   return new Map([
     ...[isolated.ingress, isolated.egress, unknown, known].map((name) => [name, addresses] as const),
     ...[denied.ingress, denied.egress].map((name) => [name, { ...addresses, counters: true } as const] as const),
+    [cutSet, { type: 'hash:ip,port,ip', family, ...cut } as const] as const,
     ...(logsDenied ? [[logSet, { type: 'hash:ip,port,ip', family, ...log } as const] as const] : []),
   ])
 }

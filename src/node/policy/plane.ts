@@ -73,6 +73,11 @@ export class PolicyPlane implements Component {
     return this.#hasBegun && this.#reasonsNotToEnforce().length === 0
   }
 
+  /** The reason why policies do not hold here, in a sentence; undefined where they do. */
+  caveat(): string | undefined {
+    return this.isEnforcing ? undefined : this.#judgeHealth()[1]
+  }
+
   /** The reasons why this node enforces no policies; none if it does. Once it has begun, it goes on. */
   #reasonsNotToEnforce(): readonly string[] {
     return [...this.#obstacles, ...this.#parts.lists.denials()]

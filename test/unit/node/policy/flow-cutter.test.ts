@@ -15,12 +15,14 @@ function flow(source: string, replySource: string, replySourcePort: number, prot
 function createCutter(flows: TrackedFlow[]) {
   const judged: TrackedFlow[] = []
   const left: Ip[] = []
+  const barred: TrackedFlow[] = []
   const runs: number[] = []
   let failures = 0
   const cutter = new FlowCutter<TrackedFlow>({
     family: 'IPv4',
     flows: {
       list: async (protocol) => flows.filter((each) => each.protocol === protocol),
+      bar: async (stale) => void barred.push(...stale),
       remove: async (stale) => {
         if (failures > 0) {
           failures -= 1
@@ -40,16 +42,17 @@ function createCutter(flows: TrackedFlow[]) {
     log: silentLogger,
     minGapMs: () => 0,
   })
-  return { cutter, judged, left, runs, fail: (times: number) => (failures = times) }
+  return { cutter, judged, barred, left, runs, fail: (times: number) => (failures = times) }
 }
 
 describe('the cutter of connections', () => {
   test('deletes exactly the connections that are not allowed', async () => {
     const flows = [flow(web, '10.244.2.1', 80), flow(web, '10.244.2.1', 443), flow(web, '10.244.2.1', 53, 'udp')]
-    const { cutter, runs } = createCutter(flows)
+    const { cutter, runs, barred } = createCutter(flows)
     cutter.judgeAll()
     await until('it has run', () => runs.length === 1)
     assert.deepEqual(flows, [flow(web, '10.244.2.1', 80)])
+    assert.deepEqual(barred, [flow(web, '10.244.2.1', 443), flow(web, '10.244.2.1', 53, 'udp')])
     assert.deepEqual(runs, [2])
   })
 
