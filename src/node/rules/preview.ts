@@ -7,9 +7,10 @@ import { planHooks } from './hook-plan.ts'
 import { hooksOf } from './read-kernel.ts'
 import type { WantedChains } from './wanted-rules.ts'
 
-/** One chain of the kernel that is not as it should be; rules as `iptables-save` prints them, without the chain. */
+/** One chain of the kernel, or one set, that is not as it should be; rules as `iptables-save` prints them, without the chain. */
 export interface ChainDifference {
-  readonly table: TableName
+  /** `ipset` for a set: its lines are members. */
+  readonly table: TableName | 'ipset'
   readonly chain: string
   readonly problem: 'missing' | 'different' | 'unwanted' | 'hooks'
   readonly wanted: readonly string[]

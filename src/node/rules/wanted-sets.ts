@@ -16,6 +16,8 @@ import {
   spareSets,
 } from '../../netfilter/member-sets.ts'
 
+import type { WantedSet } from './preview-sets.ts'
+
 /** How a set of ours in the kernel differs from what we want. */
 export interface SetDrift {
   readonly table: 'ipset'
@@ -65,6 +67,14 @@ export class WantedSets {
   /** Whether any step was ever taken: sets of ours are no business of a writer that wants none. */
   get isUsed(): boolean {
     return this.#isUsed
+  }
+
+  /** The sets as they should be now. */
+  get wanted(): ReadonlyMap<string, WantedSet> {
+    const entries = this.#entries.entries().flatMap(([name, { wanted: set, members }]) => {
+      return set === undefined ? [] : [[name, { set, members }] as const]
+    })
+    return new Map(entries)
   }
 
   /** Takes one step, or nothing of it: throws NetfilterError for a name or a member that must not become text. */

@@ -13,6 +13,7 @@ import type { ChainCounters } from './iptables.ts'
 import { readMembers } from './member-set-writer.ts'
 import { OwnCommits, type SeenCommit } from './own-commits.ts'
 import { type ChainDifference, previewChanges } from './preview.ts'
+import { previewSets } from './preview-sets.ts'
 import { ChangeReader, readHooks, readStamps, readTables } from './read-kernel.ts'
 import { Reconciler } from './reconciler.ts'
 import type { VerifyReport, WriteReport } from './reports.ts'
@@ -155,7 +156,12 @@ export class RulesWriter implements Component {
       const { ruleset } = this.#wanted
       const { tables } = this
       const held = await readTables(iptables, ruleset, { hooks, tables })
-      return previewChanges(ruleset, held, hooks, { family: iptables.choice.family, tables })
+      const { family } = iptables.choice
+      const { memberSets } = this.#wanted
+      const sets = memberSets.isUsed
+        ? previewSets(memberSets.wanted, await this.#reconciler.memberSets.read(), family)
+        : []
+      return [...previewChanges(ruleset, held, hooks, { family, tables }), ...sets]
     })
   }
 

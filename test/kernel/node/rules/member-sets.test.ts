@@ -385,3 +385,43 @@ test('a write that builds on sets that others removed or filled goes through', {
     assert.deepEqual((await writer.verify()).drift, [])
   }),
 )
+
+test('what a write would change in sets is shown beforehand', { skip, timeout: 60_000 }, () =>
+  withNetns(async (lab) => {
+    const netns = await lab.create()
+    const { writer, restores } = await startWriter(netns, 'nft')
+    const log: MemberSet = { type: 'hash:ip,port,ip', family: 'IPv4', timeoutSeconds: 60, maxElements: 10 }
+    const create = new Map([
+      ['PLAT-NP-A', addresses],
+      ['PLAT-NP-B', addresses],
+      ['PLAT-NP-LOG', log],
+    ])
+    const add = new Map([['PLAT-NP-A', ['10.0.0.1', '10.0.0.2']]])
+    await writer.sync(asking('PLAT-NP-A'), emptyXorHash, step({ create, add }))
+    assert.deepEqual(await writer.preview(), [])
+    restores.length = 0
+    await netns.exec('ipset', 'destroy', 'PLAT-NP-B')
+    await netns.exec('ipset', 'create', 'PLAT-NP-NEW', 'hash:net', 'counters')
+    await netns.exec('ipset', 'del', 'PLAT-NP-A', '10.0.0.1')
+    await netns.exec('ipset', 'add', 'PLAT-NP-A', '10.9.9.9')
+    await netns.exec('ipset', 'add', 'PLAT-NP-LOG', '10.0.0.1,tcp:80,10.0.0.2')
+    assert.deepEqual(await writer.preview(), [
+      { table: 'ipset', chain: 'PLAT-NP-A', problem: 'different', wanted: ['10.0.0.1'], found: ['10.9.9.9'] },
+      {
+        table: 'ipset',
+        chain: 'PLAT-NP-B',
+        problem: 'missing',
+        wanted: ['create PLAT-NP-B hash:ip family inet maxelem 65536'],
+        found: [],
+      },
+      {
+        table: 'ipset',
+        chain: 'PLAT-NP-NEW',
+        problem: 'unwanted',
+        wanted: [],
+        found: ['create PLAT-NP-NEW hash:net family inet maxelem 65536 counters'],
+      },
+    ])
+    assert.deepEqual(restores, [])
+  }),
+)
