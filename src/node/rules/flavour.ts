@@ -1,12 +1,13 @@
 import { ExecError, type Run } from '../../host/index.ts'
 import type { IpFamily } from '../../model/ip.ts'
+import type { TableName } from '../../netfilter/ruleset.ts'
 import { stateChain } from '../../netfilter/state-chain.ts'
 import { RulesError } from './errors.ts'
 import type { Flavour, IptablesChoice } from './iptables.ts'
 
 /** The programs of one flavour, and the rules of that flavour in the kernel. */
 export interface FlavourState extends Programs {
-  /** A PLAT-STATE chain stands in nat or filter. */
+  /** A PLAT-STATE chain stands in nat, filter or mangle. */
   readonly isOurs: boolean
   /** Rules in the built-in chains of nat and filter: zero means that no packet meets rules of this flavour. */
   readonly ruleCount: number
@@ -162,7 +163,13 @@ async function hasOurs(run: Run, found: Programs, family: IpFamily, tables?: rea
   for (const table of tables ?? (await usedTables(run, family, found.flavour))) {
     if ((await listRules(run, found.program, table, stateChain)).length > 0) return true
   }
-  return false
+  // An agent without the proxy writes to mangle alone.
+  if (!(await isMangleUsed(run, family, found.flavour))) return false
+  return (await listRules(run, found.program, 'mangle', stateChain)).length > 0
+}
+
+async function isMangleUsed(run: Run, family: IpFamily, flavour: Flavour): Promise<boolean> {
+  return flavour === 'nft' || (await readLegacyTableNames(run, family)).includes('mangle')
 }
 
 /** Counts the rules of the built-in chains. */
@@ -173,7 +180,7 @@ async function countRules(run: Run, program: string, tables: readonly Table[]): 
 }
 
 /** The `-A` lines of one chain; none where it does not exist or may not be read. */
-async function listRules(run: Run, program: string, table: Table, chain: string): Promise<readonly string[]> {
+async function listRules(run: Run, program: string, table: TableName, chain: string): Promise<readonly string[]> {
   try {
     const { stdout } = await run(program, ['--wait', '5', '-t', table, '-S', chain], { timeoutMs })
     return stdout.split('\n').filter((line) => line.startsWith('-A '))

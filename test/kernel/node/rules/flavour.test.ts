@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runProgram } from '../../../../src/host/index.ts'
-import { detectIptables } from '../../../../src/node/rules/index.ts'
+import { detectIptables, Iptables, RulesWriter } from '../../../../src/node/rules/index.ts'
+import { silentLogger } from '../../../../src/observe/logger.ts'
 import { skipReason, withNetns } from '../../../helpers/netns.ts'
 import { writeRuleset } from '../../../helpers/rulesets.ts'
 import { hashOf, makeWriter, rulesetOf } from './rules-fixture.ts'
@@ -28,6 +29,19 @@ test(
       assert.deepEqual([third.flavour, third.reason], [own, `our rules already stand in ${own} tables`])
       assert.equal((await detectIptables(netns.run, 'IPv4', other)).program, `iptables-${other}`)
     }),
+)
+
+test('an agent without the proxy is known by its rules in mangle', { skip, timeout: 60_000 }, () =>
+  withNetns(async (lab) => {
+    for (const flavour of ['nft', 'legacy'] as const) {
+      const netns = await lab.create()
+      const iptables = new Iptables(await detectIptables(netns.run, 'IPv4', flavour), netns.run)
+      const writer = new RulesWriter({ iptables, tables: ['mangle'], hooks: [], log: silentLogger })
+      await writer.sync([{ table: 'mangle', set: new Map([['PLAT-NETPOL', []]]), remove: [] }], hashOf('a'))
+      const found = await detectIptables(netns.run, 'IPv4', 'auto')
+      assert.deepEqual([found.flavour, found.reason], [flavour, `our rules already stand in ${flavour} tables`])
+    }
+  }),
 )
 
 test('missing programs are named with the package to install', { skip }, async () => {
