@@ -1,12 +1,7 @@
 import type { IpFamily } from '../../model/ip.ts'
-import { createLines, fitOf, type HeldMemberSet, type MemberSet } from '../../netfilter/member-sets.ts'
+import { createLines, fitOf, type HeldMemberSet } from '../../netfilter/member-sets.ts'
 import type { ChainDifference } from './preview.ts'
-
-/** A set as it should be. */
-export interface WantedSet {
-  readonly set: MemberSet
-  readonly members: ReadonlySet<string>
-}
+import type { WantedSet } from './wanted-sets.ts'
 
 /** Returns the changes of sets that a write would make; a set that is made, or made anew, has a line of its own before its members. */
 export function previewSets(

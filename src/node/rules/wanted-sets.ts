@@ -16,7 +16,11 @@ import {
   spareSets,
 } from '../../netfilter/member-sets.ts'
 
-import type { WantedSet } from './preview-sets.ts'
+/** A set as it should be. */
+export interface WantedSet {
+  readonly set: MemberSet
+  readonly members: ReadonlySet<string>
+}
 
 /** How a set of ours in the kernel differs from what we want. */
 export interface SetDrift {
