@@ -8,11 +8,11 @@ import {
   loadKubeconfig,
   orAbsent,
 } from '../../client/index.ts'
-import { type ApiObject, objectKey } from '../../model/api-object.ts'
+import { objectKey } from '../../model/api-object.ts'
 import type { Dialect } from '../../model/dialect.ts'
-import { dnsPort } from '../../model/dns-ports.ts'
 import { parseIp } from '../../model/ip.ts'
 import type { NetworkPolicy, PolicyCluster, PolicyPod } from '../../model/network-policy.ts'
+import { clusterDnsPod, dnsMirror } from '../../node/dns/index.ts'
 import { readNamespace, readNetworkPolicy, readPolicyPod } from '../../node/policy/index.ts'
 import { formatProblem, type Parsed } from '../../node/state/index.ts'
 import { dataPaths } from '../composition/cluster-files.ts'
@@ -97,29 +97,20 @@ async function listEach<Value>(
   }
 }
 
-const dnsService = { resource: core('services'), namespace: 'kube-system', name: 'kube-dns' } as const
-const dnsServiceSchema = z.object({
-  spec: z.object({ clusterIPs: z.array(z.string()).default([]), selector: z.record(z.string(), z.string()).nullish() }),
-})
-
+const dnsServiceSchema = z.object({ spec: z.object({ clusterIPs: z.array(z.string()) }) })
 const annotatedSchema = z.object({ metadata: z.object({ annotations: z.record(z.string(), z.string()) }) })
 
 /** A Pod that stands for the DNS of a node of ours, which answers the address of the cluster DNS itself. */
 function isDnsMirror(pod: unknown, dialect: Dialect): boolean {
   const annotations = annotatedSchema.safeParse(pod).data?.metadata.annotations ?? {}
-  return annotations[dialect.annotations.mirrorPod] === 'platnet-dns'
+  return annotations[dialect.annotations.mirrorPod] === dnsMirror
 }
 
-/** The address of the cluster DNS counts as a pod with the labels that its Service selects. */
+/** The address of the cluster DNS counts as the pod that nodes of ours answer for. */
 async function findClusterDns(client: ApiClient): Promise<readonly PolicyPod[]> {
-  const service: ApiObject | undefined = await orAbsent(client.get(dnsService))
-  const spec = dnsServiceSchema.safeParse(service).data?.spec
-  if (spec === undefined) return []
-  const ips = spec.clusterIPs.flatMap((text) => parseIp(text) ?? [])
-  const ports = [
-    { name: 'dns', protocol: 'UDP', port: dnsPort },
-    { name: 'dns-tcp', protocol: 'TCP', port: dnsPort },
-  ] as const
-  const { namespace, name } = dnsService
-  return [{ key: objectKey(namespace, name), namespace, labels: spec.selector ?? {}, ips, isLocal: false, ports }]
+  const { namespace, name, labels, ports } = clusterDnsPod()
+  const service: unknown = await orAbsent(client.get({ resource: core('services'), namespace, name }))
+  const addresses = dnsServiceSchema.safeParse(service).data?.spec.clusterIPs ?? []
+  const ips = addresses.flatMap((text) => parseIp(text) ?? [])
+  return ips.length === 0 ? [] : [{ key: objectKey(namespace, name), namespace, labels, ips, isLocal: false, ports }]
 }

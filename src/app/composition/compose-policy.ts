@@ -182,12 +182,12 @@ function createJudge(state: ClusterState) {
     replySource,
     replySourcePort,
   }: Pick<Flow<FlowProtocol>, 'protocol' | 'source' | 'replySource' | 'replySourcePort'>) =>
-    evaluator.judge({
+    evaluator.allows({
       source: { address: source },
       destination: { address: replySource },
       protocol: protocols[protocol],
       port: replySourcePort,
-    }).isAllowed
+    })
 }
 
 function ruleSettings(

@@ -1,3 +1,3 @@
-export { clusterDnsPod } from './kube-dns/plan.ts'
+export { clusterDnsPod, dnsMirror } from './kube-dns/plan.ts'
 export { DnsPlane } from './plane/plane.ts'
 export { createDnsSources } from './sources/sources.ts'

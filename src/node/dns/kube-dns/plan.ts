@@ -5,6 +5,9 @@ import { type Ip, ipFamily } from '../../../model/ip.ts'
 
 export const kubeDns = { namespace: 'kube-system', name: 'kube-dns' } as const
 
+/** The value of the annotation that marks a mirror Pod as one of this DNS. */
+export const dnsMirror = 'platnet-dns'
+
 const labels = { 'k8s-app': 'kube-dns' } as const
 
 const ports = [
@@ -83,7 +86,7 @@ export function mirrorPodName({ nodeName }: MirrorFacts): string {
  * owner, whose uid this is: the Pod is deleted with the Node.
  */
 export function mirrorPod(facts: MirrorFacts, nodeUid: string, dialect: Dialect): ApiObject {
-  const annotations = { [dialect.annotations.mirrorPod]: 'platnet-dns' }
+  const annotations = { [dialect.annotations.mirrorPod]: dnsMirror }
   const owner = { apiVersion: 'v1', kind: 'Node', name: facts.nodeName, uid: nodeUid, controller: true }
   const metadata = { name: mirrorPodName(facts), labels, annotations, ownerReferences: [owner] }
   return {
