@@ -10,7 +10,7 @@ import {
 } from '../../host/index.ts'
 import { PlatnetError } from '../../model/errors.ts'
 import { isNetworkOurs } from '../../node/cni/index.ts'
-import { hasOurRules, probeForwarding, probeIptables } from '../../node/rules/index.ts'
+import { hasOurRules, probeForwarding, probeIptables, probePolicyRules } from '../../node/rules/index.ts'
 import { wantedSysctls } from '../composition/wanted-sysctls.ts'
 import type { AppContext, Options } from '../context.ts'
 
@@ -35,6 +35,7 @@ export async function checkHost(options: Options): Promise<HostCheck> {
     ...(await probePorts(listeners)),
   ]
   if (!lacksPrivilege && app.components.includes('proxy')) findings.push(...(await checkForwarding(options)))
+  if (!lacksPrivilege && app.components.includes('policy')) findings.push(...(await probePolicyRules()))
   if (app.components.includes('pods')) findings.push(describePods(pods.runPods))
   return { findings, lacksPrivilege }
 }

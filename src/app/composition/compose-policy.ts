@@ -25,6 +25,7 @@ import {
   createPolicyMetrics,
   DenialLog,
   FlowCutter,
+  findMissingParts,
   findPolicyObstacles,
   findRemotePods,
   ListedCollections,
@@ -105,7 +106,7 @@ export async function composePolicy(sources: PolicySources): Promise<PolicySide>
     problems,
     nodeState,
     applied,
-    findObstacles: async () => [...unserved, ...(await findPolicyObstacles({ families: wanted, run }))],
+    findObstacles: createObstacleSearch(unserved, wanted, run),
     metrics: createPolicyMetrics(context.metrics, wanted),
     log,
   })
@@ -135,6 +136,16 @@ export async function composePolicy(sources: PolicySources): Promise<PolicySide>
         ...composeNodeWatch(shared, families, parts),
       ]
     },
+  }
+}
+
+/** Tries the parts of the kernel until they work; looks at programs and settings each time. */
+function createObstacleSearch(unserved: readonly string[], families: readonly IpFamily[], run: Run) {
+  let hasParts = false
+  return async () => {
+    const missing = hasParts ? [] : await findMissingParts(run)
+    hasParts = missing.length === 0
+    return [...unserved, ...missing, ...(await findPolicyObstacles({ families, run }))]
   }
 }
 

@@ -1,5 +1,6 @@
 import type { InformerHandler, ObjectIdentity, WireObject } from '../../client/index.ts'
 import { ApiError } from '../../client/index.ts'
+import { TimeSlice } from '../../loop/time-slice.ts'
 import { type ObjectKey, objectKey } from '../../model/api-object.ts'
 import { describeError } from '../../model/errors.ts'
 import type { Logger } from '../../observe/index.ts'
@@ -33,13 +34,19 @@ export class ObjectFeed<Value> implements InformerHandler {
     this.#parts = parts
   }
 
-  onReplace(items: readonly WireObject[], _version: string, leftOut: readonly ObjectIdentity[]): void {
+  /** Works in slices: a list may have 30,000 objects. */
+  async onReplace(items: readonly WireObject[], _version: string, leftOut: readonly ObjectIdentity[]): Promise<void> {
     const kept = new Set([...items.map(keyOf), ...leftOut.map((metadata) => keyOf({ metadata }))])
-    const changes = new Map<ObjectKey, Value | undefined>()
+    const slice = new TimeSlice()
+    let changes = new Map<ObjectKey, Value | undefined>()
     for (const key of [...this.#versions.keys()].filter((known) => !kept.has(known))) this.#forget(key, changes)
     for (const item of items) {
       const key = keyOf(item)
       if (this.#versions.get(key) !== item.metadata.resourceVersion) changes.set(key, this.#read(key, item))
+      if (!slice.spent) continue
+      this.#parts.store(changes)
+      changes = new Map()
+      await slice.pause()
     }
     this.#parts.store(changes)
     this.#parts.lists.listed(this.#parts.name)

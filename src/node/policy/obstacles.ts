@@ -1,6 +1,8 @@
 import { type Run, readSysctl, runProgram } from '../../host/index.ts'
 import { describeError } from '../../model/errors.ts'
 import type { IpFamily } from '../../model/ip.ts'
+import { policyChains } from '../../netfilter/policy/names.ts'
+import { probePolicyRules } from '../rules/index.ts'
 
 const bridgeSysctls = {
   IPv4: 'net/bridge/bridge-nf-call-iptables',
@@ -20,6 +22,27 @@ export async function findPolicyObstacles(search: ObstacleSearch): Promise<reado
   const bridges = await Promise.all(families.map((family) => findBridgeObstacle(family, sysctlRoot)))
   const sets = await findSetObstacle(run)
   return [...bridges, sets].filter((obstacle) => obstacle !== undefined)
+}
+
+/** Finds parts of the kernel that the rules need and that do not work; returns none where rules of policies stand already. */
+export async function findMissingParts(run: Run = runProgram): Promise<readonly string[]> {
+  if (await hasPolicyRules(run)) return []
+  const findings = await probePolicyRules(run)
+  return findings
+    .filter(({ level }) => level === 'fail')
+    .map(({ what, remedy }) => (remedy === undefined ? what : `${what}: ${remedy}`))
+}
+
+/** The start that wrote them has proved that the kernel takes them. */
+async function hasPolicyRules(run: Run): Promise<boolean> {
+  const chain = policyChains.forward
+  const asked = ['iptables-nft', 'iptables-legacy', 'iptables'].map((program) =>
+    run(program, ['-t', 'mangle', '-S', chain], { timeoutMs: 10_000 }).then(
+      () => true,
+      () => false,
+    ),
+  )
+  return (await Promise.all(asked)).includes(true)
 }
 
 /** Packets between two pods of one bridge meet no rule where this is off. */

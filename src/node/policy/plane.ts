@@ -22,7 +22,8 @@ export class PolicyPlane implements Component {
   readonly #parts: PolicyPlaneParts
   readonly #families: readonly FamilySync[]
   readonly #obstacleSearch: Periodic
-  #obstacles: readonly string[] = []
+  /** Undefined before the first search. */
+  #obstacles: readonly string[] | undefined
   #health: Health = {
     level: 'unknown',
     message: 'waiting for the first lists of policies, pods and namespaces',
@@ -36,13 +37,13 @@ export class PolicyPlane implements Component {
     this.#families = families.map((family) => new FamilySync({ ...parts, ...family, onRun: () => this.#publish() }))
     this.#obstacleSearch = new Periodic(() => this.#findObstacles(), {
       intervalMs,
+      firstAfterMs: 0,
       onError: (error) => parts.log.warn('obstacles of policies could not be looked for', { error }),
     })
   }
 
   async start(): Promise<void> {
     const { state, nodeState, lists } = this.#parts
-    await this.#findObstacles()
     this.#unsubscribe = [
       state.subscribe((changes) => this.#onChange(changes)),
       nodeState.subscribe((change) => this.#onNodeChange(change)),
@@ -80,7 +81,7 @@ export class PolicyPlane implements Component {
 
   /** The reasons why this node enforces no policies; none if it does. Once it has begun, it goes on. */
   #reasonsNotToEnforce(): readonly string[] {
-    return [...this.#obstacles, ...this.#parts.lists.denials()]
+    return [...(this.#obstacles ?? []), ...this.#parts.lists.denials()]
   }
 
   get #hasBegun(): boolean {
@@ -88,17 +89,18 @@ export class PolicyPlane implements Component {
   }
 
   get #mayWrite(): boolean {
-    return this.#obstacles.length === 0 || this.#hasBegun
+    return this.#obstacles?.length === 0 || this.#hasBegun
   }
 
   async #findObstacles(): Promise<void> {
     const { findObstacles, log } = this.#parts
-    const before = this.#obstacles.join()
-    this.#obstacles = await findObstacles()
-    if (this.#obstacles.join() === before) return
-    for (const obstacle of this.#obstacles)
+    const before = this.#obstacles
+    const found = await findObstacles()
+    this.#obstacles = found
+    if (before !== undefined && found.join() === before.join()) return
+    for (const obstacle of found)
       log.error(this.#hasBegun ? 'policies do not hold' : 'policies are not enforced', { reason: obstacle })
-    if (this.#obstacles.length === 0) log.info('nothing keeps policies from being enforced any more', {})
+    if (before !== undefined && found.length === 0) log.info('nothing keeps policies from being enforced any more', {})
     this.#request({ urgent: true })
     this.#publish()
   }
