@@ -197,6 +197,12 @@ export class PolicyKernel {
   }
 }
 
+/** The packet of a flow whose ends both have addresses. */
+export function packetOf({ source, destination, protocol, port }: Flow): PolicyPacket {
+  assert.ok(source.address !== undefined && destination.address !== undefined)
+  return { source: source.address, destination: destination.address, protocol, port }
+}
+
 function networkOf(address: Ip) {
   const network = parseCidr(`${address}/${ipFamily(address) === 'IPv4' ? 32 : 128}`)
   assert.ok(network !== undefined)
