@@ -7,6 +7,7 @@ import { createContext } from '../../src/app/context.ts'
 import { Lifecycle } from '../../src/app/lifecycle/lifecycle.ts'
 import { optionGroups } from '../../src/app/option-groups.ts'
 import { runCli } from '../../src/cli/run-cli.ts'
+import { ApiClient, loadKubeconfig } from '../../src/client/index.ts'
 import { loadOptions } from '../../src/config/index.ts'
 import { HttpClusterApi } from '../../src/demo/http-cluster-api.ts'
 import { clientSources, Lab, nodeAddress, type Pod } from '../../src/demo/lab.ts'
@@ -18,7 +19,7 @@ import { silentLogger } from '../../src/observe/index.ts'
 import { cidrOf, ipOf } from '../helpers/addresses.ts'
 import { startLabApi } from '../helpers/lab-api.ts'
 import { asReady } from '../helpers/lab-rollout.ts'
-import { until } from '../helpers/until.ts'
+import { until, untilAsync } from '../helpers/until.ts'
 
 const dialectName: DialectName = process.argv[2] === 'kubernetes' ? 'kubernetes' : 'platform'
 const dialect = createDialect(dialectName)
@@ -109,6 +110,7 @@ async function observe() {
     elsewhere: await platnet('explain', fromPod.address, `${service.clusterIp}:9/udp`),
     service: await platnet('explain', 'service', 'default/web'),
     noService: await platnet('explain', 'service', 'default/none'),
+    ...(await askPolicies(pods, `${service.clusterIp}:${service.port}`)),
   }
 
   const before = { lists: countLists(), rules: await readRules() }
@@ -126,6 +128,32 @@ async function observe() {
   await lab.stop()
   const known = pods.map(({ name, address }) => ({ name, address }))
   return { pods: known, clusterIp: service.clusterIp, offCluster, nodePort, asked, asks, relist, rulesKept }
+}
+
+/** What is explained of a Service and of two pods, the second of which a policy isolates. */
+async function askPolicies(pods: readonly Pod[], service: string) {
+  const client = new ApiClient(await loadKubeconfig(kubeconfig))
+  const namespace = 'default'
+  for (const { name, address } of pods) {
+    const resource = { group: '', version: 'v1', resource: 'pods' }
+    const spec = { nodeName: 'node-1', containers: [{ name: 'web', image: 'web' }] }
+    const metadata = { name, namespace, labels: { pod: name } }
+    await client.create({ resource, namespace }, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
+    const status = { phase: 'Running', podIP: address, podIPs: [{ ip: address }] }
+    await client.patch({ resource, namespace, name, subresource: 'status' }, { kind: 'merge', patch: { status } })
+  }
+  const [from, to] = pods
+  if (!from || !to) throw new Error('there are no two pods')
+  const { networking: group } = dialect.groups
+  const spec = { podSelector: { matchLabels: { pod: to.name } }, policyTypes: ['Ingress'], ingress: [] }
+  const policy = { apiVersion: `${group}/v1`, kind: 'NetworkPolicy', metadata: { name: 'deny', namespace }, spec }
+  await client.create({ resource: { group, version: 'v1', resource: 'networkpolicies' }, namespace }, policy)
+  client.close()
+  const explain = () => platnet('explain', `default/${from.name}`, `default/${to.name}:80`)
+  await untilAsync('the agent knows the pods and the policy', async () =>
+    (await explain()).text.includes('default/deny'),
+  )
+  return { podToPod: await explain(), throughService: await platnet('explain', `default/${from.name}`, service) }
 }
 
 /** The informers are behind a compacted write of another client: they must list everything again. */

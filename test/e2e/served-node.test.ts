@@ -81,6 +81,22 @@ for (const dialect of ['platform', 'kubernetes']) {
       assert.match(said('elsewhere').text, /no Service/)
     })
 
+    test('platnet explain covers network policies: of two pods by name, and of every endpoint of a Service', () => {
+      const [from, to, other] = seen.pods
+      assert.match(
+        said('podToPod').text,
+        new RegExp(`deny TCP port 80 from pod default/${from?.name} \\(.*\\) to pod default/${to?.name} `),
+      )
+      assert.match(said('podToPod').text, /default\/deny has no ingress rules\./)
+      const { text } = said('throughService')
+      assert.match(
+        text,
+        new RegExp(`allow TCP port \\d+ from pod default/${from?.name} .* to pod default/${other?.name} `),
+      )
+      assert.match(text, new RegExp(`deny TCP port \\d+ from pod default/${from?.name} .* to pod default/${to?.name} `))
+      assert.doesNotMatch(text, /does not enforce network policies/)
+    })
+
     test('platnet explain service names its chains, endpoints and counters; one that is not there is an error', () => {
       const { code, text } = said('service')
       assert.equal(code, 0)
