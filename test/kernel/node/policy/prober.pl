@@ -7,6 +7,7 @@
 #   open ID NAME PROTOCOL SOURCE PORT DESTINATION PORT        opens a flow that stays (TCP, UDP)
 #   ask ID PATIENCE_MS                            sends in the flow and answers with what came back
 #   close ID
+#   push NAME                                     sends one more line in every TCP connection that NAME has accepted
 # A line of an answer is "NAME SOURCE" of who received the try, "one-way NAME SOURCE" if its answer did not come back, "refused", "-" or an error.
 # A line "late ..." before them tells that a try of an earlier turn arrived after its end.
 use strict; use warnings;
@@ -15,7 +16,7 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 use Errno qw(EINPROGRESS ECONNREFUSED);
 $| = 1;
 my $sys_setns = $ARGV[0] + 0;
-my (%netns, %raw, %sctp_ports, %handler, %socket_of, @tries, %by_token, %flows, @late);
+my (%netns, %raw, %sctp_ports, %handler, %socket_of, @tries, %by_token, %flows, %accepted, @late);
 my ($reading, $writing, $token, $turn) = ('', '', 0, 0);
 
 sub now { return 1000 * clock_gettime(CLOCK_MONOTONIC) }
@@ -67,9 +68,10 @@ sub listen_tcp {
       my $line = "$name " . show_address($peer) . "\n";
       $accepted->blocking(0);
       syswrite $accepted, $line;
+      $accepted{$name}{fileno $accepted} = [$accepted, $line];
       watch($accepted, sub {
         my $got = sysread $accepted, my $bytes, 4096;
-        if ($got) { syswrite $accepted, $line } elsif (defined $got || !$!{EAGAIN}) { forget($accepted); close $accepted }
+        if ($got) { syswrite $accepted, $line } elsif (defined $got || !$!{EAGAIN}) { delete $accepted{$name}{fileno $accepted}; forget($accepted); close $accepted }
       });
     }
   });
@@ -244,7 +246,7 @@ my %orders = (
   open => \&open_flow,
   ask => \&ask_flow,
   close => sub { my $flow = delete $flows{$_[0]}; reset_and_close($flow->{socket}) if $flow },
-  sync => sub { print "done\n" },
+  push => sub { syswrite $_->[0], $_->[1] for values %{ $accepted{$_[0]} } },
 );
 
 # Orders are read as they come; between them what arrives is answered, so that flows go on.

@@ -102,6 +102,11 @@ export class Prober {
     }
   }
 
+  /** Every TCP connection that was accepted there sends one more line by itself. */
+  push(name: string): void {
+    this.#write(`push ${name}`)
+  }
+
   async stop(): Promise<void> {
     this.#program.kill('SIGKILL')
     await this.#program.exited
